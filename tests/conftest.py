@@ -1,0 +1,108 @@
+"""What every test may use: the real IDLs beside the checkout, Hypothesis profiles, and the rule: CI skips nothing."""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+REPO = Path(__file__).resolve().parent.parent
+IN_CI = bool(os.environ.get("CI"))
+
+# ---------------------------------------------------------------------------------------------------------- Hypothesis
+# HYPOTHESIS_PROFILE=full: for runs whose counts are reported. CI is derandomised, to fail for a change and not by luck.
+
+_DEFAULT = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", parent=_DEFAULT)
+settings.register_profile("ci", parent=_DEFAULT, max_examples=100, derandomize=True, database=None)
+settings.register_profile("full", parent=_DEFAULT, max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if IN_CI else "default"))
+
+# ------------------------------------------------------------------------------------------ ../shared/idls (real IDLs)
+
+SHARED_IDLS = Path(os.environ.get("MCPSOL_SHARED_IDLS", REPO.parent / "shared" / "idls"))
+SHARED_IDLS_ABSENT = (
+    f"the real IDLs are not at {SHARED_IDLS}: they are kept beside the checkout, not in it "
+    "(MCPSOL_SHARED_IDLS may name their folder)"
+)
+
+
+def shared_idl_files(*dialects: str) -> list[Path]:
+    """The real IDLs, sorted by name; with `dialects` ("anchor", "legacy", "shank", "codama") only theirs.
+
+    Empty where the folder is absent.
+    """
+    return [p for p in sorted(SHARED_IDLS.glob("*__*.json")) if not dialects or p.name.split("__")[0] in dialects]
+
+
+@pytest.fixture(scope="session")
+def repo() -> Path:
+    """The repository's root."""
+    return REPO
+
+
+@pytest.fixture(scope="session")
+def shared_idls() -> Path:
+    """The folder of the real IDLs; the test is skipped where it is absent."""
+    if not shared_idl_files():
+        pytest.skip(SHARED_IDLS_ABSENT)
+    return SHARED_IDLS
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs a test with the parameter `shared_idl` once for each real IDL (of the dialects in @pytest.mark.dialects)."""
+    if "shared_idl" not in metafunc.fixturenames:
+        return
+    marker = metafunc.definition.get_closest_marker("dialects")
+    files = shared_idl_files(*(marker.args if marker else ()))
+    if files:
+        metafunc.parametrize("shared_idl", files, ids=lambda path: path.stem)
+    else:
+        absent = pytest.param(None, marks=pytest.mark.skip(reason=SHARED_IDLS_ABSENT), id="absent")
+        metafunc.parametrize("shared_idl", [absent])
+
+
+# ---------------------------------------------------------------------------------------------------- CI skips nothing
+
+#: Reasons (their beginning) that stay a skip in CI, and why.
+SKIPS_ALLOWED_IN_CI = {
+    SHARED_IDLS_ABSENT: "a clone elsewhere has no way to get them; where CI runs, they lie beside the checkout",
+}
+
+
+def _skip_is_failure(report: pytest.TestReport | pytest.CollectReport) -> bool:
+    if not (IN_CI and report.skipped) or hasattr(report, "wasxfail"):
+        return False
+    return not any(_reason(report).startswith(allowed) for allowed in SKIPS_ALLOWED_IN_CI)
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return text.removeprefix("Skipped: ")
+
+
+def _fail(report: pytest.TestReport | pytest.CollectReport) -> None:
+    report.longrepr = (
+        f"{report.nodeid} was skipped, and with CI set nothing may be: {_reason(report)}\n"
+        "Make its set-up part of `make test`, or name the reason in SKIPS_ALLOWED_IN_CI (tests/conftest.py)."
+    )
+    report.outcome = "failed"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turns a test's skip into a failure when CI is set."""
+    report = yield
+    if _skip_is_failure(report):
+        _fail(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same for a module that skips itself while it is collected (`pytest.importorskip`)."""
+    report = yield
+    if _skip_is_failure(report):
+        _fail(report)
+    return report
