@@ -1,0 +1,246 @@
+"""Links between types: following them, filling in generics, and saying why a type cannot be used."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mcpsol_py.errors import UnresolvedName
+from mcpsol_py.model.program import ProgramModel
+from mcpsol_py.model.types import (
+    Array,
+    Enum,
+    Field,
+    FixedSize,
+    Generic,
+    HiddenPrefix,
+    HiddenSuffix,
+    Link,
+    Map,
+    Offset,
+    Option,
+    RemainderOption,
+    Sentinel,
+    Set,
+    SizePrefixed,
+    Struct,
+    Tuple,
+    Type,
+    TypeArg,
+    TypeDef,
+    Unsupported,
+    Variant,
+    ZeroableOption,
+)
+
+__all__ = ["KNOWN_LAYOUTS", "Resolver", "children", "substitute"]
+
+KNOWN_LAYOUTS = frozenset({"borsh", "c", "packed", "transparent"})
+
+
+def children(node: Type) -> tuple[Type, ...]:
+    """The types that *node* holds directly (a Link holds its type arguments, not what it names)."""
+    match node:
+        case (
+            SizePrefixed(item=item)
+            | FixedSize(item=item)
+            | Sentinel(item=item)
+            | HiddenPrefix(item=item)
+            | HiddenSuffix(item=item)
+            | Offset(item=item)
+            | Option(item=item)
+            | ZeroableOption(item=item)
+            | RemainderOption(item=item)
+            | Array(item=item)
+            | Set(item=item)
+        ):
+            return (item,)
+        case Map(key, value, _):
+            return (key, value)
+        case Tuple(items):
+            return items
+        case Struct(fields):
+            return tuple(f.type for f in fields)
+        case Enum(variants, _):
+            return tuple(v.payload for v in variants if v.payload is not None)
+        case Link(_, args):
+            return tuple(a.value for a in args if not isinstance(a.value, int))
+        case _:
+            return ()
+
+
+def substitute(node: Type, env: dict[str, Type | int]) -> Type:
+    """*node* with every Generic replaced by what *env* gives it (a type, or an int for an array's length)."""
+    if not env:
+        return node
+
+    def count(c: object) -> object:
+        if isinstance(c, Generic):
+            value = env.get(c.name, c)
+            if isinstance(value, (int, Generic)):
+                return value
+            if isinstance(value, Link) and not value.args:  # a const parameter passed on by name
+                return env.get(value.name, Generic(value.name))
+            raise UnresolvedName("const parameter", c.name, [k for k, v in env.items() if isinstance(v, int)])
+        return c
+
+    match node:
+        case Generic(name):
+            value = env.get(name, node)
+            if isinstance(value, int):
+                return Unsupported(name, f"const parameter {name} stands where a type must")
+            return value
+        case Array(item, c):
+            return Array(substitute(item, env), count(c))  # type: ignore[arg-type]  # count() keeps what a Count may be
+        case Set(item, c):
+            return Set(substitute(item, env), count(c))  # type: ignore[arg-type]  # as above
+        case Map(key, val, c):
+            return Map(substitute(key, env), substitute(val, env), count(c))  # type: ignore[arg-type]  # as above
+        case Tuple(items):
+            return Tuple(tuple(substitute(i, env) for i in items))
+        case Struct(fields):
+            return Struct(tuple(Field(f.name, substitute(f.type, env), f.docs, f.default) for f in fields))
+        case Enum(variants, tag):
+            return Enum(
+                tuple(
+                    Variant(v.name, None if v.payload is None else substitute(v.payload, env), v.value, v.docs)
+                    for v in variants
+                ),
+                tag,
+            )
+        case Link(name, args):
+            return Link(name, tuple(_substitute_arg(a, env) for a in args))
+        case (
+            SizePrefixed()
+            | FixedSize()
+            | Sentinel()
+            | HiddenPrefix()
+            | HiddenSuffix()
+            | Offset()
+            | Option()
+            | ZeroableOption()
+            | RemainderOption()
+        ):
+            return replace(node, item=substitute(node.item, env))
+        case _:
+            return node
+
+
+def _substitute_arg(arg: TypeArg, env: dict[str, Type | int]) -> TypeArg:
+    if isinstance(arg.value, int):
+        return arg
+    if isinstance(arg.value, Generic):
+        return TypeArg(env.get(arg.value.name, arg.value))
+    return TypeArg(substitute(arg.value, env))
+
+
+class Resolver:
+    """Follows the links of one program. Cheap to make; what it finds is kept."""
+
+    def __init__(self, model: ProgramModel) -> None:
+        self.model = model
+        self._defs: dict[str, TypeDef] = {}
+        for d in model.types:  # of two definitions of one name the first wins; check() reports the second
+            self._defs.setdefault(d.name, d)
+        self._expanded: dict[Link, Type] = {}
+        self._why: dict[Type, str | None] = {}
+
+    def definition(self, name: str) -> TypeDef:
+        """The definition of *name*. Raises UnresolvedName."""
+        found = self._defs.get(name)
+        if found is None:
+            raise UnresolvedName("type", name, self._defs)
+        return found
+
+    def expand(self, link: Link) -> tuple[TypeDef, Type]:
+        """The definition that *link* names and its type with the generics filled in. Raises UnresolvedName."""
+        definition = self.definition(link.name)
+        cached = self._expanded.get(link)
+        if cached is None:
+            params = definition.generics
+            if len(params) != len(link.args):
+                cached = Unsupported(
+                    link.name, f"{link.name} takes {len(params)} generic arguments, {len(link.args)} are given"
+                )
+            else:
+                cached = substitute(definition.type, {p.name: a.value for p, a in zip(params, link.args, strict=True)})
+            self._expanded[link] = cached
+        return definition, cached
+
+    def target(self, node: Type) -> Type:
+        """*node*, or what it names at the end of all links. Raises UnresolvedName."""
+        for _ in range(64):
+            if not isinstance(node, Link):
+                return node
+            _, node = self.expand(node)
+        return Unsupported(str(node), "alias cycle")
+
+    def why_unusable(self, node: Type) -> str | None:
+        """Why *node* cannot be encoded and decoded, or None when it can. Looks through links; recursion is fine where an option, a
+        counted list or an enum can end it."""
+        if node in self._why:
+            return self._why[node]
+        why = self._search(node, (), 0)
+        self._why[node] = why
+        return why
+
+    def _search(self, node: Type, open_links: tuple[Link, ...], depth: int) -> str | None:
+        if depth > 64:
+            return "types nest deeper than 64 levels"
+        match node:
+            case Unsupported(text, why):
+                return f"type {text!r}: {why}"
+            case Generic(name):
+                return f"generic parameter {name} has no argument here"
+            case Array(count=Generic(name)) | Set(count=Generic(name)) | Map(count=Generic(name)):
+                return f"const parameter {name} has no argument here"
+            case Link():
+                if node in open_links:
+                    return None  # endless recursion is found by `endless`, once
+                if node in self._why:
+                    return self._why[node]
+                try:
+                    definition, body = self.expand(node)
+                except UnresolvedName as error:
+                    return f"type {error.name!r} is referenced, not defined"
+                if definition.layout not in KNOWN_LAYOUTS:
+                    return f"type {node.name!r} is laid out by {definition.layout!r}, which only the program knows"
+                if self.endless(node):
+                    return f"type {node.name!r} holds itself without end"
+                return self._search(body, (*open_links, node), depth + 1)
+            case _:
+                for child in children(node):
+                    found = self._search(child, open_links, depth + 1)
+                    if found:
+                        return found
+                return None
+
+    def endless(self, link: Link) -> bool:
+        """Does a value of *link* always hold another of it, so that none is finite?"""
+        return self._endless(link, frozenset())
+
+    def _endless(self, node: Type, seen: frozenset[Link]) -> bool:
+        match node:
+            case Link():
+                if node in seen:
+                    return True
+                if len(seen) > 64:
+                    return True
+                try:
+                    _, body = self.expand(node)
+                except UnresolvedName:
+                    return False
+                return self._endless(body, seen | {node})
+            case Option(item=item, fixed=True):
+                return self._endless(item, seen)
+            case Option() | RemainderOption():
+                return False
+            case Array(item, count) | Set(item, count):
+                return isinstance(count, int) and count > 0 and self._endless(item, seen)
+            case Map():
+                return False
+            case Enum(variants, _):
+                return bool(variants) and all(
+                    v.payload is not None and self._endless(v.payload, seen) for v in variants
+                )
+            case _:
+                return any(self._endless(c, seen) for c in children(node))
