@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Renews the locks. No index address is written into them: each client asks the one it is set up with.
+. "$(dirname "$0")/lib.sh"
+compile() {
+    local name=$1; shift
+    say "requirements/$name.txt"
+    .venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-annotate \
+        --custom-compile-command "make lock" --output-file "requirements/$name.txt" "$@"
+}
+echo uv | compile bootstrap -
+compile dev pyproject.toml --extra all --group dev
+compile demo pyproject.toml --extra all --group build --constraint requirements/dev.txt
+compile anchorpy pyproject.toml --extra anchorpy --group test --group build
+
+say tests/oracles/package-lock.json
+# Made in a folder of its own, so that the links of an existing node_modules are not taken for the wanted tree.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp tests/oracles/package.json tests/oracles/.npmrc "$work/"
+(cd "$work" && npm install --package-lock-only --ignore-scripts --loglevel=error)
+cp "$work/package-lock.json" tests/oracles/package-lock.json

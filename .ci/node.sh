@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# The Node oracles, as tests/oracles/package-lock.json locks them. They are kept in the cache, one folder a lock file, and
+# tests/oracles/node_modules is a link to them. Node 22 comes with them as an npm package, since some ask for it and Debian
+# 12 has 18; any Node from 18 on will do to install them.
+. "$(dirname "$0")/lib.sh"
+lock=tests/oracles/package-lock.json
+store=$MCPSOL_CACHE/node/$(sha256sum "$lock" | cut -c1-16)
+
+if [ ! -e "$store/.complete" ]; then
+    if ! command -v npm >/dev/null || ! node -e 'process.exit(+process.versions.node.split(".")[0] >= 18 ? 0 : 1)' 2>/dev/null; then
+        debian_install "Node 18 or newer with npm" nodejs npm
+    fi
+    say "node modules for the oracles -> $store"
+    rm -rf "$store" && mkdir -p "$store"
+    cp tests/oracles/package.json "$lock" tests/oracles/.npmrc "$store/"
+    # Install scripts only build optional speed-ups of websockets.
+    (cd "$store" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+    touch "$store/.complete"
+fi
+ln -sfn "$store/node_modules" tests/oracles/node_modules

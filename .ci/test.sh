@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# All checks, cheapest first, each to its end: one run says everything that is red. The last line of output is a table.
+. "$(dirname "$0")/lib.sh"
+results=()
+failed=0
+step() {
+    local name=$1 started=$SECONDS verdict=ok; shift
+    say "$name"
+    "$@" || { verdict=FAILED; failed=1; }
+    results+=("$(printf '%-8s %5ds  %s' "$verdict" $((SECONDS - started)) "$name")")
+}
+
+make --no-print-directory setup || die "no Python environment, so nothing can be checked"
+step lint make --no-print-directory lint
+step types make --no-print-directory types
+step layers make --no-print-directory layers
+step oracles make --no-print-directory oracles
+if [ -x templates/sbf/install.sh ]; then step rust make --no-print-directory rust; fi
+if [ -n "${CI:-}" ] && [ -x .ci/validator.sh ]; then step validator make --no-print-directory validator; fi
+step "core with anchorpy" make --no-print-directory core-with-anchorpy
+step tests .venv/bin/python -m pytest tests
+
+say "summary"
+printf '%s\n' "${results[@]}"
+exit $failed

@@ -1,0 +1,82 @@
+# Everything starts here. `make demo` and `make test` set up what they need, from a clone with Python 3.11+, make, git and
+# a C compiler; toolchains and node modules are kept in $(MCPSOL_CACHE), outside the checkout, and reused.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+export MCPSOL_CACHE ?= $(HOME)/.cache/mcpsol
+
+PY := .venv/bin/python
+PYTEST := $(PY) -m pytest
+ARGS ?=
+
+.PHONY: help demo test setup runtime lint format types layers unit functional rust oracles core-with-anchorpy \
+        sbf-toolchain validator bench regen lock clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
+
+demo: runtime ## the whole way on an in-process SVM: tools listed, an instruction built, executed, its effect read back
+	.venv/bin/idl2mcp demo
+
+test: ## everything that CI runs, step by step, with a table of what held
+	@.ci/test.sh
+
+# ------------------------------------------------------------------------------------------------------------ environments
+
+setup: ## .venv with all that the suite needs, locked by requirements/dev.txt
+	@.ci/python.sh dev
+
+runtime:
+	@.ci/python.sh demo
+
+sbf-toolchain: ## the compiler and linker for Solana programs (Debian, as root)
+	@templates/sbf/install.sh
+
+validator: ## solana-test-validator: half an hour once, then cached
+	@.ci/validator.sh
+
+oracles: setup ## the independent implementations: node modules, and anchorpy in an environment of its own
+	@.ci/node.sh
+	@.ci/python.sh anchorpy
+
+# ------------------------------------------------------------------------------------------------------------------ checks
+
+lint: setup ## ruff: rules and format
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+format: setup ## ruff: mend what can be mended
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+types: setup ## mypy, strict
+	$(PY) -m mypy
+
+layers: setup ## import rules between the packages
+	.venv/bin/lint-imports
+
+unit: setup ## the fast tests
+	$(PYTEST) tests/unit tests/contracts $(ARGS)
+
+functional: setup ## end to end: render, build, LiteSVM, client, CLI, wheel
+	$(PYTEST) tests --ignore tests/unit --ignore tests/contracts $(ARGS)
+
+rust: sbf-toolchain ## rustfmt, clippy and cargo test over programs/
+	@.ci/rust.sh
+
+core-with-anchorpy: oracles ## the core's tests beside anchorpy, so with solders 0.26
+	@.ci/core_with_anchorpy.sh $(ARGS)
+
+bench: setup ## yardsticks: both sides measured in the same run, and their ratio
+	$(PY) -m benchmarks $(ARGS)
+
+# ---------------------------------------------------------------------------------------------------------------- upkeep
+
+regen: setup ## make golden output and the rendered programs anew; CI demands that nothing changes
+	@.ci/regen.sh
+
+lock: setup ## requirements/*.txt and tests/oracles/package-lock.json anew, at the newest versions
+	@.ci/lock.sh
+
+clean: ## remove what the checks leave in the checkout (not .venv, not the cache)
+	rm -rf dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis programs/target
