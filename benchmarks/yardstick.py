@@ -11,8 +11,8 @@ from dataclasses import dataclass
 class Yardstick:
     """One thing that is measured against a peer.
 
-    `ours` and `peer` are costs or rates in `unit`; `higher_is_better` says which (rates: True, costs: False). `needed` is
-    the least ratio in our favour, None where nothing is owed. `note` names the peer and what was done.
+    `ours` and `peer` are costs in `unit`, or rates where `higher_is_better`. `needed` is the least ratio in our favour,
+    None where nothing is owed. `note` names the peer and what was done.
     """
 
     what: str
@@ -59,7 +59,7 @@ class NotMeasured(Exception):
 
 
 def seconds_a_call(function: Callable[[], object], *, budget: float = 1.0, rounds: int = 7) -> float:
-    """Seconds for one call: the best of `rounds`, in `budget` seconds or a little more; the collector is off meanwhile."""
+    """Seconds for one call: the best of `rounds` in about `budget` seconds, with the garbage collector off."""
     function()
     started = time.perf_counter()
     function()
