@@ -10,7 +10,8 @@ compile() {
 echo uv | compile bootstrap -
 compile dev pyproject.toml --extra all --group dev
 compile demo pyproject.toml --extra all --group build --constraint requirements/dev.txt
-compile anchorpy pyproject.toml --extra anchorpy --group test --group build
+# At the lowest versions that pyproject.toml allows, so that the bounds it names are true.
+compile anchorpy pyproject.toml --extra anchorpy --group test --group build --resolution lowest-direct
 
 say tests/oracles/package-lock.json
 # Made in a folder of its own, so that the links of an existing node_modules are not taken for the wanted tree.
