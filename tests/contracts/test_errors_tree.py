@@ -2,11 +2,7 @@
 
 import re
 
-import pytest
-
 from mcpsol_py import errors
-
-pytestmark = pytest.mark.core
 
 CLASSES = {
     name: cls for name, cls in vars(errors).items() if isinstance(cls, type) and issubclass(cls, errors.McpsolError)
