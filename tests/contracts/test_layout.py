@@ -1,0 +1,36 @@
+"""The layout that is drawn is the layout that is, and tests stand where their module says."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def test_the_drawn_layout_is_the_tree(repo: Path) -> None:
+    done = subprocess.run([sys.executable, ".ci/layout.py"], cwd=repo, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_unit_test_is_named_after_a_module(repo: Path) -> None:
+    """tests/unit/<package>/test_<module>.py, or test_<module>_<what>.py where one module has several."""
+    stray = []
+    for test in sorted((repo / "tests/unit").rglob("test_*.py")):
+        folder = test.relative_to(repo / "tests/unit").parent
+        package = repo / folder if folder.parts[:1] == ("idl2mcp",) else repo / "mcpsol_py" / folder
+        modules = {path.stem for path in package.glob("*.py")} | {p.name for p in package.glob("*/") if p.is_dir()}
+        name = test.stem.removeprefix("test_")
+        if not any(name == module or name.startswith(f"{module}_") for module in modules):
+            stray.append(str(test.relative_to(repo)))
+    assert stray == []
+
+
+@pytest.mark.parametrize("package", ["mcpsol_py", "idl2mcp"])
+def test_every_module_says_what_it_is(repo: Path, package: str) -> None:
+    silent = [
+        str(path.relative_to(repo))
+        for path in sorted((repo / package).rglob("*.py"))
+        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert silent == []
