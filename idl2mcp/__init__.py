@@ -1,0 +1,1 @@
+"""The command line: `idl2mcp` (see docs/cli.md)."""

@@ -1,0 +1,5 @@
+"""`python -m idl2mcp` is `idl2mcp`."""
+
+from idl2mcp.cli import main
+
+main()

@@ -1,0 +1,80 @@
+"""`idl2mcp convert SOURCE --to compact|pages|mcp|anchor`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from idl2mcp import inputs, report
+
+FORMS = ("compact", "pages", "mcp", "anchor")
+
+
+@click.command("convert")
+@inputs.source_argument
+@click.option(
+    "--to",
+    "form",
+    type=click.Choice(FORMS),
+    required=True,
+    help="compact: one mcpsol document; pages: a JSON list of list_tools pages (each at most 1,024 bytes); "
+    "mcp: standard MCP tools; anchor: Anchor IDL 0.1.0, with a report of what it cannot say.",
+)
+@click.option("--descriptions", type=click.Choice(["full", "short", "none"]), default="full", show_default=True)
+@click.option("--style", type=click.Choice(["compact", "verbose"]), default="compact", help="The form of --to pages.")
+@click.option("--client", "profile", type=click.Choice(inputs.PROFILES), default="default", help="For --to mcp.")
+@click.option("--out", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of stdout.")
+@inputs.chain_options
+@report.json_option
+def command(
+    source: str,
+    form: str,
+    descriptions: str,
+    style: str,
+    profile: str,
+    out: Path | None,
+    chain: inputs.Chain,
+    as_json: bool,
+) -> None:
+    """Write SOURCE's schema in another form, as JSON.
+
+    The output is JSON in any case; --json adds the loss report of --to anchor to it, as {"idl": …, "losses": […]}, instead of
+    writing it to stderr.
+    """
+    with report.progress(f"reading {source}") as running:
+        program = inputs.load_source(source, chain).program
+        inputs.refuse_errors(program)
+        running.step(f"converting {source}")
+        document = _convert(program, form, descriptions, style, profile, as_json)
+    text = report.as_json_text(document) + "\n"
+    if out is None:
+        sys.stdout.write(text)
+    else:
+        report.write_whole(out, text.encode())
+
+
+def _convert(program: Any, form: str, descriptions: str, style: str, profile: str, as_json: bool) -> object:
+    if form == "compact":
+        from mcpsol_py.schema.wire import compact_document
+
+        return compact_document(program.model, descriptions=descriptions)
+    if form == "pages":
+        from mcpsol_py.schema.pages import write_pages
+
+        pages = write_pages(program.model, form=style, descriptions=descriptions)  # type: ignore[arg-type]  # click's Choice
+        return [page.decode() for page in pages]
+    if form == "mcp":
+        from mcpsol_py.schema.mcp_tools import tools
+
+        return {"tools": tools(program.model, profile=profile)}
+    from mcpsol_py.schema.anchor_idl import to_anchor
+
+    idl, losses = to_anchor(program.model)
+    if as_json:
+        return {"idl": idl, "losses": [{"path": loss.path, "message": loss.message} for loss in losses]}
+    for loss in losses:
+        report.note(f"lost: {loss.path}: {loss.message}")
+    return idl

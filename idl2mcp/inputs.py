@@ -1,0 +1,386 @@
+"""What a command is given: SOURCE in all its forms, where the chain is, and JSON arguments."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mcpsol_py.errors import InvalidProgram, SourceError, abbr
+
+if TYPE_CHECKING:
+    from solders.pubkey import Pubkey
+
+    from idl2mcp.local import LocalCluster
+    from mcpsol_py.program import Program
+
+__all__ = [
+    "PROFILES",
+    "Chain",
+    "Source",
+    "bundled_programs",
+    "chain_options",
+    "json_object",
+    "load_source",
+    "local_options",
+    "refuse_errors",
+    "source_argument",
+]
+
+#: what `--client` takes: the MCP clients whose limits are known (FIELD-NOTES D)
+PROFILES = ("default", "claude", "openai", "gemini", "cursor", "strict")
+
+#: short names for --url, as the Solana CLI has them
+CLUSTERS = {
+    "localhost": "http://127.0.0.1:8899",
+    "localnet": "http://127.0.0.1:8899",
+    "devnet": "https://api.devnet.solana.com",
+    "testnet": "https://api.testnet.solana.com",
+    "mainnet": "https://api.mainnet-beta.solana.com",
+    "mainnet-beta": "https://api.mainnet-beta.solana.com",
+}
+
+_MAX_BYTES = 50 * 1024 * 1024
+_BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}")
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(:[A-Za-z_]\w*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Where instructions run: a JSON-RPC `url`, or the local cluster with a `.so`, a setup and a ledger file."""
+
+    url: str | None = None
+    program_id: str | None = None
+    so: Path | None = None
+    setup: Path | None = None
+    ledger: Path | None = None
+
+    @property
+    def local(self) -> bool:
+        """Was the local cluster asked for by an option?"""
+        return self.so is not None or self.setup is not None or self.ledger is not None
+
+
+@dataclass(slots=True)
+class Source:
+    """A program, and what came with it.
+
+    `kind`: "document" (an IDL), "spec", "so", "bundled" or "chain". `cluster` is the local cluster that runs it, if any; `url`
+    the RPC endpoint. `how` says in words where the schema came from.
+    """
+
+    program: Program
+    kind: str
+    how: str
+    program_id: Pubkey | None = None
+    cluster: LocalCluster | None = None
+    url: str | None = None
+    pages: list[bytes] = field(default_factory=list)
+
+
+source_argument = click.argument("source", metavar="SOURCE")
+
+
+def chain_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--url`` and ``--program-id``; the parameter is `chain`."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, url: str | None, program_id: str | None, **kwargs: Any) -> Any:
+        local = {k: kwargs.pop(k) for k in ("so", "setup", "ledger") if k in kwargs}
+        kwargs["chain"] = Chain(url=_endpoint(url), program_id=program_id, **local)
+        return function(*args, **kwargs)
+
+    with_id = click.option("--program-id", metavar="ID", help="The program's id, where SOURCE does not say it.")(wrapped)
+    return click.option(
+        "--url",
+        "-u",
+        metavar="URL",
+        envvar="IDL2MCP_URL",
+        help="JSON-RPC endpoint, or localhost, devnet, testnet, mainnet (also $IDL2MCP_URL).",
+    )(with_id)
+
+
+def local_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--so``, ``--setup`` and ``--ledger``: the local cluster. Stands above `chain_options`, which collects them."""
+    path = click.Path(dir_okay=False, path_type=Path)
+    for option in (
+        click.option("--ledger", type=path, help="JSON file that keeps the local cluster's accounts between calls."),
+        click.option("--setup", type=path, help="TOML: wallets, mints, token accounts, programs of the local cluster."),
+        click.option("--so", type=path, help="Run this compiled program on the local cluster (for an IDL or a spec)."),
+    ):
+        function = option(function)
+    return function
+
+
+def _endpoint(url: str | None) -> str | None:
+    if url is None:
+        return None
+    url = CLUSTERS.get(url, url)
+    if not url.startswith(("http://", "https://")):
+        raise click.BadParameter(
+            f"{abbr(url)} is no http(s) URL, and none of {', '.join(CLUSTERS)}.", param_hint="--url"
+        )
+    return url
+
+
+# --- SOURCE ----------------------------------------------------------------------------------------------------------
+
+
+def load_source(text: str, chain: Chain | str | None = None) -> Source:
+    """SOURCE as a program.
+
+    In this order: an existing file (a `.so`, a Python spec, else an IDL of any dialect), the name of a bundled program, a program
+    id (with a URL), a Python module. *chain* may be a URL.
+
+    Raises SourceError and its kind for what cannot be read, NoSchema and TransportError for a chain's answers, and
+    click.UsageError where an option is missing.
+    """
+    chain = Chain(url=chain) if isinstance(chain, str) else chain or Chain()
+    path = Path(text)
+    if text.endswith(".so") or (path.is_file() and _is_elf(path)):
+        return _from_so(path, chain)
+    if path.exists() or _looks_like_a_path(text):
+        return _from_file(path, chain)
+    if text in bundled_programs():
+        return _from_bundled(text, chain)
+    if _BASE58.fullmatch(text) and _is_address(text):
+        return _from_chain(text, chain)
+    if _MODULE.fullmatch(text):
+        return _from_module(text, chain)
+    raise SourceError(
+        f"{abbr(text)} is no file, no bundled program ({', '.join(bundled_programs()) or 'none'}), no program id and no "
+        "Python module",
+        origin=text[:200],
+    )
+
+
+def _looks_like_a_path(text: str) -> bool:
+    return os.sep in text or text.endswith((".json", ".py", ".toml"))
+
+
+def _is_elf(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
+def _is_address(text: str) -> bool:
+    from solders.pubkey import Pubkey
+
+    try:
+        Pubkey.from_string(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _program_id(program: Program, chain: Chain) -> Pubkey | None:
+    from solders.pubkey import Pubkey
+
+    text = chain.program_id or program.model.address
+    if text is None:
+        return None
+    try:
+        return Pubkey.from_string(text)
+    except ValueError as error:
+        if chain.program_id is not None:
+            raise click.BadParameter(f"{abbr(text)} is no address.", param_hint="--program-id") from error
+        return None
+
+
+def _from_file(path: Path, chain: Chain) -> Source:
+    from mcpsol_py import load
+
+    if path.is_dir():
+        raise SourceError("is a folder; name a file in it (an IDL, a spec.py or a .so)", origin=str(path))
+    program = load(path)
+    return _with_chain(program, "spec" if path.suffix == ".py" else "document", chain)
+
+
+def _from_module(text: str, chain: Chain) -> Source:
+    from mcpsol_py import load
+
+    return _with_chain(load(text), "spec", chain)
+
+
+def _with_chain(program: Program, kind: str, chain: Chain) -> Source:
+    source = Source(
+        program, kind, _how(program), program_id=_program_id(program, chain), url=chain.url
+    )
+    if chain.so is not None:
+        source.cluster = open_cluster(chain)
+        elf = read_elf(chain.so)
+        source.program_id = source.program_id or _default_id(elf)
+        source.cluster.add_program(elf, source.program_id, str(chain.so))
+    elif chain.local and chain.url is None:
+        source.cluster = open_cluster(chain)
+    return source
+
+
+def _how(program: Program) -> str:
+    dialect = program.model.dialect or "IDL"
+    return f"{dialect} ({program.model.origin})" if program.model.origin else dialect
+
+
+def bundled_programs() -> dict[str, Path]:
+    """The programs that ship with this package, prebuilt: name -> folder (its <name>.so, idl.json and spec.py)."""
+    import mcpsol_py
+
+    root = Path(mcpsol_py.__file__).parent
+    for folder in (root / "_programs", root.parent / "programs"):
+        if folder.is_dir():
+            found = {p.name: p for p in sorted(folder.iterdir()) if (p / f"{p.name}.so").is_file()}
+            if found:
+                return found
+    return {}
+
+
+def _from_bundled(name: str, chain: Chain) -> Source:
+    from mcpsol_py import load
+
+    folder = bundled_programs()[name]
+    document = next((folder / n for n in ("idl.json", "spec.py") if (folder / n).is_file()), None)
+    so = folder / f"{name}.so"
+    if document is None or chain.url is not None:
+        return _from_so(so, chain) if chain.url is None else _with_chain(load(folder / "idl.json"), "bundled", chain)
+    program = load(document)
+    cluster = open_cluster(chain)
+    program_id = _program_id(program, chain) or _default_id(so.read_bytes())
+    cluster.add_program(so.read_bytes(), program_id, str(so))
+    return Source(program, "bundled", f"bundled program {name}", program_id=program_id, cluster=cluster)
+
+
+def read_elf(path: Path) -> bytes:
+    """The bytes of a compiled program. Raises SourceError where it is no ELF file, or over 50 MB."""
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise SourceError(f"{path.stat().st_size:,} bytes; a program has at most 10 MB", origin=str(path))
+        data = path.read_bytes()
+    except OSError as error:
+        raise SourceError(f"{error.strerror}. Name a file that exists", origin=str(path)) from error
+    if data[:4] != b"\x7fELF":
+        raise SourceError(
+            f"starts with {abbr(data[:8])}; a program is an ELF file (made by `idl2mcp build`)", origin=str(path)
+        )
+    return data
+
+
+def _default_id(elf: bytes) -> Pubkey:
+    """An id for a program that does not say its own: from sha256 of its bytes, so the same for the same file."""
+    import hashlib
+
+    from solders.pubkey import Pubkey
+
+    return Pubkey(hashlib.sha256(b"mcpsol local program: " + elf).digest())
+
+
+def open_cluster(chain: Chain) -> LocalCluster:
+    """The local cluster, with its ledger read and its setup applied."""
+    from solders.litesvm import LiteSVM
+
+    from idl2mcp.local import LocalCluster
+
+    cluster = LocalCluster(LiteSVM(), chain.ledger)
+    if chain.setup is not None:
+        cluster.apply_setup(chain.setup)
+    return cluster
+
+
+def _from_so(path: Path, chain: Chain) -> Source:
+    from mcpsol_py.client.discovery import discover_sync
+    from mcpsol_py.client.svm import SvmTransport
+
+    elf = read_elf(path)
+    cluster = open_cluster(chain)
+    transport = SvmTransport(cluster.svm)
+    first = _program_id_option(chain) or _default_id(elf)
+    cluster.add_program(elf, first, str(path))
+    found = discover_sync(transport, first)
+    program_id = _program_id(found.program, chain) or first
+    if program_id != first:
+        cluster.add_program(elf, program_id, str(path))
+    return Source(
+        found.program, "so", f"list_tools of {path}", program_id=program_id, cluster=cluster, pages=list(found.pages)
+    )
+
+
+def _program_id_option(chain: Chain) -> Pubkey | None:
+    from solders.pubkey import Pubkey
+
+    if chain.program_id is None:
+        return None
+    try:
+        return Pubkey.from_string(chain.program_id)
+    except ValueError as error:
+        raise click.BadParameter(f"{abbr(chain.program_id)} is no address.", param_hint="--program-id") from error
+
+
+def _from_chain(text: str, chain: Chain) -> Source:
+    from solders.pubkey import Pubkey
+
+    from mcpsol_py.client.discovery import discover_sync
+    from mcpsol_py.client.rpc import RpcTransport
+
+    if chain.url is None:
+        raise click.UsageError(f"{text} is a program id: say where it is deployed, with --url.")
+    program_id = Pubkey.from_string(text)
+    found = discover_sync(RpcTransport(chain.url), program_id)
+    return Source(
+        found.program, "chain", found.source, program_id=program_id, url=chain.url, pages=list(found.pages)
+    )
+
+
+# --- arguments -------------------------------------------------------------------------------------------------------
+
+
+def json_object(text: str | None, option: str) -> dict[str, Any]:
+    """An option's JSON object: the text itself, ``@file`` or ``-`` for stdin; None is {}.
+
+    Integers keep every digit. Raises SourceError with line and column.
+    """
+    if text is None:
+        return {}
+    origin = option
+    if text == "-":
+        text = click.get_text_stream("stdin").read()
+    elif text.startswith("@"):
+        origin = text[1:]
+        try:
+            text = Path(origin).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SourceError(f"cannot be read: {error}", origin=origin) from error
+
+    def no_constant(name: str) -> float:
+        raise ValueError(f'{name} stands bare; write "{name}", in quotes')
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in out:
+                raise ValueError(f"{key!r} stands twice")
+            out[key] = value
+        return out
+
+    try:
+        value = json.loads(text, parse_constant=no_constant, object_pairs_hook=unique)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"no JSON: {error}", origin=origin) from error
+    if not isinstance(value, dict):
+        raise SourceError(f'{abbr(value)}: a JSON object is wanted, like {{"amount": "5"}}', origin=origin)
+    return value
+
+
+def refuse_errors(program: Program) -> None:
+    """Raises InvalidProgram with every finding of level error, all at once."""
+    errors = [f for f in program.findings() if f.level == "error"]
+    if errors:
+        raise InvalidProgram(errors, program.model.origin)
