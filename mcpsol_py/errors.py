@@ -126,7 +126,9 @@ class McpsolError(Exception):
 
 
 class SourceError(McpsolError):
-    """A spec or an IDL cannot be read. `origin` is the file or module, `path` the place in it ("instructions[2].args[0]")."""
+    """A spec or an IDL cannot be read. `origin` is the file or module, `path` the place in it
+    ("instructions[2].args[0]").
+    """
 
     reason = "source_error"
 
@@ -137,7 +139,9 @@ class SourceError(McpsolError):
         self.path = path
 
     def at(self, origin: str = "", path: str = "") -> SourceError:
-        """The same error, told where it stood: an outer *path* is put before what is known, *origin* only if unknown."""
+        """The same error, told where it stood: an outer *path* is put before what is known, *origin* only if
+        unknown.
+        """
         if path:
             joiner = "" if not self.path or self.path.startswith("[") else "."
             self.path = f"{path}{joiner}{self.path}"
@@ -372,8 +376,8 @@ class WrongArithmetic(BuildError):
         listed = "; ".join(self.functions[:10])
         super().__init__(
             crate,
-            f"128-bit multiply, divide or shift (u64::checked_mul is one too) in {listed}. This compiler translates them wrong "
-            "without a word. Use 32-bit halves, divide first, or build with cargo build-sbf.",
+            f"128-bit multiply, divide or shift (u64::checked_mul is one too) in {listed}. This compiler translates them "
+            "wrong without a word. Use 32-bit halves, divide first, or build with cargo build-sbf.",
         )
 
 
@@ -397,7 +401,9 @@ class TransportError(ClientError):
 
 
 class NoSchema(ClientError):
-    """The program serves no list_tools pages and no IDL account was found. `outcome` says what was tried and answered."""
+    """The program serves no list_tools pages and no IDL account was found. `outcome` says what was tried and
+    answered.
+    """
 
     reason = "no_schema"
 
@@ -452,7 +458,8 @@ class SendUnknown(ClientError):
 class ProgramFailed(ClientError):
     """An on-chain failure, named where the name is known.
 
-    `program_id` is the program that failed (the innermost of the CPI stack), `stack` the ids from the outermost to it, `code`
+    `program_id` is the program that failed (the innermost of the CPI stack), `stack` the ids from the outermost to it,
+    `code`
     the custom error number or None, `name` the error's name, `logs` the transaction's logs.
     """
 

@@ -1,6 +1,7 @@
 """Identifiers: splitting them into words, joining words, and knowing what other languages reserve.
 
-`snake` is how Anchor derives discriminators from legacy camelCase names (Rust's heck: a run of capitals is one word until its
+`snake` is how Anchor derives discriminators from legacy camelCase names (Rust's heck: a run of capitals is one word
+until its
 last capital that starts a lower-case word, and digits belong to the word before them: ``mintV1 -> mint_v1``).
 """
 
@@ -15,9 +16,61 @@ _SPLIT = re.compile(r"[^0-9A-Za-z\u0080-\uffff]+")
 
 #: Words that Rust 2021/2024 reserves; `r#` makes an identifier of each but those in UNRAWABLE.
 RUST_KEYWORDS = frozenset(
-    "abstract as async await become box break const continue crate do dyn else enum extern false final fn for gen if impl in let "
-    "loop macro match mod move mut override priv pub ref return self Self static struct super trait true try type typeof union "
-    "unsafe unsized use virtual where while yield".split()
+    {
+        "abstract",
+        "as",
+        "async",
+        "await",
+        "become",
+        "box",
+        "break",
+        "const",
+        "continue",
+        "crate",
+        "do",
+        "dyn",
+        "else",
+        "enum",
+        "extern",
+        "false",
+        "final",
+        "fn",
+        "for",
+        "gen",
+        "if",
+        "impl",
+        "in",
+        "let",
+        "loop",
+        "macro",
+        "match",
+        "mod",
+        "move",
+        "mut",
+        "override",
+        "priv",
+        "pub",
+        "ref",
+        "return",
+        "self",
+        "Self",
+        "static",
+        "struct",
+        "super",
+        "trait",
+        "true",
+        "try",
+        "type",
+        "typeof",
+        "union",
+        "unsafe",
+        "unsized",
+        "use",
+        "virtual",
+        "where",
+        "while",
+        "yield",
+    }
 )
 UNRAWABLE = frozenset({"self", "Self", "super", "crate", "_"})
 
@@ -74,7 +127,8 @@ def forms(name: str) -> tuple[str, ...]:
 
 
 def rust_ident(name: str, style: str = "snake") -> str:
-    """A valid Rust identifier for any text: style is "snake", "pascal" or "screaming". Keywords get `r#`, or a trailing `_`.
+    """A valid Rust identifier for any text: style is "snake", "pascal" or "screaming". Keywords get `r#`, or a trailing
+    `_`.
 
     >>> rust_ident("type"), rust_ident("self"), rust_ident("2fast"), rust_ident("open position", "pascal")
     ('r#type', 'self_', '_2fast', 'OpenPosition')
@@ -92,7 +146,8 @@ def rust_ident(name: str, style: str = "snake") -> str:
     return f"r#{text}" if text in RUST_KEYWORDS else text
 
 
-#: Characters that never pass from an IDL or from the chain into anything printed: controls, invisible and direction-changing ones.
+#: Characters that never pass from an IDL or from the chain into anything printed: controls, invisible and
+#: direction-changing ones.
 _INVISIBLE = re.compile(
     "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"

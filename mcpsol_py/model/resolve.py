@@ -175,7 +175,8 @@ class Resolver:
         return Unsupported(str(node), "alias cycle")
 
     def why_unusable(self, node: Type) -> str | None:
-        """Why *node* cannot be encoded and decoded, or None when it can. Looks through links; recursion is fine where an option, a
+        """Why *node* cannot be encoded and decoded, or None when it can. Looks through links; recursion is fine where
+        an option, a
         counted list or an enum can end it."""
         if node in self._why:
             return self._why[node]

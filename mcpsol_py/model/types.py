@@ -1,4 +1,4 @@
-"""The type nodes: what a value is and how its bytes lie. Frozen, hashable, without methods that do I/O.
+"""The type nodes: what a value is and how its bytes lie. Frozen and hashable.
 
 The vocabulary is small and composes (it follows Codama's cut, since that is the widest dialect):
 
@@ -6,12 +6,12 @@ The vocabulary is small and composes (it follows Codama's cut, since that is the
 |---|---|
 | Int, ShortU16, Float, Bool, Pubkey | fixed width, little-endian unless `big_endian`; ShortU16 is Solana's compact-u16 |
 | String, Bytes | all bytes that are left; a wrapper bounds them |
-| SizePrefixed, FixedSize, Sentinel | bound the wrapped type: by a length before it, to n bytes (zero padded), by an end mark |
+| SizePrefixed, FixedSize, Sentinel | bound the item: a length before it, n bytes (zero padded), an end mark |
 | HiddenPrefix, HiddenSuffix | constant bytes before or after, that values do not show |
 | Offset | moves the cursor before or after the wrapped type |
-| Option | tag of `prefix` width, then the item; `fixed`: the item's room is there when absent too (COption) |
+| Option | tag of `prefix` width, then the item; `fixed`: its room is there when absent too (COption) |
 | ZeroableOption, RemainderOption | absent is `zero` bytes (all 0 when None); absent is the end of the data |
-| Array, Set, Map | `count`: int = fixed, Int/ShortU16 = that prefix, None = to the end of the data, Generic = by const argument |
+| Array, Set, Map | `count`: int = fixed, Int/ShortU16 = that prefix, None = to the end, Generic = const argument |
 | Tuple, Struct, Enum | in order; an enum's `tag` is an Int |
 | Link, Generic | by name: a defined type (with its arguments), a type parameter |
 | Amount, DateTime | a number with a meaning that people and agents are told |
@@ -23,7 +23,7 @@ borsh's string is ``SizePrefixed(String(), U32)``; its vec is ``Array(item, U32)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, Union
+from typing import Literal, TypeAlias
 
 __all__ = [
     "BOOL",
@@ -121,7 +121,9 @@ class Pubkey:
 
 @dataclass(frozen=True, slots=True)
 class String:
-    """Text of all bytes that are left. Encodings other than utf8 show the bytes as base16, base58 or base64 text (Codama)."""
+    """Text of all bytes that are left. Encodings other than utf8 show the bytes as base16, base58 or base64 text
+    (Codama).
+    """
 
     encoding: Literal["utf8", "base16", "base58", "base64"] = "utf8"
 
@@ -175,7 +177,8 @@ class HiddenSuffix:
 class Offset:
     """Moves the cursor by `amount` before (`when="pre"`) or after (`"post"`) `item`.
 
-    `strategy` as in Codama: relative (to here), absolute (from the start, negative: from the end), padded (relative, and what is
+    `strategy` as in Codama: relative (to here), absolute (from the start, negative: from the end), padded (relative,
+    and what is
     skipped is written as zeros), preOffset (post only: relative to where the item's own pre-offset stood).
     """
 
@@ -187,7 +190,9 @@ class Offset:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """`prefix` is 0 or 1, then the item. `fixed`: an absent item still takes its (fixed) size, as zeros: SPL's COption."""
+    """`prefix` is 0 or 1, then the item. `fixed`: an absent item still takes its (fixed) size, as zeros: SPL's
+    COption.
+    """
 
     item: Type
     prefix: Int = Int(8)
@@ -217,7 +222,7 @@ class Generic:
 
 
 #: int: that many; Int or ShortU16: a prefix of that type; None: as many as the data holds; Generic: a const parameter.
-Count: TypeAlias = Union[int, "Int", "ShortU16", None, "Generic"]
+Count: TypeAlias = "int | Int | ShortU16 | Generic | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +261,8 @@ class Tuple:
 class Default:
     """What a field or argument has when it is not given: `value` in the JSON form of its type.
 
-    `omitted`: it is always that value, and values neither show nor take it (discriminators, Codama's strategy "omitted").
+    `omitted`: it is always that value, and values neither show nor take it (discriminators, Codama's strategy
+    "omitted").
     """
 
     value: object
@@ -285,7 +291,9 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One variant: `payload` None (unit), a Struct or a Tuple. `value` is its tag, or None for its place in the list."""
+    """One variant: `payload` None (unit), a Struct or a Tuple. `value` is its tag, or None for its place in the
+    list.
+    """
 
     name: str
     payload: Type | None = None
@@ -310,7 +318,9 @@ class TypeArg:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A defined type by name, with generic arguments. A type of another program of the same document is "program::name"."""
+    """A defined type by name, with generic arguments. A type of another program of the same document is
+    "program::name".
+    """
 
     name: str
     args: tuple[TypeArg, ...] = ()
@@ -340,35 +350,35 @@ class Unsupported:
     why: str
 
 
-Type: TypeAlias = Union[
-    Int,
-    ShortU16,
-    Float,
-    Bool,
-    Pubkey,
-    String,
-    Bytes,
-    SizePrefixed,
-    FixedSize,
-    Sentinel,
-    HiddenPrefix,
-    HiddenSuffix,
-    Offset,
-    Option,
-    ZeroableOption,
-    RemainderOption,
-    Generic,
-    Array,
-    Set,
-    Map,
-    Tuple,
-    Struct,
-    Enum,
-    Link,
-    Amount,
-    DateTime,
-    Unsupported,
-]
+Type: TypeAlias = (
+    Int
+    | ShortU16
+    | Float
+    | Bool
+    | Pubkey
+    | String
+    | Bytes
+    | SizePrefixed
+    | FixedSize
+    | Sentinel
+    | HiddenPrefix
+    | HiddenSuffix
+    | Offset
+    | Option
+    | ZeroableOption
+    | RemainderOption
+    | Generic
+    | Array
+    | Set
+    | Map
+    | Tuple
+    | Struct
+    | Enum
+    | Link
+    | Amount
+    | DateTime
+    | Unsupported
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,8 +393,10 @@ class GenericParam:
 class TypeDef:
     """A named type. `layout` says how its bytes lie wherever it stands:
 
-    "borsh": packed, in order. "c": repr(C) with natural alignment and padding (bytemuck). "packed": repr(C, packed): no padding.
-    "transparent": as its only field. Anything else is the source's word (a custom serialization or a repr that is not known), and the
+    "borsh": packed, in order. "c": repr(C) with natural alignment and padding (bytemuck). "packed": repr(C, packed): no
+    padding.
+    "transparent": as its only field. Anything else is the source's word (a custom serialization or a repr that is not
+    known), and the
     type is not usable.
     `align`: repr(align(n)), which raises the alignment and so the size.
     `shape` remembers how the source declared it, for writing it back: "struct", "enum" or "alias".

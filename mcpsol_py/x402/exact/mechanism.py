@@ -1,0 +1,290 @@
+"""The `exact` scheme as plug-ins of the official `x402` core.
+
+Payer, seller and facilitator, in protocol versions 2 and 1. What both versions share stands in a base class.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from solders.keypair import Keypair
+from solders.message import to_bytes_versioned
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from x402.schemas import (
+    AssetAmount,
+    PaymentPayload,
+    PaymentRequirements,
+    SettleResponse,
+    SupportedKind,
+    VerifyResponse,
+)
+from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
+
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.chain import Chain, ChainUnavailable
+from mcpsol_py.x402.exact.settle import MemorySettlements, SettlementStore, Sponsor, check_on_chain, settle_transfer
+from mcpsol_py.x402.exact.transaction import PaymentTerms, build_message, wire_base64
+from mcpsol_py.x402.exact.verify import Limits, VerifiedTransfer, verify_transfer
+from mcpsol_py.x402.networks import TOKEN, TOKEN_2022, asset_by_mint, caip2
+from mcpsol_py.x402.price import parse_price
+
+__all__ = ["ExactClient", "ExactClientV1", "ExactFacilitator", "ExactFacilitatorV1", "ExactServer"]
+
+Requirements = PaymentRequirements | PaymentRequirementsV1
+
+
+class Mints:
+    """Token program and decimals of mints, read from the chain once each."""
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+        self._known: dict[str, tuple[Pubkey, int]] = {}
+
+    def get(self, mint: str) -> tuple[Pubkey, int]:
+        """(token program, decimals). Raises PaymentError when the account is no mint."""
+        known = self._known.get(mint)
+        if known is None:
+            account = self._chain.get_accounts([mint])[0]
+            if account is None or account.owner not in (TOKEN, TOKEN_2022) or len(account.data) < 82:
+                raise PaymentError("invalid_payment_requirements", f"{mint} is no token mint on {self._chain.network}")
+            known = self._known[mint] = (Pubkey.from_string(account.owner), account.data[44])
+        return known
+
+
+class _Payer:
+    """Builds and signs the transfer that requirements ask for, and sends nothing."""
+
+    scheme = "exact"
+
+    def __init__(self, payer: Keypair, chain: Chain, *, compute_units: int = 20_000, micro_lamports: int = 1) -> None:
+        self._payer, self._chain = payer, chain
+        self._mints = Mints(chain)
+        self._units, self._price = compute_units, micro_lamports
+
+    @staticmethod
+    def find_default_asset(asset: str, network: str) -> dict[str, Any] | None:
+        """What x402's client spends on without being told: the network's known stablecoins."""
+        known = asset_by_mint(network, asset)
+        return {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol} if known else None
+
+    def _payload(self, requirements: Requirements, amount: str) -> dict[str, Any]:
+        network = caip2(str(requirements.network))
+        if network != self._chain.network:
+            raise PaymentError(
+                "network_mismatch", f"asked to pay on {network}; this wallet is on {self._chain.network}"
+            )
+        extra = requirements.extra or {}
+        fee_payer = extra.get("feePayer")
+        if not isinstance(fee_payer, str):
+            raise PaymentError("invalid_payment_requirements", "extra.feePayer is missing: nobody would pay the fee")
+        memo = extra.get("memo")
+        program, decimals = self._mints.get(requirements.asset)
+        try:
+            terms = PaymentTerms(
+                payer=self._payer.pubkey(),
+                pay_to=Pubkey.from_string(requirements.pay_to),
+                mint=Pubkey.from_string(requirements.asset),
+                decimals=decimals,
+                token_program=program,
+                amount=int(amount),
+                fee_payer=Pubkey.from_string(fee_payer),
+                memo=memo if isinstance(memo, str) and memo else None,
+            )
+        except ValueError as error:
+            raise PaymentError("invalid_payment_requirements", "an address or the amount cannot be read") from error
+        if terms.fee_payer == terms.payer:
+            raise PaymentError("invalid_payment_requirements", "extra.feePayer is the payer; a sponsor signs apart")
+        hint = extra.get("recentBlockhash")
+        blockhash = hint if isinstance(hint, str) and hint else self._chain.latest_blockhash()[0]
+        message = build_message(terms, blockhash, compute_units=self._units, micro_lamports=self._price)
+        signature: Signature = self._payer.sign_message(to_bytes_versioned(message))
+        return {"transaction": wire_base64(message, {self._payer.pubkey(): signature})}
+
+
+class ExactClient(_Payer):
+    """Pays, protocol version 2."""
+
+    def create_payment_payload(self, requirements: PaymentRequirements) -> dict[str, Any]:
+        """{"transaction": base64}. Raises PaymentError when the requirements cannot be met."""
+        return self._payload(requirements, requirements.amount)
+
+
+class ExactClientV1(_Payer):
+    """Pays, protocol version 1 (`maxAmountRequired`, network names)."""
+
+    def create_payment_payload(self, requirements: PaymentRequirementsV1) -> dict[str, Any]:
+        """{"transaction": base64}. Raises PaymentError when the requirements cannot be met."""
+        return self._payload(requirements, requirements.max_amount_required)
+
+
+class ExactServer:
+    """Sells: turns prices into requirements."""
+
+    scheme = "exact"
+    default_asset_transfer_method = "default"
+    payment_flows: ClassVar[Mapping[str, Any]] = {
+        "default": {"supported": ("authorization", "upfront"), "default": "authorization"}
+    }
+    dynamic_extra_fields: ClassVar[list[str]] = ["recentBlockhash", "lastValidBlockHeight"]
+
+    def get_asset_decimals(self, asset: str, network: str) -> int | None:
+        """Decimals of a known asset."""
+        known = asset_by_mint(network, asset)
+        return known.decimals if known else None
+
+    def parse_price(self, price: Any, network: str) -> AssetAmount:
+        """See price.parse_price."""
+        if isinstance(price, AssetAmount):
+            return price
+        parsed = parse_price(price, network)
+        extra = price.get("extra", {}) if isinstance(price, dict) else {}
+        return AssetAmount(amount=str(parsed.amount), asset=parsed.mint, extra=extra)
+
+    def enhance_payment_requirements(
+        self, requirements: PaymentRequirements, supported_kind: SupportedKind, extensions: list[str]
+    ) -> PaymentRequirements:
+        """Adds the facilitator's fee payer. Raises PaymentError at start-up when it offers none: no payment could ever
+        settle.
+        """
+        fee_payer = (supported_kind.extra or {}).get("feePayer")
+        if not fee_payer:
+            raise PaymentError("invalid_payment_requirements", "the facilitator names no feePayer for exact on Solana")
+        extra = {**(requirements.extra or {}), "feePayer": fee_payer}
+        return requirements.model_copy(update={"extra": extra})
+
+
+class _Desk:
+    """Verifies and settles. Answers, never raises: a chain that does not answer is `unexpected_…_error`."""
+
+    scheme = "exact"
+    caip_family = "solana:*"
+
+    def __init__(
+        self,
+        chain: Chain,
+        sponsor: Sponsor,
+        settlements: SettlementStore | None = None,
+        *,
+        limits: Limits | None = None,
+        timeout: float = 30.0,
+        poll: float = 0.5,
+        fault: Callable[[str], None] = lambda _point: None,
+    ) -> None:
+        self._chain, self._sponsor = chain, sponsor
+        self.settlements: SettlementStore = settlements if settlements is not None else MemorySettlements()
+        self._limits = limits or Limits()
+        self._timeout, self._poll, self._fault = timeout, poll, fault
+
+    def get_extra(self, network: str) -> dict[str, Any] | None:
+        """A fee payer, drawn so that load is spread over several."""
+        return {"feePayer": random.choice(self._sponsor.addresses())}
+
+    def get_signers(self, network: str) -> list[str]:
+        """All fee payers."""
+        return self._sponsor.addresses()
+
+    def _check(
+        self, scheme: str, network: str, payload: Mapping[str, Any], requirements: Requirements
+    ) -> VerifiedTransfer:
+        if scheme != self.scheme or requirements.scheme != self.scheme:
+            raise PaymentError("unsupported_scheme", f"scheme {scheme!r}; this facilitator serves 'exact'")
+        if not (caip2(str(network)) == caip2(str(requirements.network)) == self._chain.network):
+            raise PaymentError("network_mismatch", f"paid on {network}, asked on {requirements.network}")
+        return verify_transfer(
+            payload,
+            asset=requirements.asset,
+            amount=requirements.get_amount(),
+            pay_to=requirements.pay_to,
+            extra=requirements.extra or {},
+            fee_payers=self._sponsor.addresses(),
+            limits=self._limits,
+        )
+
+    def _verify(
+        self, scheme: str, network: str, payload: Mapping[str, Any], requirements: Requirements
+    ) -> VerifyResponse:
+        payer = ""
+        try:
+            transfer = self._check(scheme, network, payload, requirements)
+            payer = transfer.payer
+            check_on_chain(self._chain, transfer)
+        except PaymentError as error:
+            return VerifyResponse(is_valid=False, invalid_reason=error.code, invalid_message=str(error), payer=payer)
+        except ChainUnavailable as error:
+            return VerifyResponse(
+                is_valid=False, invalid_reason="unexpected_verify_error", invalid_message=str(error), payer=payer
+            )
+        return VerifyResponse(is_valid=True, payer=payer)
+
+    def _settle(
+        self, scheme: str, network: str, payload: Mapping[str, Any], requirements: Requirements
+    ) -> SettleResponse:
+        payer, said = "", str(requirements.network)
+        try:
+            transfer = self._check(scheme, network, payload, requirements)
+            payer = transfer.payer
+            settled = settle_transfer(
+                self._chain,
+                self.settlements,
+                self._sponsor,
+                transfer,
+                timeout=self._timeout,
+                poll=self._poll,
+                fault=self._fault,
+            )
+        except PaymentError as error:
+            known = self.settlements.get(transfer.key) if payer else None
+            sent = known.signature if known and error.code in ("settlement_pending", "transaction_failed") else ""
+            return SettleResponse(
+                success=False,
+                error_reason=error.code,
+                error_message=str(error),
+                transaction=sent,
+                network=said,
+                payer=payer,
+            )
+        except ChainUnavailable as error:
+            return SettleResponse(
+                success=False,
+                error_reason="unexpected_settle_error",
+                error_message=str(error),
+                transaction="",
+                network=said,
+                payer=payer,
+            )
+        return SettleResponse(success=True, transaction=settled.signature, network=said, payer=settled.payer)
+
+
+class ExactFacilitator(_Desk):
+    """Verifies and settles, protocol version 2."""
+
+    def verify(
+        self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
+    ) -> VerifyResponse:
+        """Would this payment settle now?"""
+        return self._verify(payload.accepted.scheme, payload.accepted.network, payload.payload, requirements)
+
+    def settle(
+        self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
+    ) -> SettleResponse:
+        """Broadcasts it once and waits until it landed."""
+        return self._settle(payload.accepted.scheme, payload.accepted.network, payload.payload, requirements)
+
+
+class ExactFacilitatorV1(_Desk):
+    """Verifies and settles, protocol version 1. Give it the `settlements` of the other: one payment is one payment."""
+
+    def verify(
+        self, payload: PaymentPayloadV1, requirements: PaymentRequirementsV1, context: object = None
+    ) -> VerifyResponse:
+        """Would this payment settle now?"""
+        return self._verify(payload.scheme, payload.network, payload.payload, requirements)
+
+    def settle(
+        self, payload: PaymentPayloadV1, requirements: PaymentRequirementsV1, context: object = None
+    ) -> SettleResponse:
+        """Broadcasts it once and waits until it landed."""
+        return self._settle(payload.scheme, payload.network, payload.payload, requirements)

@@ -1,0 +1,145 @@
+"""The payment's transaction: built by the payer, and read by the verifier.
+
+Layout (X402.md 3.1): a v0 message without lookup tables, paid by `extra.feePayer`, of SetComputeUnitLimit,
+SetComputeUnitPrice, TransferChecked, Memo.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import secrets
+from dataclasses import dataclass
+from functools import lru_cache
+
+from solders.hash import Hash
+from solders.instruction import AccountMeta, Instruction
+from solders.message import MessageV0, to_bytes_versioned
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
+
+from mcpsol_py.errors import PaymentError
+
+__all__ = [
+    "ATA_PROGRAM",
+    "COMPUTE_BUDGET",
+    "LIGHTHOUSE",
+    "MEMO",
+    "PaymentTerms",
+    "associated_token_address",
+    "build_message",
+    "compute_unit_limit",
+    "compute_unit_price",
+    "memo",
+    "message_hash",
+    "read_transaction",
+    "transfer_checked",
+    "wire_base64",
+]
+
+COMPUTE_BUDGET = Pubkey.from_string("ComputeBudget111111111111111111111111111111")
+MEMO = Pubkey.from_string("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
+LIGHTHOUSE = Pubkey.from_string("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95")
+ATA_PROGRAM = Pubkey.from_string("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
+DEFAULT_COMPUTE_UNITS = 20_000
+MAX_MEMO_BYTES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentTerms:
+    """`amount` base units of `mint` (of `decimals`, held by `token_program`) from `payer`'s ATA to `pay_to`'s."""
+
+    payer: Pubkey
+    pay_to: Pubkey
+    mint: Pubkey
+    decimals: int
+    token_program: Pubkey
+    amount: int
+    fee_payer: Pubkey
+    memo: str | None = None
+
+
+@lru_cache(maxsize=4096)
+def associated_token_address(owner: Pubkey, mint: Pubkey, token_program: Pubkey) -> Pubkey:
+    """The ATA of *owner* for *mint* under *token_program*."""
+    return Pubkey.find_program_address([bytes(owner), bytes(token_program), bytes(mint)], ATA_PROGRAM)[0]
+
+
+def compute_unit_limit(units: int) -> Instruction:
+    """ComputeBudget's SetComputeUnitLimit: 02, u32."""
+    return Instruction(COMPUTE_BUDGET, b"\x02" + units.to_bytes(4, "little"), [])
+
+
+def compute_unit_price(micro_lamports: int) -> Instruction:
+    """ComputeBudget's SetComputeUnitPrice: 03, u64 micro-lamports a unit."""
+    return Instruction(COMPUTE_BUDGET, b"\x03" + micro_lamports.to_bytes(8, "little"), [])
+
+
+def transfer_checked(terms: PaymentTerms) -> Instruction:
+    """TransferChecked from the payer's ATA to the payee's: 0c, u64 amount, u8 decimals."""
+    return Instruction(
+        terms.token_program,
+        b"\x0c" + terms.amount.to_bytes(8, "little") + bytes([terms.decimals]),
+        [
+            AccountMeta(associated_token_address(terms.payer, terms.mint, terms.token_program), False, True),
+            AccountMeta(terms.mint, False, False),
+            AccountMeta(associated_token_address(terms.pay_to, terms.mint, terms.token_program), False, True),
+            AccountMeta(terms.payer, True, False),
+        ],
+    )
+
+
+def memo(text: str | None) -> Instruction:
+    """The seller's memo, or 16 random bytes in hex, which make equal payments different transactions."""
+    data = text.encode() if text else binascii.hexlify(secrets.token_bytes(16))
+    if len(data) > MAX_MEMO_BYTES:
+        raise PaymentError("invalid_payment_requirements", f"extra.memo takes {len(data)} bytes; {MAX_MEMO_BYTES} fit")
+    return Instruction(MEMO, data, [])
+
+
+def build_message(
+    terms: PaymentTerms, blockhash: str, *, compute_units: int = DEFAULT_COMPUTE_UNITS, micro_lamports: int = 1
+) -> MessageV0:
+    """The message that the payer signs. No account is created: a sponsor must never pay for one."""
+    return MessageV0.try_compile(
+        terms.fee_payer,
+        [
+            compute_unit_limit(compute_units),
+            compute_unit_price(micro_lamports),
+            transfer_checked(terms),
+            memo(terms.memo),
+        ],
+        [],
+        Hash.from_string(blockhash),
+    )
+
+
+def wire_base64(message: MessageV0, signatures: dict[Pubkey, Signature]) -> str:
+    """The transaction with the signatures that are there; the others' slots hold 64 zero bytes."""
+    signers = message.account_keys[: message.header.num_required_signatures]
+    slots = [signatures.get(key, Signature.default()) for key in signers]
+    return base64.b64encode(bytes(VersionedTransaction.populate(message, slots))).decode()
+
+
+def read_transaction(text: object) -> VersionedTransaction:
+    """The transaction of a payload's `transaction` text. Raises PaymentError when it is none."""
+    code = "invalid_exact_svm_payload_transaction_could_not_be_decoded"
+    if not isinstance(text, str):
+        raise PaymentError("invalid_exact_svm_payload", "the payload has no text 'transaction'")
+    if len(text) > 4 * 1644:  # a packet's 1,232 bytes are 1,644 characters; anything far over is no transaction
+        raise PaymentError(code, f"the transaction's text has {len(text):,} characters; 1,232 bytes need 1,644")
+    try:
+        raw = base64.b64decode(text, validate=True)
+        transaction = VersionedTransaction.from_bytes(raw)
+    except (ValueError, binascii.Error) as error:
+        raise PaymentError(code, "the payload's transaction is not base64 of a Solana transaction") from error
+    if bytes(transaction) != raw:
+        raise PaymentError(code, "bytes are left over behind the transaction")
+    return transaction
+
+
+def message_hash(transaction: VersionedTransaction) -> str:
+    """sha256 of the message without signatures, hex: the same however the sponsor signs, so the key of one payment."""
+    return hashlib.sha256(to_bytes_versioned(transaction.message)).hexdigest()

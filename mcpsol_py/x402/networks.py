@@ -1,0 +1,90 @@
+"""Solana's networks and default assets as x402 names them (X402.md 1.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "DEVNET",
+    "MAINNET",
+    "TESTNET",
+    "Asset",
+    "asset_by_mint",
+    "asset_by_symbol",
+    "caip2",
+    "network_of_genesis",
+    "v1_name",
+]
+
+MAINNET = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
+DEVNET = "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1"
+TESTNET = "solana:4uhcVJyU9pJkvQyS88uRDiswHXSCkY3z"
+
+_V1 = {"solana": MAINNET, "solana-devnet": DEVNET, "solana-testnet": TESTNET}
+_V1_OF = {caip: name for name, caip in _V1.items()}
+
+TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
+TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A token that prices are said in: `decimals` places make one unit of `symbol`."""
+
+    symbol: str
+    mint: str
+    decimals: int
+
+
+_TEST_ASSETS = (
+    Asset("USDC", "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU", 6),
+    Asset("USDG", "4F6PM96JJxngmHnZLBh9n58RH4aTVNWvDs2nuwrT5BP7", 6),
+    Asset("PYUSD", "CXk2AMBfi3TwaEL2468s6zP8xq9NxTXjp9gjMgzeUynM", 6),
+)
+
+#: The stablecoins that "$0.01" may mean, per network; the first is the default.
+DEFAULT_ASSETS: dict[str, tuple[Asset, ...]] = {
+    MAINNET: (
+        Asset("USDC", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", 6),
+        Asset("USDT", "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB", 6),
+        Asset("USDG", "2u1tszSeqZ3qBWF3uNGPFc8TzMk2tdiwknnRMWGWjGWH", 6),
+        Asset("PYUSD", "2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo", 6),
+        Asset("CASH", "CASHx9KJUStyftLFWGvEVf59SGeG9sh5FfcnZMVPCASH", 6),
+    ),
+    DEVNET: _TEST_ASSETS,
+    TESTNET: _TEST_ASSETS,
+}
+
+
+def caip2(network: str) -> str:
+    """The CAIP-2 id of a network given by that id or by its v1 name; other text is returned as it is.
+
+    >>> caip2("solana-devnet")
+    'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1'
+    """
+    return _V1.get(network, network)
+
+
+def v1_name(network: str) -> str | None:
+    """The v1 name of a network ("solana-devnet"), or None where v1 has none."""
+    return network if network in _V1 else _V1_OF.get(network)
+
+
+def network_of_genesis(genesis_hash: str) -> str:
+    """The CAIP-2 id of the cluster with this genesis hash: its first 32 characters.
+
+    >>> network_of_genesis("5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d") == MAINNET
+    True
+    """
+    return f"solana:{genesis_hash[:32]}"
+
+
+def asset_by_symbol(network: str, symbol: str) -> Asset | None:
+    """The default asset of that symbol (any case) on the network."""
+    wanted = symbol.upper()
+    return next((a for a in DEFAULT_ASSETS.get(caip2(network), ()) if a.symbol == wanted), None)
+
+
+def asset_by_mint(network: str, mint: str) -> Asset | None:
+    """The default asset of that mint on the network."""
+    return next((a for a in DEFAULT_ASSETS.get(caip2(network), ()) if a.mint == mint), None)

@@ -1,0 +1,416 @@
+"""The exact scheme: built bytes against the published vector, every refusal by its reason, settlement in a real SVM."""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from solders.hash import Hash
+from solders.instruction import AccountMeta, Instruction
+from solders.keypair import Keypair
+from solders.message import Message, MessageV0, to_bytes_versioned
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
+from x402.schemas import PaymentPayload, PaymentRequirements
+
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.chain import ChainUnavailable, SignatureStatus
+from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1
+from mcpsol_py.x402.exact.settle import KeypairSponsor
+from mcpsol_py.x402.exact.transaction import (
+    LIGHTHOUSE,
+    PaymentTerms,
+    associated_token_address,
+    build_message,
+    compute_unit_limit,
+    compute_unit_price,
+    memo,
+    message_hash,
+    read_transaction,
+    transfer_checked,
+    wire_base64,
+)
+from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World, keypair, token_data
+
+PREFIX = "invalid_exact_svm_payload"
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def terms(world: World, **changes: Any) -> PaymentTerms:
+    base: dict[str, Any] = {
+        "payer": world.payer.pubkey(),
+        "pay_to": world.payee.pubkey(),
+        "mint": USDC,
+        "decimals": 6,
+        "token_program": TOKEN_PROGRAM,
+        "amount": 10_000,
+        "fee_payer": world.sponsor.pubkey(),
+    }
+    return PaymentTerms(**{**base, **changes})
+
+
+def payload_of(
+    world: World,
+    instructions: Sequence[Instruction],
+    requirements: PaymentRequirements,
+    *,
+    fee_payer: Pubkey | None = None,
+    signers: Sequence[Keypair] = (),
+    legacy: bool = False,
+) -> PaymentPayload:
+    """A payment of any instructions, signed by the payer (and *signers*)."""
+    payer = fee_payer or world.sponsor.pubkey()
+    blockhash = world.chain.svm.latest_blockhash()
+    message: Message | MessageV0
+    if legacy:
+        message = Message.new_with_blockhash(list(instructions), payer, blockhash)
+    else:
+        message = MessageV0.try_compile(payer, list(instructions), [], blockhash)
+    signed = {k.pubkey(): k.sign_message(to_bytes_versioned(message)) for k in (world.payer, *signers)}
+    slots = [signed.get(k, Signature.default()) for k in message.account_keys[: message.header.num_required_signatures]]
+    wire = base64.b64encode(bytes(VersionedTransaction.populate(message, slots))).decode()
+    return PaymentPayload(payload={"transaction": wire}, accepted=requirements)
+
+
+def normal(world: World, **changes: Any) -> list[Instruction]:
+    t = terms(world, **changes)
+    return [compute_unit_limit(20_000), compute_unit_price(1), transfer_checked(t), memo(t.memo)]
+
+
+def test_the_message_is_the_published_vector() -> None:
+    """X402.md 3.1: seeds 01, 02, 03, memo inv-0001, 10000 devnet USDC."""
+    message = build_message(
+        PaymentTerms(
+            keypair(1).pubkey(), keypair(3).pubkey(), USDC, 6, TOKEN_PROGRAM, 10_000, keypair(2).pubkey(), "inv-0001"
+        ),
+        "CmpNeggWJ4JaWJeJ8YKN1Zypmk7uvQq3PECGUCAEMbky",
+    )
+    assert [bytes(i.data).hex() for i in message.instructions] == [
+        "02204e0000", "030100000000000000", "0c102700000000000006", "696e762d30303031",
+    ]  # fmt: skip
+    payer = keypair(1)
+    wire = wire_base64(message, {payer.pubkey(): payer.sign_message(to_bytes_versioned(message))})
+    assert len(base64.b64decode(wire)) == 472
+    assert message_hash(read_transaction(wire)) == "055a7a2c78b837b678e26b25cabbbc93df5627ebab6cecc2e4849ec950f7ecbd"
+
+
+def test_a_payment_verifies_and_moves_the_tokens_once(world: World) -> None:
+    requirements = world.requirements(memo="inv-0001")
+    payment = world.pay(requirements)
+    verified = world.facilitator.verify(payment, requirements)
+    assert (verified.is_valid, verified.payer) == (True, str(world.payer.pubkey()))
+    settled = world.facilitator.settle(payment, requirements)
+    assert settled.success
+    assert Signature.from_string(settled.transaction)
+    assert (world.tokens(world.payer.pubkey()), world.tokens(world.payee.pubkey())) == (990_000, 10_000)
+    again = world.facilitator.settle(payment, requirements)
+    assert (again.success, again.error_reason) == (False, "duplicate_settlement")
+    assert world.tokens(world.payee.pubkey()) == 10_000
+
+
+def test_a_delegate_pays_from_its_owners_account(world: World) -> None:
+    """The agent wallet of the seeds: an SPL approve caps what the agent can spend."""
+    agent, owner = world.payer, keypair(9).pubkey()
+    source = associated_token_address(owner, USDC, TOKEN_PROGRAM)
+    world.set_account(source, token_data(USDC, owner, 50_000, delegate=agent.pubkey(), delegated=15_000), TOKEN_PROGRAM)
+    transfer = transfer_checked(terms(world))
+    accounts = list(transfer.accounts)
+    accounts[0] = AccountMeta(source, False, True)
+    requirements = world.requirements()
+    spend = Instruction(transfer.program_id, bytes(transfer.data), accounts)
+    payment = payload_of(world, [compute_unit_limit(20_000), compute_unit_price(1), spend, memo("one")], requirements)
+    assert world.facilitator.settle(payment, requirements).success
+    beyond = payload_of(world, [compute_unit_limit(20_000), compute_unit_price(1), spend, memo("two")], requirements)
+    assert world.facilitator.settle(beyond, requirements).error_reason == "transaction_simulation_failed"
+    assert world.tokens(world.payee.pubkey()) == 10_000
+
+
+def refusals(world: World) -> dict[str, tuple[str, PaymentPayload]]:
+    """name -> (reason, payment). Each differs from a good payment in one thing."""
+    r, other = world.requirements(), keypair(7)
+    good = normal(world)
+    stranger = Instruction(Pubkey.from_string("11111111111111111111111111111111"), b"x", [])
+    guard = Instruction(LIGHTHOUSE, b"\0", [])
+    forged = payload_of(world, good, r)
+    wire = bytearray(base64.b64decode(forged.payload["transaction"]))
+    wire[70] ^= 1  # inside the payer's signature (count byte, 64 bytes of slot 0, then slot 1)
+    touching = Instruction(LIGHTHOUSE, b"\0", [AccountMeta(world.sponsor.pubkey(), True, True)])
+    robbing = transfer_checked(terms(world, payer=world.sponsor.pubkey()))
+    cosigned = Instruction(LIGHTHOUSE, b"\0", [AccountMeta(other.pubkey(), True, False)])
+    wrong_destination = transfer_checked(terms(world))
+    accounts = list(wrong_destination.accounts)
+    accounts[2] = AccountMeta(associated_token_address(other.pubkey(), USDC, TOKEN_PROGRAM), False, True)
+    elsewhere = Instruction(wrong_destination.program_id, bytes(wrong_destination.data), accounts)
+
+    def bad(code: str, *instructions: Instruction, **kw: Any) -> tuple[str, PaymentPayload]:
+        return (code if code.startswith(("fee_payer", "invalid")) else f"{PREFIX}_{code}"), payload_of(
+            world, instructions, r, **kw
+        )
+
+    return {
+        "no transaction": (PREFIX, PaymentPayload(payload={}, accepted=r)),
+        "not base64": (
+            f"{PREFIX}_transaction_could_not_be_decoded",
+            PaymentPayload(payload={"transaction": "?"}, accepted=r),
+        ),
+        "left-over bytes": (
+            f"{PREFIX}_transaction_could_not_be_decoded",
+            PaymentPayload(payload={"transaction": base64.b64encode(bytes(wire) + b"\0").decode()}, accepted=r),
+        ),
+        "forged signature": (
+            f"{PREFIX}_signature_invalid",
+            PaymentPayload(payload={"transaction": base64.b64encode(bytes(wire)).decode()}, accepted=r),
+        ),
+        "another fee payer": bad("invalid_exact_svm_fee_payer_mismatch", *good, fee_payer=world.payer.pubkey()),
+        "two instructions": bad("transaction_instructions_length", *good[:2]),
+        "eight instructions": bad("transaction_instructions_length", *good, *[guard] * 4),
+        "no compute limit": bad("transaction_instructions_compute_limit_instruction", guard, *good[1:]),
+        "huge compute limit": bad(
+            "transaction_instructions_compute_limit_instruction", compute_unit_limit(1_400_001), *good[1:]
+        ),
+        "no compute price": bad("transaction_instructions_compute_price_instruction", good[0], guard, *good[2:]),
+        "price too high": bad(
+            "transaction_instructions_compute_price_instruction_too_high",
+            good[0],
+            compute_unit_price(5_000_001),
+            *good[2:],
+        ),
+        "transfer not third": bad("no_transfer_instruction", good[0], good[1], good[3], good[2]),
+        "second transfer": bad("unknown_fourth_instruction", *good[:3], good[2]),
+        "stranger at the end": bad("unknown_fifth_instruction", *good, stranger),
+        "stranger seventh": bad("unknown_seventh_instruction", *good, guard, guard, stranger),
+        "sponsor in an instruction": bad("transaction_fee_payer_transferring_funds", *good, touching),
+        "sponsor's own tokens": bad("transaction_fee_payer_transferring_funds", good[0], good[1], robbing, good[3]),
+        "a third signer": bad("excessive_signers", *good, cosigned, signers=[other]),
+        "underpaid": bad("amount_insufficient", *normal(world, amount=9_999)),
+        "overpaid": bad("amount_mismatch", *normal(world, amount=10_001)),
+        "another payee": bad("recipient_mismatch", good[0], good[1], elsewhere, good[3]),
+        "another mint": bad("mint_mismatch", *normal(world, mint=other.pubkey())),
+    }
+
+
+@pytest.mark.parametrize("name", sorted(refusals(World())))
+def test_each_fault_is_refused_by_its_reason_and_moves_nothing(name: str) -> None:
+    world = World()
+    reason, payment = refusals(world)[name]
+    verified = world.facilitator.verify(payment, world.requirements())
+    assert (verified.is_valid, verified.invalid_reason) == (False, reason)
+    settled = world.facilitator.settle(payment, world.requirements())
+    assert (settled.success, settled.transaction) == (False, "")
+    assert world.tokens(world.payer.pubkey()) == world.balance
+    assert str(world.payer) not in str(verified.model_dump()) + str(settled.model_dump())
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"network": "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"}, "network_mismatch"),
+        ({"scheme": "upto"}, "unsupported_scheme"),
+        ({"extra": {}}, f"{PREFIX}_missing_fee_payer"),
+        ({"extra": {"feePayer": str(keypair(8).pubkey())}}, "fee_payer_not_managed_by_facilitator"),
+        ({"amount": "ten"}, "invalid_payment_requirements"),
+    ],
+)
+def test_requirements_that_cannot_be_met_are_refused(world: World, change: dict[str, Any], reason: str) -> None:
+    payment = world.pay(world.requirements())
+    verified = world.facilitator.verify(payment, world.requirements().model_copy(update=change))
+    assert verified.invalid_reason == reason
+
+
+def test_memo_must_be_the_one_asked_for_once(world: World) -> None:
+    wanted = world.requirements(memo="order-7")
+    assert world.facilitator.verify(world.pay(wanted), wanted).is_valid
+    reasons = [
+        world.facilitator.verify(payload_of(world, ixs, wanted), wanted).invalid_reason
+        for ixs in (normal(world, memo="order-8"), normal(world)[:3], [*normal(world, memo="order-7"), memo("order-7")])
+    ]
+    assert reasons == [f"{PREFIX}_memo_mismatch", f"{PREFIX}_memo_count", f"{PREFIX}_memo_count"]
+
+
+def test_wallet_guards_and_legacy_messages_pass(world: World) -> None:
+    """Phantom adds Lighthouse guards; mark3labs sends a legacy message without a memo (X402.md 3.1, 9)."""
+    requirements = world.requirements()
+    legacy = payload_of(world, normal(world)[:3], requirements, legacy=True)
+    assert world.facilitator.settle(legacy, requirements).success
+    guards = payload_of(world, [*normal(world)[:3], Instruction(LIGHTHOUSE, b"\0", [])], requirements)
+    verified = world.facilitator.verify(guards, requirements)
+    # Lighthouse is not in LiteSVM: everything up to the chain's own answer must hold.
+    assert verified.invalid_reason == "transaction_simulation_failed"
+
+
+def test_a_seller_without_a_token_account_is_told(world: World) -> None:
+    requirements = world.requirements().model_copy(update={"pay_to": str(keypair(20).pubkey())})
+    verified = world.facilitator.verify(world.pay(requirements), requirements)
+    assert verified.invalid_reason == f"{PREFIX}_recipient_mismatch"
+    assert "must create it" in (verified.invalid_message or "")
+
+
+def test_spent_between_verify_and_settle_is_not_success(world: World) -> None:
+    requirements = world.requirements(600_000)
+    first, second = world.pay(requirements), world.pay(requirements)
+    assert world.facilitator.verify(second, requirements).is_valid
+    assert world.facilitator.settle(first, requirements).success
+    assert world.facilitator.settle(second, requirements).error_reason == "transaction_simulation_failed"
+    assert world.tokens(world.payee.pubkey()) == 600_000
+
+
+def test_failing_on_chain_after_a_good_simulation_is_failure(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The official signer looks at the confirmation level before the error and calls this success (X402.md 3.3)."""
+    requirements = world.requirements(600_000)
+    payment = world.pay(requirements)
+    send = world.chain.send
+
+    def drain_then_send(transaction: bytes) -> str:
+        world.give(world.payer.pubkey(), 0)
+        return send(transaction)
+
+    monkeypatch.setattr(world.chain, "send", drain_then_send)
+    settled = world.facilitator.settle(payment, requirements)
+    assert (settled.success, settled.error_reason) == (False, "transaction_failed")
+    assert settled.transaction
+    assert world.tokens(world.payee.pubkey()) == 0
+
+
+def test_a_timeout_after_sending_is_pending_and_a_retry_waits_for_the_same_signature(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requirements = world.requirements()
+    payment = world.pay(requirements)
+    sent: list[bytes] = []
+    send = world.chain.send
+    monkeypatch.setattr(world.chain, "send", lambda wire: sent.append(wire) or "")
+    monkeypatch.setattr(world.chain, "status", lambda signature: SignatureStatus("unknown"))
+    pending = world.facilitator.settle(payment, requirements)
+    assert (pending.success, pending.error_reason) == (False, "settlement_pending")
+    monkeypatch.undo()
+    send(sent[0])  # it landed while nobody looked
+    settled = world.facilitator.settle(payment, requirements)
+    assert (settled.success, settled.transaction) == (True, pending.transaction)
+    assert world.tokens(world.payee.pubkey()) == 10_000
+
+
+def test_a_chain_that_does_not_answer_says_nothing_about_the_payment(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requirements = world.requirements()
+    payment = world.pay(requirements)
+
+    def down(*_: object, **__: object) -> None:
+        raise ChainUnavailable("node.example: timed out")
+
+    monkeypatch.setattr(world.chain, "simulate", down)
+    assert world.facilitator.verify(payment, requirements).invalid_reason == "unexpected_verify_error"
+    assert world.facilitator.settle(payment, requirements).error_reason == "unexpected_settle_error"
+    monkeypatch.undo()
+    monkeypatch.setattr(world.chain, "send", down)
+    assert world.facilitator.settle(payment, requirements).error_reason == "settlement_pending"
+    monkeypatch.undo()
+    assert world.facilitator.settle(payment, requirements).success
+    assert world.tokens(world.payee.pubkey()) == 10_000
+
+
+def test_an_expired_blockhash_is_a_failure_and_never_lands(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    requirements = world.requirements()
+    payment = world.pay(requirements)
+    monkeypatch.setattr(world.chain, "send", lambda wire: "")
+    monkeypatch.setattr(world.chain, "blockhash_expired", lambda *a: True)
+    settled = world.facilitator.settle(payment, requirements)
+    assert (settled.success, settled.error_reason) == (False, "transaction_failed")
+    assert "expired" in (settled.error_message or "")
+
+
+def test_of_many_at_once_one_is_told_paid(world: World) -> None:
+    requirements = world.requirements()
+    payment = world.pay(requirements)
+    results: list[tuple[bool, str | None]] = []
+    barrier = threading.Barrier(8)
+
+    def settle() -> None:
+        barrier.wait()
+        outcome = world.facilitator.settle(payment, requirements)
+        results.append((outcome.success, outcome.error_reason))
+
+    threads = [threading.Thread(target=settle) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert sorted(results, key=str) == [(False, "duplicate_settlement")] * 7 + [(True, None)]
+    assert world.tokens(world.payee.pubkey()) == 10_000
+
+
+class Crash(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    "point", ["settle.before_claim", "settle.claimed", "settle.before_send", "settle.sent", "settle.landed"]
+)
+def test_a_crash_at_any_step_neither_loses_nor_doubles_the_payment(world: World, point: str) -> None:
+    requirements = world.requirements()
+    payment = world.pay(requirements)
+
+    def crash(at: str) -> None:
+        if at == point:
+            raise Crash(at)
+
+    dying = ExactFacilitator(
+        world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=0.05, poll=0.01, fault=crash
+    )
+    with pytest.raises(Crash):
+        dying.settle(payment, requirements)
+    restarted = ExactFacilitator(world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=0.0, poll=0.01)
+    settled = restarted.settle(payment, requirements)
+    assert settled.success
+    assert world.tokens(world.payee.pubkey()) == 10_000
+    assert restarted.settle(payment, requirements).error_reason == "duplicate_settlement"
+
+
+def test_version_1_shares_the_settlements_of_version_2(world: World) -> None:
+    from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
+
+    requirements = world.requirements()
+    payment = world.pay(requirements)
+    v1 = ExactFacilitatorV1(world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=1.0, poll=0.01)
+    old = PaymentRequirementsV1(
+        scheme="exact", network="solana-devnet", max_amount_required="10000", resource="mcp://tools/x", asset=str(USDC),
+        pay_to=str(world.payee.pubkey()), max_timeout_seconds=60, extra=requirements.extra,
+    )  # fmt: skip
+    paid = PaymentPayloadV1(scheme="exact", network="solana-devnet", payload=payment.payload)
+    assert v1.verify(paid, old).is_valid
+    settled = v1.settle(paid, old)
+    assert (settled.success, settled.network) == (True, "solana-devnet")
+    assert world.facilitator.settle(payment, requirements).error_reason == "duplicate_settlement"
+
+
+@given(st.integers(0, 471), st.integers(0, 255))
+def test_no_altered_byte_verifies(position: int, value: int) -> None:
+    """Flipping any byte of a good payment is refused (but for the sponsor's own empty slot, which is not the payer's to
+    sign).
+    """
+    world = World()
+    requirements = world.requirements(memo="inv-0001")
+    wire = bytearray(base64.b64decode(world.pay(requirements).payload["transaction"]))
+    if wire[position] == value:
+        return
+    wire[position] = value
+    payment = PaymentPayload(payload={"transaction": base64.b64encode(bytes(wire)).decode()}, accepted=requirements)
+    assert not world.facilitator.verify(payment, requirements).is_valid
+
+
+def test_reading_a_transaction_is_bounded() -> None:
+    with pytest.raises(PaymentError) as caught:
+        read_transaction("A" * 10_000_000)
+    assert caught.value.code == f"{PREFIX}_transaction_could_not_be_decoded"
+    assert len(str(caught.value)) < 300
+    assert Hash.default()
