@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.message import Message, MessageV0, to_bytes_versioned
@@ -111,7 +110,7 @@ def test_a_payment_verifies_and_moves_the_tokens_once(world: World) -> None:
     assert (verified.is_valid, verified.payer) == (True, str(world.payer.pubkey()))
     settled = world.facilitator.settle(payment, requirements)
     assert settled.success
-    assert Signature.from_string(settled.transaction)
+    assert world.chain.svm.get_transaction(Signature.from_string(settled.transaction)) is not None
     assert (world.tokens(world.payer.pubkey()), world.tokens(world.payee.pubkey())) == (990_000, 10_000)
     again = world.facilitator.settle(payment, requirements)
     assert (again.success, again.error_reason) == (False, "duplicate_settlement")
@@ -288,7 +287,12 @@ def test_a_timeout_after_sending_is_pending_and_a_retry_waits_for_the_same_signa
     payment = world.pay(requirements)
     sent: list[bytes] = []
     send = world.chain.send
-    monkeypatch.setattr(world.chain, "send", lambda wire: sent.append(wire) or "")
+
+    def swallow(wire: bytes) -> str:
+        sent.append(wire)
+        return ""
+
+    monkeypatch.setattr(world.chain, "send", swallow)
     monkeypatch.setattr(world.chain, "status", lambda signature: SignatureStatus("unknown"))
     pending = world.facilitator.settle(payment, requirements)
     assert (pending.success, pending.error_reason) == (False, "settlement_pending")
@@ -413,4 +417,3 @@ def test_reading_a_transaction_is_bounded() -> None:
         read_transaction("A" * 10_000_000)
     assert caught.value.code == f"{PREFIX}_transaction_could_not_be_decoded"
     assert len(str(caught.value)) < 300
-    assert Hash.default()
