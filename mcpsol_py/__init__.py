@@ -1,1 +1,106 @@
-"""mcpsol-py: a Solana program's own MCP schema, from one source to its on-chain pages, its client and its MCP tools."""
+"""mcpsol-py: a Solana program's own MCP schema, from one source to its on-chain pages, its client and its MCP tools.
+
+Everything below is imported when it is first used, so `import mcpsol_py` itself is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mcpsol_py.client.program_client import ProgramClient, SyncProgramClient, connect, connect_sync
+    from mcpsol_py.errors import (
+        BuildError,
+        ClientError,
+        CodecError,
+        DecodeError,
+        EditedByHand,
+        EncodeError,
+        InvalidProgram,
+        MalformedPage,
+        McpsolError,
+        MissingAccount,
+        NoSchema,
+        NotUsable,
+        PageTooLarge,
+        PaymentError,
+        PdaError,
+        PolicyError,
+        ProgramFailed,
+        RenderError,
+        SchemaError,
+        SendUnknown,
+        SourceError,
+        ToolchainMissing,
+        TransactionTooLarge,
+        TransportError,
+        UnknownDialect,
+        UnknownName,
+        UnresolvedName,
+        UnsupportedType,
+        WrongArithmetic,
+    )
+    from mcpsol_py.program import Program, load
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "load": "mcpsol_py.program",
+    "Program": "mcpsol_py.program",
+    "ProgramClient": "mcpsol_py.client.program_client",
+    "SyncProgramClient": "mcpsol_py.client.program_client",
+    "connect": "mcpsol_py.client.program_client",
+    "connect_sync": "mcpsol_py.client.program_client",
+}
+
+__all__ = [
+    "load",
+    "Program",
+    "ProgramClient",
+    "SyncProgramClient",
+    "connect",
+    "connect_sync",
+    # the error tree, mcpsol_py.errors
+    "BuildError",
+    "ClientError",
+    "CodecError",
+    "DecodeError",
+    "EditedByHand",
+    "EncodeError",
+    "InvalidProgram",
+    "MalformedPage",
+    "McpsolError",
+    "MissingAccount",
+    "NoSchema",
+    "NotUsable",
+    "PageTooLarge",
+    "PaymentError",
+    "PdaError",
+    "PolicyError",
+    "ProgramFailed",
+    "RenderError",
+    "SchemaError",
+    "SendUnknown",
+    "SourceError",
+    "ToolchainMissing",
+    "TransactionTooLarge",
+    "TransportError",
+    "UnknownDialect",
+    "UnknownName",
+    "UnresolvedName",
+    "UnsupportedType",
+    "WrongArithmetic",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES.get(name, "mcpsol_py.errors")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
