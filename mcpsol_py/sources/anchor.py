@@ -1,0 +1,141 @@
+"""Anchor IDL 0.1.0 (Anchor 0.30 and later), with or without its spec key, to the program model.
+
+Discriminators are given and taken as they are. Types, accounts and events are named in their lists and defined in "types".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from mcpsol_py.errors import SourceError
+from mcpsol_py.model.program import (
+    AccountType,
+    Constant,
+    Discriminator,
+    ErrorCode,
+    Event,
+    Instruction,
+    ProgramModel,
+)
+from mcpsol_py.model.types import Link, Type, TypeDef, Unsupported
+from mcpsol_py.names import clean_text
+from mcpsol_py.sources.anchor_accounts import AccountReader
+from mcpsol_py.sources.idl_types import typedef
+from mcpsol_py.sources.reader import derived, kind_of
+
+__all__ = ["read_anchor"]
+
+_ROOT = frozenset(
+    "address metadata docs instructions accounts events errors types constants version name".split()
+)
+_INSTRUCTION = frozenset("name docs discriminator accounts args returns".split())
+_TYPEDEF = frozenset("name docs serialization repr generics type".split())
+_ACCOUNT = frozenset("name docs writable signer optional address pda relations".split())
+
+
+def read_anchor(doc: dict[str, Any], origin: str = "") -> ProgramModel:
+    """The model of an Anchor IDL in spec 0.1.0. Raises SourceError with the JSON path."""
+    reader = _Anchor(origin)
+    try:
+        return reader.program(doc)
+    except SourceError as error:
+        raise error.at(origin)
+
+
+class _Anchor(AccountReader):
+    account_keys = _ACCOUNT
+
+    def program(self, doc: dict[str, Any]) -> ProgramModel:
+        types = doc.get("types")
+        if type(types) is list:
+            self.defined = {t["name"] for t in types if type(t) is dict and type(t.get("name")) is str}
+        metadata = doc.get("metadata")
+        if metadata is None:
+            metadata = {}
+        if type(metadata) is not dict:
+            raise SourceError(f"found {kind_of(metadata)} where an object must stand.", path="metadata")
+        self.surplus(doc, _ROOT, "the IDL")
+        named = metadata if "name" in metadata else doc
+        docs = self.docs(doc) if "docs" in doc else ()
+        description = self.inside("metadata", lambda m: self.text(m, "description"), metadata)
+        model = ProgramModel(
+            name=self.inside("metadata", self.name, metadata) if named is metadata else self.name(doc),
+            instructions=self.each(doc, "instructions", self.instruction),
+            accounts=self.each(doc, "accounts", self.account_type),
+            events=self.each(doc, "events", self.event),
+            errors=self.each(doc, "errors", self.error),
+            types=self.each(doc, "types", self.typedef),
+            constants=self.each(doc, "constants", self.constant),
+            address=self.address(doc.get("address") or metadata.get("address") or None, "the program"),
+            version=self.text(metadata, "version", 64) or self.text(doc, "version", 64),
+            docs=docs or ((description,) if description else ()),
+            origin=self.origin,
+            dialect="anchor 0.1.0",
+            findings=self.found(),
+        )
+        return model
+
+    def discriminator(self, item: dict[str, Any], namespace: str) -> Discriminator:
+        value = item.get("discriminator")
+        if value is None:
+            return derived(namespace, item["name"])
+        return Discriminator(self.inside("discriminator", self.bytes_of, value))
+
+    def instruction(self, item: dict[str, Any]) -> Instruction:
+        name = self.name(item)
+        if not _INSTRUCTION.issuperset(item):
+            self.surplus(item, _INSTRUCTION, f"instruction {name!r}")
+        returns = item.get("returns")
+        accounts = self.account_items(item)
+        return Instruction(
+            name,
+            self.discriminator(item, "global"),
+            self.each(item, "args", self.field),
+            accounts,
+            (),
+            None if returns is None else self.type(returns),
+            self.docs(item) if "docs" in item else (),
+        )
+
+    def account_type(self, item: dict[str, Any]) -> AccountType:
+        name = self.name(item)
+        return AccountType(name, self.discriminator(item, "account"), self._data(item, name), self.docs(item))
+
+    def event(self, item: dict[str, Any]) -> Event:
+        name = self.name(item)
+        return Event(name, self.discriminator(item, "event"), self._data(item, name), self.docs(item))
+
+    def _data(self, item: dict[str, Any], name: str) -> Type:
+        """The type that describes it: the definition of its name; IDLs on their way from the legacy form still hold it in place."""
+        if item["name"] not in self.defined:
+            if type(item.get("type")) is dict:
+                return self.inside("type", self.body, item["type"])[0]
+            if type(item.get("fields")) is list:
+                return self.fields(item) or Unsupported(name, "it has no fields")
+        return Link(name)
+
+    def error(self, item: dict[str, Any]) -> ErrorCode:
+        return ErrorCode(self.whole(item, "code"), self.name(item), self.text(item, "msg"))
+
+    def typedef(self, item: dict[str, Any]) -> TypeDef:
+        if not _TYPEDEF.issuperset(item):
+            self.surplus(item, _TYPEDEF, "the type")
+        body = item.get("type")
+        if type(body) is not dict:
+            raise SourceError(f"found {kind_of(body)} where a type definition must stand.", path="type")
+        return typedef(self, item, body, layout=(item.get("serialization"), item.get("repr")))
+
+    def constant(self, item: dict[str, Any]) -> Constant:
+        return Constant(self.name(item), self.constant_type(item.get("type")), self._value(item), self.docs(item))
+
+    def constant_type(self, value: Any) -> Type:
+        if type(value) is dict and type(value.get("defined")) is str:
+            return self.link(value["defined"], constant=True)
+        return self.type(value)
+
+    def _value(self, item: dict[str, Any]) -> str:
+        value = item.get("value")
+        text = value if type(value) is str else orjson.dumps(value).decode()
+        return clean_text(text, 16_384)

@@ -1,0 +1,150 @@
+"""Legacy Anchor IDLs (before 0.30) to the program model: camelCase names, types of accounts in place, derived discriminators.
+
+A discriminator is sha256("global:" + snake_case name)[..8], as Anchor's client made it, unless the file gives one: a given one wins.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from mcpsol_py.errors import SourceError
+from mcpsol_py.model.program import (
+    AccountType,
+    Constant,
+    Discriminator,
+    ErrorCode,
+    Event,
+    Instruction,
+    ProgramModel,
+)
+from mcpsol_py.model.types import Link, Struct, Type, TypeDef
+from mcpsol_py.names import clean_text
+from mcpsol_py.sources.anchor_accounts import AccountReader
+from mcpsol_py.sources.idl_types import typedef
+from mcpsol_py.sources.reader import derived, kind_of
+
+__all__ = ["read_anchor_legacy"]
+
+_ROOT = frozenset("version name docs constants instructions accounts types events errors metadata state address".split())
+_INSTRUCTION = frozenset("name docs accounts args returns discriminator".split())
+_ACCOUNT = frozenset("name docs isMut isSigner isOptional optional pda relations address writable signer".split())
+
+
+def read_anchor_legacy(doc: dict[str, Any], origin: str = "") -> ProgramModel:
+    """The model of a legacy Anchor IDL. Raises SourceError with the JSON path."""
+    reader = _Legacy(origin)
+    try:
+        return reader.program(doc)
+    except SourceError as error:
+        raise error.at(origin)
+
+
+class _Legacy(AccountReader):
+    writable_keys = ("isMut", "writable")
+    signer_keys = ("isSigner", "signer")
+    optional_keys = ("isOptional", "optional")
+    account_keys = _ACCOUNT
+
+    def program(self, doc: dict[str, Any]) -> ProgramModel:
+        in_types = _names(doc, "types")
+        self.defined = in_types | _names(doc, "accounts")
+        self.surplus(doc, _ROOT, "the IDL")
+        if doc.get("state") is not None:
+            self.note("state and its methods (Anchor before 0.25) are not read", "state")
+        metadata = doc.get("metadata")
+        address = metadata.get("address") if type(metadata) is dict else None
+        types = list(self.each(doc, "types", self.typedef))
+        accounts = []
+        for account, body in self.each(doc, "accounts", self.account_type):
+            if account.name in in_types:
+                same = any(t.name == account.name and t.type == body.type for t in types)
+                accounts.append(account if same else _in_place(account, body))
+            else:
+                types.append(body)
+                accounts.append(account)
+        return ProgramModel(
+            name=self.name(doc) if "name" in doc else "program",
+            instructions=self.each(doc, "instructions", self.instruction),
+            accounts=tuple(accounts),
+            events=self.each(doc, "events", self.event),
+            errors=self.each(doc, "errors", self.error),
+            types=tuple(types),
+            constants=self.each(doc, "constants", self.constant),
+            address=self.address(doc.get("address") or address or None, "the program"),
+            version=self.text(doc, "version", 64),
+            docs=self.docs(doc),
+            origin=self.origin,
+            dialect="anchor legacy",
+            findings=self.found(),
+        )
+
+    def discriminator(self, item: dict[str, Any], namespace: str) -> Discriminator:
+        value = item.get("discriminator")
+        if value is None:
+            return derived(namespace, item["name"])
+        return Discriminator(self.inside("discriminator", self.bytes_of, value))
+
+    def instruction(self, item: dict[str, Any]) -> Instruction:
+        name = self.name(item)
+        if not _INSTRUCTION.issuperset(item):
+            self.surplus(item, _INSTRUCTION, f"instruction {name!r}")
+        returns = item.get("returns")
+        accounts = self.account_items(item)
+        return Instruction(
+            name,
+            self.discriminator(item, "global"),
+            self.each(item, "args", self.field),
+            accounts,
+            (),
+            None if returns is None else self.type(returns),
+            self.docs(item) if "docs" in item else (),
+        )
+
+    def account_type(self, item: dict[str, Any]) -> tuple[AccountType, TypeDef]:
+        body = item.get("type")
+        if body is None:
+            body = {"kind": "struct", "fields": []}
+        if type(body) is not dict:
+            raise SourceError(f"found {kind_of(body)} where a type definition must stand.", path="type")
+        definition = typedef(self, item, body, layout=(item.get("serialization"), item.get("repr")))
+        name = definition.name
+        return AccountType(name, self.discriminator(item, "account"), Link(name), definition.docs), definition
+
+    def event(self, item: dict[str, Any]) -> Event:
+        fields = self.fields(item) or Struct(())
+        return Event(self.name(item), self.discriminator(item, "event"), fields, self.docs(item))
+
+    def error(self, item: dict[str, Any]) -> ErrorCode:
+        return ErrorCode(self.whole(item, "code"), self.name(item), self.text(item, "msg"))
+
+    def typedef(self, item: dict[str, Any]) -> TypeDef:
+        body = item.get("type")
+        if type(body) is not dict:
+            raise SourceError(f"found {kind_of(body)} where a type definition must stand.", path="type")
+        return typedef(self, item, body, layout=(item.get("serialization"), item.get("repr")))
+
+    def constant(self, item: dict[str, Any]) -> Constant:
+        value = item.get("value")
+        text = value if type(value) is str else orjson.dumps(value).decode()
+        return Constant(
+            self.name(item), self._constant_type(item.get("type")), clean_text(text, 16_384), self.docs(item)
+        )
+
+    def _constant_type(self, value: Any) -> Type:
+        if type(value) is dict and type(value.get("defined")) is str:
+            return self.link(value["defined"], constant=True)
+        return self.type(value)
+
+
+def _names(doc: dict[str, Any], key: str) -> set[str]:
+    items = doc.get(key)
+    if type(items) is not list:
+        return set()
+    return {i["name"] for i in items if type(i) is dict and type(i.get("name")) is str}
+
+
+def _in_place(account: AccountType, body: TypeDef) -> AccountType:
+    """An account whose name a different type has too: its data is described where it stands."""
+    return AccountType(account.name, account.discriminator, body.type, account.docs)

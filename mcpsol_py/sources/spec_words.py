@@ -1,0 +1,580 @@
+"""The words that a Python spec is written in: types, account kinds, constraints and the two decorators.
+
+Authors import them from `mcpsol_py.spec`. Nothing here reads anything or checks more than its own arguments: a spec is
+plain classes and annotations, so importing one has no side effects. `sources.spec` reads them into a program model.
+
+How type checkers see it: `Mut`, `Ref` and `Array` are `typing.Annotated` to them, so that `Mut[State,
+has_one("authority")]` is a
+`State` with remarks, in mypy --strict as in an editor. (`Annotated` wants at least one remark: where an account has no
+other, it is `...`, as in `Mut[Wallet, ...]`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, overload
+
+from mcpsol_py.model.types import INTS, Float, Int
+
+__all__ = [
+    "Account",
+    "Array",
+    "AssociatedTokenProgram",
+    "COption",
+    "Clock",
+    "Enum",
+    "Event",
+    "Group",
+    "Instructions",
+    "Mint",
+    "Mut",
+    "Payer",
+    "ProgramAccount",
+    "Pubkey",
+    "Ref",
+    "Rent",
+    "Signer",
+    "Struct",
+    "SystemProgram",
+    "Token2022Program",
+    "TokenAccount",
+    "TokenProgram",
+    "Unchecked",
+    "Wallet",
+    "address",
+    "associated",
+    "close",
+    "constant",
+    "error",
+    "executable",
+    "f32",
+    "f64",
+    "has_one",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "i128",
+    "i256",
+    "init",
+    "instruction",
+    "mint",
+    "owner",
+    "program",
+    "realloc",
+    "seeds",
+    "signer",
+    "token",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "u128",
+    "u256",
+    "variant",
+]
+
+_T = TypeVar("_T")
+_C = TypeVar("_C", bound=type)
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+# --- numbers, addresses ----------------------------------------------------------------------------------------------
+
+
+class u8(int):
+    """0 to 255."""
+
+
+class u16(int):
+    """0 to 65,535."""
+
+
+class u32(int):
+    """0 to 2**32 - 1."""
+
+
+class u64(int):
+    """0 to 2**64 - 1."""
+
+
+class u128(int):
+    """0 to 2**128 - 1."""
+
+
+class u256(int):
+    """0 to 2**256 - 1."""
+
+
+class i8(int):
+    """-128 to 127."""
+
+
+class i16(int):
+    """-32,768 to 32,767."""
+
+
+class i32(int):
+    """-2**31 to 2**31 - 1."""
+
+
+class i64(int):
+    """-2**63 to 2**63 - 1."""
+
+
+class i128(int):
+    """-2**127 to 2**127 - 1."""
+
+
+class i256(int):
+    """-2**255 to 2**255 - 1."""
+
+
+class f32(float):
+    """IEEE 754 single precision."""
+
+
+class f64(float):
+    """IEEE 754 double precision."""
+
+
+class Pubkey:
+    """An address: 32 bytes, base58 in JSON."""
+
+
+#: what the reader makes of each number class
+NUMBERS: dict[type, Int | Float] = {c: INTS[c.__name__] for c in (u8, u16, u32, u64, u128, u256)}
+NUMBERS |= {c: INTS[c.__name__] for c in (i8, i16, i32, i64, i128, i256)}
+NUMBERS |= {f32: Float(32), f64: Float(64)}
+
+
+class COption(Generic[_T]):
+    """SPL's option: a u32 tag, and the item's room is there when it is absent too: `COption[Pubkey]`."""
+
+
+@dataclass(frozen=True)
+class Length:
+    """The number of items of an `Array`."""
+
+    count: object
+
+
+@dataclass(frozen=True)
+class Access:
+    """What `Mut` and `Ref` say."""
+
+    writable: bool
+
+
+class _Remark:
+    """`Name[item, remarks...]` at run time: the same as `Annotated[item, first, remarks...]`."""
+
+    __slots__ = ("first",)
+
+    def __init__(self, first: object) -> None:
+        self.first = first
+
+    def __getitem__(self, parameters: object) -> Any:
+        given = parameters if isinstance(parameters, tuple) else (parameters,)
+        return Annotated[(given[0], self.first, *given[1:])]
+
+
+class _ArrayOf:
+    """`Array[item, count]` at run time."""
+
+    def __getitem__(self, parameters: object) -> Any:
+        given = parameters if isinstance(parameters, tuple) else (parameters, None)
+        return Annotated[given[0], Length(given[1] if len(given) == 2 else given[1:])]
+
+
+if TYPE_CHECKING:
+    from typing import Annotated as Array
+    from typing import Annotated as Mut
+    from typing import Annotated as Ref
+else:
+    #: an account that the instruction writes: `Mut[State, has_one("authority")]`
+    Mut = _Remark(Access(True))
+    #: an account that the instruction only reads, with constraints: `Ref[Config, seeds(b"config")]`
+    Ref = _Remark(Access(False))
+    #: a fixed number of items: `Array[u8, 32]`
+    Array = _ArrayOf()
+
+
+# --- structs, enums, state, events -----------------------------------------------------------------------------------
+
+
+class Struct:
+    """Named fields, as annotations, in the order in which they are written.
+
+    `layout`: "borsh" (packed, in order) or "c" (repr(C), padded to natural alignment).
+    """
+
+    mcpsol_layout: ClassVar[str] = "borsh"
+
+    def __init_subclass__(cls, *, layout: str = "borsh") -> None:
+        super().__init_subclass__()
+        cls.mcpsol_layout = layout
+
+
+class Account(Struct):
+    """State: what an account of this program holds, after its discriminator (sha256("account:Name")[..8], or as
+    given)."""
+
+    mcpsol_discriminator: ClassVar[bytes | None] = None
+
+    def __init_subclass__(cls, *, layout: str = "borsh", discriminator: bytes | None = None) -> None:
+        super().__init_subclass__(layout=layout)
+        cls.mcpsol_discriminator = discriminator
+
+
+class Event(Struct):
+    """What the program logs, after its discriminator (sha256("event:Name")[..8], or as given)."""
+
+    mcpsol_discriminator: ClassVar[bytes | None] = None
+
+    def __init_subclass__(cls, *, discriminator: bytes | None = None) -> None:
+        super().__init_subclass__()
+        cls.mcpsol_discriminator = discriminator
+
+
+class Enum:
+    """Variants, as class attributes: `Bid = variant()`, `Move = variant(u64, Pubkey)`, `Buy = variant(price=u64)`.
+
+    An int instead of `variant()` is a unit variant with that tag. `tag`: the tag's type, u8 if not given.
+    """
+
+    mcpsol_tag: ClassVar[type] = u8
+
+    def __init_subclass__(cls, *, tag: type = u8) -> None:
+        super().__init_subclass__()
+        cls.mcpsol_tag = tag
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One variant of an `Enum`: unit, of positional types, or of named ones."""
+
+    items: tuple[object, ...] = ()
+    fields: tuple[tuple[str, object], ...] = ()
+
+
+def variant(*items: object, **fields: object) -> Any:
+    """A variant of an `Enum`: `variant()`, `variant(u64, Pubkey)` or `variant(price=u64, size=u64)`."""
+    return Variant(items, tuple(fields.items()))
+
+
+class Group:
+    """Accounts that stand together under one name, as annotations; a parameter of this type takes them all."""
+
+
+# --- account kinds ---------------------------------------------------------------------------------------------------
+
+
+class Kind:
+    """What an account is, beyond this program's own state."""
+
+    mcpsol_address: ClassVar[str | None] = None
+
+
+class Signer(Kind):
+    """An account that signs."""
+
+
+class Payer(Signer):
+    """A signer that is written: it pays, or receives."""
+
+
+class Wallet(Kind):
+    """An account that the system program owns."""
+
+
+class Unchecked(Kind):
+    """Any account: the handler checks it."""
+
+
+class ProgramAccount(Kind):
+    """An executable account: `Ref[ProgramAccount, address("…")]`."""
+
+
+class TokenAccount(Kind):
+    """An SPL Token (or Token-2022) account; `token(mint=…, authority=…)` says more."""
+
+
+class Mint(Kind):
+    """An SPL Token (or Token-2022) mint; `mint(authority=…, decimals=…)` says more."""
+
+
+class SystemProgram(ProgramAccount):
+    """The system program."""
+
+    mcpsol_address = "11111111111111111111111111111111"
+
+
+class TokenProgram(ProgramAccount):
+    """SPL Token."""
+
+    mcpsol_address = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
+
+
+class Token2022Program(ProgramAccount):
+    """SPL Token-2022."""
+
+    mcpsol_address = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
+
+
+class AssociatedTokenProgram(ProgramAccount):
+    """The associated token account program."""
+
+    mcpsol_address = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
+
+
+class Sysvar(Kind):
+    """A sysvar."""
+
+
+class Rent(Sysvar):
+    """The rent sysvar."""
+
+    mcpsol_address = "SysvarRent111111111111111111111111111111111"
+
+
+class Clock(Sysvar):
+    """The clock sysvar."""
+
+    mcpsol_address = "SysvarC1ock11111111111111111111111111111111"
+
+
+class Instructions(Sysvar):
+    """The instructions sysvar."""
+
+    mcpsol_address = "Sysvar1nstructions1111111111111111111111111"
+
+
+# --- constraints -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class error:
+    """A custom error, as a class attribute of the program: `Overflow = error("The count would overflow")`.
+
+    `code`: counted from 6000 if not given, as Anchor does.
+    """
+
+    message: str
+    code: int | None = None
+
+
+_Error: TypeAlias = error  # the constraints below have a parameter of the same name
+
+
+@dataclass(frozen=True)
+class constant:
+    """A constant, as a class attribute of the program: `MAX_FEE = constant(u16, 500, "In basis points")`."""
+
+    type: object
+    value: object
+    docs: str = ""
+
+
+class Constraint:
+    """What an account must be, beyond its kind."""
+
+
+@dataclass(frozen=True)
+class has_one(Constraint):
+    """The field `field` of the account's state equals the address of the instruction's account `account` (the same
+    name if not given).
+
+    `error`: what a caller is told else, one of the program's errors.
+    """
+
+    field: str
+    account: str | None = None
+    error: _Error | None = None
+
+
+@dataclass(frozen=True, init=False)
+class seeds(Constraint):
+    """The account stands at the address derived from these seeds.
+
+    A seed is bytes, or a name: of an account (its address), of an argument ("amount", "params.index"), or of a field
+    of an account's state ("vault.mint"). `bump`: the u8 field of the account's state that keeps the bump, so that it
+    is not searched again. `program`: the address of the program that owns the derived address, this program if not
+    given.
+    """
+
+    seeds: tuple[object, ...]
+    bump: str | None
+    program: str | None
+    error: _Error | None
+
+    def __init__(
+        self,
+        *seeds: bytes | str | constant,
+        bump: str | None = None,
+        program: str | None = None,
+        error: _Error | None = None,
+    ) -> None:
+        object.__setattr__(self, "seeds", seeds)
+        object.__setattr__(self, "bump", bump)
+        object.__setattr__(self, "program", program)
+        object.__setattr__(self, "error", error)
+
+
+@dataclass(frozen=True)
+class init(Constraint):
+    """The account is created, `payer` pays its rent. `space` in bytes with the discriminator: the size of the state if
+    not given.
+
+    `if_needed`: an account that exists already is taken as it is; refused unless the program says
+    `allow_init_if_needed=True`, since whoever made that account first chose what stands in it.
+    """
+
+    payer: str
+    space: int | None = None
+    if_needed: bool = False
+
+
+@dataclass(frozen=True)
+class close(Constraint):
+    """After the handler, the account is closed and its lamports go to `to`."""
+
+    to: str
+
+
+@dataclass(frozen=True)
+class realloc(Constraint):
+    """Before the handler, the account is resized to `space` bytes; `payer` pays for growth and gets back what
+    shrinking frees."""
+
+    space: int
+    payer: str
+
+
+@dataclass(frozen=True)
+class owner(Constraint):
+    """The account is owned by this: an address, or the name of one of the instruction's accounts."""
+
+    owner: str
+    error: _Error | None = None
+
+
+@dataclass(frozen=True)
+class address(Constraint):
+    """The account is exactly this one."""
+
+    address: str
+    error: _Error | None = None
+
+
+@dataclass(frozen=True)
+class token(Constraint):
+    """A token account of this mint and this authority: names of accounts of the instruction. `program`: the account of
+    its token program."""
+
+    mint: str | None = None
+    authority: str | None = None
+    program: str | None = None
+
+
+@dataclass(frozen=True)
+class mint(Constraint):
+    """A mint with this mint authority (an account's name) and these decimals. `program`: the account of its token
+    program."""
+
+    authority: str | None = None
+    decimals: int | None = None
+    program: str | None = None
+
+
+@dataclass(frozen=True)
+class associated(Constraint):
+    """The associated token account of `mint` and `authority`: names of accounts of the instruction."""
+
+    mint: str
+    authority: str
+    program: str | None = None
+
+
+@dataclass(frozen=True)
+class _Flag(Constraint):
+    name: str
+
+
+#: the account signs, whatever else it is
+signer = _Flag("signer")
+#: the account is a program
+executable = _Flag("executable")
+
+
+# --- decorators ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProgramOptions:
+    """What `@program` was told."""
+
+    name: str | None
+    address: str | None
+    version: str
+    allow_init_if_needed: bool
+
+
+@dataclass(frozen=True)
+class InstructionOptions:
+    """What `@instruction` was told."""
+
+    name: str | None = None
+    discriminator: bytes | None = None
+    returns: object = None
+    when: str = ""
+
+
+def program(
+    *,
+    name: str | None = None,
+    address: str | None = None,
+    version: str = "0.1.0",
+    allow_init_if_needed: bool = False,
+) -> Callable[[_C], _C]:
+    """Makes a class a program. `name`: the class's in snake_case if not given. `address`: its id, base58, if it is
+    known already."""
+
+    def mark(cls: _C) -> _C:
+        options = ProgramOptions(name, address, version, allow_init_if_needed)
+        cls.mcpsol_program = options  # type: ignore[attr-defined]  # a mark for the reader
+        return cls
+
+    return mark
+    return mark
+
+
+@overload
+def instruction(function: _F, /) -> _F: ...
+@overload
+def instruction(
+    *, name: str | None = None, discriminator: bytes | None = None, returns: object = None, when: str = ""
+) -> Callable[[_F], _F]: ...
+def instruction(
+    function: _F | None = None,
+    /,
+    *,
+    name: str | None = None,
+    discriminator: bytes | None = None,
+    returns: object = None,
+    when: str = "",
+) -> _F | Callable[[_F], _F]:
+    """Makes a method an instruction: its parameters are accounts and arguments, in order; its docstring is what agents
+    read.
+
+    `discriminator`: sha256("global:name")[..8] if not given. `returns`: the type of what it returns (as `-> u64` would
+    say, but a type checker wants a body for that). `when`: when an agent should use it (the docstring section "When to
+    use:" says the same).
+    """
+
+    def mark(target: _F) -> _F:
+        options = InstructionOptions(name, discriminator, returns, when)
+        target.mcpsol_instruction = options  # type: ignore[attr-defined]  # a mark for the reader
+        return target
+
+    return mark if function is None else mark(function)
