@@ -1,6 +1,7 @@
 """The `idl2mcp` command: which commands there are, and how any failure ends.
 
-A command's module is imported when it is called, never before, so that `idl2mcp convert` does not pay for what `serve` needs.
+A command's module is imported when it is called, never before, so that `idl2mcp convert` does not pay for what `serve`
+needs.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ class LazyGroup(click.Group):
 
 _EPILOG = (
     "SOURCE is an IDL file of any dialect (Anchor, Anchor before 0.30, Shank, Codama), a Python spec (spec.py or "
-    "package.module[:Class]), a .so, the name of a program that ships with this package (counter, vault), or a program id "
-    "with --url. Exit codes: 0 fine, 1 the input's fault, 2 usage, 3 chain or network."
+    "package.module[:Class]), a .so, the name of a program that ships with this package (counter, vault), or a "
+    "program id with --url. Exit codes: 0 fine, 1 the input's fault, 2 usage, 3 chain or network."
 )
 
 
@@ -90,8 +91,8 @@ def cli() -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line and exits (`argv`: without the program's name; None: the process's own).
 
-    No input ends in a traceback: what this library raises on purpose is one sentence, and what it does not is said to be a fault
-    of idl2mcp's own (IDL2MCP_DEBUG=1 shows where).
+    No input ends in a traceback: what this library raises on purpose is one sentence, and what it does not is said to
+    be a fault of idl2mcp's own (IDL2MCP_DEBUG=1 shows where).
     """
     args = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in args
@@ -114,9 +115,7 @@ def _run(args: list[str], as_json: bool) -> int:
             )
         return report.USAGE
     except click.ClickException as error:
-        return report.failure(
-            error, as_json=as_json, details={"reason": "input", "message": error.format_message()}
-        )
+        return report.failure(error, as_json=as_json, details={"reason": "input", "message": error.format_message()})
     except (click.Abort, KeyboardInterrupt):
         report.note("Stopped.")
         return 130
@@ -129,7 +128,7 @@ def _run(args: list[str], as_json: bool) -> int:
         if _debugging():
             raise
         return report.failure(error, as_json=as_json)
-    except Exception as error:  # noqa: BLE001  # the last place: a fault of ours is told in a sentence, not as a traceback
+    except Exception as error:  # the last place: a fault of ours is told in a sentence, not as a traceback
         if _debugging():
             raise
         message = (

@@ -25,8 +25,10 @@ __all__ = [
     "PROFILES",
     "Chain",
     "Source",
+    "address",
     "bundled_programs",
     "chain_options",
+    "endpoint",
     "json_object",
     "load_source",
     "local_options",
@@ -72,8 +74,8 @@ class Chain:
 class Source:
     """A program, and what came with it.
 
-    `kind`: "document" (an IDL), "spec", "so", "bundled" or "chain". `cluster` is the local cluster that runs it, if any; `url`
-    the RPC endpoint. `how` says in words where the schema came from.
+    `kind`: "document" (an IDL), "spec", "so", "bundled" or "chain". `cluster` is the local cluster that runs it, if
+    any; `url` the RPC endpoint. `how` says in words where the schema came from.
     """
 
     program: Program
@@ -94,10 +96,12 @@ def chain_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(*args: Any, url: str | None, program_id: str | None, **kwargs: Any) -> Any:
         local = {k: kwargs.pop(k) for k in ("so", "setup", "ledger") if k in kwargs}
-        kwargs["chain"] = Chain(url=_endpoint(url), program_id=program_id, **local)
+        kwargs["chain"] = Chain(url=endpoint(url) if url else None, program_id=program_id, **local)
         return function(*args, **kwargs)
 
-    with_id = click.option("--program-id", metavar="ID", help="The program's id, where SOURCE does not say it.")(wrapped)
+    with_id = click.option("--program-id", metavar="ID", help="The program's id, where SOURCE does not say it.")(
+        wrapped
+    )
     return click.option(
         "--url",
         "-u",
@@ -119,9 +123,8 @@ def local_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _endpoint(url: str | None) -> str | None:
-    if url is None:
-        return None
+def endpoint(url: str) -> str:
+    """The URL that ``--url`` means. Raises click.BadParameter where it is none."""
     url = CLUSTERS.get(url, url)
     if not url.startswith(("http://", "https://")):
         raise click.BadParameter(
@@ -130,14 +133,24 @@ def _endpoint(url: str | None) -> str | None:
     return url
 
 
+def address(text: str, option: str) -> Pubkey:
+    """*text* as an address. Raises click.BadParameter where it is none."""
+    from solders.pubkey import Pubkey
+
+    try:
+        return Pubkey.from_string(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{abbr(text)} is no address (base58 of 32 bytes).", param_hint=option) from error
+
+
 # --- SOURCE ----------------------------------------------------------------------------------------------------------
 
 
 def load_source(text: str, chain: Chain | str | None = None) -> Source:
     """SOURCE as a program.
 
-    In this order: an existing file (a `.so`, a Python spec, else an IDL of any dialect), the name of a bundled program, a program
-    id (with a URL), a Python module. *chain* may be a URL.
+    In this order: an existing file (a `.so`, a Python spec, else an IDL of any dialect), the name of a bundled
+    program, a program id (with a URL), a Python module. *chain* may be a URL.
 
     Raises SourceError and its kind for what cannot be read, NoSchema and TransportError for a chain's answers, and
     click.UsageError where an option is missing.
@@ -155,8 +168,8 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
     if _MODULE.fullmatch(text):
         return _from_module(text, chain)
     raise SourceError(
-        f"{abbr(text)} is no file, no bundled program ({', '.join(bundled_programs()) or 'none'}), no program id and no "
-        "Python module",
+        f"{abbr(text)} is no file, no bundled program ({', '.join(bundled_programs()) or 'none'}), no program id "
+        "and no Python module",
         origin=text[:200],
     )
 
@@ -186,14 +199,11 @@ def _is_address(text: str) -> bool:
 def _program_id(program: Program, chain: Chain) -> Pubkey | None:
     from solders.pubkey import Pubkey
 
-    text = chain.program_id or program.model.address
-    if text is None:
-        return None
+    if chain.program_id is not None:
+        return address(chain.program_id, "--program-id")
     try:
-        return Pubkey.from_string(text)
-    except ValueError as error:
-        if chain.program_id is not None:
-            raise click.BadParameter(f"{abbr(text)} is no address.", param_hint="--program-id") from error
+        return Pubkey.from_string(program.model.address or "")
+    except ValueError:
         return None
 
 
@@ -213,9 +223,7 @@ def _from_module(text: str, chain: Chain) -> Source:
 
 
 def _with_chain(program: Program, kind: str, chain: Chain) -> Source:
-    source = Source(
-        program, kind, _how(program), program_id=_program_id(program, chain), url=chain.url
-    )
+    source = Source(program, kind, _how(program), program_id=_program_id(program, chain), url=chain.url)
     if chain.so is not None:
         source.cluster = open_cluster(chain)
         elf = read_elf(chain.so)
@@ -314,14 +322,7 @@ def _from_so(path: Path, chain: Chain) -> Source:
 
 
 def _program_id_option(chain: Chain) -> Pubkey | None:
-    from solders.pubkey import Pubkey
-
-    if chain.program_id is None:
-        return None
-    try:
-        return Pubkey.from_string(chain.program_id)
-    except ValueError as error:
-        raise click.BadParameter(f"{abbr(chain.program_id)} is no address.", param_hint="--program-id") from error
+    return None if chain.program_id is None else address(chain.program_id, "--program-id")
 
 
 def _from_chain(text: str, chain: Chain) -> Source:
@@ -334,9 +335,7 @@ def _from_chain(text: str, chain: Chain) -> Source:
         raise click.UsageError(f"{text} is a program id: say where it is deployed, with --url.")
     program_id = Pubkey.from_string(text)
     found = discover_sync(RpcTransport(chain.url), program_id)
-    return Source(
-        found.program, "chain", found.source, program_id=program_id, url=chain.url, pages=list(found.pages)
-    )
+    return Source(found.program, "chain", found.source, program_id=program_id, url=chain.url, pages=list(found.pages))
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------

@@ -21,8 +21,10 @@
     [clock]
     unix_timestamp = 1700000000
 
-``--ledger FILE`` (JSON) keeps accounts and clock from one call to the next. `"@name"` stands for an address wherever one is asked.
-A wallet is made from its name alone (sha256), so it is the same everywhere and worth nothing anywhere: it signs on this cluster only.
+``--ledger FILE`` (JSON) keeps accounts and clock from one call to the next. `"@name"` stands for an address wherever
+one is asked.
+A wallet is made from its name alone (sha256), so it is the same everywhere and worth nothing anywhere: it signs on
+this cluster only.
 """
 
 from __future__ import annotations
@@ -62,7 +64,9 @@ def is_local_name(text: object) -> bool:
 
 
 def wallet(name: str) -> Keypair:
-    """The local cluster's wallet of that name (without "@"): from sha256 of the name, so worth nothing on any real cluster."""
+    """The local cluster's wallet of that name (without "@"): from sha256 of the name, so worth nothing on any real
+    cluster.
+    """
     from solders.keypair import Keypair
 
     return Keypair.from_seed(hashlib.sha256(b"mcpsol local wallet: " + name.encode()).digest())
@@ -94,7 +98,7 @@ class LocalCluster:
             )
         try:
             self.svm.add_program(program_id, elf)
-        except Exception as error:  # noqa: BLE001  # solders raises its own bare classes for what the loader refuses
+        except Exception as error:  # solders raises its own bare classes for what the loader refuses
             raise SourceError(f"the SVM does not take this program: {error}", origin=origin) from error
         self._owners.add(str(program_id))
         self.programs[str(program_id)] = origin
@@ -117,7 +121,8 @@ class LocalCluster:
         if not is_local_name(text):
             if text.startswith("@"):
                 raise SourceError(
-                    f"{abbr(text)} is no name of the local cluster: @, a small letter, then up to 31 small letters, digits, - and _",
+                    f"{abbr(text)} is no name of the local cluster: "
+                    "@, a small letter, then up to 31 small letters, digits, - and _",
                 )
             return text
         name = text[1:]
@@ -130,7 +135,9 @@ class LocalCluster:
         return next((k for k in self._wallets.values() if str(k.pubkey()) == address), None)
 
     def resolve(self, value: Any, *, known_only: bool = False) -> Any:
-        """A JSON value with every "@name" in it replaced by its address; *known_only* leaves names that nothing made as text."""
+        """A JSON value with every "@name" in it replaced by its address; *known_only* leaves names that nothing made
+        as text.
+        """
         if isinstance(value, str):
             if value.startswith("@") and (not known_only or value[1:] in self.names):
                 return self.address(value)
@@ -185,9 +192,7 @@ class LocalCluster:
 
     def _fund(self, name: str, sol: object) -> None:
         if isinstance(sol, bool) or not isinstance(sol, (int, float)) or not 0 <= sol <= 500_000_000:
-            raise SourceError(
-                f"{abbr(sol)} is no amount of SOL; write a number like 10 or 0.5", path=f"wallets.{name}"
-            )
+            raise SourceError(f"{abbr(sol)} is no amount of SOL; write a number like 10 or 0.5", path=f"wallets.{name}")
         key = wallet(_name(name, "wallets"))
         self._wallets[name] = key
         self.names[name] = str(key.pubkey())
@@ -232,9 +237,7 @@ class LocalCluster:
             raise SourceError(f"{abbr(amount)} is no amount in base units (0 to 2^64-1)", path=f"{path}.amount")
         mint_account = self.svm.get_account(mint)
         if mint_account is None or str(mint_account.owner) not in (_TOKEN, _TOKEN_2022):
-            raise SourceError(
-                f"{abbr(item['mint'])} is no mint here; list it under [mints] first", path=f"{path}.mint"
-            )
+            raise SourceError(f"{abbr(item['mint'])} is no mint here; list it under [mints] first", path=f"{path}.mint")
         program = str(mint_account.owner)
         address, _ = Pubkey.find_program_address(
             [bytes(owner), bytes(Pubkey.from_string(program)), bytes(mint)], Pubkey.from_string(_ATA)

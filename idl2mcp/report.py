@@ -1,7 +1,7 @@
 """What the commands say: results to stdout, everything else to stderr, and one exit code a failure.
 
-0 fine; 1 the input's fault; 2 usage (click's own); 3 a chain or the network. With ``--json`` a result is one JSON document on
-stdout, and so is a failure: ``{"error": {"reason", "message", …}}`` (beside the sentence on stderr).
+0 fine; 1 the input's fault; 2 usage (click's own); 3 a chain or the network. With ``--json`` a result is one JSON
+document on stdout, and so is a failure: ``{"error": {"reason", "message", …}}`` (beside the sentence on stderr).
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ _CHAIN_ERRORS = (TransportError, NoSchema, SendUnknown, ProgramFailed)
 
 def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--json``, the same for every command; the parameter is `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")(function)
+    return click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")(
+        function
+    )
 
 
 def as_json_text(document: object, *, indent: bool = True) -> str:
@@ -94,7 +96,9 @@ def exit_code(error: BaseException) -> int:
 
 
 def failure(error: BaseException, *, as_json: bool, details: Mapping[str, Any] | None = None) -> int:
-    """Says what went wrong, once: "Error: …" on stderr, with ``--json`` also an ``error`` object on stdout. Returns the exit code."""
+    """Says what went wrong, once: "Error: …" on stderr, with ``--json`` also an ``error`` object on stdout. Returns
+    the exit code.
+    """
     if details is None:
         details = (
             error.details() if isinstance(error, McpsolError) else {"reason": "io_error", "message": _os_message(error)}
@@ -115,7 +119,9 @@ def _os_message(error: BaseException) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], *, indent: str = "  ", gap: str = "  ", widest: int = 48) -> list[str]:
-    """Rows as aligned lines; the last column is not padded. A cell over *widest* characters does not widen its column."""
+    """Rows as aligned lines; the last column is not padded. A cell over *widest* characters does not widen its
+    column.
+    """
     if not rows:
         return []
     columns = max(len(row) for row in rows)
@@ -130,7 +136,9 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "  ", gap: str = "  ",
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file in one step (a temporary file beside it, then a rename): after a failure the old one, or none, is there."""
+    """Writes a file in one step (a temporary file beside it, then a rename): after a failure the old one, or none, is
+    there.
+    """
     import os
     import tempfile
 

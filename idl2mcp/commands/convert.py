@@ -41,8 +41,8 @@ def command(
 ) -> None:
     """Write SOURCE's schema in another form, as JSON.
 
-    The output is JSON in any case; --json adds the loss report of --to anchor to it, as {"idl": …, "losses": […]}, instead of
-    writing it to stderr.
+    The output is JSON in any case; --json adds the loss report of --to anchor to it, as {"idl": …, "losses": […]},
+    instead of writing it to stderr.
     """
     with report.progress(f"reading {source}") as running:
         program = inputs.load_source(source, chain).program

@@ -1,7 +1,7 @@
 """Finding a tool among hundreds by words: the lazy surface's `search_tools`.
 
-The ranking is BM25 as SQLite's FTS5 computes it (with Porter stemming), over the words of names, descriptions, arguments and
-accounts; a word in a name counts more than one in a description.
+The ranking is BM25 as SQLite's FTS5 computes it (with Porter stemming), over the words of names, descriptions,
+arguments and accounts; a word in a name counts more than one in a description.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ class Hit:
 
 
 def _split(text: str) -> str:
-    """*text* followed by the words inside its identifiers, so that "openPosition" is found by "open" and by "position"."""
+    """*text* followed by the words inside its identifiers, so that "openPosition" is found by "open" and by
+    "position".
+    """
     out = []
     for token in text.split():
         parts = words(token)

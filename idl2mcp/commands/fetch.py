@@ -1,0 +1,44 @@
+"""`idl2mcp fetch ID --url URL`: the IDL from chain, and where it was found."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from idl2mcp import inputs, report
+
+
+@click.command("fetch")
+@click.argument("program_id", metavar="ID")
+@click.option("--out", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of stdout.")
+@click.option(
+    "--url", "-u", metavar="URL", envvar="IDL2MCP_URL", required=True, help="JSON-RPC endpoint, or devnet, mainnet, …"
+)
+@report.json_option
+def command(program_id: str, out: Path | None, url: str, as_json: bool) -> int:
+    """Fetch the IDL of program ID: from its list_tools, the Program Metadata program, or its Anchor IDL account.
+
+    "absent" (nothing there) and "corrupt" (something there that is no IDL) are different answers; both exit 3.
+    """
+    with report.progress(f"asking {url}"):
+        from mcpsol_py.client.discovery import fetch_idl_sync
+        from mcpsol_py.client.rpc import RpcTransport
+
+        key = inputs.address(program_id, "ID")
+        found = fetch_idl_sync(RpcTransport(inputs.endpoint(url)), key)
+    document = {"program_id": program_id, "outcome": found.outcome, "source": found.source, "address": found.address}
+    if found.outcome != "ok":
+        report.emit({**document, "why": found.why}, f"{found.outcome}: {found.why}", as_json=as_json)
+        return report.CHAIN
+    text = report.as_json_text(found.document)
+    report.note(f"found in {found.source}" + (f", account {found.address}" if found.address else ""))
+    if out is not None:
+        report.write_whole(out, (text + "\n").encode())
+        report.emit(document, f"{out}: {len(text):,} bytes, from {found.source}", as_json=as_json)
+    elif as_json:
+        report.emit({**document, "idl": found.document}, "", as_json=True)
+    else:
+        sys.stdout.write(text + "\n")
+    return report.OK

@@ -1,0 +1,42 @@
+"""`idl2mcp render SOURCE --target pinocchio|native|anchor --out DIR`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from idl2mcp import inputs, report
+
+
+@click.command("render")
+@inputs.source_argument
+@click.option("--target", type=click.Choice(["pinocchio", "native", "anchor"]), default="pinocchio", show_default=True)
+@click.option(
+    "--out", "-o", required=True, type=click.Path(file_okay=False, path_type=Path), help="The crate's folder."
+)
+@click.option("--descriptions", type=click.Choice(["full", "short", "none"]), default="full", show_default=True)
+@click.option("--form", type=click.Choice(["compact", "verbose"]), default="compact", show_default=True)
+@inputs.chain_options
+@report.json_option
+def command(
+    source: str, target: str, out: Path, descriptions: str, form: str, chain: inputs.Chain, as_json: bool
+) -> None:
+    """Write the Rust crate of SOURCE: generated files are made anew, handler files are written once and then yours."""
+    with report.progress(f"reading {source}") as running:
+        program = inputs.load_source(source, chain).program
+        inputs.refuse_errors(program)
+        from mcpsol_py.render.render import render
+
+        running.step(f"rendering {out}")
+        result = render(program.model, target=target, out=out, descriptions=descriptions, form=form)
+    document = {
+        "out": str(out),
+        "target": target,
+        "written": [str(p) for p in result.written],
+        "kept": [str(p) for p in result.kept],
+        "orphans": [str(p) for p in result.orphans],
+    }
+    lines = [f"{out}: {len(result.written)} files written, {len(result.kept)} of yours kept"]
+    lines += [f"  orphan (its instruction is gone; yours to delete): {p}" for p in result.orphans]
+    report.emit(document, lines, as_json=as_json)

@@ -1,0 +1,144 @@
+"""The audit log: one JSON object a line, each with the hash of the one before it, so that no line can be changed or taken
+out of the middle unseen. (Lines taken off the end leave a shorter, valid chain: keep the last hash elsewhere to notice.)
+
+A line is on disk before what it tells of happens ("intent"), and another after ("sent", "failed", "unknown").
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mcpsol_py.errors import SourceError
+
+__all__ = ["AuditLog", "verify_log"]
+
+_START = "0" * 64
+
+
+def _digest(entry: Mapping[str, Any]) -> str:
+    body = {k: v for k, v in entry.items() if k != "hash"}
+    return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def verify_log(path: Path) -> tuple[int, str]:
+    """The number of lines and the last hash. Raises SourceError at the first line that is no JSON, out of order or
+    changed.
+    """
+    count, last = 0, _START
+    for entry in _entries(path):
+        count += 1
+        where = f"line {count}"
+        if entry.get("n") != count:
+            raise SourceError(
+                f"is number {entry.get('n')}: a line is missing or was added", origin=str(path), path=where
+            )
+        if entry.get("prev") != last:
+            raise SourceError("does not follow from the line before it", origin=str(path), path=where)
+        if entry.get("hash") != _digest(entry):
+            raise SourceError("was changed after it was written", origin=str(path), path=where)
+        last = entry["hash"]
+    return count, last
+
+
+def _entries(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open("rb") as file:
+        for place, line in enumerate(file, 1):
+            try:
+                entry = json.loads(line)
+            except ValueError as error:
+                raise SourceError(f"no JSON: {error}", origin=str(path), path=f"line {place}") from error
+            if not isinstance(entry, dict):
+                raise SourceError("no JSON object", origin=str(path), path=f"line {place}")
+            yield entry
+
+
+class AuditLog:
+    """The log at *path* (None: kept in memory only). Several processes may append to one file: each line is written
+    under a lock.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self._memory: list[dict[str, Any]] = []
+        self._lock = threading.Lock()
+        if path is not None and path.exists():
+            verify_log(path)
+
+    def append(self, event: str, **facts: Any) -> dict[str, Any]:
+        """Adds a line and returns it, once it is on disk. *facts* are JSON values; never a key."""
+        with self._lock:
+            if self.path is None:
+                entry = self._next(self._memory[-1] if self._memory else None, event, facts)
+                self._memory.append(entry)
+                return entry
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(handle, "r+b") as file:
+                _exclusive(file.fileno())
+                entry = self._next(_last_line(file), event, facts)
+                file.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            return entry
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Every line so far."""
+        if self.path is None:
+            return list(self._memory)
+        return list(_entries(self.path)) if self.path.exists() else []
+
+    def spent(self, wallet: str, day: str | None = None) -> dict[str, int]:
+        """Base units by mint that left *wallet* on *day* (UTC, "2026-11-27"; None: today): of every intent not called off.
+
+        A send whose outcome is unknown counts: it may have landed.
+        """
+        day = day or datetime.now(UTC).date().isoformat()
+        totals: dict[str, int] = {}
+        called_off = {e.get("intent") for e in self.entries() if e.get("event") == "failed"}
+        for entry in self.entries():
+            if entry.get("event") != "intent" or entry.get("wallet") != wallet or entry["n"] in called_off:
+                continue
+            if str(entry.get("at", ""))[:10] == day:
+                for mint, amount in entry.get("outflow", {}).items():
+                    totals[mint] = totals.get(mint, 0) + int(amount)
+        return totals
+
+    @staticmethod
+    def _next(last: Mapping[str, Any] | None, event: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+        entry = {
+            "n": (last["n"] if last else 0) + 1,
+            "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "event": event,
+            **facts,
+            "prev": last["hash"] if last else _START,
+        }
+        entry["hash"] = _digest(entry)
+        return entry
+
+
+def _last_line(file: Any) -> dict[str, Any] | None:
+    end = file.seek(0, os.SEEK_END)
+    if end == 0:
+        return None
+    step = min(end, 1 << 16)
+    while True:
+        file.seek(end - step)
+        tail = file.read(step).rstrip(b"\n")
+        if b"\n" in tail or step == end:
+            last: dict[str, Any] = json.loads(tail.rpartition(b"\n")[2])
+            return last
+        step = min(end, step * 2)
+
+
+def _exclusive(descriptor: int) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows: one process a log
+        return
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
