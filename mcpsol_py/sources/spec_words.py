@@ -546,7 +546,6 @@ def program(
         return cls
 
     return mark
-    return mark
 
 
 @overload
