@@ -1,0 +1,221 @@
+"""Shank IDLs (native programs) to the program model, with the keys that Kinobi added to them.
+
+Discriminators are declared ({"type": "u8", "value": 3}, or a bare number, or the instruction's place in the list); accounts have none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from mcpsol_py.errors import SourceError, abbr
+from mcpsol_py.model.program import (
+    Account,
+    AccountItem,
+    AccountType,
+    ArgSeed,
+    Constant,
+    ConstSeed,
+    Discriminator,
+    ErrorCode,
+    Instruction,
+    Pda,
+    ProgramIdSeed,
+    ProgramModel,
+    Seed,
+    UnknownSeed,
+)
+from mcpsol_py.model.types import Int, Link, String, Type, TypeDef
+from mcpsol_py.names import clean_text
+from mcpsol_py.sources.anchor_accounts import AccountReader, Scope
+from mcpsol_py.sources.idl_types import LEAVES, typedef
+from mcpsol_py.sources.reader import kind_of
+
+__all__ = ["read_shank"]
+
+_ROOT = frozenset("version name docs constants instructions accounts types errors metadata".split())
+_INSTRUCTION = frozenset(
+    "name docs accounts args discriminant discriminator defaultOptionalAccounts legacyOptionalAccountsStrategy".split()
+)
+_ACCOUNT = frozenset(
+    "name docs desc isMut isSigner isOptional optional isOptionalSigner optionalSigner pda writable signer".split()
+)
+_SIGNER_EITHER = ("isOptionalSigner", "optionalSigner")
+
+
+def read_shank(doc: dict[str, Any], origin: str = "") -> ProgramModel:
+    """The model of a Shank IDL. Raises SourceError with the JSON path."""
+    reader = _Shank(origin)
+    try:
+        return reader.program(doc)
+    except SourceError as error:
+        raise error.at(origin)
+
+
+class _Shank(AccountReader):
+    writable_keys = ("isMut", "writable")
+    signer_keys = ("isSigner", "signer")
+    optional_keys = ("isOptional", "optional")
+    account_keys = _ACCOUNT
+
+    def program(self, doc: dict[str, Any]) -> ProgramModel:
+        in_types = _names(doc, "types")
+        self.defined = in_types | _names(doc, "accounts")
+        self.surplus(doc, _ROOT, "the IDL")
+        metadata = doc.get("metadata")
+        address = metadata.get("address") if type(metadata) is dict else None
+        # Shank before 0.1 marked what defaults to the program id ("defaultOptionalAccounts"); later ones mark the opposite.
+        entries = doc.get("instructions")
+        self.old_strategy = type(entries) is list and any(
+            type(i) is dict and i.get("defaultOptionalAccounts") is True for i in entries
+        )
+        self.place = -1
+        types = list(self.each(doc, "types", self.typedef))
+        accounts = []
+        for account, body in self.each(doc, "accounts", self.account_type):
+            if account.name in in_types:
+                same = any(t.name == account.name and t.type == body.type for t in types)
+                accounts.append(
+                    account
+                    if same
+                    else AccountType(
+                        account.name, account.discriminator, body.type, account.docs, account.size, account.pda
+                    )
+                )
+            else:
+                types.append(body)
+                accounts.append(account)
+        return ProgramModel(
+            name=self.name(doc) if "name" in doc else "program",
+            instructions=self.each(doc, "instructions", self.instruction),
+            accounts=tuple(accounts),
+            errors=self.each(doc, "errors", self.error),
+            types=tuple(types),
+            constants=self.each(doc, "constants", self.constant),
+            pdas=tuple(a.pda for a in accounts if a.pda is not None),
+            address=self.address(address or None, "the program"),
+            version=self.text(doc, "version", 64),
+            docs=self.docs(doc),
+            origin=self.origin,
+            dialect="shank",
+            findings=self.found(),
+        )
+
+    # --- instructions
+
+    def instruction(self, item: dict[str, Any]) -> Instruction:
+        self.place += 1
+        name = self.name(item)
+        if not _INSTRUCTION.issuperset(item):
+            self.surplus(item, _INSTRUCTION, f"instruction {name!r}")
+        accounts = self.account_items(item)
+        discriminator, disabled = self.discriminant(item)
+        default = self.flag(item, "defaultOptionalAccounts")
+        legacy = self.flag(item, "legacyOptionalAccountsStrategy")
+        omitted = not default if self.old_strategy else legacy
+        return Instruction(
+            name,
+            discriminator,
+            self.each(item, "args", self.field),
+            accounts,
+            docs=self.docs(item) if "docs" in item else (),
+            optional_accounts="omitted" if omitted else "program_id",
+            disabled=disabled,
+        )
+
+    def discriminant(self, item: dict[str, Any]) -> tuple[Discriminator, str | None]:
+        """The discriminator, and why it cannot be known."""
+        given = item.get("discriminator")
+        if given is not None:
+            return Discriminator(self.inside("discriminator", self.bytes_of, given)), None
+        value = item.get("discriminant")
+        if value is None:
+            if self.place < 256:
+                return Discriminator(bytes([self.place]), "shank"), None
+            return Discriminator(b"", "none"), "it has no discriminant, and its place in the list does not fit a byte"
+        width: Any = "u8"
+        if type(value) is dict:
+            width = value.get("type", "u8")
+            value = value.get("value")
+        node = LEAVES.get(width) if type(width) is str else None
+        if type(value) is list:
+            return Discriminator(self.inside("discriminant", self.bytes_of, value), "shank"), None
+        if type(value) is not int or not isinstance(node, Int):
+            raise SourceError(
+                f"found {abbr(item['discriminant'])} where a number, or a type and a value, must stand.",
+                path="discriminant",
+            )
+        try:
+            return Discriminator(value.to_bytes(node.bits // 8, "little", signed=node.signed), "shank"), None
+        except OverflowError:
+            why = f"its discriminant {abbr(value, 40)} does not fit {width}"
+            self.note(why, "discriminant", "error")
+            return Discriminator(b"", "none"), why
+
+    def account(self, item: dict[str, Any], scope: Scope) -> AccountItem:
+        out = super().account(item, scope)
+        if isinstance(out, Account) and self.flag(item, *_SIGNER_EITHER):
+            return Account(
+                out.name, out.writable, "either", out.optional, out.address, out.pda, out.relations, out.default, out.docs
+            )
+        return out
+
+    # --- accounts, types, errors
+
+    def account_type(self, item: dict[str, Any]) -> tuple[AccountType, TypeDef]:
+        body = item.get("type")
+        if body is None:
+            body = {"kind": "struct", "fields": []}
+        if type(body) is not dict:
+            raise SourceError(f"found {kind_of(body)} where a type definition must stand.", path="type")
+        definition = typedef(self, item, body)
+        name = definition.name
+        size = self.whole(item, "size") if item.get("size") is not None else None
+        pda = None
+        if item.get("seeds"):
+            pda = Pda(self.each(item, "seeds", self.pda_seed), None, name)
+        given = item.get("discriminator")
+        known = Discriminator(b"", "none") if given is None else Discriminator(self.inside("discriminator", self.bytes_of, given))
+        return AccountType(name, known, Link(name), definition.docs, size, pda), definition
+
+    def pda_seed(self, item: dict[str, Any]) -> Seed:
+        """Kinobi's seeds of an account: constant, variable, programId."""
+        kind = item.get("kind")
+        if kind == "programId":
+            return ProgramIdSeed()
+        if kind == "variable":
+            return ArgSeed((self.name(item),), self._seed_type(item.get("type")))
+        if kind == "constant":
+            try:
+                return ConstSeed(self.inside("value", lambda v: self._typed(v, self.type(item.get("type"))), item.get("value")))
+            except SourceError as error:
+                self.note(error.text, error.path, "error")
+                return UnknownSeed(error.text)
+        why = f"a seed of kind {abbr(kind, 40)}, which this reader does not know"
+        self.note(why, "kind", "error")
+        return UnknownSeed(why)
+
+    def _seed_type(self, value: Any) -> Type:
+        return String() if value == "string" else self.type(value)
+
+    def error(self, item: dict[str, Any]) -> ErrorCode:
+        return ErrorCode(self.whole(item, "code"), self.name(item), self.text(item, "msg"))
+
+    def typedef(self, item: dict[str, Any]) -> TypeDef:
+        body = item.get("type")
+        if type(body) is not dict:
+            raise SourceError(f"found {kind_of(body)} where a type definition must stand.", path="type")
+        return typedef(self, item, body)
+
+    def constant(self, item: dict[str, Any]) -> Constant:
+        value = item.get("value")
+        text = value if type(value) is str else orjson.dumps(value).decode()
+        return Constant(self.name(item), self.type(item.get("type")), clean_text(text, 16_384), self.docs(item))
+
+
+def _names(doc: dict[str, Any], key: str) -> set[str]:
+    items = doc.get(key)
+    if type(items) is not list:
+        return set()
+    return {i["name"] for i in items if type(i) is dict and type(i.get("name")) is str}
