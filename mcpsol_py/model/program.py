@@ -1,13 +1,14 @@
 """A program: instructions, accounts, events, errors, constants, types. Frozen dataclasses; the waist of the whole tool.
 
-What stands left of the model (sources) only makes it; what stands right of it (schema, codec, render, client) only reads it, and
+What stands left of the model (sources) only makes it; what stands right of it (schema, codec, render, client) only
+reads it, and
 never asks which dialect it came from.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, Union
+from typing import Literal, TypeAlias
 
 from mcpsol_py.model.types import Field, Type, TypeDef
 
@@ -42,6 +43,7 @@ __all__ = [
     "ResolverValue",
     "Seed",
     "TokenConstraint",
+    "UnknownSeed",
     "Value",
 ]
 
@@ -53,9 +55,11 @@ LIST_TOOLS = bytes.fromhex("42195e6a55fd41c0")
 class Discriminator:
     """Bytes by which data is known.
 
-    `origin`: "given" (the source wrote them), or how they were derived: "anchor" (sha256 of "global:name", "account:Name", "event:Name"),
+    `origin`: "given" (the source wrote them), or how they were derived: "anchor" (sha256 of "global:name",
+    "account:Name", "event:Name"),
     "shank" (u8 or as declared), "codama" (a constant or a field's default).
-    `offset`: where in the data they stand (0 nearly always). `consumed`: they come before the arguments or fields and are no part of them;
+    `offset`: where in the data they stand (0 nearly always). `consumed`: they come before the arguments or fields and
+    are no part of them;
     False: they are (also) a field that is read and written like any other.
     `size`: the data's whole length, where that is (part of) what tells it apart (Codama's size discriminator).
     """
@@ -90,7 +94,9 @@ class ArgValue:
 
 @dataclass(frozen=True, slots=True)
 class AccountValue:
-    """Another account of the instruction: its address, or with `field` a field of its data (`account_type` decodes it)."""
+    """Another account of the instruction: its address, or with `field` a field of its data (`account_type` decodes
+    it).
+    """
 
     account: tuple[str, ...]
     field: tuple[str, ...] = ()
@@ -129,7 +135,9 @@ class PdaValue:
 
 @dataclass(frozen=True, slots=True)
 class ConditionalValue:
-    """`then` where `condition` is given (and equals `equals`, when that is set), else `otherwise` (Codama's conditional)."""
+    """`then` where `condition` is given (and equals `equals`, when that is set), else `otherwise` (Codama's
+    conditional).
+    """
 
     condition: Value
     equals: object = None
@@ -140,17 +148,17 @@ class ConditionalValue:
         return hash((self.condition, repr(self.equals), self.then, self.otherwise))
 
 
-Value: TypeAlias = Union[
-    ConstValue,
-    ArgValue,
-    AccountValue,
-    ProgramIdValue,
-    IdentityValue,
-    PayerValue,
-    ResolverValue,
-    PdaValue,
-    ConditionalValue,
-]
+Value: TypeAlias = (
+    ConstValue
+    | ArgValue
+    | AccountValue
+    | ProgramIdValue
+    | IdentityValue
+    | PayerValue
+    | ResolverValue
+    | PdaValue
+    | ConditionalValue
+)
 
 
 # --- program-derived addresses ---------------------------------------------------------------------------------------
@@ -165,7 +173,8 @@ class ConstSeed:
 
 @dataclass(frozen=True, slots=True)
 class ArgSeed:
-    """An argument by path; `type` is its type where the source says it. Strings and bytes are seeds without their length prefix.
+    """An argument by path; `type` is its type where the source says it. Strings and bytes are seeds without their
+    length prefix.
 
     `encoding`: None = as the type encodes; "be" = big-endian; "utf8" = decimal text (the seed overlay, FIELD-NOTES W3).
     """
@@ -203,7 +212,7 @@ class UnknownSeed:
     why: str
 
 
-Seed: TypeAlias = Union[ConstSeed, ArgSeed, AccountSeed, ProgramIdSeed, UnknownSeed]
+Seed: TypeAlias = ConstSeed | ArgSeed | AccountSeed | ProgramIdSeed | UnknownSeed
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +240,9 @@ class Init:
 
 @dataclass(frozen=True, slots=True)
 class TokenConstraint:
-    """A token account or mint: what its fields must be. Each names an account of the instruction (or of `state.field`)."""
+    """A token account or mint: what its fields must be. Each names an account of the instruction (or of
+    `state.field`).
+    """
 
     kind: Literal["account", "mint", "associated"]
     mint: str | None = None
@@ -242,11 +253,15 @@ class TokenConstraint:
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What a rendered program checks beyond signer, writable, address and seeds. Only specs say these; IDLs leave them empty.
+    """What a rendered program checks beyond signer, writable, address and seeds. Only specs say these; IDLs leave them
+    empty.
 
-    `state`: the account type whose discriminator and layout it must have. `owner`: an address, or an account's name, or "" = this program.
-    `has_one`: fields of the state that must equal the account of that name, as (field, account). `close`: who gets the lamports.
-    `realloc`: new size. `executable`: it is a program. `sysvar`: its name.
+    `state`: the account type whose discriminator and layout it must have. `owner`: an address, or an account's name, or
+    "" = this program.
+    `has_one`: fields of the state that must equal the account of that name, as (field, account). `close`: who gets the
+    lamports.
+    `realloc`: new size. `executable`: it is a program. `sysvar`: its name. `errors`: the custom error that a failed check gives, as
+    (check, error name); the checks are "has_one:<field>", "address", "owner", "seeds".
     """
 
     state: str | None = None
@@ -259,11 +274,14 @@ class Constraints:
     token: TokenConstraint | None = None
     executable: bool = False
     sysvar: str | None = None
+    errors: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One account of an instruction. `signer` "either": it may sign (Codama). `relations`: accounts whose state names this one (Anchor)."""
+    """One account of an instruction. `signer` "either": it may sign (Codama). `relations`: accounts whose state names
+    this one (Anchor).
+    """
 
     name: str
     writable: bool = False
@@ -286,7 +304,7 @@ class AccountGroup:
     docs: tuple[str, ...] = ()
 
 
-AccountItem: TypeAlias = Union[Account, AccountGroup]
+AccountItem: TypeAlias = Account | AccountGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +320,8 @@ class RemainingAccounts:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """`optional_accounts`: how an absent optional account is said: "program_id" (Anchor: the program's own id stands for it) or "omitted"
+    """`optional_accounts`: how an absent optional account is said: "program_id" (Anchor: the program's own id stands
+    for it) or "omitted"
     (it and what follows is left out).
     `also`: other discriminators that must match too, beyond the leading one (Codama).
     `disabled`: why a reader found that it cannot be served; check and codec add what they find.
@@ -368,7 +387,8 @@ class Constant:
 class ProgramModel:
     """The whole program. `types` holds every defined type; names in it are unique.
 
-    `origin` says where it was read from and `dialect` in which form, for people's eyes alone. `findings` are the reader's own
+    `origin` says where it was read from and `dialect` in which form, for people's eyes alone. `findings` are the
+    reader's own
     (what the dialect says and the model cannot), as (path, level, message); `check` adds its own.
     """
 
