@@ -1,0 +1,216 @@
+"""The lossless stream: the whole model in binary pages at high cursors (docs/wire.md, "The stream").
+
+model -> JSON values (model/serial.py) -> UTF-8 text with sorted keys -> raw DEFLATE with the dictionary below -> pages
+of at most
+1,024 bytes. Each page says its place, ends in a byte that is not zero (RPC nodes trim zeros) and carries a CRC-32; page
+0 of the
+JSON pages names the first cursor, both lengths and the sha256 of the text, which is also the identity of the schema.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from mcpsol_py.errors import MalformedPage, SchemaError, SourceError
+from mcpsol_py.model.program import ProgramModel
+from mcpsol_py.model.serial import model_from_json, model_to_json
+
+__all__ = [
+    "CHUNK",
+    "DICTIONARY",
+    "MAX_TEXT",
+    "PAGE_LIMIT",
+    "STREAM_BASE",
+    "StreamRef",
+    "model_text",
+    "read_stream",
+    "stream_ref",
+    "text_model",
+    "write_stream",
+]
+
+#: What return data holds, in bytes.
+PAGE_LIMIT = 1024
+#: The cursor of the first stream page; JSON pages count from 0.
+STREAM_BASE = 0x8000
+#: The longest text that is unpacked, in bytes.
+MAX_TEXT = 32 * 1024 * 1024
+
+_VERSION = 1
+_END = 0xFF
+_HEAD = struct.Struct("<BHHI")  # version, index, number of pages, CRC-32 of the chunk
+#: Bytes of packed data in a page.
+CHUNK = PAGE_LIMIT - _HEAD.size - 1
+
+#: What DEFLATE starts from. It is part of the format: a change is a new version.
+DICTIONARY = (
+    b'"unsupported","remainder","zeroable","generic","offset","before","after","until","sized","fixed","shortU16","u256","i256","f32",'
+    b'"f64","i8","i16","i32","i128","u128","set","map","text","raw","time","amount","resolver","identity","conditional"'
+    b"SysvarS1otHashes111111111111111111111111111SysvarRecentB1ockHashes11111111111111111111SysvarStakeHistory1111111111111111111111111"
+    b"Stake11111111111111111111111111111111111111Vote111111111111111111111111111111111111111ComputeBudget111111111111111111111111111111"
+    b"MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHrmetaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s"
+    b"Sysvar1nstructions1111111111111111111111111SysvarC1ock11111111111111111111111111111111So11111111111111111111111111111111111111112"
+    b"TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEbATokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
+    b"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knLSysvarRent111111111111111111111111111111111"
+    b'"constraints":{"token":{"kind":"associated","decimals":"executable":true,"sysvar":"realloc":"close":"has_one":[["init":["owner":"'
+    b'"hints":[["returns":"optional_accounts":"omitted","remaining":[{"disabled":"relations":["optional":true,"size":'
+    b'"events":[{"discriminator":["constants":[{"layout":"c","declared":[["serialization","bytemuck"],["repr","C"]],"generics":[["'
+    b'"shape":"enum","type":["enum",[["","shape":"alias","type":["struct",[["mint","pubkey"],["owner","pubkey"],["amount","u64"],["'
+    b'["bump","u8"],["padding",["array","u8",["reserved",["array","u64",["name","string"],["uri","string"],["option","pubkey"],["vec","@'
+    b'["authority","pubkey"],["option","u64"]]["timestamp","i64"],"bool"],"docs":["The ","errors":[[6000,"Invalid'
+    b'"system_program"},{"address":"11111111111111111111111111111111","name":"systemProgram","name":"rent"},{"name":"associatedTokenProgram",'
+    b'"name":"associated_token_program"},{"address":"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA","name":"token_program"},{"name":"tokenProgram"},'
+    b'"default":["pda":[[["const","["account",["mint"]],["arg",["params","index"],"u64"]]]},{"name":"vault","writable":true},'
+    b'{"name":"user","signer":true},{"name":"authority","signer":true},{"name":"payer","signer":true,"writable":true}],"args":[["amount","u64"]],'
+    b'"discriminator":["","anchor"],"docs":["name":"initialize"},{"accounts":[{"name":"'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRef:
+    """What page 0 says of the stream. `at`: its first cursor. `size`: packed bytes. `text`: bytes unpacked. `sha256`:
+    of the text, in hex.
+    """
+
+    at: int
+    size: int
+    text: int
+    sha256: str
+
+    @property
+    def pages(self) -> int:
+        """How many pages there are, at cursors `at`, `at + 1`, …"""
+        return -(-self.size // CHUNK)
+
+    def to_json(self) -> dict[str, Any]:
+        """The value of page 0's key "stream"."""
+        return {"at": self.at, "size": self.size, "text": self.text, "sha256": self.sha256}
+
+    @classmethod
+    def from_json(cls, value: Any, cursor: int = 0) -> StreamRef:
+        """Raises MalformedPage where *value* is not what `to_json` writes."""
+        if isinstance(value, dict):
+            numbers: list[Any] = [value.get(k) for k in ("at", "size", "text")]
+            at, size, text = (n if isinstance(n, int) and not isinstance(n, bool) else 0 for n in numbers)
+            sha = value.get("sha256")
+            if (
+                isinstance(sha, str)
+                and len(sha) == 64
+                and 0 < at < 0x10000
+                and size > 0
+                and at + -(-size // CHUNK) <= 0x10000
+                and 0 < text <= MAX_TEXT
+            ):
+                return cls(at, size, text, sha)
+        raise MalformedPage(cursor, 'its "stream" does not say where the lossless stream stands')
+
+
+def model_text(model: ProgramModel) -> bytes:
+    """The model as canonical JSON text: UTF-8, keys sorted, no blanks. Equal models give equal text; its sha256 is
+    their identity.
+    """
+    values = model_to_json(model)
+    try:
+        return orjson.dumps(values, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # a lone surrogate: text that UTF-8 cannot say is written with question marks
+        plain = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return plain.encode("utf-8", "replace")
+
+
+def text_model(text: bytes) -> ProgramModel:
+    """The inverse of `model_text`. Raises SourceError."""
+    try:
+        values = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise SourceError(f"the model's text is no JSON: {error}") from None
+    return model_from_json(values)
+
+
+def _pack(text: bytes) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, DICTIONARY)
+    return packer.compress(text) + packer.flush()
+
+
+def stream_ref(model: ProgramModel, at: int = STREAM_BASE) -> StreamRef:
+    """What page 0 must say of the stream that `write_stream` gives."""
+    return stream(model, at)[1]
+
+
+def stream(model: ProgramModel, at: int = STREAM_BASE) -> tuple[list[bytes], StreamRef]:
+    """The stream's pages (each at most 1,024 bytes) and what page 0 must say of them."""
+    text = model_text(model)
+    packed = _pack(text)
+    ref = StreamRef(at, len(packed), len(text), hashlib.sha256(text).hexdigest())
+    if at + ref.pages > 0x10000 or ref.text > MAX_TEXT:
+        raise SchemaError(
+            f"the model takes {ref.pages:,} stream pages ({ref.text:,} bytes of text); there are cursors for "
+            f"{0x10000 - at:,}. "
+            "Shorten its docs, or render with --descriptions short."
+        )
+    chunks = [packed[i : i + CHUNK] for i in range(0, len(packed), CHUNK)]
+    pages = [_HEAD.pack(_VERSION, i, len(chunks), zlib.crc32(c)) + c + bytes([_END]) for i, c in enumerate(chunks)]
+    return pages, ref
+
+
+def write_stream(model: ProgramModel) -> list[bytes]:
+    """The stream's binary pages, for cursors `STREAM_BASE`, `STREAM_BASE + 1`, …; `stream_ref` is what page 0 says of
+    them.
+    """
+    return stream(model)[0]
+
+
+def read_stream(pages: Sequence[bytes] | Iterable[bytes], ref: StreamRef) -> ProgramModel:
+    """The model in the stream's *pages*, in order. Raises MalformedPage for anything that is not exactly what was
+    written.
+    """
+    chunks: list[bytes] = []
+    total = 0
+    for i, page in enumerate(pages):
+        chunks.append(_chunk(page, i, ref))
+        total += len(chunks[-1])
+        if total > ref.size:
+            break
+    if total != ref.size:
+        raise MalformedPage(ref.at, f"the stream's pages hold {total:,} bytes; page 0 announces {ref.size:,}")
+    text = _unpack(b"".join(chunks), ref)
+    try:
+        return text_model(text)
+    except SourceError as error:
+        raise MalformedPage(ref.at, f"the stream holds no model that this version can read: {error}") from error
+
+
+def _chunk(page: bytes, index: int, ref: StreamRef) -> bytes:
+    cursor = ref.at + index
+    page = page.rstrip(b"\0")
+    if len(page) > PAGE_LIMIT or len(page) <= _HEAD.size + 1 or page[-1] != _END:
+        raise MalformedPage(cursor, "no whole stream page", page)
+    version, place, count, crc = _HEAD.unpack_from(page)
+    if version != _VERSION:
+        raise MalformedPage(cursor, f"stream version {version}; this reader knows {_VERSION}", page)
+    if place != index or count != ref.pages:
+        raise MalformedPage(cursor, f"stream page {place} of {count} where {index} of {ref.pages} was asked for", page)
+    chunk = page[_HEAD.size : -1]
+    if zlib.crc32(chunk) != crc:
+        raise MalformedPage(cursor, "its checksum does not fit its bytes", page)
+    return chunk
+
+
+def _unpack(packed: bytes, ref: StreamRef) -> bytes:
+    unpacker = zlib.decompressobj(-15, DICTIONARY)
+    try:
+        text = unpacker.decompress(packed, ref.text + 1)
+    except zlib.error as error:
+        raise MalformedPage(ref.at, f"the stream does not unpack: {error}") from None
+    if not unpacker.eof or unpacker.unused_data or len(text) != ref.text:
+        raise MalformedPage(ref.at, f"the stream does not unpack to the {ref.text:,} bytes that page 0 announces")
+    if hashlib.sha256(text).hexdigest() != ref.sha256:
+        raise MalformedPage(ref.at, "the stream's sha256 is not the one that page 0 announces")
+    return text
