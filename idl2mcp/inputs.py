@@ -293,11 +293,9 @@ def _default_id(elf: bytes) -> Pubkey:
 
 def open_cluster(chain: Chain) -> LocalCluster:
     """The local cluster, with its ledger read and its setup applied."""
-    from solders.litesvm import LiteSVM
-
     from idl2mcp.local import LocalCluster
 
-    cluster = LocalCluster(LiteSVM(), chain.ledger)
+    cluster = LocalCluster(ledger=chain.ledger)
     if chain.setup is not None:
         cluster.apply_setup(chain.setup)
     return cluster

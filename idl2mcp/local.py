@@ -39,12 +39,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from idl2mcp.report import write_whole
-from mcpsol_py.errors import SourceError, abbr, suggest
+from mcpsol_py.errors import SourceError, TransportError, abbr, suggest
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
-    from solders.litesvm import LiteSVM
     from solders.pubkey import Pubkey
+
+    from mcpsol_py.client.svm import SvmTransport
 
 __all__ = ["LocalCluster", "is_local_name", "wallet"]
 
@@ -78,8 +79,11 @@ class LocalCluster:
     Raises SourceError for a ledger or setup file that cannot be used.
     """
 
-    def __init__(self, svm: LiteSVM, ledger: Path | None = None) -> None:
-        self.svm = svm
+    def __init__(self, transport: SvmTransport | None = None, ledger: Path | None = None) -> None:
+        from mcpsol_py.client.svm import SvmTransport
+
+        self.transport = transport or SvmTransport()
+        self.svm = self.transport.svm
         self.ledger = ledger
         self.names: dict[str, str] = {}
         self.programs: dict[str, str] = {}
@@ -97,9 +101,9 @@ class LocalCluster:
                 f"starts with {abbr(elf[:8])}; a program is an ELF file (made by `idl2mcp build`)", origin=origin
             )
         try:
-            self.svm.add_program(program_id, elf)
-        except Exception as error:  # solders raises its own bare classes for what the loader refuses
-            raise SourceError(f"the SVM does not take this program: {error}", origin=origin) from error
+            self.transport.add_program(program_id, elf)
+        except TransportError as error:
+            raise SourceError(f"the SVM does not take this program: {error.why}", origin=origin) from error
         self._owners.add(str(program_id))
         self.programs[str(program_id)] = origin
 
@@ -289,10 +293,13 @@ class LocalCluster:
             return
         from solders.pubkey import Pubkey
 
+        from mcpsol_py.client.transport import run
+
         accounts: dict[str, dict[str, Any]] = {}
+        own = {self.svm.airdrop_pubkey(), run(self.transport.identity())}
         for owner in sorted(self._owners):
-            for address, account in self.svm.get_program_accounts(Pubkey.from_string(owner)):
-                if address != self.svm.airdrop_pubkey() and account.lamports:
+            for address, account in run(self.transport.program_accounts(Pubkey.from_string(owner))):
+                if address not in own:
                     accounts[str(address)] = {
                         "lamports": account.lamports,
                         "owner": str(account.owner),

@@ -58,7 +58,7 @@ def command(
 
 def _convert(program: Any, form: str, descriptions: str, style: str, profile: str, as_json: bool) -> object:
     if form == "compact":
-        from mcpsol_py.schema.wire import compact_document
+        from mcpsol_py.schema.pages import compact_document
 
         return compact_document(program.model, descriptions=descriptions)
     if form == "pages":

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from solders.litesvm import LiteSVM
 from solders.pubkey import Pubkey
 from solders.token.state import TokenAccount
 
@@ -30,7 +29,7 @@ unix_timestamp = 1_700_000_000
 
 
 def cluster(ledger: Path | None = None) -> LocalCluster:
-    return LocalCluster(LiteSVM(), ledger)
+    return LocalCluster(ledger=ledger)
 
 
 def setup_file(folder: Path, text: str = SETUP) -> Path:
