@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
     from idl2mcp.local import LocalCluster
+    from mcpsol_py.model.program import ProgramModel
     from mcpsol_py.program import Program
 
 __all__ = [
@@ -78,13 +79,23 @@ class Source:
     any; `url` the RPC endpoint. `how` says in words where the schema came from.
     """
 
-    program: Program
+    model: ProgramModel
     kind: str
     how: str
     program_id: Pubkey | None = None
     cluster: LocalCluster | None = None
     url: str | None = None
     pages: list[bytes] = field(default_factory=list)
+    _program: Program | None = None
+
+    @property
+    def program(self) -> Program:
+        """The model with its codecs; made when first asked for, since reading and converting needs none."""
+        if self._program is None:
+            from mcpsol_py.program import Program
+
+            self._program = Program(self.model)
+        return self._program
 
 
 source_argument = click.argument("source", metavar="SOURCE")
@@ -196,34 +207,35 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _program_id(program: Program, chain: Chain) -> Pubkey | None:
-    from solders.pubkey import Pubkey
-
+def _program_id(model: ProgramModel, chain: Chain) -> Pubkey | None:
     if chain.program_id is not None:
         return address(chain.program_id, "--program-id")
+    if model.address is None:
+        return None
+    from solders.pubkey import Pubkey
+
     try:
-        return Pubkey.from_string(program.model.address or "")
+        return Pubkey.from_string(model.address)
     except ValueError:
         return None
 
 
 def _from_file(path: Path, chain: Chain) -> Source:
-    from mcpsol_py import load
+    from mcpsol_py.sources.detect import read
 
     if path.is_dir():
         raise SourceError("is a folder; name a file in it (an IDL, a spec.py or a .so)", origin=str(path))
-    program = load(path)
-    return _with_chain(program, "spec" if path.suffix == ".py" else "document", chain)
+    return _with_chain(read(path), "spec" if path.suffix == ".py" else "document", chain)
 
 
 def _from_module(text: str, chain: Chain) -> Source:
-    from mcpsol_py import load
+    from mcpsol_py.sources.detect import read
 
-    return _with_chain(load(text), "spec", chain)
+    return _with_chain(read(text), "spec", chain)
 
 
-def _with_chain(program: Program, kind: str, chain: Chain) -> Source:
-    source = Source(program, kind, _how(program), program_id=_program_id(program, chain), url=chain.url)
+def _with_chain(model: ProgramModel, kind: str, chain: Chain) -> Source:
+    source = Source(model, kind, _how(model), program_id=_program_id(model, chain), url=chain.url)
     if chain.so is not None:
         source.cluster = open_cluster(chain)
         elf = read_elf(chain.so)
@@ -234,9 +246,9 @@ def _with_chain(program: Program, kind: str, chain: Chain) -> Source:
     return source
 
 
-def _how(program: Program) -> str:
-    dialect = program.model.dialect or "IDL"
-    return f"{dialect} ({program.model.origin})" if program.model.origin else dialect
+def _how(model: ProgramModel) -> str:
+    dialect = model.dialect or "IDL"
+    return f"{dialect} ({model.origin})" if model.origin else dialect
 
 
 def bundled_programs() -> dict[str, Path]:
@@ -253,18 +265,21 @@ def bundled_programs() -> dict[str, Path]:
 
 
 def _from_bundled(name: str, chain: Chain) -> Source:
-    from mcpsol_py import load
+    from mcpsol_py.sources.detect import read
 
     folder = bundled_programs()[name]
     document = next((folder / n for n in ("idl.json", "spec.py") if (folder / n).is_file()), None)
     so = folder / f"{name}.so"
-    if document is None or chain.url is not None:
-        return _from_so(so, chain) if chain.url is None else _with_chain(load(folder / "idl.json"), "bundled", chain)
-    program = load(document)
+    if document is None:
+        return _from_so(so, chain)
+    model = read(document)
+    if chain.url is not None:
+        return _with_chain(model, "bundled", chain)
     cluster = open_cluster(chain)
-    program_id = _program_id(program, chain) or _default_id(so.read_bytes())
-    cluster.add_program(so.read_bytes(), program_id, str(so))
-    return Source(program, "bundled", f"bundled program {name}", program_id=program_id, cluster=cluster)
+    elf = read_elf(so)
+    program_id = _program_id(model, chain) or _default_id(elf)
+    cluster.add_program(elf, program_id, str(so))
+    return Source(model, "bundled", f"bundled program {name}", program_id=program_id, cluster=cluster)
 
 
 def read_elf(path: Path) -> bytes:
@@ -302,38 +317,32 @@ def open_cluster(chain: Chain) -> LocalCluster:
 
 
 def _from_so(path: Path, chain: Chain) -> Source:
-    from mcpsol_py.client.discovery import discover_sync
-    from mcpsol_py.client.svm import SvmTransport
+    from mcpsol_py.client.discovery import list_tools
+    from mcpsol_py.client.transport import run
+    from mcpsol_py.schema.lift import lift
 
     elf = read_elf(path)
     cluster = open_cluster(chain)
-    transport = SvmTransport(cluster.svm)
-    first = _program_id_option(chain) or _default_id(elf)
+    first = address(chain.program_id, "--program-id") if chain.program_id else _default_id(elf)
     cluster.add_program(elf, first, str(path))
-    found = discover_sync(transport, first)
-    program_id = _program_id(found.program, chain) or first
+    pages = run(list_tools(cluster.transport, first))
+    model = lift(pages)
+    program_id = _program_id(model, chain) or first
     if program_id != first:
         cluster.add_program(elf, program_id, str(path))
-    return Source(
-        found.program, "so", f"list_tools of {path}", program_id=program_id, cluster=cluster, pages=list(found.pages)
-    )
-
-
-def _program_id_option(chain: Chain) -> Pubkey | None:
-    return None if chain.program_id is None else address(chain.program_id, "--program-id")
+    return Source(model, "so", f"list_tools of {path}", program_id=program_id, cluster=cluster, pages=pages)
 
 
 def _from_chain(text: str, chain: Chain) -> Source:
-    from solders.pubkey import Pubkey
-
-    from mcpsol_py.client.discovery import discover_sync
+    from mcpsol_py.client.discovery import discover
     from mcpsol_py.client.rpc import RpcTransport
+    from mcpsol_py.client.transport import run
 
     if chain.url is None:
         raise click.UsageError(f"{text} is a program id: say where it is deployed, with --url.")
-    program_id = Pubkey.from_string(text)
-    found = discover_sync(RpcTransport(chain.url), program_id)
-    return Source(found.program, "chain", found.source, program_id=program_id, url=chain.url, pages=list(found.pages))
+    program_id = address(text, "SOURCE")
+    program, how = run(discover(RpcTransport(chain.url, blocking=True), program_id))
+    return Source(program.model, "chain", str(how), program_id=program_id, url=chain.url, _program=program)
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------
@@ -376,8 +385,10 @@ def json_object(text: str | None, option: str) -> dict[str, Any]:
     return value
 
 
-def refuse_errors(program: Program) -> None:
+def refuse_errors(model: ProgramModel) -> None:
     """Raises InvalidProgram with every finding of level error, all at once."""
-    errors = [f for f in program.findings() if f.level == "error"]
+    from mcpsol_py.model.check import check
+
+    errors = [f for f in check(model) if f.level == "error"]
     if errors:
-        raise InvalidProgram(errors, program.model.origin)
+        raise InvalidProgram(errors, model.origin)

@@ -45,10 +45,10 @@ def command(
     instead of writing it to stderr.
     """
     with report.progress(f"reading {source}") as running:
-        program = inputs.load_source(source, chain).program
-        inputs.refuse_errors(program)
+        model = inputs.load_source(source, chain).model
+        inputs.refuse_errors(model)
         running.step(f"converting {source}")
-        document = _convert(program, form, descriptions, style, profile, as_json)
+        document = _convert(model, form, descriptions, style, profile, as_json)
     text = report.as_json_text(document) + "\n"
     if out is None:
         sys.stdout.write(text)
@@ -56,23 +56,23 @@ def command(
         report.write_whole(out, text.encode())
 
 
-def _convert(program: Any, form: str, descriptions: str, style: str, profile: str, as_json: bool) -> object:
+def _convert(model: Any, form: str, descriptions: str, style: str, profile: str, as_json: bool) -> object:
     if form == "compact":
         from mcpsol_py.schema.pages import compact_document
 
-        return compact_document(program.model, descriptions=descriptions)
+        return compact_document(model, descriptions=descriptions)
     if form == "pages":
         from mcpsol_py.schema.pages import write_pages
 
-        pages = write_pages(program.model, form=style, descriptions=descriptions)  # type: ignore[arg-type]  # click's Choice
+        pages = write_pages(model, form=style, descriptions=descriptions)  # type: ignore[arg-type]  # click's Choice
         return [page.decode() for page in pages]
     if form == "mcp":
         from mcpsol_py.schema.mcp_tools import tools
 
-        return {"tools": tools(program.model, profile=profile)}
+        return {"tools": tools(model, profile=profile)}
     from mcpsol_py.schema.anchor_idl import to_anchor
 
-    idl, losses = to_anchor(program.model)
+    idl, losses = to_anchor(model)
     if as_json:
         return {"idl": idl, "losses": [{"path": loss.path, "message": loss.message} for loss in losses]}
     for loss in losses:

@@ -25,10 +25,11 @@ def command(source: str, everything: bool, chain: inputs.Chain, as_json: bool) -
 
 def describe(source: inputs.Source) -> dict[str, Any]:
     """The summary as plain data; text from the source is cleaned (it is untrusted)."""
+    from mcpsol_py.model.check import check, unusable
     from mcpsol_py.model.types import type_text
 
-    program, model = source.program, source.program.model
-    unusable = program.unusable()
+    model = source.model
+    why_not = unusable(model)
     return {
         "name": clean_text(model.name, 200),
         "address": str(source.program_id) if source.program_id else model.address,
@@ -36,7 +37,7 @@ def describe(source: inputs.Source) -> dict[str, Any]:
         "dialect": model.dialect,
         "source": source.how,
         "docs": _docs(model.docs),
-        "instructions": [instruction_row(ix, unusable.get(ix.name)) for ix in model.instructions],
+        "instructions": [instruction_row(ix, why_not.get(ix.name)) for ix in model.instructions],
         "accounts": [
             {
                 "name": clean_text(a.name, 200),
@@ -58,9 +59,7 @@ def describe(source: inputs.Source) -> dict[str, Any]:
             {"name": clean_text(c.name, 200), "type": type_text(c.type), "value": clean_text(c.value, 400)}
             for c in model.constants
         ],
-        "findings": [
-            {"level": f.level, "rule": f.rule, "path": f.path, "message": f.message} for f in program.findings()
-        ],
+        "findings": [{"level": f.level, "rule": f.rule, "path": f.path, "message": f.message} for f in check(model)],
     }
 
 

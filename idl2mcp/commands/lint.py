@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from idl2mcp import inputs, report
+from mcpsol_py.model.check import check
 
 
 @click.command("lint")
@@ -21,17 +22,17 @@ from idl2mcp import inputs, report
 def command(source: str, clients: tuple[str, ...], chain: inputs.Chain, as_json: bool) -> int:
     """Find what is wrong with SOURCE: in the document itself, and in the tools that it makes."""
     with report.progress(f"reading {source}"):
-        program = inputs.load_source(source, chain).program
+        model = inputs.load_source(source, chain).model
         rows = [
             {"level": f.level, "rule": f.rule, "path": f.path, "message": f.message, "client": None}
-            for f in program.findings()
+            for f in check(model)
         ]
         for client in dict.fromkeys(clients):
             from mcpsol_py.schema.lint import lint
 
             rows += [
                 {"level": f.level, "rule": f.rule, "path": f.path, "message": f.message, "client": client}
-                for f in lint(program.model, client)
+                for f in lint(model, client)
             ]
     errors = sum(row["level"] == "error" for row in rows)
     lines = [

@@ -6,6 +6,7 @@ import click
 
 from idl2mcp import inputs, report
 from idl2mcp.commands import inspect
+from mcpsol_py.model.check import unusable
 
 
 @click.command("list-tools")
@@ -21,12 +22,13 @@ def command(source: str, raw: bool, chain: inputs.Chain, as_json: bool) -> None:
     """
     with report.progress(f"asking {source} for its tools"):
         loaded = inputs.load_source(source, chain)
-    model, unusable = loaded.program.model, loaded.program.unusable()
+    model = loaded.model
+    why_not = unusable(model)
     document = {
         "program": model.name,
         "program_id": str(loaded.program_id) if loaded.program_id else None,
         "source": loaded.how,
-        "tools": [inspect.instruction_row(ix, unusable.get(ix.name)) for ix in model.instructions],
+        "tools": [inspect.instruction_row(ix, why_not.get(ix.name)) for ix in model.instructions],
     }
     if raw:
         document["pages"] = [page.decode("utf-8", "replace") for page in loaded.pages]

@@ -19,10 +19,10 @@ def command(source: str, out: Path, chain: inputs.Chain, as_json: bool) -> None:
     """Remember SOURCE as accepted: `verify --lock` and `serve --lock` then refuse a schema that has changed."""
     with report.progress(f"reading {source}"):
         loaded = inputs.load_source(source, chain)
-        document = lock_document(loaded.program.model, loaded.how)
+        document = lock_document(loaded.model, loaded.how)
     report.write_whole(out, (report.as_json_text(document) + "\n").encode())
     report.emit(
         {"out": str(out), "sha256": document["sha256"]},
-        f"{out}: {loaded.program.model.name}, sha256 {document['sha256']}",
+        f"{out}: {loaded.model.name}, sha256 {document['sha256']}",
         as_json=as_json,
     )

@@ -21,10 +21,10 @@ def command(source: str, against: str | None, lock_file: Path | None, chain: inp
     if (against is None) == (lock_file is None):
         raise click.UsageError("give one of --against SOURCE and --lock FILE.")
     with report.progress(f"reading {source}") as running:
-        left = facts(inputs.load_source(source, chain).program.model)
+        left = facts(inputs.load_source(source, chain).model)
         if against is not None:
             running.step(f"reading {against}")
-            right, other = facts(inputs.load_source(against, chain).program.model), against
+            right, other = facts(inputs.load_source(against, chain).model), against
         else:
             assert lock_file is not None
             right, other = read_lock(lock_file), str(lock_file)
