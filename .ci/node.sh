@@ -15,6 +15,10 @@ if [ ! -e "$store/.complete" ]; then
     cp tests/oracles/package.json "$lock" tests/oracles/.npmrc "$store/"
     # Install scripts only build optional speed-ups of websockets.
     (cd "$store" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+    # npm 9 leaves out the link of a command that two packages carry, one for each kind of processor.
+    for locked in "$store"/node_modules/node-linux-*/bin/node; do
+        if [ -x "$locked" ]; then ln -sfn "$locked" "$store/node_modules/.bin/node"; fi
+    done
     touch "$store/.complete"
 fi
 ln -sfn "$store/node_modules" tests/oracles/node_modules
