@@ -15,6 +15,7 @@ from mcpsol_py.model.types import Field, Type, TypeDef
 __all__ = [
     "LIST_TOOLS",
     "Account",
+    "AccountBumpValue",
     "AccountGroup",
     "AccountItem",
     "AccountSeed",
@@ -104,6 +105,13 @@ class AccountValue:
 
 
 @dataclass(frozen=True, slots=True)
+class AccountBumpValue:
+    """The bump seed of an account of the instruction that is a derived address (Codama's accountBump)."""
+
+    account: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramIdValue:
     """The id of the program itself."""
 
@@ -152,6 +160,7 @@ Value: TypeAlias = (
     ConstValue
     | ArgValue
     | AccountValue
+    | AccountBumpValue
     | ProgramIdValue
     | IdentityValue
     | PayerValue
@@ -339,6 +348,8 @@ class Instruction:
     disabled: str | None = None
     #: the spec language: what an agent is told, as (key, text): "when", "unit:amount", …
     hints: tuple[tuple[str, str], ...] = ()
+    #: arguments that a client fills in by itself when they are not given, by name (Codama's contextual defaults)
+    arg_values: tuple[tuple[str, Value], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

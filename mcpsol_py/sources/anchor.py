@@ -1,7 +1,7 @@
 """Anchor IDL 0.1.0 (Anchor 0.30 and later), with or without its spec key, to the program model.
 
-Discriminators are given and taken as they are. Types, accounts and events are named in their lists and defined in "types".
-"""
+Discriminators are given and taken as they are. Types, accounts and events are named in their lists and defined in
+"types"."""
 
 from __future__ import annotations
 
@@ -23,16 +23,14 @@ from mcpsol_py.model.types import Link, Type, TypeDef, Unsupported
 from mcpsol_py.names import clean_text
 from mcpsol_py.sources.anchor_accounts import AccountReader
 from mcpsol_py.sources.idl_types import typedef
-from mcpsol_py.sources.reader import derived, kind_of
+from mcpsol_py.sources.reader import derived, keys, kind_of
 
 __all__ = ["read_anchor"]
 
-_ROOT = frozenset(
-    "address metadata docs instructions accounts events errors types constants version name".split()
-)
-_INSTRUCTION = frozenset("name docs discriminator accounts args returns".split())
-_TYPEDEF = frozenset("name docs serialization repr generics type".split())
-_ACCOUNT = frozenset("name docs writable signer optional address pda relations".split())
+_ROOT = keys("address metadata docs instructions accounts events errors types constants version name")
+_INSTRUCTION = keys("name docs discriminator accounts args returns")
+_TYPEDEF = keys("name docs serialization repr generics type")
+_ACCOUNT = keys("name docs writable signer optional address pda relations")
 
 
 def read_anchor(doc: dict[str, Any], origin: str = "") -> ProgramModel:
@@ -41,7 +39,8 @@ def read_anchor(doc: dict[str, Any], origin: str = "") -> ProgramModel:
     try:
         return reader.program(doc)
     except SourceError as error:
-        raise error.at(origin)
+        error.at(origin)
+        raise
 
 
 class _Anchor(AccountReader):
@@ -60,7 +59,7 @@ class _Anchor(AccountReader):
         named = metadata if "name" in metadata else doc
         docs = self.docs(doc) if "docs" in doc else ()
         description = self.inside("metadata", lambda m: self.text(m, "description"), metadata)
-        model = ProgramModel(
+        return ProgramModel(
             name=self.inside("metadata", self.name, metadata) if named is metadata else self.name(doc),
             instructions=self.each(doc, "instructions", self.instruction),
             accounts=self.each(doc, "accounts", self.account_type),
@@ -75,7 +74,6 @@ class _Anchor(AccountReader):
             dialect="anchor 0.1.0",
             findings=self.found(),
         )
-        return model
 
     def discriminator(self, item: dict[str, Any], namespace: str) -> Discriminator:
         value = item.get("discriminator")
@@ -108,7 +106,8 @@ class _Anchor(AccountReader):
         return Event(name, self.discriminator(item, "event"), self._data(item, name), self.docs(item))
 
     def _data(self, item: dict[str, Any], name: str) -> Type:
-        """The type that describes it: the definition of its name; IDLs on their way from the legacy form still hold it in place."""
+        """The type that describes it: the definition of its name; IDLs on their way from the legacy form still hold
+        it in place."""
         if item["name"] not in self.defined:
             if type(item.get("type")) is dict:
                 return self.inside("type", self.body, item["type"])[0]

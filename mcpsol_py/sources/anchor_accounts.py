@@ -1,4 +1,5 @@
-"""An Anchor instruction's accounts, which both of its IDL forms write nearly alike: groups, flags, PDAs and what seeds refer to."""
+"""An Anchor instruction's accounts, which both of its IDL forms write nearly alike: groups, flags, PDAs and what
+seeds refer to."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr
-from mcpsol_py.model.base58 import b58encode
+from mcpsol_py.model.base58 import b58decode, b58encode, is_address
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -199,13 +200,16 @@ class AccountReader(TypeReader):
             case SizePrefixed() if type(value) is str:
                 return value.encode()
             case SizePrefixed() | Array():
-                if isinstance(node, Array) and isinstance(node.item, Int) and node.item.bits > 8 and type(value) is list:
+                if (
+                    isinstance(node, Array)
+                    and isinstance(node.item, Int)
+                    and node.item.bits > 8
+                    and type(value) is list
+                ):
                     return b"".join(self._typed(v, node.item) for v in value[:64])
                 return self.bytes_of(value)
             case Pubkey():
                 if type(value) is str:
-                    from mcpsol_py.model.base58 import b58decode, is_address
-
                     if is_address(value):
                         return b58decode(value)
                 else:

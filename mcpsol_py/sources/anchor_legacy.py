@@ -1,7 +1,8 @@
-"""Legacy Anchor IDLs (before 0.30) to the program model: camelCase names, types of accounts in place, derived discriminators.
+"""Legacy Anchor IDLs (before 0.30) to the program model: camelCase names, types of accounts in place, derived
+discriminators.
 
-A discriminator is sha256("global:" + snake_case name)[..8], as Anchor's client made it, unless the file gives one: a given one wins.
-"""
+A discriminator is sha256("global:" + snake_case name)[..8], as Anchor's client made it, unless the file gives one: a
+given one wins."""
 
 from __future__ import annotations
 
@@ -23,13 +24,13 @@ from mcpsol_py.model.types import Link, Struct, Type, TypeDef
 from mcpsol_py.names import clean_text
 from mcpsol_py.sources.anchor_accounts import AccountReader
 from mcpsol_py.sources.idl_types import typedef
-from mcpsol_py.sources.reader import derived, kind_of
+from mcpsol_py.sources.reader import derived, keys, kind_of
 
 __all__ = ["read_anchor_legacy"]
 
-_ROOT = frozenset("version name docs constants instructions accounts types events errors metadata state address".split())
-_INSTRUCTION = frozenset("name docs accounts args returns discriminator".split())
-_ACCOUNT = frozenset("name docs isMut isSigner isOptional optional pda relations address writable signer".split())
+_ROOT = keys("version name docs constants instructions accounts types events errors metadata state address")
+_INSTRUCTION = keys("name docs accounts args returns discriminator")
+_ACCOUNT = keys("name docs isMut isSigner isOptional optional pda relations address writable signer")
 
 
 def read_anchor_legacy(doc: dict[str, Any], origin: str = "") -> ProgramModel:
@@ -38,7 +39,8 @@ def read_anchor_legacy(doc: dict[str, Any], origin: str = "") -> ProgramModel:
     try:
         return reader.program(doc)
     except SourceError as error:
-        raise error.at(origin)
+        error.at(origin)
+        raise
 
 
 class _Legacy(AccountReader):

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike, fspath
 from types import ModuleType
 from typing import Any, Literal
@@ -33,8 +34,8 @@ def read(
 ) -> ProgramModel:
     """The program that *source* describes.
 
-    *source* is an IDL (a path, its bytes or text, or the parsed object) of any dialect, or a Python spec (a ".py" path, "package.module",
-    "package.module:Class", a module or a class). *origin* is what messages call it.
+    *source* is an IDL (a path, its bytes or text, or the parsed object) of any dialect, or a Python spec (a ".py"
+    path, "package.module", "package.module:Class", a module or a class). *origin* is what messages call it.
 
     Raises SourceError (UnknownDialect when it is no IDL at all) with the JSON path of what stands in the way.
     """
@@ -63,7 +64,8 @@ def _is_module(text: str) -> bool:
 def _spec(source: str | ModuleType | type, origin: str) -> ProgramModel:
     from mcpsol_py.sources.spec import read_spec  # imports the user's module: only when one is asked for
 
-    return read_spec(source, origin=origin)
+    model = read_spec(source)
+    return replace(model, origin=origin) if origin else model
 
 
 def _plain(source: Mapping[str, Any], origin: str) -> Any:
@@ -93,9 +95,7 @@ def detect(doc: object) -> Dialect:
     instructions = doc.get("instructions")
     if type(instructions) is not list:
         if "kind" in doc:
-            raise UnknownDialect(
-                f"found {kind_of(doc['kind'])}; a Codama document's root is a rootNode.", path="kind"
-            )
+            raise UnknownDialect(f"found {kind_of(doc['kind'])}; a Codama document's root is a rootNode.", path="kind")
         if "tools" in doc:
             raise UnknownDialect("these are mcpsol tools, not an IDL. `idl2mcp list-tools` reads them from a program.")
         what = "no 'instructions'" if instructions is None else f"{kind_of(instructions)} as 'instructions'"
@@ -113,7 +113,8 @@ def detect(doc: object) -> Dialect:
         return "shank"
     if "name" not in doc and "version" not in doc:
         raise UnknownDialect(
-            f"found {kind_of(doc)}: instructions, but neither a name and version (legacy Anchor, Shank) nor metadata (Anchor 0.1.0)."
+            f"found {kind_of(doc)}: instructions, but neither a name and version (legacy Anchor, Shank) nor metadata "
+            "(Anchor 0.1.0)."
         )
     return "legacy"
 
@@ -132,7 +133,8 @@ def read_document(doc: Any, origin: str = "") -> ProgramModel:
     try:
         dialect = detect(doc)
     except SourceError as error:
-        raise error.at(origin)
+        error.at(origin)
+        raise
     if dialect == "anchor":
         from mcpsol_py.sources.anchor import read_anchor
 

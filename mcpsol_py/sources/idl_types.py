@@ -1,8 +1,7 @@
 """The type grammar that Anchor's two IDL forms and Shank share: {"vec": "u8"}, {"defined": …}, {"kind": "struct", …}.
 
-Whatever stands where a type must, a type comes out: what has no certain meaning becomes Unsupported with the reason, which disables the
-instructions that need it and no others.
-"""
+Whatever stands where a type must, a type comes out: what has no certain meaning becomes Unsupported with the reason,
+which disables the instructions that need it and no others."""
 
 from __future__ import annotations
 
@@ -172,7 +171,8 @@ class TypeReader(Reader):
         return self._bad(value, "a defined type is given by its name")
 
     def _generic_arg(self, arg: Any, depth: int) -> TypeArg:
-        """{"kind": "type", "type": …} or {"kind": "const", "value": "8"}; 0.29: {"type": …}, {"value": "8"}, {"generic": "T"}."""
+        """{"kind": "type", "type": …} or {"kind": "const", "value": "8"}; 0.29: {"type": …}, {"value": "8"},
+        {"generic": "T"}."""
         if type(arg) is dict:
             if "type" in arg:
                 return TypeArg(self.type(arg["type"], depth + 1))
@@ -261,7 +261,9 @@ class TypeReader(Reader):
         try:
             return Field(self.name(item), self.type(item["type"], depth), docs)
         except SourceError as error:
-            raise error if error.path == "name" else error.at(path="type")
+            if error.path != "name":
+                error.at(path="type")
+            raise
 
     def fields(self, owner: dict[str, Any], depth: int = 0) -> Struct | Tuple | None:
         """owner["fields"]: named -> Struct, unnamed -> Tuple, none -> None."""
@@ -315,7 +317,8 @@ class TypeReader(Reader):
                     const = (self.text(item, "type") or "usize") if item.get("kind") == "const" else None
                     out.append(GenericParam(self.name(item), const))
                 except SourceError as error:
-                    raise error.at(path=f"generics[{i}]")
+                    error.at(path=f"generics[{i}]")
+                    raise
             else:
                 raise SourceError(f"found {kind_of(item)} where a generic parameter must stand.", path=f"generics[{i}]")
         return tuple(out)
@@ -326,9 +329,9 @@ def typedef_layout(
 ) -> tuple[str, int | None, tuple[tuple[str, str], ...], str | None]:
     """Layout, alignment, what was declared, and what could not be read, of Anchor's `serialization` and `repr` keys.
 
-    bytemuck is repr(C). bytemuckunsafe without a repr is packed: that is what `#[zero_copy(unsafe)]` adds where the author wrote none
-    (anchor-lang's attribute macro), and without padding Rust has no reason to reorder. A borsh type is packed whatever its repr says.
-    """
+    bytemuck is repr(C). bytemuckunsafe without a repr is packed: that is what `#[zero_copy(unsafe)]` adds where the
+    author wrote none (anchor-lang's attribute macro), and without padding Rust has no reason to reorder. A borsh type
+    is packed whatever its repr says."""
     declared: list[tuple[str, str]] = []
     problem = None
     kind, packed, align = "", False, None

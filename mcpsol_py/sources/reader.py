@@ -1,8 +1,8 @@
-"""What all readers of JSON documents share: opening the document, kinds, names, docs, addresses, and findings with paths.
+"""What all readers of JSON documents share: opening the document, kinds, names, docs, addresses, and findings with
+paths.
 
-Paths cost nothing while all is well: a reader never builds one on its way down. `Reader.each` and `Reader.inside` add the step they
-know to an error that passes, and to the findings made below them, while the calls return.
-"""
+Paths cost nothing while all is well: a reader never builds one on its way down. `Reader.each` and `Reader.inside` add
+the step they know to an error that passes, and to the findings made below them, while the calls return."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mcpsol_py.model.base58 import is_address
 from mcpsol_py.model.program import Discriminator
 from mcpsol_py.names import clean_text, snake
 
-__all__ = ["MAX_BYTES", "Reader", "derived", "kind_of", "open_document"]
+__all__ = ["MAX_BYTES", "Reader", "derived", "keys", "kind_of", "open_document"]
 
 T = TypeVar("T")
 
@@ -94,8 +94,14 @@ def kind_of(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
+def keys(text: str) -> frozenset[str]:
+    """The keys of an object, from a text with spaces between them."""
+    return frozenset(text.split())
+
+
 def derived(namespace: str, name: str) -> Discriminator:
-    """Anchor's discriminator: the first 8 bytes of sha256("namespace:name"); an instruction's name ("global") in snake case."""
+    """Anchor's discriminator: the first 8 bytes of sha256("namespace:name"); an instruction's name ("global") in
+    snake case."""
     text = f"{namespace}:{snake(name) if namespace == 'global' else name}"
     return Discriminator(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "anchor")
 
@@ -150,7 +156,8 @@ class Reader:
                     self._place(mark, f"{key}[{i}]")
                     mark = len(findings)
         except SourceError as error:
-            raise error.at(path=f"{key}[{i}]")
+            error.at(path=f"{key}[{i}]")
+            raise
         return tuple(out)
 
     def inside(self, key: str, read: Callable[[Any], T], value: Any) -> T:
@@ -159,7 +166,8 @@ class Reader:
         try:
             out = read(value)
         except SourceError as error:
-            raise error.at(path=key)
+            error.at(path=key)
+            raise
         if len(self.findings) != mark:
             self._place(mark, key)
         return out
@@ -186,7 +194,9 @@ class Reader:
         """A name that can be printed and addressed. Long ones end in a hash of the whole, so that two stay two."""
         if len(value) <= MAX_NAME and value.isprintable():
             return value
-        text = "".join(c for c in clean_text(value.encode("utf-8", "replace").decode(), 4 * MAX_NAME) if c.isprintable())
+        text = "".join(
+            c for c in clean_text(value.encode("utf-8", "replace").decode(), 4 * MAX_NAME) if c.isprintable()
+        )
         if len(value) > MAX_NAME:
             digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:8]
             text = f"{text[: MAX_NAME - 9]}_{digest}"

@@ -1,8 +1,8 @@
 """Rust source text where an IDL should have a type: "COption<Pubkey>", "SmallVec<u8,Pubkey>", "(u8,[u8;32])", "usize".
 
-Old IDL builders printed the tokens of what they did not understand. Where Rust and borsh leave one meaning only, it is read; what
-could mean two things becomes Unsupported, which disables what needs it (DESIGN 3: a finding, never a guess).
-"""
+Old IDL builders printed the tokens of what they did not understand. Where Rust and borsh leave one meaning only, it
+is read; what could mean two things becomes Unsupported, which disables what needs it (DESIGN 3: a finding, never a
+guess)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ PRIMITIVES: dict[str, Type] = {
 MAX_TEXT = 512
 MAX_DEPTH = 32
 
-_TOKEN = re.compile(r"\s*(?:(r#)?([A-Za-z_][A-Za-z0-9_]*(?:\s*::\s*[A-Za-z_][A-Za-z0-9_]*)*)|([0-9][0-9_]*)|('[A-Za-z_]+)|(.))")
+_TOKEN = re.compile(
+    r"\s*(?:(r#)?([A-Za-z_][A-Za-z0-9_]*(?:\s*::\s*[A-Za-z_][A-Za-z0-9_]*)*)|([0-9][0-9_]*)|('[A-Za-z_]+)|(.))"
+)
 
 _SEQUENCES = frozenset({"Vec", "VecDeque", "LinkedList"})
 _POINTERS = frozenset({"Box", "Rc", "Arc"})
@@ -74,9 +76,8 @@ def is_rust_text(name: str) -> bool:
 def parse(text: str, defined: Callable[[str], bool], *, constant: bool = False) -> Type:
     """The type that *text* writes, or Unsupported with the reason.
 
-    *defined* tells whether the document defines a type of that name; *constant*: it is the type of a constant, where references
-    ("&[u8]", "&str") are common and mean the bytes or text themselves.
-    """
+    *defined* tells whether the document defines a type of that name; *constant*: it is the type of a constant, where
+    references ("&[u8]", "&str") are common and mean the bytes or text themselves."""
     try:
         if len(text) > MAX_TEXT:
             raise _Unclear(f"Rust text of {len(text):,} characters")
@@ -184,7 +185,7 @@ class _Parser:
         return self.type(depth + 1)
 
     def slice_or_array(self, depth: int) -> Type:
-        """"[T]" behind a pointer, which borsh writes as it writes a vec; or "[T; N]"."""
+        """ "[T]" behind a pointer, which borsh writes as it writes a vec; or "[T; N]"."""
         start = self.at
         self.take("[")
         item = self.type(depth + 1)
@@ -250,7 +251,8 @@ class _Parser:
             self.arguments(depth)
             return Struct(())
         if name == "SmallVec":
-            # Squads' SmallVec<L, T>: a vec whose length is an L. The smallvec crate's SmallVec<[T; N]> has one argument.
+            # Squads' SmallVec<L, T>: a vec whose length is an L. The smallvec crate's SmallVec<[T; N]> has one
+            # argument.
             prefix, item = self.types(depth, 2)
             if not isinstance(prefix, Int) or prefix.signed:
                 raise _Unclear("a SmallVec whose length is no unsigned integer")

@@ -1,7 +1,7 @@
 """Shank IDLs (native programs) to the program model, with the keys that Kinobi added to them.
 
-Discriminators are declared ({"type": "u8", "value": 3}, or a bare number, or the instruction's place in the list); accounts have none.
-"""
+Discriminators are declared ({"type": "u8", "value": 3}, or a bare number, or the instruction's place in the list);
+accounts have none."""
 
 from __future__ import annotations
 
@@ -30,17 +30,15 @@ from mcpsol_py.model.types import Int, Link, String, Type, TypeDef
 from mcpsol_py.names import clean_text
 from mcpsol_py.sources.anchor_accounts import AccountReader, Scope
 from mcpsol_py.sources.idl_types import LEAVES, typedef
-from mcpsol_py.sources.reader import kind_of
+from mcpsol_py.sources.reader import keys, kind_of
 
 __all__ = ["read_shank"]
 
-_ROOT = frozenset("version name docs constants instructions accounts types errors metadata".split())
-_INSTRUCTION = frozenset(
-    "name docs accounts args discriminant discriminator defaultOptionalAccounts legacyOptionalAccountsStrategy".split()
+_ROOT = keys("version name docs constants instructions accounts types errors metadata")
+_INSTRUCTION = keys(
+    "name docs accounts args discriminant discriminator defaultOptionalAccounts legacyOptionalAccountsStrategy"
 )
-_ACCOUNT = frozenset(
-    "name docs desc isMut isSigner isOptional optional isOptionalSigner optionalSigner pda writable signer".split()
-)
+_ACCOUNT = keys("name docs desc isMut isSigner isOptional optional isOptionalSigner optionalSigner pda writable signer")
 _SIGNER_EITHER = ("isOptionalSigner", "optionalSigner")
 
 
@@ -50,7 +48,8 @@ def read_shank(doc: dict[str, Any], origin: str = "") -> ProgramModel:
     try:
         return reader.program(doc)
     except SourceError as error:
-        raise error.at(origin)
+        error.at(origin)
+        raise
 
 
 class _Shank(AccountReader):
@@ -65,7 +64,8 @@ class _Shank(AccountReader):
         self.surplus(doc, _ROOT, "the IDL")
         metadata = doc.get("metadata")
         address = metadata.get("address") if type(metadata) is dict else None
-        # Shank before 0.1 marked what defaults to the program id ("defaultOptionalAccounts"); later ones mark the opposite.
+        # Shank before 0.1 marked what defaults to the program id ("defaultOptionalAccounts"); later ones mark the
+        # opposite.
         entries = doc.get("instructions")
         self.old_strategy = type(entries) is list and any(
             type(i) is dict and i.get("defaultOptionalAccounts") is True for i in entries
@@ -157,7 +157,15 @@ class _Shank(AccountReader):
         out = super().account(item, scope)
         if isinstance(out, Account) and self.flag(item, *_SIGNER_EITHER):
             return Account(
-                out.name, out.writable, "either", out.optional, out.address, out.pda, out.relations, out.default, out.docs
+                out.name,
+                out.writable,
+                "either",
+                out.optional,
+                out.address,
+                out.pda,
+                out.relations,
+                out.default,
+                out.docs,
             )
         return out
 
@@ -176,7 +184,11 @@ class _Shank(AccountReader):
         if item.get("seeds"):
             pda = Pda(self.each(item, "seeds", self.pda_seed), None, name)
         given = item.get("discriminator")
-        known = Discriminator(b"", "none") if given is None else Discriminator(self.inside("discriminator", self.bytes_of, given))
+        known = (
+            Discriminator(b"", "none")
+            if given is None
+            else Discriminator(self.inside("discriminator", self.bytes_of, given))
+        )
         return AccountType(name, known, Link(name), definition.docs, size, pda), definition
 
     def pda_seed(self, item: dict[str, Any]) -> Seed:
@@ -188,7 +200,9 @@ class _Shank(AccountReader):
             return ArgSeed((self.name(item),), self._seed_type(item.get("type")))
         if kind == "constant":
             try:
-                return ConstSeed(self.inside("value", lambda v: self._typed(v, self.type(item.get("type"))), item.get("value")))
+                return ConstSeed(
+                    self.inside("value", lambda v: self._typed(v, self.type(item.get("type"))), item.get("value"))
+                )
             except SourceError as error:
                 self.note(error.text, error.path, "error")
                 return UnknownSeed(error.text)
