@@ -4,7 +4,8 @@ The vocabulary is small and composes (it follows Codama's cut, since that is the
 
 | node | bytes |
 |---|---|
-| Int, ShortU16, Float, Bool, Pubkey | fixed width, little-endian unless `big_endian`; ShortU16 is Solana's compact-u16 |
+| Int, ShortU16, Float, Bool, Pubkey | fixed width, little-endian unless `big_endian`; ShortU16 is Solana's
+compact-u16 |
 | String, Bytes | all bytes that are left; a wrapper bounds them |
 | SizePrefixed, FixedSize, Sentinel | bound the item: a length before it, n bytes (zero padded), an end mark |
 | HiddenPrefix, HiddenSuffix | constant bytes before or after, that values do not show |
@@ -80,6 +81,7 @@ __all__ = [
     "Unsupported",
     "Variant",
     "ZeroableOption",
+    "field_keys",
     "type_text",
     "vec",
 ]
@@ -429,6 +431,24 @@ INTS: dict[str, Int] = {
 def vec(item: Type) -> Array:
     """borsh's Vec<item>."""
     return Array(item, U32)
+
+
+def field_keys(fields: tuple[Field, ...]) -> tuple[str, ...]:
+    """The names of *fields* as a value's keys: the source's own, and where it repeats one ("padding", "padding") the
+    later get "_2", "_3"."""
+    names = tuple(f.name for f in fields)
+    if len(set(names)) == len(names):
+        return names
+    taken, out = set(names), []
+    seen: set[str] = set()
+    for name in names:
+        key, n = name, 1
+        while key in seen or (n > 1 and key in taken):
+            n += 1
+            key = f"{name}_{n}"
+        seen.add(key)
+        out.append(key)
+    return tuple(out)
 
 
 def type_text(node: Type) -> str:

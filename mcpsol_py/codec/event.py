@@ -1,0 +1,81 @@
+"""Events: what a program logs (`Program data: <base64>`) or sends to itself (Anchor's `emit_cpi!`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcpsol_py.codec.compile import Codecs, as_bytes
+from mcpsol_py.codec.instruction import best_match, check_discriminator, leading
+from mcpsol_py.errors import CodecError, DecodeError, NotUsable
+from mcpsol_py.model.program import Event
+
+__all__ = ["EVENT_CPI_TAG", "EventCodec", "decode_event", "find_event"]
+
+#: What comes before the discriminator when an event is the data of an instruction: sha256("anchor:event")[..8],
+#: little-endian.
+EVENT_CPI_TAG = bytes.fromhex("e445a52e51cb9a1d")
+
+
+class EventCodec:
+    """One event's data."""
+
+    def __init__(self, codecs: Codecs, event: Event) -> None:
+        self.event = event
+        self.discriminator = leading(event.name, event.discriminator)
+        try:
+            self.codec = codecs.codec(event.type)
+        except NotUsable as error:
+            raise NotUsable("event", event.name, error.why) from None
+
+    def encode(self, value: Any) -> bytes:
+        """Discriminator and fields. Raises EncodeError."""
+        try:
+            return self.discriminator + self.codec.encode(value)
+        except CodecError as error:
+            raise error.under(self.event.name) from None
+
+    def decode(self, data: bytes) -> Any:
+        """The fields of the event in *data*, all of it. Raises DecodeError."""
+        data = _bare(data)
+        try:
+            check_discriminator(self.event.discriminator, data)
+            value, end = self.codec.decode_from(data, len(self.discriminator))
+            if end != len(data):
+                raise DecodeError(
+                    f"{len(data) - end} bytes are left over from offset {end}", offset=end, left=len(data) - end
+                )
+        except CodecError as error:
+            raise error.under(self.event.name) from None
+        return value
+
+    def decode_json(self, data: bytes) -> Any:
+        """The fields in the JSON forms. Raises DecodeError."""
+        return self.codec.to_json(self.decode(data))
+
+
+def _bare(data: object) -> bytes:
+    return as_bytes(data).removeprefix(EVENT_CPI_TAG)
+
+
+def find_event(codecs: Codecs, data: bytes) -> Event | None:
+    """The event that *data* is of, with or without the tag of an event by CPI; None if it is none of the program's."""
+    data = _bare(data)
+
+    def fits(event: Event) -> bool:
+        try:
+            EventCodec(codecs, event).decode(data)
+        except (CodecError, NotUsable):
+            return False
+        return True
+
+    return best_match(codecs.model.events, data, fits)
+
+
+def decode_event(codecs: Codecs, data: bytes) -> tuple[str, Any]:
+    """The event's name and its fields. Raises DecodeError, or NotUsable for an event whose type cannot be decoded."""
+    event = find_event(codecs, data)
+    if event is None:
+        raise DecodeError(
+            f"data starting 0x{_bare(data)[:8].hex()} is none of the program's {len(codecs.model.events)} events"
+        )
+    return event.name, EventCodec(codecs, event).decode(data)
