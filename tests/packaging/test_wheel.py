@@ -1,6 +1,5 @@
 """The wheel, installed elsewhere, finds its templates and prebuilt programs, as the source tree does."""
 
-import json
 import os
 import subprocess
 import sys
@@ -35,7 +34,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment's folder with the wheel in it; its dependencies are those of the environment that runs this."""
+    """The folder of a virtual environment with the wheel in it; it borrows its dependencies from the one that runs this."""
     folder = tmp_path_factory.mktemp("venv")
     run(UV, "venv", "--quiet", "--python", sys.executable, folder / "venv", cwd=folder)
     python = folder / "venv/bin/python"
