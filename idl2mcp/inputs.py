@@ -30,6 +30,7 @@ __all__ = [
     "bundled_programs",
     "chain_options",
     "endpoint",
+    "json_list",
     "json_object",
     "load_source",
     "local_options",
@@ -353,9 +354,28 @@ def json_object(text: str | None, option: str) -> dict[str, Any]:
 
     Integers keep every digit. Raises SourceError with line and column.
     """
-    if text is None:
+    value, origin = _json(text, option)
+    if value is None:
         return {}
+    if not isinstance(value, dict):
+        raise SourceError(f'{abbr(value)}: a JSON object is wanted, like {{"amount": "5"}}', origin=origin)
+    return value
+
+
+def json_list(text: str | None, option: str) -> list[Any]:
+    """As `json_object`, of a list; None is []."""
+    value, origin = _json(text, option)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise SourceError(f"{abbr(value)}: a JSON list is wanted", origin=origin)
+    return value
+
+
+def _json(text: str | None, option: str) -> tuple[Any, str]:
     origin = option
+    if text is None:
+        return None, origin
     if text == "-":
         text = click.get_text_stream("stdin").read()
     elif text.startswith("@"):
@@ -364,25 +384,23 @@ def json_object(text: str | None, option: str) -> dict[str, Any]:
             text = Path(origin).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise SourceError(f"cannot be read: {error}", origin=origin) from error
-
-    def no_constant(name: str) -> float:
-        raise ValueError(f'{name} stands bare; write "{name}", in quotes')
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        out: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in out:
-                raise ValueError(f"{key!r} stands twice")
-            out[key] = value
-        return out
-
     try:
-        value = json.loads(text, parse_constant=no_constant, object_pairs_hook=unique)
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique), origin
     except (ValueError, RecursionError) as error:
         raise SourceError(f"no JSON: {error}", origin=origin) from error
-    if not isinstance(value, dict):
-        raise SourceError(f'{abbr(value)}: a JSON object is wanted, like {{"amount": "5"}}', origin=origin)
-    return value
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f'{name} stands bare; write "{name}", in quotes')
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in out:
+            raise ValueError(f"{key!r} stands twice")
+        out[key] = value
+    return out
 
 
 def refuse_errors(model: ProgramModel) -> None:

@@ -1,5 +1,6 @@
-"""The audit log: one JSON object a line, each with the hash of the one before it, so that no line can be changed or taken
-out of the middle unseen. (Lines taken off the end leave a shorter, valid chain: keep the last hash elsewhere to notice.)
+"""The audit log: one JSON object a line, each with the hash of the one before it, so that no line can be changed or
+taken out of the middle unseen. (Lines taken off the end leave a shorter, valid chain: keep the last hash elsewhere to
+notice.)
 
 A line is on disk before what it tells of happens ("intent"), and another after ("sent", "failed", "unknown").
 """
@@ -94,7 +95,8 @@ class AuditLog:
         return list(_entries(self.path)) if self.path.exists() else []
 
     def spent(self, wallet: str, day: str | None = None) -> dict[str, int]:
-        """Base units by mint that left *wallet* on *day* (UTC, "2026-11-27"; None: today): of every intent not called off.
+        """Base units by mint that left *wallet* on *day* (UTC, "2026-11-27"; None: today): of every intent not called
+        off.
 
         A send whose outcome is unknown counts: it may have landed.
         """

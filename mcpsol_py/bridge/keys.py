@@ -1,8 +1,8 @@
 """Keys that sign for the bridge: an encrypted file, or any signer with an address and `sign`.
 
-The file is JSON: scrypt (n 2^17, r 8, p 1) makes a key of the passphrase, AES-256-GCM seals the 32-byte seed with it, and the
-address and all parameters are authenticated with it, so none can be swapped. No tool takes or returns a key, and no function
-here prints one.
+The file is JSON: scrypt (n 2^17, r 8, p 1) makes a key of the passphrase, AES-256-GCM seals the 32-byte seed with it,
+and the address and all parameters are authenticated with it, so none can be swapped. No tool takes or returns a key,
+and no function here prints one.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ class KeypairSigner:
 
 
 def create_keystore(path: Path, keypair: Keypair, passphrase: str) -> None:
-    """Writes *keypair* to *path*, sealed, readable by its owner only. Raises SourceError where a file is there already."""
+    """Writes *keypair* to *path*, sealed, readable by its owner only. Raises SourceError where a file is there
+    already.
+    """
     if len(passphrase) < 8:
         raise SourceError("the passphrase has fewer than 8 characters; use a longer one", origin=str(path))
     header: dict[str, Any] = {

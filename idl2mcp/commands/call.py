@@ -1,0 +1,216 @@
+"""`idl2mcp call SOURCE INSTRUCTION`: one instruction, built, simulated or sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from idl2mcp import inputs, report
+from mcpsol_py.errors import MissingAccount, SourceError
+
+if TYPE_CHECKING:
+    from solders.keypair import Keypair
+    from solders.pubkey import Pubkey
+
+    from mcpsol_py.bridge.calls import Prepared, Served, Simulated
+    from mcpsol_py.client.transport import Transport
+
+
+@click.command("call")
+@inputs.source_argument
+@click.argument("instruction")
+@click.option("--args", "args_text", metavar="JSON", help='The arguments, like {"amount": "5"}; @file, or - for stdin.')
+@click.option(
+    "--accounts", "accounts_text", metavar="JSON", help='The accounts by name: {"user": "7xKX…"}; @file or -.'
+)
+@click.option("--remaining", "remaining_text", metavar="JSON", help="Accounts after the named ones: a JSON list.")
+@click.option(
+    "--mode",
+    type=click.Choice(["build", "simulate", "send"]),
+    default="simulate",
+    show_default=True,
+    help="What to do.",
+)
+@click.option("--wallet", metavar="ADDRESS", help="Who acts, where a signer is not given: an address or @name.")
+@click.option("--payer", metavar="ADDRESS", help="Who pays the fee (default: the wallet, else the first signer).")
+@click.option(
+    "--signer",
+    "signer_files",
+    type=click.Path(dir_okay=False, path_type=Path),
+    multiple=True,
+    help="A key file of the Solana CLI, for --mode send with --url. On the local cluster @names sign by themselves.",
+)
+@click.option("--logs", is_flag=True, help="The program's log too.")
+@inputs.local_options
+@inputs.chain_options
+@report.json_option
+def command(
+    source: str,
+    instruction: str,
+    args_text: str | None,
+    accounts_text: str | None,
+    remaining_text: str | None,
+    mode: str,
+    wallet: str | None,
+    payer: str | None,
+    signer_files: tuple[Path, ...],
+    logs: bool,
+    chain: inputs.Chain,
+    as_json: bool,
+) -> None:
+    """Call INSTRUCTION of SOURCE: build it, simulate it, or sign and send it, and say what it does.
+
+    A .so and the bundled programs (counter, vault) run on a local cluster in this process: "@alice" is a wallet
+    there, --setup makes tokens, and --ledger FILE keeps what one call changed for the next. With --url it is that
+    chain.
+    """
+    from mcpsol_py.client.transport import run
+
+    args = inputs.json_object(args_text, "--args")
+    accounts = inputs.json_object(accounts_text, "--accounts")
+    remaining = inputs.json_list(remaining_text, "--remaining")
+    with report.progress(f"calling {instruction}") as running:
+        loaded = inputs.load_source(source, chain)
+        transport = _transport(loaded)
+        if transport is None and mode != "build":
+            raise click.UsageError(
+                f"--mode {mode} needs a chain: --url URL, or --so FILE to run the program on a local cluster."
+            )
+        call = _Call(loaded, transport, signer_files, running)
+        document, lines = run(call.go(instruction, args, accounts, remaining, mode, wallet, payer))
+        if loaded.cluster is not None and mode == "send":
+            loaded.cluster.save()
+    if not logs:
+        document.pop("logs", None)
+    else:
+        lines += ["  log:", *(f"    {line}" for line in document.get("logs", ()))]
+    report.emit(document, lines, as_json=as_json)
+
+
+def _transport(source: inputs.Source) -> Transport | None:
+    if source.cluster is not None:
+        return source.cluster.transport
+    if source.url is not None:
+        from mcpsol_py.client.rpc import RpcTransport
+
+        return RpcTransport(source.url, blocking=True)
+    return None
+
+
+class _Call:
+    """One call, with what it needs of the command line."""
+
+    def __init__(
+        self,
+        source: inputs.Source,
+        transport: Transport | None,
+        signer_files: tuple[Path, ...],
+        running: report.Progress,
+    ) -> None:
+        from mcpsol_py.bridge.calls import Served
+
+        self.source = source
+        self.running = running
+        self.served: Served = Served(source.program, source.program_id, transport, source.how)
+        self.keys: dict[str, Keypair] = {}
+        for path in signer_files:
+            key = _key_file(path)
+            self.keys[str(key.pubkey())] = key
+
+    def _names(self, value: Any, *, known_only: bool = False) -> Any:
+        cluster = self.source.cluster
+        return value if cluster is None else cluster.resolve(value, known_only=known_only)
+
+    def _key(self, text: str | None, option: str) -> Pubkey | None:
+        return None if text is None else inputs.address(self._names(text), option)
+
+    async def go(
+        self,
+        instruction: str,
+        args: dict[str, Any],
+        accounts: dict[str, Any],
+        remaining: list[Any],
+        mode: str,
+        wallet: str | None,
+        payer: str | None,
+    ) -> tuple[dict[str, Any], list[str]]:
+        """The result as JSON and as lines. Raises ProgramFailed where the simulation or the transaction fails."""
+        from mcpsol_py.bridge.calls import describe, prepare, simulate, text_of
+
+        ix = self.served.program.instruction(instruction)
+        resolved = self._names(accounts)  # first: a setup's and --accounts' names are then known in --args too
+        acting = self._key(wallet, "--wallet")
+        if acting is None and len(self.keys) == 1:
+            acting = inputs.address(next(iter(self.keys)), "--signer")
+        prepared = await prepare(
+            self.served,
+            ix,
+            self._names(args, known_only=True),
+            resolved,
+            remaining=self._names(remaining),
+            wallet=acting,
+            payer=self._key(payer, "--payer"),
+        )
+        simulated: Simulated | None = None
+        if mode == "build":
+            lines = text_of(prepared, None, why_not="--mode build")
+        else:
+            simulated = await simulate(prepared)
+            if simulated.failure is not None:
+                report.note("\n".join(text_of(prepared, simulated)))
+                raise simulated.failure
+            lines = text_of(prepared, simulated)
+        document = {"mode": mode, **describe(prepared, simulated)}
+        if simulated is not None:
+            document["logs"] = list(simulated.outcome.logs)
+        if mode == "send":
+            signature = await self._send(prepared)
+            document["signature"] = signature
+            lines.append(f"  sent: {signature}")
+        elif prepared.payer is not None:
+            document["transaction"] = await self._unsigned(prepared)
+            lines.append(f"  unsigned transaction: {document['transaction']}")
+        return document, lines
+
+    async def _unsigned(self, prepared: Prepared) -> str:
+        import base64
+
+        from solders.hash import Hash
+
+        from mcpsol_py.client.simulation import unsigned
+
+        transport = self.served.transport
+        blockhash = (await transport.latest_blockhash()).value if transport is not None else Hash.default()
+        return base64.b64encode(bytes(unsigned(prepared.message(blockhash)))).decode()
+
+    async def _send(self, prepared: Prepared) -> str:
+        from mcpsol_py.bridge.sending import send_signed
+
+        assert self.served.transport is not None
+        keys = []
+        for address in prepared.signers:
+            key = self.keys.get(address)
+            if key is None and self.source.cluster is not None:
+                key = self.source.cluster.signer(address)
+            if key is None:
+                advice = "name it as @name" if self.source.cluster is not None else "give its key file with --signer"
+                raise MissingAccount(prepared.ix.name, address, f"it must sign, and its key is not here: {advice}")
+            keys.append(key)
+        self.running.step("sending")
+        return await send_signed(prepared, keys)
+
+
+def _key_file(path: Path) -> Keypair:
+    """The key pair of a Solana CLI key file: a JSON list of 64 numbers. Messages never show its content."""
+    from solders.keypair import Keypair
+
+    try:
+        numbers = json.loads(path.read_bytes())
+        return Keypair.from_bytes(bytes(numbers))
+    except OSError as error:
+        raise SourceError(f"{error.strerror}", origin=str(path)) from error
+    except (ValueError, TypeError):
+        raise SourceError("no key file of the Solana CLI (a JSON list of 64 numbers)", origin=str(path)) from None
