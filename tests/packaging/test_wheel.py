@@ -34,7 +34,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a virtual environment with the wheel in it; it borrows its dependencies from the one that runs this."""
+    """The folder of a virtual environment with the wheel in it; it borrows its dependencies from this one."""
     folder = tmp_path_factory.mktemp("venv")
     run(UV, "venv", "--quiet", "--python", sys.executable, folder / "venv", cwd=folder)
     python = folder / "venv/bin/python"
