@@ -391,13 +391,30 @@ class ClientError(McpsolError):
 
 
 class TransportError(ClientError):
-    """The endpoint did not answer as it should. `endpoint` is without credentials, path and query."""
+    """The endpoint did not answer as it should. `retryable`: asking again later may help. `code`: the JSON-RPC error's number.
+
+    `endpoint` is shown without path and query, since API keys stand there.
+    """
 
     reason = "transport_error"
 
-    def __init__(self, endpoint: str, why: str, *, retryable: bool = False) -> None:
-        self.endpoint, self.why, self.retryable = endpoint, why, retryable
+    def __init__(
+        self,
+        endpoint: str,
+        why: str,
+        *,
+        retryable: bool = False,
+        code: int | None = None,
+        retry_after: float = 0.0,
+    ) -> None:
+        self.endpoint, self.why, self.retryable, self.code = endpoint, why, retryable, code
+        self._retry_after = retry_after
         super().__init__(f"{endpoint}: {why}")
+
+    @property
+    def retry_after(self) -> float:
+        """How long the endpoint asked to wait, in seconds."""
+        return self._retry_after
 
 
 class NoSchema(ClientError):

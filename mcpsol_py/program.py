@@ -19,8 +19,10 @@ from mcpsol_py.accounts.plan import Plan, address_of, aliases
 from mcpsol_py.accounts.straight import compile_build
 from mcpsol_py.codec.compile import Codecs
 from mcpsol_py.codec.instruction import InstructionCodec
-from mcpsol_py.errors import DecodeError, MissingAccount, NotUsable, UnknownName
+from mcpsol_py.errors import CodecError, DecodeError, MissingAccount, NotUsable, UnknownName
 from mcpsol_py.model.program import ErrorCode, Instruction, ProgramModel
+from mcpsol_py.sources import anchor, anchor_legacy
+from mcpsol_py.sources.detect import read
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -32,8 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Program", "ProgramInstruction", "load"]
 
-#: Return data holds no more (solana: MAX_RETURN_DATA).
-RETURN_DATA = 1024
+#: `detect` imports a dialect's reader when it meets one; the common ones are here already, so the first load is as
+#: quick as the next.
+_READERS = (anchor, anchor_legacy)
 
 
 def load(
@@ -41,14 +44,12 @@ def load(
     *,
     overlay: str | PathLike[str] | dict[str, Any] | None = None,
 ) -> Program:
-    """A program from an IDL of any dialect (a path, bytes, or the parsed JSON), or from a Python spec (a module, its path or
-    name, or the decorated class).
+    """A program from an IDL of any dialect (a path, bytes, or the parsed JSON), or from a Python spec (a module, its
+    path or name, or the decorated class).
 
-    *overlay*: a file or dict that completes the seeds an IDL cannot say (docs/overlay.md).
-    Raises SourceError (and its kinds) with the place in the document; findings that leave the program usable do not raise.
+    *overlay*: a file or dict that completes the seeds an IDL cannot say (docs/overlay.md). Raises SourceError (and
+    its kinds) with the place in the document; findings that leave the program usable do not raise.
     """
-    from mcpsol_py.sources.detect import read
-
     model = read(source)
     if overlay is not None:
         from mcpsol_py.sources.overlay import apply_overlay
@@ -129,9 +130,9 @@ class Program:
 
     def encode_account(self, name: str, value: Mapping[str, Any]) -> bytes:
         """The data of an account of type *name*, discriminator first. Raises EncodeError, UnknownName."""
-        from mcpsol_py.codec.account import encode_account
+        from mcpsol_py.codec.account import AccountCodec, account_named
 
-        return encode_account(self.codecs, name, value)
+        return AccountCodec(self.codecs, account_named(self.model, name)).encode(dict(value))
 
     def decode_event(self, data: bytes) -> tuple[str, Any]:
         """(event, value) from logged bytes (`Program data:`, base64 decoded) or from the data of an event CPI."""
@@ -140,7 +141,8 @@ class Program:
         return decode_event(self.codecs, data)
 
     def decode_instruction(self, data: bytes) -> tuple[str, dict[str, Any]]:
-        """(instruction, arguments) from instruction data, by the longest discriminator that fits. Raises DecodeError."""
+        """(instruction, arguments) from instruction data, by the longest discriminator that fits. Raises
+        DecodeError."""
         from mcpsol_py.codec.instruction import find_instruction
 
         found = find_instruction(self.model, data)
@@ -179,8 +181,8 @@ class Program:
 class ProgramInstruction:
     """One instruction: its data both ways, and the whole of it (data and accounts) by `build`.
 
-    `encode(args) -> bytes` and `decode(data) -> dict` are inverses; `encode_json` and `decode_json` speak the JSON table of
-    values. All raise NotUsable where a type of the instruction cannot be encoded.
+    `encode(args) -> bytes` and `decode(data) -> dict` are inverses; `encode_json` and `decode_json` speak the JSON
+    table of values. All raise NotUsable where a type of the instruction cannot be encoded.
     """
 
     def __init__(self, program: Program, instruction: Instruction) -> None:
@@ -195,7 +197,7 @@ class ProgramInstruction:
         if self.model.disabled is not None:
             raise NotUsable("instruction", self.name, self.model.disabled)
         for arg in self.model.args:
-            why = self.program.codecs.resolver.why_unusable(arg.type)
+            why = self.program.codecs.layouts.resolver.why_unusable(arg.type)
             if why is not None:
                 raise NotUsable("instruction", self.name, f"argument {arg.name!r}: {why}")
 
@@ -215,7 +217,12 @@ class ProgramInstruction:
     @cached_property
     def encode(self) -> Any:
         """``encode(args) -> bytes``: discriminator and arguments, from natural Python values or JSON forms."""
-        return self.codec.encode
+        codec = self.codec
+        try:
+            codec.encode({})  # the codec compiles at its first call; only then is `encode` the straight function
+        except CodecError:
+            pass
+        return codec.encode
 
     @cached_property
     def decode(self) -> Any:
@@ -248,16 +255,7 @@ class ProgramInstruction:
         """
         if self.model.returns is None:
             raise NotUsable("return value of", self.name, "the IDL does not say its type")
-        padded = bytes(data) + bytes(max(0, RETURN_DATA - len(data)))
-        value, end = self.program.codecs.codec(self.model.returns).decode_from(padded, 0)
-        if end < len(data):
-            raise DecodeError(
-                f"{len(data) - end} bytes are left over after the return value.",
-                offset=end,
-                left=len(data) - end,
-                path=f"{self.name}.returns",
-            )
-        return value
+        return self.program.codecs.codec(self.model.returns).decode_return(data)
 
     if TYPE_CHECKING:
 
@@ -278,19 +276,18 @@ class ProgramInstruction:
 
         @cached_property
         def build(self):
-            """``build(args, accounts, program_id=None, wallet=None, remaining=(), payer=None, resolvers=None)``: the solders
-            Instruction, offline.
+            """``build(args, accounts, program_id=None, wallet=None, remaining=(), payer=None, resolvers=None)``: the
+            solders Instruction, offline.
 
-            *accounts*: name -> Pubkey, base58 text or Keypair; nested groups as nested objects or dotted names; null for an
-            absent optional one. What the IDL, the wallet or a name settles may be left out (accounts/plan.py has the order).
-            *program_id* defaults to the IDL's address. *wallet* (an address or a Keypair) signs and pays; *payer* pays instead.
-            *remaining*: Pubkeys (read only) or AccountMetas after the named ones.
+            *accounts*: name -> Pubkey, base58 text or Keypair; nested groups as nested objects or dotted names; null
+            for an absent optional one. What the IDL, the wallet or a name settles may be left out (accounts/plan.py
+            has the order). *program_id* defaults to the IDL's address. *wallet* (an address or a Keypair) signs and
+            pays; *payer* pays instead. *remaining*: Pubkeys (read only) or AccountMetas after the named ones.
 
-            Raises UnknownName for an argument or account that does not exist, EncodeError for a value that does not fit,
-            MissingAccount for an account that must be given or read from the chain, PdaError, NotUsable.
+            Raises UnknownName for an argument or account that does not exist, EncodeError for a value that does not
+            fit, MissingAccount for an account that must be given or read from the chain, PdaError, NotUsable.
             """
-            encode = self.codec.encode
-            return compile_build(self.plan, encode, self._build, self.program.address)
+            return compile_build(self.plan, self.encode, self._build, self.program.address)
 
     def _build(
         self,
@@ -305,7 +302,7 @@ class ProgramInstruction:
     ) -> solders.instruction.Instruction:
         from solders.instruction import Instruction as SoldersInstruction
 
-        data = self.codec.encode(args or {})
+        data = self.encode(args or {})
         key = self.program_id(program_id)
         resolution = self.plan.resolve(
             args or {},

@@ -278,7 +278,7 @@ class Plan:
 
     def walk_type(self, node: Type, path: Sequence[str]) -> Type | None:
         """The type at *path* within *node*: fields by name, tuple members by number."""
-        resolver = self.codecs.resolver
+        resolver = self.codecs.layouts.resolver
         for step in path:
             node = resolver.target(node)
             found: Type | None = None
@@ -559,7 +559,7 @@ class Resolution:
     def _take_remaining(self, named: Mapping[str, Sequence[Any]], raw: Sequence[Any]) -> list[AccountMeta]:
         out: list[AccountMeta] = []
         for group in self.plan.instruction.remaining:
-            values = named.get(group.name, ())
+            values: Any = named.get(group.name, ())
             if not isinstance(values, Sequence) or isinstance(values, (str, bytes)):
                 raise EncodeError(
                     f"remaining accounts are given as a list of addresses; found {type(values).__name__}.",
@@ -850,9 +850,9 @@ class Resolution:
         if encoding == "utf8":
             return str(value).encode()
         try:
-            bare = self.plan.codecs.resolver.target(node)
+            bare = self.plan.codecs.layouts.resolver.target(node)
             while isinstance(bare, SizePrefixed):
-                bare = self.plan.codecs.resolver.target(bare.item)
+                bare = self.plan.codecs.layouts.resolver.target(bare.item)
             if isinstance(bare, String) and bare.encoding == "utf8" and isinstance(value, str):
                 return value.encode()
             if isinstance(bare, Array) and not isinstance(bare.count, int):

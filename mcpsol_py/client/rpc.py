@@ -1,0 +1,379 @@
+"""JSON-RPC as a transport, over solana-py's HTTP session.
+
+solana-py changed its HTTP library, its typed requests and its synchronous client between 0.36 and 0.41, so only what
+all of them share is used: an AsyncClient made from an endpoint, and its provider posting a request's JSON. Requests
+are written and answers read here. Blocking calls go to the same AsyncClient in a thread of its own, so the `Client`
+that newer versions no longer have is not needed (one that is given is used as it is).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import orjson
+from solders.account import Account
+from solders.hash import Hash
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
+
+from mcpsol_py.client.transport import Blockhash, Commitment, MemcmpFilter, Outcome, Status
+from mcpsol_py.errors import TransportError
+
+__all__ = ["RpcTransport", "redact"]
+
+_T = TypeVar("_T")
+
+#: getMultipleAccounts takes no more at once.
+_ACCOUNTS_A_CALL = 100
+_RANK = {"processed": 0, "confirmed": 1, "finalized": 2}
+_PREFLIGHT_FAILED = -32002
+#: The node is behind or starting: asking again helps (solana: rpc custom errors).
+_PASSING = frozenset({-32004, -32005, -32014, -32016})
+
+
+def redact(url: str) -> str:
+    """Scheme, host and port: path and query often hold an API key (FIELD-NOTES C-63).
+
+    >>> redact("https://user:pw@rpc.example.com:8899/v1/KEY?api-key=KEY")
+    'https://rpc.example.com:8899'
+    """
+    parts = urlsplit(url)
+    if not parts.hostname:
+        return "RPC"
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{parts.hostname}{port}"
+
+
+class RpcTransport:
+    """A node's JSON-RPC.
+
+    *endpoint*: a URL, or solana-py's AsyncClient (or, where it still exists, its Client: then the transport blocks).
+    *commitment*: what reads see and `confirmed` means. *timeout* in seconds for one request. *attempts*: how often a
+    request is made when the node answers 429 or 5xx, is behind, or the connection fails; a send is the same signed
+    transaction each time, so it cannot land twice.
+    """
+
+    def __init__(
+        self,
+        endpoint: Any,
+        *,
+        commitment: Commitment = "confirmed",
+        timeout: float = 30.0,
+        attempts: int = 4,
+        blocking: bool = False,
+    ) -> None:
+        self.commitment: Commitment = commitment
+        self.attempts = attempts
+        self._timeout = timeout
+        self._loop: _LoopThread | None = None
+        self._own: Any = None
+        self.url = endpoint if isinstance(endpoint, str) else str(_provider(endpoint).endpoint_uri)
+        self.endpoint = redact(self.url)
+        self._given = None if isinstance(endpoint, str) else endpoint
+        # A synchronous Client posts at once; its provider's method is no coroutine function.
+        self._sync_given = self._given is not None and not asyncio.iscoroutinefunction(
+            getattr(type(self._given), "is_connected", None)
+        )
+        self.blocks = blocking or self._sync_given
+        self._number = 0
+
+    @classmethod
+    def blocking(cls, endpoint: Any, **options: Any) -> RpcTransport:
+        """The same for the synchronous client: its methods return without suspending."""
+        return cls(endpoint, blocking=True, **options)
+
+    # --- one request ---------------------------------------------------------------------------------------------
+
+    async def request(self, method: str, params: Sequence[Any] = ()) -> Any:
+        """The `result` of a JSON-RPC request. Raises TransportError, with the node's words, on its error."""
+        answer = await self._ask(method, params)
+        error = answer.get("error")
+        if error is not None:
+            raise self._refused(method, error)
+        return answer.get("result")
+
+    async def _ask(self, method: str, params: Sequence[Any]) -> dict[str, Any]:
+        """The whole answer, after as many attempts as it takes."""
+        self._number += 1
+        body = json.dumps({"jsonrpc": "2.0", "id": self._number, "method": method, "params": list(params)})
+        attempt = 0
+        while True:
+            attempt += 1
+            wait = min(8.0, 0.25 * 2**attempt) * random.uniform(0.8, 1.2)
+            try:
+                raw = await self._post(body)
+                answer = self._parse(method, raw)
+            except TransportError as error:
+                if not error.retryable or attempt >= self.attempts:
+                    raise
+                wait = max(wait, error.retry_after)
+            else:
+                code = (answer.get("error") or {}).get("code")
+                if code not in _PASSING or attempt >= self.attempts:
+                    return answer
+            await self.sleep(wait)
+
+    def _parse(self, method: str, raw: str | bytes) -> dict[str, Any]:
+        try:
+            answer = orjson.loads(raw)
+        except orjson.JSONDecodeError:
+            why = f"{method} was answered with something that is no JSON"
+            raise TransportError(self.endpoint, why, retryable=True) from None
+        if not isinstance(answer, dict) or ("result" not in answer and not isinstance(answer.get("error"), dict)):
+            raise TransportError(self.endpoint, f"{method} was answered with no JSON-RPC answer", retryable=True)
+        return answer
+
+    def _refused(self, method: str, error: Mapping[str, Any]) -> TransportError:
+        code, message = error.get("code"), str(error.get("message", ""))[:300]
+        why = f"{method} was refused: {message} ({code})"
+        return TransportError(self.endpoint, why, retryable=code in _PASSING, code=code)
+
+    async def _post(self, body: str) -> str:
+        request = _Body(body)
+        try:
+            if self._sync_given:
+                answer: str = _provider(self._given).make_request_unparsed(request)
+                return answer
+            if self.blocks:
+                self._loop = self._loop or _LoopThread()
+                return self._loop.call(self._post_async(request))
+            return await self._post_async(request)
+        except TransportError:
+            raise
+        except Exception as error:  # solana-py wraps httpx or httpx2, which may not be importable here
+            raise self._failed(error) from error
+
+    async def _post_async(self, request: _Body) -> str:
+        client = self._given
+        if client is None:
+            if self._own is None:
+                from solana.rpc.async_api import AsyncClient
+
+                self._own = AsyncClient(self.url, timeout=self._timeout)
+            client = self._own
+        answer: str = await asyncio.wait_for(_provider(client).make_request_unparsed(request), self._timeout)
+        return answer
+
+    def _failed(self, error: BaseException) -> TransportError:
+        """What an HTTP library's exception means. Their text may hold the URL, so it is not passed on."""
+        cause: BaseException | None = error
+        while cause is not None:
+            response = getattr(cause, "response", None)
+            status = getattr(response, "status_code", None)
+            if isinstance(status, int):
+                passing = status == 429 or status >= 500
+                why = f"HTTP status {status}{_MEANING.get(status, '')}"
+                wait = _seconds(getattr(response, "headers", {}).get("retry-after"))
+                return TransportError(self.endpoint, why, retryable=passing, retry_after=wait)
+            if cause.__cause__ is None and cause.__context__ is None:
+                break
+            cause = cause.__cause__ or cause.__context__
+        if isinstance(error, (TimeoutError, asyncio.TimeoutError)) or "Timeout" in type(cause).__name__:
+            return TransportError(self.endpoint, f"no answer within {self._timeout:g} s", retryable=True)
+        return TransportError(self.endpoint, f"no connection ({type(cause).__name__})", retryable=True)
+
+    # --- the protocol --------------------------------------------------------------------------------------------
+
+    async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
+        out: list[Account | None] = []
+        for start in range(0, len(keys), _ACCOUNTS_A_CALL):
+            part = [str(key) for key in keys[start : start + _ACCOUNTS_A_CALL]]
+            result = await self.request("getMultipleAccounts", [part, self._reading()])
+            out += [_account(found) for found in result["value"]]
+        return out
+
+    async def program_accounts(
+        self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
+    ) -> list[tuple[Pubkey, Account]]:
+        asked: list[dict[str, Any]] = [{"dataSize": size}] if size is not None else []
+        for offset, wanted in filters:
+            text = base64.b64encode(wanted).decode()
+            asked.append({"memcmp": {"offset": offset, "bytes": text, "encoding": "base64"}})
+        result = await self.request("getProgramAccounts", [str(program_id), {**self._reading(), "filters": asked}])
+        found = [(Pubkey.from_string(item["pubkey"]), _account(item["account"])) for item in result]
+        return [(key, account) for key, account in found if account is not None]
+
+    async def latest_blockhash(self) -> Blockhash:
+        value = (await self.request("getLatestBlockhash", [{"commitment": self.commitment}]))["value"]
+        return Blockhash(Hash.from_string(value["blockhash"]), value["lastValidBlockHeight"])
+
+    async def block_height(self) -> int:
+        height: int = await self.request("getBlockHeight", [{"commitment": self.commitment}])
+        return height
+
+    async def simulate(
+        self, transaction: VersionedTransaction, *, replace_blockhash: bool = True, accounts: Sequence[Pubkey] = ()
+    ) -> Outcome:
+        options: dict[str, Any] = {
+            "encoding": "base64",
+            "commitment": self.commitment,
+            "sigVerify": False,
+            "replaceRecentBlockhash": replace_blockhash,
+        }
+        if accounts:
+            options["accounts"] = {"encoding": "base64", "addresses": [str(key) for key in accounts]}
+        result = await self.request("simulateTransaction", [_wire(transaction), options])
+        return _outcome(result["value"])
+
+    async def send(
+        self, transaction: VersionedTransaction, *, skip_preflight: bool = False
+    ) -> tuple[Signature, Outcome | None]:
+        options = {
+            "encoding": "base64",
+            "skipPreflight": skip_preflight,
+            "preflightCommitment": self.commitment,
+        }
+        answer = await self._ask("sendTransaction", [_wire(transaction), options])
+        error = answer.get("error")
+        if error is None:
+            return Signature.from_string(answer["result"]), None
+        data = error.get("data")
+        if error.get("code") == _PREFLIGHT_FAILED and isinstance(data, dict) and data.get("err") is not None:
+            return transaction.signatures[0], _outcome(data)
+        raise self._refused("sendTransaction", error)
+
+    async def status(self, signature: Signature) -> Status | None:
+        result = await self.request("getSignatureStatuses", [[str(signature)], {"searchTransactionHistory": True}])
+        found = result["value"][0]
+        if found is None:
+            return None
+        reached = found.get("confirmationStatus") or (
+            "finalized" if found.get("confirmations") is None else "confirmed"
+        )
+        return Status(_RANK[reached] >= _RANK[self.commitment], found.get("err"), found.get("slot"))
+
+    async def transaction(self, signature: Signature) -> Outcome | None:
+        # This method knows no "processed".
+        commitment = "confirmed" if self.commitment == "processed" else self.commitment
+        options = {"encoding": "base64", "commitment": commitment, "maxSupportedTransactionVersion": 0}
+        result = await self.request("getTransaction", [str(signature), options])
+        if result is None or result.get("meta") is None:
+            return None
+        meta = result["meta"]
+        return _outcome(
+            {
+                "err": meta.get("err"),
+                "logs": meta.get("logMessages"),
+                "unitsConsumed": meta.get("computeUnitsConsumed"),
+                "returnData": meta.get("returnData"),
+            }
+        )
+
+    async def identity(self) -> Pubkey | None:
+        try:
+            return Pubkey.from_string((await self.request("getIdentity"))["identity"])
+        except TransportError:
+            return None  # some providers do not offer it; the ladder goes on
+
+    async def priority_fees(self, keys: Sequence[Pubkey]) -> list[int]:
+        result = await self.request("getRecentPrioritizationFees", [[str(key) for key in keys[:128]]])
+        return [item["prioritizationFee"] for item in result]
+
+    async def sleep(self, seconds: float) -> None:
+        if self.blocks:
+            time.sleep(seconds)
+        else:
+            await asyncio.sleep(seconds)
+
+    async def close(self) -> None:
+        own, self._own = self._own, None
+        if own is not None:
+            if self._loop is not None:
+                self._loop.call(own.close())
+            else:
+                await own.close()
+        if self._loop is not None:
+            self._loop.stop()
+            self._loop = None
+
+    def _reading(self) -> dict[str, Any]:
+        return {"encoding": "base64", "commitment": self.commitment}
+
+
+_MEANING = {401: " (unauthorised)", 403: " (forbidden)", 404: " (not found)", 429: " (rate limited)"}
+
+
+class _Body:
+    """A request as solana-py's providers take it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def to_json(self) -> str:
+        return self._text
+
+
+def _provider(client: Any) -> Any:
+    """The provider of solana-py's client; private, and so named since 0.18."""
+    provider = getattr(client, "_provider", None)
+    if provider is None or not hasattr(provider, "make_request_unparsed"):
+        raise TransportError("RPC", f"{type(client).__name__} is neither a URL nor a client of solana-py")
+    return provider
+
+
+def _wire(transaction: VersionedTransaction) -> str:
+    return base64.b64encode(bytes(transaction)).decode()
+
+
+def _account(found: Mapping[str, Any] | None) -> Account | None:
+    if found is None:
+        return None
+    return Account(
+        lamports=found["lamports"],
+        data=base64.b64decode(found["data"][0]),
+        owner=Pubkey.from_string(found["owner"]),
+        executable=found["executable"],
+        rent_epoch=min(int(found.get("rentEpoch") or 0), 2**64 - 1),
+    )
+
+
+def _outcome(value: Mapping[str, Any]) -> Outcome:
+    returned = value.get("returnData")
+    return Outcome(
+        err=value.get("err"),
+        logs=tuple(value.get("logs") or ()),
+        units=value.get("unitsConsumed"),
+        return_data=(
+            (Pubkey.from_string(returned["programId"]), base64.b64decode(returned["data"][0])) if returned else None
+        ),
+        accounts=tuple(_account(found) for found in value.get("accounts") or ()),
+    )
+
+
+def _seconds(header: Any) -> float:
+    """Retry-After in seconds, at most half a minute; its date form and nonsense count as 0."""
+    try:
+        return min(30.0, max(0.0, float(header)))
+    except (TypeError, ValueError):
+        return 0.0
+
+
+class _LoopThread:
+    """An event loop in a thread of its own: asynchronous sessions belong to one loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="mcpsol-rpc", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._loop.run_forever()
+        self._loop.close()
+
+    def call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    def stop(self) -> None:
+        stop: Callable[[], None] = self._loop.stop
+        self._loop.call_soon_threadsafe(stop)
+        self._thread.join(timeout=5)

@@ -1,0 +1,179 @@
+"""Running transactions without effect: payers that exist, blockhashes that are recent, and many list_tools in one.
+
+- Signatures are never looked at and the blockhash is replaced by the node (FIELD-NOTES C-50); one that does not
+  replace it is
+  asked once more with a fetched one (C-52). The caller's transaction is never changed (C-51).
+- A simulation needs a fee payer that exists (C-49). The ladder: the one given, the wallet, the node's own identity,
+  addresses
+  that are known to be funded. Which rung held is kept for the next call.
+- Return data counts only if the program asked set it (C-53); zeros cut off its end are the decoder's matter (C-48).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from solders.hash import Hash
+from solders.instruction import Instruction
+from solders.message import Message, MessageV0
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
+
+from mcpsol_py.client.transport import Outcome, Transport
+from mcpsol_py.errors import MissingAccount
+
+__all__ = ["Payers", "returned_in_logs", "run_instructions", "run_transaction", "unsigned", "with_blockhash"]
+
+#: Addresses that hold lamports of the system program on public clusters: exchanges' hot wallets on mainnet, the
+#: faucet of devnet. Named as payers of simulations only, as the last rung, where the node does not tell its own
+#: identity.
+_KNOWN_FUNDED = (
+    Pubkey.from_string("9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"),
+    Pubkey.from_string("9B5XszUGdMaxCZ7uSQhPzdks5ZQSmWxrmzCSvtJ6Ns6g"),
+)
+
+#: What a transaction says when its fee payer does not exist or is too poor.
+UNFUNDED = frozenset({"AccountNotFound", "InsufficientFundsForFee", "InvalidAccountForFee"})
+
+
+@dataclass
+class Payers:
+    """The ladder of fee payers for simulations. `chosen` is the rung that held."""
+
+    option: Pubkey | None = None
+    wallet: Pubkey | None = None
+    chosen: Pubkey | None = None
+    _tried: list[Pubkey] = field(default_factory=list)
+
+    async def rungs(self, transport: Transport) -> list[Pubkey]:
+        """All candidates, best first. With an explicit option, that alone."""
+        if self.option is not None:
+            return [self.option]
+        if self.chosen is not None:
+            return [self.chosen]
+        candidates = [self.wallet, await transport.identity(), *_KNOWN_FUNDED]
+        return list(dict.fromkeys(key for key in candidates if key is not None))
+
+
+def unsigned(message: Message | MessageV0) -> VersionedTransaction:
+    """A transaction of *message* with empty signatures."""
+    return VersionedTransaction.populate(message, [Signature.default()] * message.header.num_required_signatures)
+
+
+def with_blockhash(transaction: VersionedTransaction, blockhash: Hash) -> VersionedTransaction:
+    """A copy with another blockhash, unsigned: the original's signatures would not hold."""
+    old = transaction.message
+    if isinstance(old, MessageV0):
+        return unsigned(MessageV0(old.header, old.account_keys, blockhash, old.instructions, old.address_table_lookups))
+    header = old.header
+    return unsigned(
+        Message.new_with_compiled_instructions(
+            header.num_required_signatures,
+            header.num_readonly_signed_accounts,
+            header.num_readonly_unsigned_accounts,
+            old.account_keys,
+            blockhash,
+            old.instructions,
+        )
+    )
+
+
+async def run_transaction(
+    transport: Transport, transaction: VersionedTransaction, *, accounts: Sequence[Pubkey] = ()
+) -> Outcome:
+    """Simulates *transaction* as it stands, whoever pays. Both message kinds; signatures are not needed."""
+    outcome = await transport.simulate(transaction, replace_blockhash=True, accounts=accounts)
+    if outcome.err == "BlockhashNotFound":
+        recent = await transport.latest_blockhash()
+        fresh = with_blockhash(transaction, recent.value)
+        outcome = await transport.simulate(fresh, replace_blockhash=False, accounts=accounts)
+    return outcome
+
+
+async def run_instructions(
+    transport: Transport,
+    instructions: Sequence[Instruction],
+    payers: Payers,
+    *,
+    accounts: Sequence[Pubkey] = (),
+) -> Outcome:
+    """Simulates *instructions* with the first payer of the ladder that exists on this cluster.
+
+    Raises MissingAccount, with the payers that were tried, where none does: that says nothing about the program.
+    """
+    tried: list[Pubkey] = []
+    for payer in await payers.rungs(transport):
+        message = MessageV0.try_compile(payer, list(instructions), [], Hash.default())
+        outcome = await run_transaction(transport, unsigned(message), accounts=accounts)
+        if outcome.err not in UNFUNDED:
+            if payers.option is None:
+                payers.chosen = payer
+            return outcome
+        tried.append(payer)
+    payers.chosen = None
+    raise MissingAccount(
+        "simulate",
+        "payer",
+        f"a simulation needs a fee payer with lamports on this cluster, and {', '.join(map(str, tried)) or 'no payer'} "
+        "has none",
+    )
+
+
+_INVOKE = re.compile(r"Program (\w+) invoke \[(\d+)\]")
+_RETURN = re.compile(r"Program return: (\w+) ([A-Za-z0-9+/=]*)")
+_DONE = re.compile(r"Program (\w+) (success|failed: .*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """One top-level instruction in the logs: `data` is what *program* itself returned last, None where it set
+    nothing."""
+
+    index: int
+    program: str
+    data: bytes | None
+    ok: bool
+
+
+def returned_in_logs(logs: Sequence[str]) -> Iterator[Returned]:
+    """What each top-level instruction returned, as far as the logs go (nodes cut them at 10,000 bytes).
+
+    The runtime logs return data under the name of the program that ends, even if a program that it called had set it.
+    Data that a deeper call returned too is therefore not taken; asked for alone, `returnData.programId` tells (C-53).
+    """
+    depth, index, program = 0, -1, ""
+    data: str | None = None
+    deeper: set[str] = set()
+    for line in logs:
+        begun = _INVOKE.fullmatch(line)
+        if begun is not None:
+            depth = int(begun[2])
+            if depth == 1:
+                index, program, data, deeper = index + 1, begun[1], None, set()
+            continue
+        said = _RETURN.fullmatch(line)
+        if said is not None:
+            if depth > 1:
+                deeper.add(said[2])
+            elif said[1] == program and said[2] not in deeper:
+                data = said[2]
+            continue
+        ended = _DONE.match(line)
+        if ended is not None:
+            if depth == 1:
+                yield Returned(index, program, _bytes(data), ended[2] == "success")
+            depth -= 1
+
+
+def _bytes(text: str | None) -> bytes | None:
+    if text is None:
+        return None
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        return None

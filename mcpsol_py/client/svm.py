@@ -1,0 +1,204 @@
+"""LiteSVM in this process as a transport: programs, accounts and a clock that a test (or `idl2mcp` with a `.so`) sets.
+
+It answers as a cluster does where it can: simulations look at neither signatures nor blockhash and need a funded
+payer, sends verify both. docs/svm-vs-validator.md lists what differs from a validator.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from solders.account import Account
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
+
+from mcpsol_py.client.transport import Blockhash, MemcmpFilter, Outcome, Status
+from mcpsol_py.errors import TransportError
+
+if TYPE_CHECKING:
+    from solders.litesvm import LiteSVM
+
+__all__ = ["SvmTransport"]
+
+#: What a cluster keeps of a transaction's logs (solana: LOG_MESSAGES_BYTES_LIMIT).
+LOG_BYTES = 10_000
+
+
+class SvmTransport:
+    """A chain of one's own, gone with the object. `svm` is the LiteSVM itself, for what is not offered here; one that
+    exists may be given.
+
+    *features*: "default" (LiteSVM's own) or "all" (every feature on; no stack gaps, as programs built by SBF.md's
+    route 2 need).
+    """
+
+    endpoint = "LiteSVM"
+
+    def __init__(self, svm: LiteSVM | None = None, *, features: str = "default") -> None:
+        try:
+            from solders.litesvm import LiteSVM
+        except ImportError as error:  # solders before 0.27
+            raise TransportError(self.endpoint, "this solders has no LiteSVM; it came with solders 0.27") from error
+        if svm is not None:
+            pass
+        elif features == "all":
+            from solders.litesvm import FeatureSet
+
+            svm = LiteSVM.default().with_feature_set(FeatureSet.all_enabled()).with_builtins()
+            svm = svm.with_lamports(10**18).with_sysvars().with_default_programs()
+        else:
+            svm = LiteSVM()
+        self.svm: LiteSVM = svm.with_log_bytes_limit(LOG_BYTES)
+        self._node = Keypair()
+        self.svm.airdrop(self._node.pubkey(), 10**12)
+        self._landed: dict[Signature, Outcome] = {}
+        self._height = 1
+
+    # --- setting the scene ---------------------------------------------------------------------------------------
+
+    def add_program(self, program_id: Pubkey, program: str | PathLike[str] | bytes) -> None:
+        """Deploys a program: the `.so`, or its path."""
+        data = program if isinstance(program, bytes) else Path(program).read_bytes()
+        try:
+            self.svm.add_program(program_id, data)
+        except BaseException as error:
+            # LiteSVM panics (no Exception) on bytes that are no program.
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            raise TransportError(
+                self.endpoint, f"the {len(data):,} bytes are no program it can load: {error}"
+            ) from None
+
+    def airdrop(self, key: Pubkey, lamports: int = 10**9) -> None:
+        """Funds an address."""
+        self.svm.airdrop(key, lamports)
+
+    def set_account(self, key: Pubkey, account: Account) -> None:
+        """Puts an account in place, as no transaction could."""
+        self.svm.set_account(key, account)
+
+    def set_time(self, unix_timestamp: int) -> None:
+        """Sets the clock sysvar's time."""
+        clock = self.svm.get_clock()
+        clock.unix_timestamp = unix_timestamp
+        self.svm.set_clock(clock)
+
+    def expire_blockhash(self) -> None:
+        """Moves on by a block: earlier blockhashes are no longer taken."""
+        self.svm.expire_blockhash()
+        self._height += 151
+
+    # --- the protocol --------------------------------------------------------------------------------------------
+
+    async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
+        return [self._get(key) for key in keys]
+
+    def _get(self, key: Pubkey) -> Account | None:
+        account = self.svm.get_account(key)
+        # A closed account stays behind in LiteSVM as an empty one of the system program; on a cluster it is gone.
+        return None if account is None or (account.lamports == 0 and not account.data) else account
+
+    async def program_accounts(
+        self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
+    ) -> list[tuple[Pubkey, Account]]:
+        return [
+            (key, account)
+            for key, account in self.svm.get_program_accounts(program_id)
+            if account.lamports
+            and (size is None or len(account.data) == size)
+            and all(account.data[at : at + len(wanted)] == wanted for at, wanted in filters)
+        ]
+
+    async def latest_blockhash(self) -> Blockhash:
+        return Blockhash(self.svm.latest_blockhash(), self._height + 150)
+
+    async def block_height(self) -> int:
+        return self._height
+
+    async def simulate(
+        self, transaction: VersionedTransaction, *, replace_blockhash: bool = True, accounts: Sequence[Pubkey] = ()
+    ) -> Outcome:
+        self.svm.with_sigverify(False).with_blockhash_check(not replace_blockhash)
+        try:
+            result: Any = self.svm.simulate_transaction(transaction)
+        finally:
+            self.svm.with_sigverify(True).with_blockhash_check(True)
+        failed = hasattr(result, "err")
+        after: dict[Pubkey, Account] = {} if failed else dict(result.post_accounts())
+        return _outcome(
+            result.meta(),
+            result.err() if failed else None,
+            tuple(after[key] if key in after else self._get(key) for key in accounts),
+        )
+
+    async def send(
+        self, transaction: VersionedTransaction, *, skip_preflight: bool = False
+    ) -> tuple[Signature, Outcome | None]:
+        self.svm.with_sigverify(True).with_blockhash_check(True)
+        signature = transaction.signatures[0]
+        if not skip_preflight:
+            before: Any = self.svm.simulate_transaction(transaction)
+            if hasattr(before, "err"):
+                return signature, _outcome(before.meta(), before.err())
+        result: Any = self.svm.send_transaction(transaction)
+        outcome = _outcome(result.meta(), result.err()) if hasattr(result, "err") else _outcome(result, None)
+        self._landed[signature] = outcome
+        return signature, None
+
+    async def status(self, signature: Signature) -> Status | None:
+        landed = self._landed.get(signature)
+        return None if landed is None else Status(confirmed=True, err=landed.err)
+
+    async def transaction(self, signature: Signature) -> Outcome | None:
+        return self._landed.get(signature)
+
+    async def identity(self) -> Pubkey | None:
+        return self._node.pubkey()
+
+    async def priority_fees(self, keys: Sequence[Pubkey]) -> list[int]:
+        return []
+
+    async def sleep(self, seconds: float) -> None:
+        """Nothing runs meanwhile."""
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _outcome(meta: Any, err: Any, accounts: tuple[Account | None, ...] = ()) -> Outcome:
+    returned = meta.return_data()
+    data = bytes(returned.data)
+    return Outcome(
+        err=None if err is None else error_json(err),
+        logs=tuple(meta.logs()),
+        units=meta.compute_units_consumed(),
+        return_data=(returned.program_id, data) if data else None,
+        accounts=accounts,
+    )
+
+
+def error_json(err: Any) -> str | dict[str, Any]:
+    """A solders transaction error in the JSON form that an RPC answers: "AccountNotFound", {"InstructionError": [0,
+    …]}."""
+    kind = type(err).__name__.removeprefix("TransactionError")
+    if kind == "InstructionError":
+        inner = err.err
+        code = getattr(inner, "code", None)
+        return {"InstructionError": [err.index, _variant(inner) if code is None else {"Custom": code}]}
+    if kind == "Fieldless":
+        return _variant(err)
+    if kind == "DuplicateInstruction":
+        return {kind: err.index}
+    return {kind: {"account_index": err.account_index}}
+
+
+def _variant(member: Any) -> str:
+    """A member without fields prints as "TransactionErrorFieldless.AccountNotFound"."""
+    text = str(member)
+    return text.rsplit(".", 1)[-1] if re.fullmatch(r"\w+\.\w+", text) else type(member).__name__

@@ -1,0 +1,137 @@
+"""What the client asks of a chain, as one protocol; rpc.py, svm.py and scripted.py speak it.
+
+The client's code is written once, as coroutines over this protocol. The asynchronous client awaits them in an event
+loop. The synchronous twin drives the very same coroutines with `run`, over a transport whose methods block instead of
+suspending, so it needs no event loop and also works where one is already running.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar
+
+from solders.account import Account
+from solders.hash import Hash
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
+
+__all__ = [
+    "Blockhash",
+    "MemcmpFilter",
+    "Outcome",
+    "Status",
+    "Transport",
+    "run",
+]
+
+_T = TypeVar("_T")
+
+#: An account filter: the bytes that must stand at an offset of the data (getProgramAccounts' memcmp).
+MemcmpFilter = tuple[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Blockhash:
+    """A recent blockhash, and the last block height at which a transaction with it can still land."""
+
+    value: Hash
+    last_valid_block_height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What running a transaction gave, in a simulation, a preflight or for good.
+
+    `err` is None, or the error in the JSON form of the RPC: "AccountNotFound", {"InstructionError": [0, {"Custom":
+    6001}]}. `return_data`: (the program that set it last, its bytes as they came). `accounts`: those asked for, after
+    the run.
+    """
+
+    err: str | dict[str, Any] | None = None
+    logs: tuple[str, ...] = ()
+    units: int | None = None
+    return_data: tuple[Pubkey, bytes] | None = None
+    accounts: tuple[Account | None, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where a signature stands: `confirmed` at the transport's commitment or better; `err` as in Outcome."""
+
+    confirmed: bool
+    err: str | dict[str, Any] | None = None
+    slot: int | None = None
+
+
+class Transport(Protocol):
+    """A way to a chain. Every method raises TransportError where the chain does not answer as it should.
+
+    Implementations neither interpret errors nor choose payers nor retry a send: that is the client's, for all of them
+    alike.
+    """
+
+    @property
+    def endpoint(self) -> str:
+        """What messages call it: a URL without path and query (they hold API keys), "LiteSVM"."""
+
+    async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
+        """The accounts, None for those that do not exist. Any number: the transport asks in parts."""
+
+    async def program_accounts(
+        self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
+    ) -> list[tuple[Pubkey, Account]]:
+        """All accounts of a program that have these bytes, and *size* bytes of data."""
+
+    async def latest_blockhash(self) -> Blockhash:
+        """The newest blockhash at the transport's commitment."""
+
+    async def block_height(self) -> int:
+        """The current block height."""
+
+    async def simulate(
+        self, transaction: VersionedTransaction, *, replace_blockhash: bool = True, accounts: Sequence[Pubkey] = ()
+    ) -> Outcome:
+        """Runs it without effect and without looking at signatures (never both sigVerify and
+        replaceRecentBlockhash)."""
+
+    async def send(
+        self, transaction: VersionedTransaction, *, skip_preflight: bool = False
+    ) -> tuple[Signature, Outcome | None]:
+        """Hands it in, once. The signature, and the preflight's outcome where that refused it."""
+
+    async def status(self, signature: Signature) -> Status | None:
+        """Where it stands, None where the chain does not know it."""
+
+    async def transaction(self, signature: Signature) -> Outcome | None:
+        """The logs and return data of a landed transaction, None where the chain does not (yet) have it."""
+
+    async def identity(self) -> Pubkey | None:
+        """An address that is funded on this chain: the node's own."""
+
+    async def priority_fees(self, keys: Sequence[Pubkey]) -> list[int]:
+        """Recent prioritisation fees for transactions that lock *keys*, in micro-lamports a compute unit."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Waits (a scripted or in-process chain moves on instead)."""
+
+    async def close(self) -> None:
+        """Gives back sockets and threads."""
+
+
+def run(coroutine: Coroutine[Any, Any, _T]) -> _T:
+    """The result of a coroutine that never suspends, since its transport blocks: what the synchronous client is made
+    of."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        result: _T = stop.value
+        return result
+    coroutine.close()
+    raise RuntimeError(
+        "a synchronous client was given an asynchronous transport; use connect_sync or RpcTransport.blocking"
+    )
+
+
+Commitment = Literal["processed", "confirmed", "finalized"]
