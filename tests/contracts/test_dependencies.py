@@ -1,0 +1,54 @@
+"""Every third-party module that is imported is a dependency that pyproject.toml declares, in the extra of its part."""
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+OURS = {"mcpsol_py", "idl2mcp"}
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The top-level modules that a file imports, wherever in it; not those for the type checker alone."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    checking = {
+        child
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for statement in node.body
+        for child in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
+        if node in checking:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split(".")[0]
+
+
+def declared(repo: Path) -> dict[str, set[str]]:
+    """Extra ("" = always) -> the distributions that it installs by name."""
+    project = tomllib.loads((repo / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lists = {"": project["dependencies"], **project["optional-dependencies"]}
+    return {extra: {re.split(r"[\[<>=!~ ;]", item)[0].lower() for item in items} for extra, items in lists.items()}
+
+
+def test_every_import_is_declared(repo: Path) -> None:
+    extras = declared(repo)
+    distributions = packages_distributions()
+    missing = set()
+    for root in sorted(OURS):
+        for path in sorted((repo / root).rglob("*.py")):
+            part = path.relative_to(repo / root).parts[0]
+            # The command line is a front to all extras: it imports each inside the command that needs it.
+            allowed = set().union(*extras.values()) if root == "idl2mcp" else extras[""] | extras.get(part, set())
+            if part == "bridge":
+                allowed |= extras["x402"]  # a bridge can charge and pay
+            for module in set(imported(path)) - OURS - set(sys.stdlib_module_names) - {"anchorpy"}:
+                if not {name.lower() for name in distributions.get(module, [module])} & allowed:
+                    missing.add(f"{path.relative_to(repo)}: {module}")
+    assert sorted(missing) == []
