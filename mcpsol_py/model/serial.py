@@ -95,6 +95,7 @@ _TAGS: dict[type, str] = {
     program.ConstValue: "const",
     program.ArgValue: "arg",
     program.AccountValue: "account",
+    program.AccountBumpValue: "bump",
     program.ProgramIdValue: "program",
     program.IdentityValue: "identity",
     program.PayerValue: "payer",

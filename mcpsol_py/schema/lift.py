@@ -32,8 +32,7 @@ def lift(pages: Iterable[bytes | Page], stream: Iterable[bytes] | None = None) -
     """The model that the *pages* (JSON, in the order of their cursors; page 0 is enough where *stream* is given) say.
 
     With *stream*, the binary pages that page 0 names, the model is the one that was written. Without, `findings` of the
-    model say what
-    is missing or uncertain. Raises MalformedPage.
+    model say what is missing or uncertain. Raises MalformedPage.
     """
     read = [p if isinstance(p, Page) else read_page(p, i) for i, p in enumerate(pages)]
     if stream is None:
@@ -119,6 +118,7 @@ def _instruction(tool: Tool) -> Instruction:
         optional_accounts=tool.optional_accounts,
         also=tool.also,
         disabled=tool.disabled,
+        arg_values=tool.arg_values,
     )
 
 

@@ -1,10 +1,8 @@
 """Tools <-> pages of at most 1,024 bytes (docs/wire.md).
 
 JSON pages stand at cursors 0, 1, 2, … and name their next cursor; as many tools as fit are in one. The stream of
-stream.py stands at
-high cursors. A tool (or a type) larger than a page is split: its first part keeps what mcpsol's clients need, where
-that fits, and
-the others carry the text of the whole row in pieces.
+stream.py stands at high cursors. A tool (or a type) larger than a page is split: its first part keeps what mcpsol's
+clients need, where that fits, and the others carry the text of the whole row in pieces.
 """
 
 from __future__ import annotations
@@ -61,8 +59,7 @@ class PageSet:
 
     def get(self, cursor: int | None = None) -> bytes:
         """The page at *cursor* (None: no cursor given, which is page 0). Empty where there is none: the program then
-        sets no return
-        data and fails with InvalidInstructionData."""
+        sets no return data and fails with InvalidInstructionData."""
         place = cursor or 0
         if 0 <= place < len(self.json_pages):
             return self.json_pages[place]
@@ -97,8 +94,7 @@ def write_pages(
     """The JSON pages of *model*, each at most 1,024 bytes, for the cursors 0, 1, …; at least one.
 
     `descriptions`: "full", "short" (the first sentence of each) or "none". `stream_ref`: the lossless stream that page
-    0 shall name.
-    Raises PageTooLarge for a tool whose name and discriminator alone do not fit.
+    0 shall name. Raises PageTooLarge for a tool whose name and discriminator alone do not fit.
     """
     rows = [("tools", name, row) for name, row in _tool_rows(model, form, descriptions)]
     rows += [("types", d.name, _type_row(d)) for d in needed_types(model)]
@@ -244,9 +240,8 @@ def _pieces(text: str, room: int) -> list[str]:
 @dataclass(frozen=True, slots=True)
 class Page:
     """One JSON page as it was read. `tools`, `types`: its rows as they stand (see `read_schema`). `ours`: written by
-    this project's format,
-    so that its keys hold what docs/wire.md says. `next_cursor`: None on the last page. `stream`: where the lossless
-    stream is."""
+    this project's format, so that its keys hold what docs/wire.md says. `next_cursor`: None on the last page. `stream`:
+    where the lossless stream is."""
 
     cursor: int
     name: str
@@ -262,8 +257,7 @@ class Page:
 
 def read_page(data: bytes, cursor: int = 0, *, limit: int = MAX_PAGE) -> Page:
     """The JSON page that *data* holds. Zeros behind it, control characters in its strings and repeated keys are
-    survived; what is no page
-    raises MalformedPage, as does a next cursor that is no number from 0 to 65535."""
+    survived; what is no page raises MalformedPage, as does a next cursor that is no number from 0 to 65535."""
     data = bytes(data).rstrip(b"\0")
     if len(data) > limit:
         raise MalformedPage(cursor, f"{len(data):,} bytes; at most {limit:,} are read", data)

@@ -1,10 +1,9 @@
 """The lossless stream: the whole model in binary pages at high cursors (docs/wire.md, "The stream").
 
 model -> JSON values (model/serial.py) -> UTF-8 text with sorted keys -> raw DEFLATE with the dictionary below -> pages
-of at most
-1,024 bytes. Each page says its place, ends in a byte that is not zero (RPC nodes trim zeros) and carries a CRC-32; page
-0 of the
-JSON pages names the first cursor, both lengths and the sha256 of the text, which is also the identity of the schema.
+of at most 1,024 bytes. Each page says its place, ends in a byte that is not zero (RPC nodes trim zeros) and carries a
+CRC-32; page 0 of the JSON pages names the first cursor, both lengths and the sha256 of the text, which is also the
+identity of the schema.
 """
 
 from __future__ import annotations

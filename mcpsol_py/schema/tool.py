@@ -80,6 +80,8 @@ class Tool:
     also: tuple[Discriminator, ...] = ()
     disabled: str | None = None
     ambiguous: tuple[str, ...] = ()
+    #: what a client gives an argument that its caller leaves out
+    arg_values: tuple[tuple[str, Value], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,7 @@ def tool_of(instruction: Instruction, descriptions: str = "full") -> Tool:
         optional_accounts=instruction.optional_accounts,
         also=instruction.also,
         disabled=instruction.disabled,
+        arg_values=instruction.arg_values,
     )
 
 

@@ -1,8 +1,7 @@
 """One tool as its JSON row, compact and verbose, and back (docs/wire.md, "A tool").
 
 A row is written so that mcpsol's own clients read it right, or stop with an error that names `x`, and never build a
-wrong
-instruction from it: what they do not know stands under the key "x", which they skip.
+wrong instruction from it: what they do not know stands under the key "x", which they skip.
 """
 
 from __future__ import annotations
@@ -225,6 +224,8 @@ def _tool_extras(tool: Tool) -> dict[str, Any]:
         extras["rest"] = [to_json(replace(r, docs=(), name=text_of(r.name))) for r in tool.remaining]
     if tool.returns is not None:
         extras["ret"] = to_json(tool.returns)
+    if tool.arg_values:
+        extras["fill"] = [[text_of(name), to_json(_bare_value(value))] for name, value in tool.arg_values]
     if tool.disabled:
         extras["off"] = text_of(tool.disabled, 200)
     return extras
@@ -336,8 +337,7 @@ def read_tool(row: Any, cursor: int = 0, *, ours: bool = False, pairs: list[tupl
     """The tool that *row* says, compact, verbose, or the mixture that mcpsol's documents show.
 
     `ours`: the page says that it is one of ours, whose pubkey parameters are all accounts. `pairs`: the parameters in
-    order
-    where JSON keys repeat (an account and an argument of one name). Raises MalformedPage.
+    order where JSON keys repeat (an account and an argument of one name). Raises MalformedPage.
     """
     if not isinstance(row, dict):
         raise MalformedPage(cursor, "a tool is no object")
@@ -369,6 +369,7 @@ def read_tool(row: Any, cursor: int = 0, *, ours: bool = False, pairs: list[tupl
         also=tuple(reader.parse(Discriminator, a, "x.also") for a in also),
         disabled=reader.text(x["off"], "x.off") if "off" in x else None,
         ambiguous=tuple(ambiguous),
+        arg_values=reader.parse(tuple[tuple[str, Value], ...], x.get("fill", []), "x.fill"),
     )
 
 

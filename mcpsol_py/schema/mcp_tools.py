@@ -1,0 +1,397 @@
+"""Instructions as standard MCP tools, and a tool call back into an instruction, its arguments and its accounts.
+
+A tool's properties are the arguments by name, then `accounts` (an object; only those that a client cannot fill in are
+required) and `remaining_accounts`. An argument of one of these names gets the suffix `_arg`. Names and schemas keep the
+limits of all clients at once (FIELD-NOTES C3, D); a profile narrows them further.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from mcpsol_py.errors import UnknownName
+from mcpsol_py.model.program import (
+    Account,
+    AccountGroup,
+    AccountItem,
+    IdentityValue,
+    Instruction,
+    PayerValue,
+    ProgramModel,
+    RemainingAccounts,
+    ResolverValue,
+    UnknownSeed,
+)
+from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.names import clean_text, forms, words
+from mcpsol_py.schema.json_schema import (
+    PROFILES,
+    Profile,
+    Schemas,
+    Shape,
+    described,
+    join,
+    object_converter,
+    object_schema,
+    opened,
+    property_names,
+    quoted,
+)
+from mcpsol_py.schema.tool import leaves
+
+__all__ = ["NAME_BUDGET", "ToolCall", "ToolMap", "safe_name", "tools", "unique_names"]
+
+#: The longest tool name that every client takes with its own prefix (FIELD-NOTES D).
+NAME_BUDGET = 40
+RESERVED = ("accounts", "remaining_accounts")
+
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
+_BASE58 = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
+
+#: (instruction) -> the paths of accounts that a caller must give; the client knows better than the default
+#: (accounts/plan.py).
+MustGive = Callable[[Instruction], Collection[tuple[str, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call as the codec and the account planner take it. `accounts`: nested as the groups are; `remaining`: lists by
+    name.
+    """
+
+    instruction: str
+    args: dict[str, Any]
+    accounts: dict[str, Any]
+    remaining: dict[str, list[Any]]
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def safe_name(name: str, budget: int = NAME_BUDGET) -> str:
+    """*name* as every client takes it: `[a-zA-Z_][a-zA-Z0-9_-]*`, at most *budget* characters. What is cut ends in a
+    hash of the
+    whole name, so the same name always gives the same tool."""
+    plain = re.sub(r"[^a-zA-Z0-9_-]+", "_", name).strip("_-") or "tool"
+    if not _NAME.match(plain):
+        plain = f"_{plain}"
+    return plain if len(plain) <= budget else _hashed(plain, name, budget)
+
+
+def _hashed(plain: str, name: str, budget: int) -> str:
+    return f"{plain[: budget - 9]}_{sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def unique_names(names: Iterable[str], budget: int = NAME_BUDGET) -> list[str]:
+    """A safe name for each, none twice, not even in another case. All that would clash get a hash, so order does not
+    matter.
+    """
+    names = list(names)
+    plain = [safe_name(n, budget) for n in names]
+    count: dict[str, int] = {}
+    for p in plain:
+        count[p.lower()] = count.get(p.lower(), 0) + 1
+    out: list[str] = []
+    taken: set[str] = set()
+    for name, p in zip(names, plain, strict=True):
+        found = p if count[p.lower()] == 1 and p.lower() not in taken else _hashed(p, name, budget)
+        salt = 0
+        while found.lower() in taken:
+            salt += 1
+            found = _hashed(p, f"{name}#{salt}", budget)
+        taken.add(found.lower())
+        out.append(found)
+    return out
+
+
+def title_of(name: str) -> str:
+    """"open_position" -> "Open position"."""
+    text = clean_text(" ".join(words(name)) or name, 80)
+    return text[:1].upper() + text[1:]
+
+
+# --- what a client fills in ------------------------------------------------------------------------------------------
+
+
+def _must_give(instruction: Instruction) -> set[tuple[str, ...]]:
+    """Without the account planner: what has no fixed address, no seeds that can be followed, no default and no
+    relation.
+    """
+    return {path for path, a in leaves(instruction.accounts) if not a.optional and not _fills(a)}
+
+
+def _fills(account: Account) -> bool:
+    if account.address is not None or account.relations:
+        return True
+    if account.pda is not None:
+        return not any(isinstance(s, UnknownSeed) for s in account.pda.seeds) and not isinstance(
+            account.pda.program, ResolverValue
+        )
+    return account.default is not None and not isinstance(account.default, (ResolverValue, IdentityValue, PayerValue))
+
+
+# --- one tool --------------------------------------------------------------------------------------------------------
+
+
+class _Tool:
+    """What `ToolMap` keeps of a tool."""
+
+    __slots__ = ("convert", "definition", "groups", "instruction", "must", "names", "remaining")
+
+    def __init__(self, instruction: Instruction, name: str, schemas: Schemas, program: str, must: MustGive) -> None:
+        self.instruction = instruction
+        profile = schemas.profile
+        shown = [f for f in instruction.args if not (f.default and f.default.omitted)]
+        fills = {arg for arg, _ in instruction.arg_values}
+        units = {key[5:]: text for key, text in instruction.hints if key.startswith("unit:")}
+        self.names = property_names(f"{f.name}_arg" if f.name in RESERVED else f.name for f in shown)
+        members: list[tuple[str, str, Shape, str, bool]] = []
+        for prop, f in zip(self.names, shown, strict=True):
+            unit = units.get(f.name)
+            about = join(f"unit: {clean_text(unit, 40)}" if unit else "", quoted(f.docs))
+            members.append((prop, f.name, schemas.shape(f.type), about, f.default is None and f.name not in fills))
+        self.must = frozenset(must(instruction))
+        # `accounts` is converted by name when the call comes, since groups nest
+        accounts = _accounts_schema(instruction.accounts, (), self.must, profile)
+        properties, required = _argument_properties(members, schemas)
+        if accounts is not None:
+            properties["accounts"] = accounts
+            if accounts.get("required") or profile.all_required:
+                required.append("accounts")
+        if instruction.remaining:
+            properties["remaining_accounts"] = _remaining_schema(instruction.remaining, profile)
+            if profile.all_required:
+                required.append("remaining_accounts")
+        self.convert = object_converter(members, profile.all_required)
+        self.definition = {
+            "name": name,
+            "title": title_of(instruction.name),
+            "description": _description(instruction, program, profile),
+            "inputSchema": object_schema(properties, required, profile),
+            "annotations": _annotations(instruction),
+        }
+
+
+def _argument_properties(
+    members: list[tuple[str, str, Shape, str, bool]], schemas: Schemas
+) -> tuple[dict[str, Any], list[str]]:
+    whole = schemas.object_of(members, False).schema
+    return dict(whole["properties"]), list(whole.get("required", ()))
+
+
+def _accounts_schema(
+    items: tuple[AccountItem, ...], above: tuple[str, ...], must: Collection[tuple[str, ...]], profile: Profile
+) -> dict[str, Any] | None:
+    """The object of a group's accounts, nested groups as nested objects; None where there are none."""
+    if not items:
+        return None
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for name, item in zip(property_names(i.name for i in items), items, strict=True):
+        path = (*above, item.name)
+        if isinstance(item, AccountGroup):
+            group = _accounts_schema(item.accounts, path, must, profile)
+            if group is None:
+                continue
+            properties[name] = described(group, quoted(item.docs, 100), profile.about)
+            needed = bool(group.get("required"))
+        else:
+            needed = path in must
+            properties[name] = _account_schema(item, needed, profile)
+        if needed or profile.all_required:
+            required.append(name)
+    return object_schema(properties, required, profile)
+
+
+def _account_schema(account: Account, needed: bool, profile: Profile) -> dict[str, Any]:
+    flags = [
+        *(["signer"] if account.signer is True else ["may sign"] if account.signer else []),
+        *(["writable"] if account.writable else []),
+        *(["optional"] if account.optional else []),
+    ]
+    if account.address is not None:
+        how = f"fixed: {clean_text(account.address, 44)}"
+    elif not needed and not account.optional:
+        how = "filled in when left out"
+    else:
+        how = ""
+    schema: dict[str, Any] = {"type": "string" if needed or not profile.all_required else ["string", "null"]}
+    schema["description"] = join(", ".join(["address", *flags]), how, quoted(account.docs, 160), limit=profile.about)
+    if profile.limits:
+        schema["pattern"] = _BASE58
+    return schema
+
+
+def _remaining_schema(remaining: tuple[RemainingAccounts, ...], profile: Profile) -> dict[str, Any]:
+    """One list, or with several kinds of them an object of lists."""
+
+    def listed(r: RemainingAccounts) -> dict[str, Any]:
+        flags = [w for w, on in (("signers", r.signer is True), ("writable", r.writable)) if on]
+        address: dict[str, Any] = {"type": "string"} | ({"pattern": _BASE58} if profile.limits else {})
+        about = join(
+            ", ".join([f"{clean_text(r.name, 64)}: addresses after the named accounts", *flags]), quoted(r.docs)
+        )
+        return {"type": "array", "items": address, "description": about}
+
+    if len(remaining) == 1:
+        return listed(remaining[0])
+    names = property_names(r.name for r in remaining)
+    properties = {n: listed(r) for n, r in zip(names, remaining, strict=True)}
+    return object_schema(properties, names if profile.all_required else [], profile)
+
+
+def _description(instruction: Instruction, program: str, profile: Profile) -> str:
+    when = next((text for key, text in instruction.hints if key == "when"), "")
+    return join(
+        f"Instruction {clean_text(instruction.name, 80)} of the Solana program {clean_text(program, 80)}",
+        quoted(instruction.docs, 600),
+        f"When: {quoted((when,), 200)}" if when else "",
+        limit=profile.about,
+    )
+
+
+def _annotations(instruction: Instruction) -> dict[str, Any]:
+    accounts = [a for _, a in leaves(instruction.accounts)]
+    writes = any(a.writable for a in accounts) or any(r.writable for r in instruction.remaining)
+    reads_only = instruction.returns is not None and not writes
+    return {
+        "title": title_of(instruction.name),
+        "readOnlyHint": reads_only,
+        "destructiveHint": not reads_only,
+        "idempotentHint": reads_only,
+        "openWorldHint": True,
+    }
+
+
+# --- all tools of a program ------------------------------------------------------------------------------------------
+
+
+class ToolMap:
+    """The tools of a program: `tools` are MCP tool definitions, `call` turns a call of one into an instruction's parts.
+
+    Instructions that cannot be served are left out; `left_out` says why. `name_of`, `prefix`: how tools are called.
+    `must_give`: which accounts are required; by default those without address, seeds, default or relation.
+    """
+
+    def __init__(
+        self,
+        model: ProgramModel,
+        profile: str = "default",
+        *,
+        prefix: str = "",
+        budget: int = NAME_BUDGET,
+        must_give: MustGive | None = None,
+    ) -> None:
+        if profile not in PROFILES:
+            raise UnknownName("client profile", profile, PROFILES)
+        resolver = Resolver(model)
+        schemas = Schemas(resolver, PROFILES[profile])
+        self.left_out: dict[str, str] = {}
+        usable: list[Instruction] = []
+        for ix in model.instructions:
+            why = ix.disabled or next((w for f in ix.args if (w := resolver.why_unusable(f.type))), None)
+            if why:
+                self.left_out[ix.name] = why
+            else:
+                usable.append(ix)
+        names = unique_names((prefix + ix.name for ix in usable), budget)
+        self._tools = {
+            name: _Tool(ix, name, schemas, model.name, must_give or _must_give)
+            for name, ix in zip(names, usable, strict=True)
+        }
+        self.by_instruction = {t.instruction.name: name for name, t in self._tools.items()}
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """The definitions: name, title, description, inputSchema, annotations."""
+        return [t.definition for t in self._tools.values()]
+
+    def definition(self, name: str) -> dict[str, Any]:
+        """One tool's definition. Raises UnknownName."""
+        return self._find(name).definition
+
+    def instruction(self, name: str) -> Instruction:
+        """The instruction behind a tool. Raises UnknownName."""
+        return self._find(name).instruction
+
+    def _find(self, name: str) -> _Tool:
+        tool = self._tools.get(name)
+        if tool is None:
+            raise UnknownName("tool", name, self._tools)
+        return tool
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolCall:
+        """The parts of a call: properties back to the source's names, tuples and maps to lists, absent options to None.
+
+        What does not fit a type is left as it is, for the codec to refuse with its path. Raises UnknownName for a tool
+        or a property that is not there.
+        """
+        tool = self._find(name)
+        ix = tool.instruction
+        given = dict(arguments)
+        accounts = given.pop("accounts", None)
+        rest = given.pop("remaining_accounts", None)
+        args = tool.convert(given) if tool.convert else given
+        known = {f.name for f in ix.args}
+        unknown = [k for k in args if k not in known and k not in {x for f in ix.args for x in forms(f.name)}]
+        if unknown:
+            raise UnknownName("property", unknown[0], [*tool.names, *RESERVED], where=name)
+        return ToolCall(
+            ix.name, args, _account_names(accounts, ix.accounts, f"{name}.accounts"), _remaining(rest, ix, name)
+        )
+
+
+def _account_names(given: Any, items: tuple[AccountItem, ...], where: str) -> dict[str, Any]:
+    """Account properties back to the source's names. Null for a required one means that it is left out (strict clients
+    must give all).
+    """
+    given = opened(given)
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise UnknownName("account object", str(given)[:40], [i.name for i in items], where=where)
+    names: dict[str, AccountItem] = {}
+    for item in items:
+        for form in forms(item.name):
+            names.setdefault(form, item)
+    names |= dict(zip(property_names(i.name for i in items), items, strict=True)) | {i.name: i for i in items}
+    out: dict[str, Any] = {}
+    for key, value in given.items():
+        found = names.get(key)
+        if found is None:
+            raise UnknownName("account", key, [i.name for i in items], where=where)
+        if isinstance(found, AccountGroup):
+            out[found.name] = _account_names(value, found.accounts, f"{where}.{found.name}")
+        elif value is not None or found.optional:
+            out[found.name] = value
+    return out
+
+
+def _remaining(given: Any, ix: Instruction, where: str) -> dict[str, list[Any]]:
+    given = opened(given)
+    if given is None:
+        return {}
+    if isinstance(given, list):
+        if not ix.remaining:
+            raise UnknownName("property", "remaining_accounts", [f.name for f in ix.args], where=where)
+        return {ix.remaining[0].name: given}
+    own = [r.name for r in ix.remaining]
+    names: dict[str, str] = dict(zip(property_names(own), own, strict=True))
+    if not isinstance(given, dict):
+        raise UnknownName("list of remaining accounts", str(given)[:40], names, where=where)
+    out: dict[str, list[Any]] = {}
+    for key, value in given.items():
+        if key not in names:
+            raise UnknownName("list of remaining accounts", key, names, where=where)
+        if value is not None:
+            out[names[key]] = list(value) if isinstance(value, list) else [value]
+    return out
+
+
+def tools(model: ProgramModel, profile: str = "default", *, must_give: MustGive | None = None) -> list[dict[str, Any]]:
+    """The MCP tool definitions of *model*'s instructions. Raises UnknownName for a profile that is not there."""
+    return ToolMap(model, profile, must_give=must_give).tools
