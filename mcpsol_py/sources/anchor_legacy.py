@@ -6,11 +6,12 @@ given one wins."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import orjson
 
-from mcpsol_py.errors import SourceError
+from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.program import (
     AccountType,
     Constant,
@@ -21,7 +22,7 @@ from mcpsol_py.model.program import (
     ProgramModel,
 )
 from mcpsol_py.model.types import Link, Struct, Type, TypeDef
-from mcpsol_py.names import clean_text
+from mcpsol_py.names import clean_text, snake
 from mcpsol_py.sources.anchor_accounts import AccountReader
 from mcpsol_py.sources.idl_types import typedef
 from mcpsol_py.sources.reader import derived, keys, kind_of
@@ -31,6 +32,9 @@ __all__ = ["read_anchor_legacy"]
 _ROOT = keys("version name docs constants instructions accounts types events errors metadata state address")
 _INSTRUCTION = keys("name docs accounts args returns discriminator")
 _ACCOUNT = keys("name docs isMut isSigner isOptional optional pda relations address writable signer")
+
+#: a digit after a small letter; "V2" is v2 by everyone's habit
+_DIGITS = re.compile(r"([a-z])([0-9])")
 
 
 def read_anchor_legacy(doc: dict[str, Any], origin: str = "") -> ProgramModel:
@@ -66,6 +70,12 @@ class _Legacy(AccountReader):
             else:
                 types.append(body)
                 accounts.append(account)
+        if _is_native(doc, metadata):
+            self.note(
+                "error codes below 6000: this may be a native program in Anchor's form. Its discriminators are "
+                "derived by Anchor's rule; give each instruction its 'discriminant' if the program has its own",
+                "errors",
+            )
         return ProgramModel(
             name=self.name(doc) if "name" in doc else "program",
             instructions=self.each(doc, "instructions", self.instruction),
@@ -85,8 +95,23 @@ class _Legacy(AccountReader):
     def discriminator(self, item: dict[str, Any], namespace: str) -> Discriminator:
         value = item.get("discriminator")
         if value is None:
+            if namespace == "global":
+                self.digits(item["name"])
             return derived(namespace, item["name"])
         return Discriminator(self.inside("discriminator", self.bytes_of, value))
+
+    def digits(self, name: str) -> None:
+        """camelCase forgot whether "ix2" was ix2 or ix_2 in Rust, and the hashes differ (FIELD-NOTES C-7)."""
+        if name.isalpha() or "_" in name:
+            return
+        taken, other = snake(name), snake(_DIGITS.sub(r"\1_\2", name))
+        if taken != other:
+            first, second = derived("global", taken).value.hex(), derived("global", other).value.hex()
+            self.note(
+                f"{abbr(name, 60)} is taken for Rust's {taken}, discriminator 0x{first}; if it is {other} there, "
+                f"it is 0x{second}. Write the right one into the file as 'discriminator'",
+                "name",
+            )
 
     def instruction(self, item: dict[str, Any]) -> Instruction:
         name = self.name(item)
@@ -138,6 +163,18 @@ class _Legacy(AccountReader):
         if type(value) is dict and type(value.get("defined")) is str:
             return self.link(value["defined"], constant=True)
         return self.type(value)
+
+
+def _is_native(doc: dict[str, Any], metadata: Any) -> bool:
+    """Anchor numbers a program's own errors from 6000."""
+    errors = doc.get("errors")
+    said = type(metadata) is dict and metadata.get("origin") == "anchor"
+    return (
+        not said
+        and type(errors) is list
+        and bool(errors)
+        and all(type(e) is dict and type(e.get("code")) is int and e["code"] < 6000 for e in errors)
+    )
 
 
 def _names(doc: dict[str, Any], key: str) -> set[str]:
