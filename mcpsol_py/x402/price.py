@@ -66,7 +66,7 @@ def parse_price(
     if scaled != scaled.to_integral_value():
         raise PaymentError(
             "invalid_price",
-            f"{abbr(price)} is finer than {asset_found.decimals} decimals, which {asset_found.symbol or asset_found.mint} has",
+            f"{abbr(price)} has more than {asset_found.decimals} decimals of {asset_found.symbol or asset_found.mint}",
         )
     return Price(_base_units(str(int(scaled)), price), asset_found.mint, network)
 

@@ -35,6 +35,9 @@ __all__ = ["ExactClient", "ExactClientV1", "ExactFacilitator", "ExactFacilitator
 
 Requirements = PaymentRequirements | PaymentRequirementsV1
 
+#: Refusals of a transaction that is known on chain, or may be: the answer names it, so that it can be looked up.
+_WITH_SIGNATURE = ("settlement_pending", "transaction_failed", "duplicate_settlement")
+
 
 class Mints:
     """Token program and decimals of mints, read from the chain once each."""
@@ -237,7 +240,7 @@ class _Desk:
             )
         except PaymentError as error:
             known = self.settlements.get(transfer.key) if payer else None
-            sent = known.signature if known and error.code in ("settlement_pending", "transaction_failed") else ""
+            sent = known.signature if known and error.code in _WITH_SIGNATURE else ""
             return SettleResponse(
                 success=False,
                 error_reason=error.code,

@@ -195,6 +195,8 @@ def settle_transfer(
         check_on_chain(chain, transfer)
         signed = sponsored(transfer, sponsor)
         mine = Settlement(transfer.key, str(signed.signatures[0]), transfer.payer, bytes(signed), "sending")
+        if chain.status(mine.signature).state != "unknown":  # another facilitator with this sponsor's key sent it
+            raise PaymentError("duplicate_settlement", f"this payment was settled elsewhere, by {mine.signature}")
         fault("settle.before_claim")
         known = store.claim(mine)
         if known is None:

@@ -127,7 +127,7 @@ def verify_transfer(
     if int.from_bytes(units[1:], "little") > limits.compute_units:
         raise _refuse(
             f"{prefix}_transaction_instructions_compute_limit_instruction",
-            f"{int.from_bytes(units[1:], 'little'):,} compute units are asked for; this sponsor pays for {limits.compute_units:,}",
+            f"{int.from_bytes(units[1:], 'little'):,} compute units; at most {limits.compute_units:,} are paid for",
         )
     price = bytes(instructions[1].data)
     if keys[instructions[1].program_id_index] != COMPUTE_BUDGET or len(price) != 9 or price[0] != 3:
@@ -138,7 +138,7 @@ def verify_transfer(
     if int.from_bytes(price[1:], "little") > limits.micro_lamports:
         raise _refuse(
             f"{prefix}_transaction_instructions_compute_price_instruction_too_high",
-            f"{int.from_bytes(price[1:], 'little'):,} micro-lamports a unit; this sponsor pays {limits.micro_lamports:,}",
+            f"{int.from_bytes(price[1:], 'little'):,} micro-lamports; at most {limits.micro_lamports:,} are paid",
         )
 
     transfer = instructions[2]

@@ -1,0 +1,562 @@
+"""A paid call, from request to answer: one execution and one payment for each payment id, whatever crashes in between.
+
+Knows no transport: MCP and HTTP hand it a payment and a function to run, and put its reply into their own shapes.
+
+Order (X402.md 1.1, C-61): a read is verified, run, settled, answered ("authorization"); what broadcasts is settled
+first
+("upfront"). A result whose payment did not settle is withheld. Execution is at most once: what was running when a
+process died
+is never run again by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import anyio
+import anyio.to_thread
+import orjson
+from x402 import x402ResourceServer
+from x402.extensions.payment_identifier import (
+    PAYMENT_IDENTIFIER,
+    declare_payment_identifier_extension,
+    is_valid_payment_id,
+)
+from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
+from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
+
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.exact.transaction import message_hash, read_transaction
+from mcpsol_py.x402.networks import caip2, v1_name
+from mcpsol_py.x402.store.executions import Execution, Executions, ExecutionState
+
+__all__ = ["Answer", "Gate", "NotPaid", "Offer", "Refused", "Reply", "Run", "fingerprint", "payment_key"]
+
+T = TypeVar("T")
+Payment = PaymentPayload | PaymentPayloadV1
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What is sold: `accepts` are the ways to pay, any one of them does. `broadcasts`: it sends a transaction, so it is
+    settled first.
+    """
+
+    resource: ResourceInfo
+    accepts: tuple[PaymentRequirements, ...]
+    broadcasts: bool = False
+    payment_id_required: bool = False
+    extensions: Mapping[str, Any] = field(default_factory=dict)
+
+    def payment_required(self, error: str) -> PaymentRequired:
+        """The 402 body."""
+        identifier = declare_payment_identifier_extension(required=self.payment_id_required)
+        return PaymentRequired(
+            error=error,
+            resource=self.resource,
+            accepts=list(self.accepts),
+            extensions={**self.extensions, PAYMENT_IDENTIFIER: identifier},
+        )
+
+    def v1(self) -> list[PaymentRequirementsV1]:
+        """The same for peers of protocol version 1; networks that version 1 does not name are left out."""
+        found = []
+        for r in self.accepts:
+            name = v1_name(r.network)
+            if name is not None:
+                found.append(
+                    PaymentRequirementsV1(
+                        scheme=r.scheme,
+                        network=name,
+                        max_amount_required=r.amount,
+                        resource=self.resource.url,
+                        description=self.resource.description or "",
+                        mime_type=self.resource.mime_type or "application/json",
+                        pay_to=r.pay_to,
+                        max_timeout_seconds=r.max_timeout_seconds,
+                        asset=r.asset,
+                        extra={k: v for k, v in (r.extra or {}).items() if k != "paymentFlow"},
+                    )
+                )
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The tool's result, with the receipt. `repeated`: from an earlier call with the same payment id."""
+
+    result: dict[str, Any]
+    receipt: SettleResponse | None
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NotPaid:
+    """402: what to pay, and why what came did not do. `failed` is the settlement that failed, where there was one."""
+
+    required: PaymentRequired
+    reason: str
+    failed: SettleResponse | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Neither 402 nor an answer. `code`: "payment_id_conflict", "in_progress", "settlement_pending", "outcome_unknown".
+    Paying again is
+    never the remedy; `receipt` shows what was paid already."""
+
+    code: str
+    message: str
+    receipt: SettleResponse | None = None
+
+
+Reply: TypeAlias = Answer | NotPaid | Refused
+
+
+class Run:
+    """Given to the function that runs: a tool that broadcasts records its transaction's signature before it sends
+    it.
+    """
+
+    def __init__(self, gate: Gate, payment_id: str, owner: str) -> None:
+        self._gate, self._id, self._owner = gate, payment_id, owner
+        self.payment_id = payment_id
+
+    async def will_send(self, signature: str) -> None:
+        """Records *signature*. After a crash it alone decides whether the tool did its work."""
+        moved = await self._gate._move(self._id, self._owner, ("running",), "running", signature=signature)
+        if not moved:
+            raise PaymentError("payment_id_conflict", "another process has taken this call over")
+
+
+#: Runs the tool; True beside the result means that it failed, and a payment not yet settled is not.
+RunFunction: TypeAlias = Callable[[Run], Awaitable[tuple[dict[str, Any], bool]]]
+#: signature -> True landed, False certainly did not and cannot, None not known yet
+Landed: TypeAlias = Callable[[str], bool | None]
+
+
+def payment_key(payment: Payment) -> str:
+    """What makes a payment this payment: for transactions the hash of the signed message, else of the whole payload."""
+    text = payment.payload.get("transaction")
+    if text is not None:
+        return "tx:" + message_hash(read_transaction(text))
+    return "payload:" + hashlib.sha256(orjson.dumps(payment.payload, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def fingerprint(resource: str, arguments: object, requirements: PaymentRequirements) -> str:
+    """What a payment id stands for: resource, arguments and terms (payment-identifier; seed 003). Hex of 32 bytes."""
+    terms = [requirements.scheme, requirements.network, requirements.asset, requirements.amount, requirements.pay_to]
+    return hashlib.sha256(orjson.dumps([resource, arguments, terms], option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+class Gate:
+    """Sells calls. Share `executions` (one database) between all replicas.
+
+    `lease` seconds without a sign of life make an unfinished call another's to finish; `wait` is how long a second
+    request for a call
+    in progress waits for the first one's answer. `verify_only` never settles (tests and free trials). `landed` looks up
+    what tools
+    broadcast. *fault* is called with the name of each step, for tests that stop there.
+    """
+
+    def __init__(
+        self,
+        server: x402ResourceServer,
+        executions: Executions,
+        *,
+        verify_only: bool = False,
+        lease: float = 120.0,
+        wait: float = 10.0,
+        landed: Landed | None = None,
+        on_state: Callable[[str, str, str], None] = lambda _id, _state, _resource: None,
+        fault: Callable[[str], None] = lambda _point: None,
+    ) -> None:
+        self._server, self._executions = server, executions
+        self._verify_only, self._lease_ms, self._wait = verify_only, int(lease * 1000), wait
+        self._landed, self._on_state, self._fault = landed, on_state, fault
+
+    async def call(self, offer: Offer, payment: Payment | None, arguments: object, run: RunFunction) -> Reply:
+        """One request. *payment* None: the answer is what to pay."""
+        if payment is None:
+            return NotPaid(offer.payment_required("Payment required to access this resource"), "payment_required")
+        try:
+            terms, requirements = self._match(offer, payment)
+            payment_id, key = self._identity(offer, payment)
+        except PaymentError as error:
+            return NotPaid(offer.payment_required(str(error)), error.code)
+        mark = fingerprint(offer.resource.url, arguments, terms)
+        self._state(payment_id, "created", offer)
+        known = await self._db(
+            self._executions.get, payment_id
+        )  # before verify: a repeat's transaction is spent by now
+        owner = str(uuid.uuid4())
+        if known is None:
+            self._state(payment_id, "validated", offer)
+            claim = Execution(
+                tenant=self._executions.tenant,
+                payment_id=payment_id,
+                fingerprint=mark,
+                payment_key=key,
+                resource=offer.resource.url,
+                state="verifying",
+                owner=owner,
+                touched_ms=0,
+                network=terms.network,
+                asset=terms.asset,
+                pay_to=terms.pay_to,
+                amount=int(terms.amount),
+            )
+            known = await self._db(self._executions.claim, claim)
+            if known is None:
+                self._fault("gate.claimed")
+                return await self._first(offer, payment, requirements, payment_id, owner, run)
+        return await self._again(offer, payment, requirements, known, payment_id, mark, key, owner, run)
+
+    # -- reading the request ------------------------------------------------------------------------------------------
+
+    def _match(
+        self, offer: Offer, payment: Payment
+    ) -> tuple[PaymentRequirements, PaymentRequirements | PaymentRequirementsV1]:
+        """(the offer's terms, the same in the payment's protocol version)."""
+        if isinstance(payment, PaymentPayloadV1):
+            for v1 in offer.v1():
+                if v1.scheme == payment.scheme and v1.network == payment.network:
+                    terms = next(r for r in offer.accepts if r.scheme == v1.scheme and r.network == caip2(v1.network))
+                    return terms, v1
+            raise PaymentError(
+                "no_matching_requirements", "the payment is of a scheme or network that is not accepted here"
+            )
+        found = self._server.find_matching_requirements(list(offer.accepts), payment)
+        if found is None:
+            raise PaymentError("no_matching_requirements", "the payment's terms are not among those accepted here now")
+        return found, found
+
+    def _identity(self, offer: Offer, payment: Payment) -> tuple[str, str]:
+        key = payment_key(payment)
+        payment_id = _named_id(payment)
+        if payment_id is None:
+            if offer.payment_id_required:
+                raise PaymentError("payment_id_required", "this resource asks for a payment-identifier, and none came")
+            return key, key
+        if not isinstance(payment_id, str) or not is_valid_payment_id(payment_id):
+            raise PaymentError("payment_id_invalid", "a payment id is 16 to 128 characters of A-Z a-z 0-9 _ -")
+        return payment_id, key
+
+    # -- the two ways through ------------------------------------------------------------------------------------------
+
+    async def _first(
+        self, offer: Offer, payment: Payment, requirements: Any, payment_id: str, owner: str, run: RunFunction
+    ) -> Reply:
+        try:
+            verified = await self._server.verify_payment(payment, requirements)
+        except BaseException:  # nothing happened yet, so the id stays free
+            with anyio.CancelScope(shield=True):
+                await self._db(self._executions.forget, payment_id, owner)
+            raise
+        if not verified.is_valid:
+            await self._db(self._executions.forget, payment_id, owner)
+            reason = verified.invalid_reason or "unexpected_verify_error"
+            return NotPaid(offer.payment_required(verified.invalid_message or reason), reason)
+        self._state(payment_id, "verified", offer)
+        self._fault("gate.verified")
+        if offer.broadcasts and not self._verify_only:
+            if not await self._move(payment_id, owner, ("verifying",), "settling", payer=verified.payer):
+                return _taken()
+            return await self._settle_first(offer, payment, requirements, payment_id, owner, run)
+        if not await self._move(payment_id, owner, ("verifying",), "running", payer=verified.payer):
+            return _taken()
+        self._fault("gate.running")
+        result, failed = await self._run(payment_id, owner, run, paid=False)
+        self._fault("gate.ran")
+        if failed:  # a failed tool is not charged: the authorization is simply not used
+            await self._move(payment_id, owner, ("running",), "failed", result=result)
+            return Answer(result, None)
+        if not await self._move(payment_id, owner, ("running",), "executed", result=result):
+            return _taken()
+        self._fault("gate.executed")
+        return await self._settle_after(offer, payment, requirements, payment_id, owner, result)
+
+    async def _settle_after(
+        self,
+        offer: Offer,
+        payment: Payment,
+        requirements: Any,
+        payment_id: str,
+        owner: str,
+        result: dict[str, Any],
+        *,
+        resumed: bool = False,
+    ) -> Reply:
+        if self._verify_only:
+            await self._move(payment_id, owner, ("executed",), "done")
+            return Answer(result, None)
+        settled = await self._settle(payment, requirements, "after-handler", resumed)
+        if not settled.success:
+            return await self._not_settled(offer, payment_id, owner, "executed", settled)
+        if not await self._move(payment_id, owner, ("executed",), "done", receipt=_json(settled)):
+            return _taken()
+        self._state(payment_id, "settled", offer)
+        self._state(payment_id, "complete", offer)
+        return Answer(result, settled)
+
+    async def _settle_first(
+        self,
+        offer: Offer,
+        payment: Payment,
+        requirements: Any,
+        payment_id: str,
+        owner: str,
+        run: RunFunction,
+        *,
+        resumed: bool = False,
+    ) -> Reply:
+        settled = await self._settle(payment, requirements, "before-handler", resumed)
+        if not settled.success:
+            return await self._not_settled(offer, payment_id, owner, "settling", settled)
+        if not await self._move(payment_id, owner, ("settling",), "paid", receipt=_json(settled)):
+            return _taken()
+        self._state(payment_id, "settled", offer)
+        self._fault("gate.paid")
+        return await self._run_paid(offer, payment_id, owner, settled, run)
+
+    async def _settle(
+        self, payment: Payment, requirements: Any, phase: Literal["before-handler", "after-handler"], resumed: bool
+    ) -> SettleResponse:
+        settled = await self._server.settle_payment(payment, requirements, phase=phase)
+        self._fault("gate.settled")
+        if settled.error_reason != "duplicate_settlement" or not resumed:
+            # A duplicate at the first attempt was paid to somebody else's request: it pays for nothing here.
+            return settled
+        # Taken up again after a crash: the duplicate is our own earlier attempt. Its signature says how that one ended.
+        landed: bool | None = True
+        if self._landed is not None and settled.transaction:
+            landed = await self._db(self._landed, settled.transaction)
+        if landed:
+            return settled.model_copy(update={"success": True, "error_reason": None, "error_message": None})
+        return settled.model_copy(update={"error_reason": "settlement_pending"})
+
+    async def _not_settled(
+        self, offer: Offer, payment_id: str, owner: str, state: ExecutionState, settled: SettleResponse
+    ) -> Reply:
+        if _undecided(settled):
+            await self._move(payment_id, owner, (state,), state, receipt=_json(settled))
+            return Refused(
+                "settlement_pending",
+                "the payment is sent but not confirmed yet: repeat this call with the same payment, never a new one",
+                settled,
+            )
+        reason = settled.error_reason or "settlement_failed"
+        await self._move(payment_id, owner, (state,), "failed", result=None, receipt=_json(settled), error=reason)
+        return NotPaid(offer.payment_required(f"Settlement failed: {settled.error_message or reason}"), reason, settled)
+
+    async def _run_paid(
+        self, offer: Offer, payment_id: str, owner: str, receipt: SettleResponse | None, run: RunFunction
+    ) -> Reply:
+        if not await self._move(payment_id, owner, ("paid",), "running"):
+            return _taken()
+        self._fault("gate.running")
+        result, _failed = await self._run(payment_id, owner, run, paid=True)
+        self._fault("gate.ran")
+        if not await self._move(payment_id, owner, ("running",), "done", result=result):
+            return _taken()
+        self._state(payment_id, "complete", offer)
+        return Answer(result, receipt)
+
+    async def _run(self, payment_id: str, owner: str, run: RunFunction, *, paid: bool) -> tuple[dict[str, Any], bool]:
+        """Runs the tool, renewing the lease while it does."""
+
+        async def breathe() -> None:
+            while True:
+                await asyncio.sleep(max(self._lease_ms / 4000, 0.05))
+                await self._db(self._executions.touch, payment_id, owner)
+
+        heart = asyncio.create_task(breathe())
+        try:
+            return await run(Run(self, payment_id, owner))
+        except BaseException:  # also a client that went away: what ran is cut short
+            with anyio.CancelScope(shield=True):
+                if paid:
+                    await self._move(payment_id, owner, ("running",), "unknown")
+                else:  # not charged, so the id stays free
+                    await self._db(self._executions.forget, payment_id, owner)
+            raise
+        finally:
+            heart.cancel()
+
+    # -- a payment id that was seen before
+    # -------------------------------------------------------------------------------
+
+    async def _again(
+        self,
+        offer: Offer,
+        payment: Payment,
+        requirements: Any,
+        known: Execution,
+        payment_id: str,
+        mark: str,
+        key: str,
+        owner: str,
+        run: RunFunction,
+    ) -> Reply:
+        if known.payment_id != payment_id:
+            return Refused(
+                "payment_id_conflict", "this payment was given for another call already; a payment pays once"
+            )
+        if known.fingerprint != mark:
+            return Refused(
+                "payment_id_conflict", "this payment id stands for another request (other arguments or terms)"
+            )
+        deadline = asyncio.get_running_loop().time() + self._wait
+        while True:
+            if known.state == "done" and known.result is not None:
+                return Answer(known.result, _read(known.receipt), repeated=True)
+            if known.state == "failed":
+                return await self._after_failure(offer, payment, requirements, known, key, owner, run)
+            if known.state == "unknown":
+                return _unknown(known)
+            if await self._db(self._executions.take_over, payment_id, owner, self._lease_ms, known):
+                return await self._resume(offer, payment, requirements, known, owner, run)
+            receipt = _read(known.receipt)
+            # Left open by a request that has its answer ("settlement_pending"): whoever comes first goes on with it.
+            left = receipt is not None and _undecided(receipt) and known.state in ("executed", "settling")
+            if left and await self._db(self._executions.take_over, payment_id, owner, 0, known):
+                return await self._resume(offer, payment, requirements, known, owner, run)
+            if asyncio.get_running_loop().time() >= deadline:
+                return Refused(
+                    "in_progress", "this call is being served: repeat it with the same payment in a moment", receipt
+                )
+            await asyncio.sleep(0.02)
+            found = await self._db(self._executions.get, payment_id)
+            if found is None:  # the first attempt was refused and forgotten: this one is the first now
+                return await self._retry(offer, payment, requirements, known, key, owner, run)
+            known = found
+
+    async def _retry(
+        self,
+        offer: Offer,
+        payment: Payment,
+        requirements: Any,
+        known: Execution,
+        key: str,
+        owner: str,
+        run: RunFunction,
+    ) -> Reply:
+        claim = Execution(
+            tenant=known.tenant,
+            payment_id=known.payment_id,
+            fingerprint=known.fingerprint,
+            payment_key=key,
+            resource=known.resource,
+            state="verifying",
+            owner=owner,
+            touched_ms=0,
+            network=known.network,
+            asset=known.asset,
+            pay_to=known.pay_to,
+            amount=known.amount,
+        )
+        standing = await self._db(self._executions.claim, claim)
+        if standing is None:
+            return await self._first(offer, payment, requirements, known.payment_id, owner, run)
+        return Refused("in_progress", "this call is being served: repeat it with the same payment in a moment")
+
+    async def _after_failure(
+        self,
+        offer: Offer,
+        payment: Payment,
+        requirements: Any,
+        known: Execution,
+        key: str,
+        owner: str,
+        run: RunFunction,
+    ) -> Reply:
+        """Nobody was charged. The same payment gets the same answer; a new one for the same id is a new attempt."""
+        if key == known.payment_key:
+            if known.error is None and known.result is not None:
+                return Answer(known.result, None, repeated=True)
+            reason = known.error or "settlement_failed"
+            return NotPaid(offer.payment_required(f"Settlement failed: {reason}"), reason, _read(known.receipt))
+        if not await self._db(self._executions.take_over, known.payment_id, owner, 0, known):
+            return _taken()
+        moved = await self._move(
+            known.payment_id, owner, ("failed",), "verifying", payment_key=key, result=None, receipt=None, error=None
+        )
+        return await self._first(offer, payment, requirements, known.payment_id, owner, run) if moved else _taken()
+
+    async def _resume(
+        self, offer: Offer, payment: Payment, requirements: Any, known: Execution, owner: str, run: RunFunction
+    ) -> Reply:
+        """This process now owns a call that another one left (ExecutionState says what each state means then)."""
+        payment_id = known.payment_id
+        if known.state == "verifying":
+            return await self._first(offer, payment, requirements, payment_id, owner, run)
+        if known.state == "settling":
+            return await self._settle_first(offer, payment, requirements, payment_id, owner, run, resumed=True)
+        if known.state == "paid":
+            return await self._run_paid(offer, payment_id, owner, _read(known.receipt), run)
+        if known.state == "executed" and known.result is not None:
+            result = known.result
+            return await self._settle_after(offer, payment, requirements, payment_id, owner, result, resumed=True)
+        # "running": it may have run. What it recorded before sending decides; without that nobody can know.
+        landed = None
+        if known.signature is not None and self._landed is not None:
+            landed = await self._db(self._landed, known.signature)
+        if landed:
+            result = {"signature": known.signature, "recovered": True}
+            await self._move(payment_id, owner, ("running",), "done", result=result)
+            return Answer(result, _read(known.receipt), repeated=True)
+        await self._move(payment_id, owner, ("running",), "unknown")
+        return _unknown(known)
+
+    # -- small things
+    # ----------------------------------------------------------------------------------------------------
+
+    async def _move(
+        self, payment_id: str, owner: str, expected: tuple[ExecutionState, ...], to: ExecutionState, **values: Any
+    ) -> bool:
+        return await self._db(partial(self._executions.move, payment_id, owner, expected, to, **values))
+
+    async def _db(self, function: Callable[..., T], *args: Any) -> T:
+        return await anyio.to_thread.run_sync(partial(function, *args))
+
+    def _state(self, payment_id: str, state: str, offer: Offer) -> None:
+        self._on_state(payment_id, state, offer.resource.url)
+
+
+def _named_id(payment: Payment) -> object:
+    """What the payment's payment-identifier extension says, valid or not; None where it says nothing."""
+    extension = (getattr(payment, "extensions", None) or {}).get(PAYMENT_IDENTIFIER)
+    info = extension.get("info") if isinstance(extension, dict) else None
+    return info.get("id") if isinstance(info, dict) else None
+
+
+def _json(response: SettleResponse) -> dict[str, Any]:
+    return response.model_dump(by_alias=True, exclude_none=True, mode="json")
+
+
+def _read(receipt: dict[str, Any] | None) -> SettleResponse | None:
+    return None if receipt is None else SettleResponse.model_validate(receipt)
+
+
+def _undecided(settled: SettleResponse) -> bool:
+    """Neither paid nor certainly not paid."""
+    return not settled.success and settled.error_reason in ("settlement_pending", "unexpected_settle_error")
+
+
+def _taken() -> Refused:
+    return Refused("in_progress", "another request goes on with this call: repeat it with the same payment in a moment")
+
+
+def _unknown(known: Execution) -> Refused:
+    return Refused(
+        "outcome_unknown",
+        "the server stopped while this call ran, so it may or may not have done its work; it is not run again. "
+        "The operator decides (idl2mcp x402 history); do not pay again for it.",
+        _read(known.receipt),
+    )

@@ -1,0 +1,1 @@
+"""What payments must remember, in SQL: SQLite by default, PostgreSQL when several replicas share it."""
