@@ -564,8 +564,7 @@ def input_schema(
 
 
 def output_schema(model: ProgramModel | Resolver, node: Type) -> dict[str, Any]:
-    """The schema of a decoded value of *node*, as JSON results carry it. May be a union: a tool wraps it in an object.
-    """
+    """The schema of a decoded value of *node*, as JSON results carry it. May be a union: tools wrap it in an object."""
     shape = Schemas(_resolver(model), output=True).shape(node)
     return {"anyOf": [shape.schema, {"type": "null"}]} if shape.nullable else shape.schema
 

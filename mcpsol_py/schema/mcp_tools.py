@@ -109,7 +109,7 @@ def unique_names(names: Iterable[str], budget: int = NAME_BUDGET) -> list[str]:
 
 
 def title_of(name: str) -> str:
-    """"open_position" -> "Open position"."""
+    """ "open_position" -> "Open position"."""
     text = clean_text(" ".join(words(name)) or name, 80)
     return text[:1].upper() + text[1:]
 

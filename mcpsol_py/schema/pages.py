@@ -1,8 +1,7 @@
 """Tools <-> pages of at most 1,024 bytes (docs/wire.md).
 
 JSON pages stand at cursors 0, 1, 2, … and name their next cursor; as many tools as fit are in one. The stream of
-stream.py stands at high cursors. A tool (or a type) larger than a page is split: its first part keeps what mcpsol's
-clients need, where that fits, and the others carry the text of the whole row in pieces.
+stream.py stands at XX
 """
 
 from __future__ import annotations
@@ -96,11 +95,20 @@ def write_pages(
     `descriptions`: "full", "short" (the first sentence of each) or "none". `stream_ref`: the lossless stream that page
     0 shall name. Raises PageTooLarge for a tool whose name and discriminator alone do not fit.
     """
-    rows = [("tools", name, row) for name, row in _tool_rows(model, form, descriptions)]
-    rows += [("types", d.name, _type_row(d)) for d in needed_types(model)]
     head = _dump({"v": VERSION, "name": text_of(model.name, _NAME_LIMIT), "x": 1})[:-1]
     extra = b"" if stream_ref is None else b',"stream":' + _dump(stream_ref.to_json())
-    return _pack(head, extra, rows)
+    room = PAGE_LIMIT - len(head) - len(extra) - len(b',"tools":[],"types":[]') - len(_next(MAX_PAGES))
+    items: list[tuple[str, bytes]] = []
+    more: list[tuple[str, bytes]] = []
+    for i, (name, row) in enumerate(_tool_rows(model, form, descriptions)):
+        data, rest = _fitted(row, room, name)
+        items.append(("tools", data))
+        if rest:
+            more += [("more", part) for part in _whole_or_parts([i], rest, room)]
+    items += more
+    for definition in needed_types(model):
+        items += [("types", part) for part in _whole_or_parts([], _type_row(definition), room)]
+    return _pack(head, extra, items)
 
 
 def compact_document(model: ProgramModel, *, descriptions: Descriptions = "full") -> dict[str, Any]:
@@ -132,93 +140,50 @@ def _next(cursor: int) -> bytes:
     return b',"nextCursor":"%d"}' % cursor
 
 
-def _pack(head: bytes, extra: bytes, rows: list[tuple[str, str, dict[str, Any]]]) -> list[bytes]:
-    """Rows into pages, in order, each as full as it gets."""
-    queue: list[tuple[str, bytes]] = []
-    room = PAGE_LIMIT - len(head) - len(b',"tools":[],"types":[]') - len(_next(MAX_PAGES)) - len(extra)
-    for key, name, row in rows:
-        data = _dump(row)
-        if len(data) <= room:
-            queue.append((key, data))
-        else:
-            queue += [(key, part) for part in _split(key, name, row, data, room)]
-    pages: list[bytes] = []
-    tools: list[bytes] = []
-    types: list[bytes] = []
+def _fitted(row: dict[str, Any], room: int, name: str) -> tuple[bytes, dict[str, Any]]:
+    """A tool's row as it stands among the tools, and the members that follow under "more".
 
-    def body(last: bool) -> bytes:
-        out = head + b',"tools":[' + b",".join(tools) + b"]"
-        if types:
-            out += b',"types":[' + b",".join(types) + b"]"
-        if not pages:
-            out += extra
-        return out + (b"}" if last else _next(len(pages) + 1))
-
-    size = len(body(False))
-    for i, (key, data) in enumerate(queue):
-        into = tools if key == "tools" else types
-        more = len(data) + bool(into) + (len(b',"types":[]') if key == "types" and not types else 0)
-        spare = len(_next(len(pages) + 1)) - 1 if i == len(queue) - 1 else 0  # the last page names no next one
-        if size + more - spare > PAGE_LIMIT and (tools or types):
-            pages.append(body(False))
-            tools.clear()
-            types.clear()
-            size = len(body(False))
-            more = len(data) + (len(b',"types":[]') if key == "types" else 0)
-        into.append(data)
-        size += more
-    pages.append(body(True))
-    if len(pages) > MAX_PAGES:
-        raise PageTooLarge("the whole schema", sum(map(len, pages)), MAX_PAGES * PAGE_LIMIT)
-    return pages
-
-
-def _split(key: str, name: str, row: dict[str, Any], data: bytes, room: int) -> list[bytes]:
-    """The parts of a row that does not fit a page: c is [place, number of parts], j a piece of the row's text."""
-    text = data.decode()
-
-    def part(place: int, count: int, piece: str) -> bytes:
-        mark = {"c": [place, count], "j": piece}
-        if key == "types":
-            return _dump({"name": text_of(name, _NAME_LIMIT)} | mark)
-        return _dump(_stub(row, place) | {"x": mark})
-
-    longest = len(part(999, 999, ""))
-    if longest + 32 > room:
-        raise PageTooLarge(name, longest + PAGE_LIMIT - room + 32)
-    pieces = _pieces(text, room - longest)
-    if key == "types":
-        return [part(i, len(pieces), piece) for i, piece in enumerate(pieces)]
-    count = len(pieces) + 1
-    return [_first(row, count, room)] + [part(i, count, piece) for i, piece in enumerate(pieces, 1)]
-
-
-def _stub(row: dict[str, Any], place: int) -> dict[str, Any]:
-    """A row that old clients read and cannot build: the tool's name, its discriminator and the guard."""
-    name, disc = text_of(row.get("n", row.get("name", "")), _NAME_LIMIT), row.get("d", row.get("discriminator"))
-    if place:
-        name += f"+{place}"
-    if "n" in row:
-        return {"n": name, "d": disc, "p": {GUARD: "x"}, "r": [GUARD]}
-    return {"name": name, "discriminator": disc, "parameters": {GUARD: {"type": "x"}}, "r": [GUARD]}
-
-
-def _first(row: dict[str, Any], count: int, room: int) -> bytes:
-    """The first part: all that old clients need where it fits, else a stub."""
-    about = "i" if "n" in row else "description"
-    mark = {"c": [0, count]}
-    whole = {k: v for k, v in row.items() if k != "x"}
-    if "parameters" in whole:
-        plain = ("type", "signer", "writable")
-        whole["parameters"] = {n: {k: p[k] for k in plain if k in p} for n, p in whole["parameters"].items()}
-    name: str = row.get("n") or row.get("name") or ""
-    if len(name) <= _NAME_LIMIT:
-        for limit in (4096, 100, 0):
-            described = {k: text_of(v, limit) if k == about else v for k, v in whole.items() if limit or k != about}
-            data = _dump(described | {"x": mark})
+    x always follows, so that the tools stand on few pages. Where the rest is too large for one, its description is cut,
+    or what only our readers know of its parameters follows, or all parameters do and the guard stands for them.
+    """
+    short = {"name": "n", "description": "i", "parameters": "p"}
+    key = {k: k if k in row else short[k] for k in short}
+    full = {k: v for k, v in row.items() if k != "x"}
+    rest = {"x": row["x"]} if "x" in row else {}
+    plain = dict(full)
+    if key["parameters"] == "parameters" and "parameters" in full:
+        kept = ("type", "signer", "writable")
+        plain["parameters"] = {n: {k: p[k] for k in kept if k in p} for n, p in full["parameters"].items()}
+    for candidate in (full, plain):
+        for limit in (None, 100, 0):
+            tried = dict(candidate)
+            if limit is not None and key["description"] in tried:
+                tried[key["description"]] = text_of(tried[key["description"]], limit or 1)
+                if not limit:
+                    del tried[key["description"]]
+            data = _dump(tried)
             if len(data) <= room:
-                return data
-    return _dump(_stub(row, 0) | {"x": mark})
+                return data, {k: v for k, v in full.items() if tried.get(k) != v} | rest
+    stub = {
+        k: text_of(v, _NAME_LIMIT) if k == key["name"] else v for k, v in full.items() if k not in ("i", "description")
+    }
+    if key["parameters"] in stub:
+        stub |= {key["parameters"]: {GUARD: "x" if "n" in row else {"type": "x"}}, "r": [GUARD]}
+    data = _dump(stub)
+    if len(data) > room:
+        raise PageTooLarge(name, len(data) + PAGE_LIMIT - room)
+    return data, {k: v for k, v in full.items() if stub.get(k) != v} | rest
+
+
+def _whole_or_parts(head: list[Any], value: dict[str, Any], room: int) -> list[bytes]:
+    """[*head, value], or where that is too large [*head, place, number of parts, piece of the value's text] for each
+    part.
+    """
+    whole = _dump([*head, value] if head else value)
+    if len(whole) <= room:
+        return [whole]
+    pieces = _pieces(_dump(value).decode(), room - len(_dump([*head, 9999, 9999, ""])))
+    return [_dump([*head, i, len(pieces), piece]) for i, piece in enumerate(pieces)]
 
 
 def _pieces(text: str, room: int) -> list[str]:
@@ -234,18 +199,48 @@ def _pieces(text: str, room: int) -> list[str]:
     return [*out, text[start:]]
 
 
+def _pack(head: bytes, extra: bytes, items: list[tuple[str, bytes]]) -> list[bytes]:
+    """Items into pages, in order, each as full as it gets: head, tools, more, types, on page 0 *extra*, and the next
+    cursor.
+    """
+    pages: list[bytes] = []
+    page: dict[str, list[bytes]] = {"tools": []}
+
+    def body(last: bool) -> bytes:
+        sections = b"".join(b',"%s":[%s]' % (key.encode(), b",".join(rows)) for key, rows in page.items())
+        return head + sections + (b"" if pages else extra) + (b"}" if last else _next(len(pages) + 1))
+
+    size = len(body(False))
+    for i, (key, data) in enumerate(items):
+        last = i == len(items) - 1  # the last page names no next one
+        for _ in range(2):
+            more = len(data) + (1 if page.get(key) else 0 if key in page else len(key) + 6)
+            if size + more - (len(_next(len(pages) + 1)) - 1 if last else 0) <= PAGE_LIMIT or not any(page.values()):
+                break
+            pages.append(body(False))
+            page = {"tools": []}
+            size = len(body(False))
+        page.setdefault(key, []).append(data)
+        size += more
+    pages.append(body(True))
+    if len(pages) > MAX_PAGES:
+        raise PageTooLarge("the whole schema", sum(map(len, pages)), MAX_PAGES * PAGE_LIMIT)
+    return pages
+
+
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One JSON page as it was read. `tools`, `types`: its rows as they stand (see `read_schema`). `ours`: written by
-    this project's format, so that its keys hold what docs/wire.md says. `next_cursor`: None on the last page. `stream`:
-    where the lossless stream is."""
+    """One JSON page as it was read. `tools`, `more`, `types`: its rows as they stand (see `read_schema`). `ours`:
+    written by this project's format, so that its keys hold what docs/wire.md says. `next_cursor`: None on the last
+    page. `stream`: where the lossless stream is."""
 
     cursor: int
     name: str
     tools: list[Any]
+    more: list[Any]
     types: list[Any]
     ours: bool
     next_cursor: int | None
@@ -264,16 +259,19 @@ def read_page(data: bytes, cursor: int = 0, *, limit: int = MAX_PAGE) -> Page:
     document = _load(data, cursor)
     if not isinstance(document, dict) or not isinstance(document.get("tools"), list):
         raise MalformedPage(cursor, 'no object with a list of "tools"', data)
-    rows, types = document["tools"], document.get("types", [])
-    if not isinstance(types, list) or len(rows) + len(types) > MAX_ROWS:
+    ours = document.get("x") == 1
+    rows = document["tools"]
+    more, types = (document.get(key, []) if ours else [] for key in ("more", "types"))
+    if not isinstance(types, list) or not isinstance(more, list) or len(rows) + len(types) + len(more) > MAX_ROWS:
         raise MalformedPage(cursor, f"its types are no list, or it has more than {MAX_ROWS:,} rows", data)
     name, version = document.get("name"), document.get("v")
     return Page(
         cursor=cursor,
         name=text_of(name) if isinstance(name, str) else "",
         tools=rows,
+        more=more,
         types=types,
-        ours=document.get("x") == 1,
+        ours=ours,
         next_cursor=_next_cursor(document.get("nextCursor"), cursor, data),
         stream=StreamRef.from_json(document["stream"], cursor) if document.get("stream") is not None else None,
         version=text_of(version, 32) if isinstance(version, str) else "",
@@ -346,24 +344,36 @@ def read_pages(pages: Iterable[bytes | Page]) -> list[Tool]:
 
 def read_schema(pages: Iterable[bytes | Page]) -> Schema:
     """What all *pages* (in the order of their cursors) say together. Raises MalformedPage."""
-    tools: list[Tool] = []
+    rows: list[tuple[Any, Page, list[tuple[str, Any]] | None]] = []
     types: list[TypeDef] = []
     name = version = ""
-    parts = _Parts()
+    more, split = _Parts("more"), _Parts("types")
+    merged: dict[int, dict[str, Any]] = {}
+    cursor = -1
     for cursor, given in enumerate(pages):
         page = given if isinstance(given, Page) else read_page(given, cursor)
         name, version = name or page.name, version or page.version
-        if cursor >= MAX_PAGES or len(tools) + len(types) > MAX_ROWS:
+        if cursor >= MAX_PAGES or len(rows) + len(types) > MAX_ROWS:
             raise MalformedPage(page.cursor, f"more than {MAX_PAGES:,} pages or {MAX_ROWS:,} tools and types")
-        for i, row in enumerate(page.tools):
-            whole = parts.add(row, page, "x")
-            if whole is not None:
-                tools.append(read_tool(whole, page.cursor, ours=page.ours, pairs=page.pairs.get(i)))
-        for row in page.types:
-            whole = parts.add(row, page, None)
-            if whole is not None:
-                types.append(_read_type(whole, page.cursor))
-    parts.finish()
+        rows += [(row, page, page.pairs.get(i)) for i, row in enumerate(page.tools)]
+        for entry in page.more:
+            place, members = more.add(entry, page)
+            if members is not None:
+                merged.setdefault(place, {}).update(members)
+        for entry in page.types:
+            _, row = split.add([0, *entry] if isinstance(entry, list) else [0, entry], page)
+            if row is not None:
+                types.append(_read_type(row, page.cursor))
+    more.finish(cursor)
+    split.finish(cursor)
+    if any(place >= len(rows) for place in merged):
+        raise MalformedPage(cursor, f'"more" speaks of tool {max(merged)}; there are {len(rows)}')
+    tools = [
+        read_tool(
+            row | merged[i] if i in merged and isinstance(row, dict) else row, page.cursor, ours=page.ours, pairs=pairs
+        )
+        for i, (row, page, pairs) in enumerate(rows)
+    ]
     return Schema(name, tuple(tools), tuple(types), version)
 
 
@@ -375,44 +385,50 @@ def _read_type(row: Any, cursor: int) -> TypeDef:
 
 
 class _Parts:
-    """Puts split rows together: parts follow one another, from 0 to their number."""
+    """Puts objects together that stand in parts: [number, object], or [number, place, number of parts, piece of text]
+    in order.
+    """
 
-    def __init__(self) -> None:
-        self.place = self.count = self.size = 0
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.number = self.place = self.count = self.size = 0
         self.pieces: list[str] = []
-        self.where = 0
 
-    def add(self, row: Any, page: Page, under: str | None) -> Any:
-        """The row, whole; None while parts of it are missing."""
-        self.where = page.cursor
-        holder = row if under is None else row.get(under) if isinstance(row, dict) else None
-        if not isinstance(holder, dict):
-            holder = {}
-        mark = holder.get("c") if page.ours else None
-        if mark is None:
-            if self.place:
-                raise MalformedPage(page.cursor, f"part {self.place} of {self.count} of a split row is missing")
-            return row
-        piece = holder.get("j", "")
-        if not isinstance(mark, list) or len(mark) != 2 or mark[0] != self.place or not isinstance(piece, str):
-            raise MalformedPage(
-                page.cursor, f"a part {str(mark)[:20]} of a split row where part {self.place} must stand"
+    def add(self, entry: Any, page: Page) -> tuple[int, dict[str, Any] | None]:
+        """The number and the object, which is None while parts of it are missing. Raises MalformedPage."""
+        if not isinstance(entry, list) or not entry or type(entry[0]) is not int or entry[0] < 0:
+            raise self._bad(page, f"{str(entry)[:40]!r} is no entry")
+        number = entry[0]
+        if len(entry) == 2 and isinstance(entry[1], dict) and not self.pieces:
+            return number, entry[1]
+        if len(entry) != 4 or not isinstance(entry[3], str) or type(entry[1]) is not int or type(entry[2]) is not int:
+            raise self._bad(
+                page, f"{str(entry)[:40]!r} is no entry" + (", and a part is missing" if self.pieces else "")
             )
-        if self.place == 0:
-            self.count = mark[1] if isinstance(mark[1], int) else 0
-        self.size += len(piece)
-        if mark[1] != self.count or not 0 < self.count <= MAX_PAGES or self.size > MAX_SPLIT:
-            raise MalformedPage(page.cursor, "the parts of a split row do not agree on their number, or are too many")
+        _, place, count, piece = entry
+        if not self.pieces:
+            self.number, self.count = number, count
+        if (number, place, count) != (self.number, len(self.pieces), self.count) or not 0 < count <= MAX_PAGES:
+            raise self._bad(page, f"part {place} of {count} of {number} where part {len(self.pieces)} must stand")
         self.pieces.append(piece)
-        self.place += 1
-        if self.place < self.count:
-            return None
+        self.size += len(piece)
+        if self.size > MAX_SPLIT:
+            raise self._bad(page, f"parts hold more than {MAX_SPLIT:,} characters")
+        if len(self.pieces) < count:
+            return number, None
         text = "".join(self.pieces)
-        self.pieces, self.place = [], 0
-        return _load(text.encode("utf-8", "replace"), page.cursor)
+        self.pieces = []
+        value = _load(text.encode("utf-8", "replace"), page.cursor)
+        if not isinstance(value, dict):
+            raise self._bad(page, f"the parts of {number} make no object")
+        return number, value
 
-    def finish(self) -> None:
-        if self.place:
+    def _bad(self, page: Page, why: str) -> MalformedPage:
+        return MalformedPage(page.cursor, f'under "{self.what}": {why}')
+
+    def finish(self, cursor: int) -> None:
+        """Raises MalformedPage where the last parts are missing."""
+        if self.pieces:
             raise MalformedPage(
-                self.where, f"the schema ends within a split row, after part {self.place} of {self.count}"
+                cursor, f'under "{self.what}": {len(self.pieces)} of {self.count} parts, then the schema ends'
             )
