@@ -403,10 +403,30 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return out
 
 
-def refuse_errors(model: ProgramModel) -> None:
-    """Raises InvalidProgram with every finding of level error, all at once."""
+#: Errors that leave no way to tell two instructions apart on chain: nothing can be written from such a document. Others
+#: disable what needs the faulty part, and are told.
+_BLOCKING = re.compile(r"reserved-discriminator|shadowed-discriminator|duplicate-name")
+
+
+def refuse_errors(source: Source) -> None:
+    """Raises InvalidProgram with every finding that must be mended first, all at once.
+
+    Of a spec, which is its author's to mend, that is every error; of an IDL only what makes instructions ambiguous,
+    and the other errors are counted on stderr.
+    """
+    from idl2mcp.report import note
     from mcpsol_py.model.check import check
 
-    errors = [f for f in check(model) if f.level == "error"]
+    errors = [f for f in check(source.model) if f.level == "error"]
+    blocking = [
+        f
+        for f in errors
+        if source.kind == "spec" or (_BLOCKING.fullmatch(f.rule) and re.search(r"\binstructions\[\d+\]", f.path))
+    ]
+    if blocking:
+        raise InvalidProgram(blocking, source.model.origin)
     if errors:
-        raise InvalidProgram(errors, model.origin)
+        note(
+            f"{source.model.origin}: findings of level error: {len(errors)}; what needs the faulty parts is left out "
+            f"or marked (see `idl2mcp lint`). First: {errors[0]}"
+        )

@@ -45,10 +45,10 @@ def command(
     instead of writing it to stderr.
     """
     with report.progress(f"reading {source}") as running:
-        model = inputs.load_source(source, chain).model
-        inputs.refuse_errors(model)
+        loaded = inputs.load_source(source, chain)
+        inputs.refuse_errors(loaded)
         running.step(f"converting {source}")
-        document = _convert(model, form, descriptions, style, profile, as_json)
+        document = _convert(loaded.model, form, descriptions, style, profile, as_json)
     text = report.as_json_text(document) + "\n"
     if out is None:
         sys.stdout.write(text)

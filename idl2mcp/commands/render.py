@@ -24,12 +24,12 @@ def command(
 ) -> None:
     """Write the Rust crate of SOURCE: generated files are made anew, handler files are written once and then yours."""
     with report.progress(f"reading {source}") as running:
-        model = inputs.load_source(source, chain).model
-        inputs.refuse_errors(model)
+        loaded = inputs.load_source(source, chain)
+        inputs.refuse_errors(loaded)
         from mcpsol_py.render.render import render
 
         running.step(f"rendering {out}")
-        result = render(model, target=target, out=out, descriptions=descriptions, form=form)
+        result = render(loaded.model, target=target, out=out, descriptions=descriptions, form=form)
     document = {
         "out": str(out),
         "target": target,

@@ -1,0 +1,410 @@
+"""What the bridge lists: a tool for each instruction and account type of its programs, and a few for all of them.
+
+Over LISTED tools the lazy surface is listed instead (search_tools, describe_tool, call_tool, and the tools for all
+programs); the others can still be called by name. A tool that would break a client's list is not listed at all:
+`Toolbox.quarantined` says why.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mcpsol_py.bridge.calls import Served
+from mcpsol_py.bridge.search import Hit, ToolIndex
+from mcpsol_py.errors import UnknownName
+from mcpsol_py.model.program import AccountType, Instruction
+from mcpsol_py.names import clean_text, snake
+from mcpsol_py.schema.json_schema import quoted
+from mcpsol_py.schema.mcp_tools import NAME_BUDGET, ToolCall, ToolMap, safe_name, unique_names
+
+__all__ = ["LISTED", "Mode", "Surface", "Tool", "Toolbox", "fault_of"]
+
+#: how many tools a list may have before it becomes a search (FIELD-NOTES D: several clients stop at 40)
+LISTED = 40
+
+Mode = Literal["describe", "build", "send"]
+Surface = Literal["auto", "full", "lazy"]
+Kind = Literal["instruction", "get", "list", "common", "lazy"]
+
+_ADDRESS = {"type": "string", "pattern": "^[1-9A-HJ-NP-Za-km-z]{32,44}$"}
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+
+#: what every call of an instruction answers (`structuredContent`)
+CALL_RESULT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "summary": {"type": "array", "items": {"type": "string"}, "description": "the call in words"},
+        "transaction": {
+            "type": "string",
+            "description": "base64, unsigned: sign it with the signers' keys and send it",
+        },
+        "signature": {"type": "string", "description": "of the transaction that was sent"},
+        "program_id": {"type": "string"},
+        "instruction": {"type": "string"},
+        "fee_payer": {"type": "string"},
+        "signers": _TEXTS,
+        "data": {"type": "string"},
+        "simulation": {"type": "object", "description": "compute units, balance changes, return value, events"},
+    },
+    "required": ["summary", "program_id", "instruction", "signers", "data"],
+}
+
+_MODE_TEXT = {
+    "describe": "Says what the call would be; builds no transaction",
+    "build": "Simulates the call and returns an unsigned transaction",
+    "send": "Simulates, checks the owner's policy, signs and sends",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool and what it stands for: an instruction or account type of `served`, or one of ours (`target` is its
+    name).
+    """
+
+    name: str
+    definition: dict[str, Any]
+    kind: Kind
+    target: str
+    served: Served | None = None
+    tool_map: ToolMap | None = None
+
+    def split(self, arguments: Mapping[str, Any]) -> ToolCall:
+        """The parts of an instruction call. Raises UnknownName."""
+        assert self.tool_map is not None
+        return self.tool_map.call(self.name, arguments)
+
+
+class Toolbox:
+    """All tools of the bridge: `tools` by name, and `listed`, what tools/list answers."""
+
+    def __init__(
+        self, programs: Sequence[Served], *, mode: Mode = "build", surface: Surface = "auto", wallet: bool = False
+    ) -> None:
+        self.programs = list(programs)
+        self.mode: Mode = mode
+        self.tools: dict[str, Tool] = {}
+        self.quarantined: dict[str, str] = {}
+        self.left_out: dict[str, str] = {}
+        labels = unique_names((snake(p.program.name) or "program" for p in self.programs), 16)
+        self.labels = dict(zip(labels, self.programs, strict=True))
+        several = len(self.programs) > 1
+        for label, served in self.labels.items():
+            self._add_program(served, f"{label}_" if several else "", wallet)
+        self._add_common()
+        count = len(self.tools)
+        self.lazy = surface == "lazy" or (surface == "auto" and count > LISTED)
+        if self.lazy:
+            self._add_lazy(count)
+        self._index: ToolIndex | None = None
+        self.listed = [t.definition for t in self.tools.values() if not self.lazy or t.kind in ("common", "lazy")]
+
+    # --- making them ---------------------------------------------------------------------------------------------
+
+    def _add(self, tool: Tool) -> None:
+        name = tool.name
+        taken = {t.lower() for t in self.tools}
+        if name.lower() in taken:  # an instruction keeps its name, ours give way
+            name = next(
+                n
+                for i in range(2, 1000)
+                if (n := safe_name(f"{tool.name[: NAME_BUDGET - 4]}_{i}")).lower() not in taken
+            )
+            tool = Tool(name, {**tool.definition, "name": name}, tool.kind, tool.target, tool.served, tool.tool_map)
+        fault = fault_of(tool.definition)
+        if fault is not None:
+            self.quarantined[name] = fault
+        else:
+            self.tools[name] = tool
+
+    def _add_program(self, served: Served, prefix: str, wallet: bool) -> None:
+        program = served.program
+        online = served.transport is not None
+
+        def must_give(ix: Instruction) -> Collection[tuple[str, ...]]:
+            leaves = program.instruction(ix.name).plan.must_give(wallet=wallet, online=online)
+            return {leaf.path for leaf in leaves}
+
+        tool_map = ToolMap(program.model, prefix=prefix, must_give=must_give)
+        self.left_out.update({f"{program.name}.{name}": why for name, why in tool_map.left_out.items()})
+        for definition in tool_map.tools:
+            name = definition["name"]
+            ix = tool_map.instruction(name)
+            self._add(Tool(name, self._instruction(definition, ix), "instruction", ix.name, served, tool_map))
+        if online:
+            readable = [a for a in program.model.accounts if _readable(served, a)]
+            names = unique_names(f"{prefix}{verb}_{snake(a.name)}" for a in readable for verb in ("get", "list"))
+            for place, account in enumerate(readable):
+                get, listing = names[2 * place], names[2 * place + 1]
+                self._add(Tool(get, _get_account(get, served, account), "get", account.name, served))
+                self._add(Tool(listing, _list_accounts(listing, served, account), "list", account.name, served))
+
+    def _instruction(self, definition: dict[str, Any], ix: Instruction) -> dict[str, Any]:
+        view = ix.returns is not None
+        mode: str = self.mode
+        text = _MODE_TEXT[mode] + ("; its return value is decoded" if view else "")
+        hints = dict(definition["annotations"])
+        sends = mode == "send" and not hints["readOnlyHint"]
+        hints |= {"readOnlyHint": not sends, "destructiveHint": sends, "idempotentHint": not sends}
+        return {
+            **definition,
+            "description": f"{definition['description'].rstrip('.')}. {text}."[:1024],
+            "annotations": hints,
+            "outputSchema": CALL_RESULT,
+        }
+
+    def _add_common(self) -> None:
+        names = [clean_text(p.program.name, 40) for p in self.programs]
+        which = {"type": "string", "enum": list(self.labels)} if self.labels else {"type": "string"}
+        about = ", ".join(names)[:300]
+        chain = any(p.transport is not None for p in self.programs)
+        rows: list[tuple[str, str, dict[str, Any], list[str], dict[str, Any]]] = [
+            (
+                "program_info",
+                f"What is served here: programs ({about}), where their schemas came from, the mode, errors by number",
+                {"program": {**which, "description": "one of them in full; all in short when left out"}},
+                [],
+                {"type": "object", "properties": {"programs": {"type": "array", "items": {"type": "object"}}}},
+            ),
+            (
+                "decode_transaction",
+                "Reads a transaction (base64) or one instruction's data: its instructions, arguments and accounts",
+                {
+                    "transaction": {"type": "string", "description": "base64, signed or not"},
+                    "data": {"type": "string", "description": '"0x" hex of one instruction\'s data'},
+                    "program": {**which, "description": "whose instruction the data is"},
+                },
+                [],
+                {"type": "object", "properties": {"instructions": {"type": "array", "items": {"type": "object"}}}},
+            ),
+        ]
+        if chain:
+            rows.append(
+                (
+                    "get_balance",
+                    "SOL of an address, and its tokens of the mints named (in their associated accounts)",
+                    {"address": _ADDRESS, "mints": {"type": "array", "items": _ADDRESS}},
+                    ["address"],
+                    {"type": "object", "properties": {"balances": {"type": "array", "items": {"type": "object"}}}},
+                )
+            )
+        for name, text, properties, required, output in rows:
+            self._add(Tool(name, _ours(name, text, properties, required, output), "common", name))
+
+    def _add_lazy(self, count: int) -> None:
+        per = ", ".join(clean_text(p.program.name, 40) for p in self.programs)[:300]
+        self._add(
+            Tool(
+                "search_tools",
+                _ours(
+                    "search_tools",
+                    f"There are {count} tools for {per}; find the fitting ones by words (ranked by BM25), "
+                    "then use describe_tool and call_tool",
+                    {
+                        "query": {"type": "string", "description": "what you want to do, in words"},
+                        "limit": {"type": "integer", "minimum": 1, "maximum": 50},
+                    },
+                    ["query"],
+                    {"type": "object", "properties": {"tools": {"type": "array", "items": {"type": "object"}}}},
+                ),
+                "lazy",
+                "search_tools",
+            )
+        )
+        self._add(
+            Tool(
+                "describe_tool",
+                _ours(
+                    "describe_tool",
+                    "The full definition of a tool that search_tools found: what it takes and answers",
+                    {"name": {"type": "string"}},
+                    ["name"],
+                    {"type": "object", "properties": {"tool": {"type": "object"}}},
+                ),
+                "lazy",
+                "describe_tool",
+            )
+        )
+        sends = self.mode == "send"
+        call = _ours(
+            "call_tool",
+            "Calls a tool that search_tools found, with the arguments that describe_tool shows",
+            {
+                "name": {"type": "string"},
+                "arguments": {"type": "object", "description": "as the tool's inputSchema says"},
+            },
+            ["name"],
+            {"type": "object", "properties": {}},
+        )
+        call["annotations"] |= {"readOnlyHint": not sends, "destructiveHint": sends, "idempotentHint": not sends}
+        self._add(Tool("call_tool", call, "lazy", "call_tool"))
+        # first in the list: a client that reads no further still finds everything
+        order = {"lazy": 0, "common": 1}
+        self.tools = dict(sorted(self.tools.items(), key=lambda item: order.get(item[1].kind, 2)))
+
+    # --- using them ----------------------------------------------------------------------------------------------
+
+    def tool(self, name: str) -> Tool:
+        """A tool by name, listed or not. Raises UnknownName, or says why it is quarantined."""
+        found = self.tools.get(name)
+        if found is None:
+            raise UnknownName("tool", name, self.tools)
+        return found
+
+    def search(self, query: str, limit: int = 10) -> list[Hit]:
+        """The tools that fit *query*, best first."""
+        if self._index is None:
+            self._index = ToolIndex(
+                (
+                    t.name,
+                    t.served.program.name if t.served else "",
+                    t.definition["description"],
+                    _parameter_names(t.definition["inputSchema"]),
+                )
+                for t in self.tools.values()
+                if t.kind != "lazy"
+            )
+        return self._index.search(query, limit)
+
+
+def _parameter_names(schema: Mapping[str, Any]) -> list[str]:
+    out: list[str] = []
+    for name, inner in schema.get("properties", {}).items():
+        out.append(name)
+        if isinstance(inner, dict):
+            out += _parameter_names(inner)
+    return out
+
+
+def _ours(
+    name: str, text: str, properties: dict[str, Any], required: list[str], output: dict[str, Any]
+) -> dict[str, Any]:
+    title = name.replace("_", " ").capitalize()
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    if required:
+        schema["required"] = required
+    return {
+        "name": name,
+        "title": title,
+        "description": f"{text}."[:1024],
+        "inputSchema": schema,
+        "outputSchema": output,
+        "annotations": {
+            "title": title,
+            "readOnlyHint": True,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": True,
+        },
+    }
+
+
+def _readable(served: Served, account: AccountType) -> bool:
+    return served.program.codecs.layouts.resolver.why_unusable(account.type) is None
+
+
+def _get_account(name: str, served: Served, account: AccountType) -> dict[str, Any]:
+    about = f"Reads and decodes an account of type {clean_text(account.name, 80)} of the program "
+    about += clean_text(served.program.name, 80)
+    docs = quoted(account.docs, 300)
+    return _ours(
+        name,
+        f"{about}. {docs}" if docs else about,
+        {"address": _ADDRESS},
+        ["address"],
+        {
+            "type": "object",
+            "properties": {
+                "address": {"type": "string"},
+                "type": {"type": "string"},
+                "lamports": {"type": "string"},
+                "fields": {"type": "object"},
+            },
+            "required": ["address", "type", "fields"],
+        },
+    )
+
+
+def _list_accounts(name: str, served: Served, account: AccountType) -> dict[str, Any]:
+    from mcpsol_py.bridge.reading import filterable
+
+    fields = filterable(served.program, account)
+    where: dict[str, Any] = {
+        "type": "object",
+        "description": "fields that must have these values",
+        "properties": {prop: {"type": ["string"], "description": what} for prop, (_, what) in fields.items()},
+        "additionalProperties": False,
+    }
+    for prop in where["properties"].values():
+        prop["type"] = "string"
+    properties: dict[str, Any] = {"limit": {"type": "integer", "minimum": 1, "maximum": 100}}
+    if fields:
+        properties = {"where": where, **properties}
+    return _ours(
+        name,
+        f"Lists accounts of type {clean_text(account.name, 80)} of the program {clean_text(served.program.name, 80)}",
+        properties,
+        [],
+        {
+            "type": "object",
+            "properties": {"accounts": {"type": "array", "items": {"type": "object"}}, "total": {"type": "integer"}},
+            "required": ["accounts", "total"],
+        },
+    )
+
+
+# --- what would break a client's list --------------------------------------------------------------------------------
+
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,39}")
+_PROPERTY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
+_KEYLIKE = re.compile(r"(secret|private)_?key|mnemonic|seed_?phrase|passphrase", re.I)
+
+
+def fault_of(definition: Mapping[str, Any]) -> str | None:
+    """Why this definition would break some client's list, or None (FIELD-NOTES C-32 to C-46, C-62)."""
+    name = definition["name"]
+    if not _NAME.fullmatch(name):
+        return f"the name {name!r} is not taken by every client"
+    schema = definition["inputSchema"]
+    if schema.get("type") != "object" or "properties" not in schema or {"anyOf", "oneOf", "allOf"} & schema.keys():
+        return "the root of its schema is no plain object"
+    if len(definition.get("description", "")) > 1024:
+        return "its description has over 1,024 characters"
+    try:
+        json.dumps(definition, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        return f"it is no JSON: {error}"
+    return _fault_in(schema, "inputSchema")
+
+
+def _fault_in(node: Any, path: str) -> str | None:
+    if isinstance(node, list):
+        for place, inner in enumerate(node):
+            fault = _fault_in(inner, f"{path}[{place}]")
+            if fault:
+                return fault
+        return None
+    if not isinstance(node, dict):
+        return None
+    if "$ref" in node or "prefixItems" in node or isinstance(node.get("items"), list):
+        return f"{path}: $ref or tuple keywords"
+    properties = node.get("properties")
+    if isinstance(properties, dict) and isinstance(node.get("type", "object"), str):
+        for key, inner in properties.items():
+            if not _PROPERTY.fullmatch(key):
+                return f"{path}.{key}: no property name that every client takes"
+            if _KEYLIKE.search(key):
+                return f"{path}.{key}: asks for a key, which no tool may"
+            if isinstance(inner, dict) and not {"type", "anyOf", "oneOf", "enum", "const"} & inner.keys():
+                return f"{path}.{key}: has no type"
+    for key, inner in node.items():
+        if key in ("enum", "const", "default", "description", "title"):
+            continue
+        fault = _fault_in(inner, f"{path}.{key}")
+        if fault:
+            return fault
+    return None
