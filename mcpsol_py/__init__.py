@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mcpsol_py.client.program_client import ProgramClient, SyncProgramClient, connect, connect_sync
     from mcpsol_py.errors import (
+        AccountNotFound,
         BuildError,
         ClientError,
         CodecError,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         MalformedPage,
         McpsolError,
         MissingAccount,
+        MissingSigner,
         NoSchema,
         NotUsable,
         PageTooLarge,
@@ -62,6 +64,7 @@ __all__ = [
     "connect",
     "connect_sync",
     # the error tree, mcpsol_py.errors
+    "AccountNotFound",
     "BuildError",
     "ClientError",
     "CodecError",
@@ -72,6 +75,7 @@ __all__ = [
     "MalformedPage",
     "McpsolError",
     "MissingAccount",
+    "MissingSigner",
     "NoSchema",
     "NotUsable",
     "PageTooLarge",

@@ -24,6 +24,8 @@ McpsolError                  the root; `reason` is a stable slug, the same in --
 │  ├─ NoSchema               no list_tools and no IDL                    (program_id, outcome)
 │  ├─ MissingAccount         an account that must be given               (instruction, account, why)
 │  ├─ PdaError               an address that cannot be derived           (account, why)
+│  ├─ MissingSigner          a signature that nobody here can give       (addresses)
+│  ├─ AccountNotFound        an account to read that is not there        (address, wanted, why)
 │  ├─ TransactionTooLarge    over 1,232 bytes                            (size, limit)
 │  ├─ SendUnknown            sent, but the outcome is not known          (signature)
 │  └─ ProgramFailed          a named on-chain error                      (program_id, code, name, logs)
@@ -41,6 +43,7 @@ from difflib import get_close_matches
 from typing import Any, ClassVar
 
 __all__ = [
+    "AccountNotFound",
     "BuildError",
     "ClientError",
     "CodecError",
@@ -51,6 +54,7 @@ __all__ = [
     "MalformedPage",
     "McpsolError",
     "MissingAccount",
+    "MissingSigner",
     "NoSchema",
     "NotUsable",
     "PageTooLarge",
@@ -391,7 +395,8 @@ class ClientError(McpsolError):
 
 
 class TransportError(ClientError):
-    """The endpoint did not answer as it should. `retryable`: asking again later may help. `code`: the JSON-RPC error's number.
+    """The endpoint did not answer as it should. `retryable`: asking again later may help. `code`: the JSON-RPC
+    error's number.
 
     `endpoint` is shown without path and query, since API keys stand there.
     """
@@ -447,6 +452,30 @@ class PdaError(ClientError):
     def __init__(self, account: str, why: str) -> None:
         self.account, self.why = account, why
         super().__init__(f"{account}: {why}")
+
+
+class MissingSigner(ClientError):
+    """Accounts that must sign, and no key pair for them was given."""
+
+    reason = "missing_signer"
+
+    def __init__(self, addresses: Iterable[str]) -> None:
+        self.addresses = tuple(addresses)
+        one = len(self.addresses) == 1
+        super().__init__(
+            f"the transaction needs {'a signature' if one else 'signatures'} of {', '.join(self.addresses)}. "
+            f"Pass {'its key pair' if one else 'their key pairs'} among the signers."
+        )
+
+
+class AccountNotFound(ClientError):
+    """An account to be read that does not exist, or belongs to another program. `wanted`: the account type."""
+
+    reason = "account_not_found"
+
+    def __init__(self, address: str, wanted: str, why: str) -> None:
+        self.address, self.wanted, self.why = address, wanted, why
+        super().__init__(f"account {address}, to be read as {wanted}: {why}")
 
 
 class TransactionTooLarge(ClientError):

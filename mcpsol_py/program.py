@@ -76,6 +76,11 @@ class Program:
 
         return cls(lift(pages, stream))
 
+    @classmethod
+    def from_idl(cls, document: dict[str, Any], *, origin: str = "") -> Program:
+        """From a parsed IDL of any dialect; *origin* is what messages call it. Raises SourceError."""
+        return cls(read(document, origin=origin))
+
     # --- what it holds -------------------------------------------------------------------------------------------
 
     @property
@@ -302,10 +307,12 @@ class ProgramInstruction:
     ) -> solders.instruction.Instruction:
         from solders.instruction import Instruction as SoldersInstruction
 
-        data = self.encode(args or {})
         key = self.program_id(program_id)
+        args = args or {}
+        if not self.model.arg_values:
+            data = self.encode(args)  # first, so that a wrong argument is told before a missing account
         resolution = self.plan.resolve(
-            args or {},
+            args,
             accounts or {},
             program_id=key,
             wallet=wallet,
@@ -313,7 +320,10 @@ class ProgramInstruction:
             remaining=remaining,
             resolvers=resolvers,
         )
-        return SoldersInstruction(key, data, resolution.metas())
+        metas = resolution.metas()
+        if self.model.arg_values:
+            data = self.encode(resolution.complete_args())
+        return SoldersInstruction(key, data, metas)
 
     def program_id(self, given: Pubkey | str | None = None) -> Pubkey:
         """*given*, else the address that the source names. Raises MissingAccount where neither is there."""

@@ -38,6 +38,7 @@ from mcpsol_py.codec.account import decode_account
 from mcpsol_py.errors import EncodeError, McpsolError, MissingAccount, PdaError, UnknownName
 from mcpsol_py.model.program import (
     Account,
+    AccountBumpValue,
     AccountGroup,
     AccountItem,
     AccountSeed,
@@ -168,6 +169,7 @@ class Plan:
         self.remaining_alias = aliases(self.remaining)
         self.args = {a.name: a for a in instruction.args}
         self.arg_alias = aliases(self.args)
+        self.arg_values = dict(instruction.arg_values)
         self._state_types = {a.name: a.type for a in codecs.model.accounts}
         self._state_alias = aliases(self._state_types)
 
@@ -477,6 +479,7 @@ class Resolution:
             self._done[index] = self._take(index, value)
         self._rest = self._take_remaining(rest, remaining)
         self._open: list[int] = []
+        self._open_args: list[str] = []
         self._data: dict[Pubkey, AccountData | None] = {}
         self._asked: set[Pubkey] = set()
 
@@ -733,10 +736,46 @@ class Resolution:
                 break
         if not there and field.default is not None:
             value, there = field.default.value, True
+        if not there and name in self.plan.arg_values and name not in self._open_args:
+            value = self._arg_value(name)
+            there = value is not None
         node = self.plan.walk_type(field.type, path[1:])
         for step in path[1:]:
             value = _member(value, step)
         return value, node, there
+
+    def _arg_value(self, name: str) -> Any:
+        """An argument that the IDL derives (Codama: from accounts, the wallet, a bump). None where it cannot be."""
+        self._open_args.append(name)
+        try:
+            return self._value(self.plan.arg_values[name], Leaf(-1, (name,), Account(name)))
+        except (MissingAccount, PdaError):
+            return None  # then it is missing like any other argument, and the codec says so
+        finally:
+            self._open_args.pop()
+
+    def complete_args(self) -> dict[str, Any]:
+        """The arguments given, and those that the IDL derives, once `wanted()` is empty."""
+        out = dict(self.args)
+        for name in self.plan.arg_values:
+            if not any(form in out for form in forms(name)):
+                value = self._arg_value(name)
+                if value is not None:
+                    out[name] = value
+        return out
+
+    def _bump(self, path: tuple[str, ...], leaf: Leaf) -> int:
+        """The bump of another account's derived address."""
+        index = self.plan.locate(path, leaf)
+        if index is None:
+            raise self._missing(
+                leaf, f"it is the bump of account {'.'.join(path)!r}, which the instruction does not have"
+            )
+        other = self.plan.leaves[index]
+        pda = other.account.pda or (other.account.default.pda if isinstance(other.account.default, PdaValue) else None)
+        if pda is None:
+            raise self._missing(leaf, f"it is the bump of account {other.name!r}, which has no seeds")
+        return self._find_pda(pda, other)[1]
 
     def _value(self, value: Value, leaf: Leaf) -> Any:
         """A value that an address (or a condition) is; None when there is none."""
@@ -754,6 +793,8 @@ class Resolution:
                 return self._other(path, leaf, "it")
             case AccountValue(path, fields, type_name):
                 return self._read_field(path, fields, type_name, leaf, "it")[1]
+            case AccountBumpValue(path):
+                return self._bump(path, leaf)
             case ProgramIdValue():
                 return self.program_id
             case IdentityValue():
@@ -796,6 +837,9 @@ class Resolution:
     # --- seeds ---------------------------------------------------------------------------------------------------
 
     def _derive(self, pda: Pda, leaf: Leaf) -> Pubkey:
+        return self._find_pda(pda, leaf)[0]
+
+    def _find_pda(self, pda: Pda, leaf: Leaf) -> tuple[Pubkey, int]:
         program = self.program_id
         if pda.program is not None:  # an unknown foreign program never becomes our own (FIELD-NOTES C-29)
             try:
@@ -806,7 +850,7 @@ class Resolution:
                 raise self._missing(leaf, "the program that owns the address is not given")
             program = self._key(value, leaf.name)
         seeds = [self._seed(seed, place + 1, leaf) for place, seed in enumerate(pda.seeds)]
-        return find_pda(seeds, program, account=f"{self.plan.instruction.name}.{leaf.name}")[0]
+        return find_pda(seeds, program, account=f"{self.plan.instruction.name}.{leaf.name}")
 
     def _seed(self, seed: Seed, place: int, leaf: Leaf) -> bytes:
         match seed:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from solders.address_lookup_table_account import AddressLookupTableAccount
 from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.message import Message, MessageV0
@@ -101,6 +102,7 @@ async def run_instructions(
     payers: Payers,
     *,
     accounts: Sequence[Pubkey] = (),
+    tables: Sequence[AddressLookupTableAccount] = (),
 ) -> Outcome:
     """Simulates *instructions* with the first payer of the ladder that exists on this cluster.
 
@@ -108,9 +110,9 @@ async def run_instructions(
     """
     tried: list[Pubkey] = []
     for payer in await payers.rungs(transport):
-        message = MessageV0.try_compile(payer, list(instructions), [], Hash.default())
+        message = MessageV0.try_compile(payer, list(instructions), list(tables), Hash.default())
         outcome = await run_transaction(transport, unsigned(message), accounts=accounts)
-        if outcome.err not in UNFUNDED:
+        if not isinstance(outcome.err, str) or outcome.err not in UNFUNDED:
             if payers.option is None:
                 payers.chosen = payer
             return outcome

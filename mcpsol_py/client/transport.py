@@ -23,10 +23,14 @@ __all__ = [
     "Outcome",
     "Status",
     "Transport",
+    "blocking",
     "run",
 ]
 
 _T = TypeVar("_T")
+
+#: What a read must have seen, and when a transaction counts as landed.
+Commitment = Literal["processed", "confirmed", "finalized"]
 
 #: An account filter: the bytes that must stand at an offset of the data (getProgramAccounts' memcmp).
 MemcmpFilter = tuple[int, bytes]
@@ -134,4 +138,8 @@ def run(coroutine: Coroutine[Any, Any, _T]) -> _T:
     )
 
 
-Commitment = Literal["processed", "confirmed", "finalized"]
+def blocking(transport: Transport) -> Transport:
+    """The transport for a synchronous caller: an RPC transport is told to block; the others never suspend anyway."""
+    if hasattr(transport, "blocks"):
+        transport.blocks = True
+    return transport
