@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from mcpsol_py.model.types import Field, Type, TypeDef
 
 __all__ = [
+    "IDL_KEY",
     "LIST_TOOLS",
     "Account",
     "AccountBumpValue",
@@ -50,6 +51,9 @@ __all__ = [
 
 #: sha256("global:list_tools")[..8]: reserved, an instruction may not carry it.
 LIST_TOOLS = bytes.fromhex("42195e6a55fd41c0")
+
+#: In an Anchor IDL that is written here: the key of what Anchor cannot say, as JSON of the model (model/serial.py).
+IDL_KEY = "mcpsol"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,32 +5,53 @@ Discriminators are given and taken as they are. Types, accounts and events are n
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import orjson
 
-from mcpsol_py.errors import SourceError
+from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.program import (
+    IDL_KEY,
+    Account,
+    AccountItem,
     AccountType,
     Constant,
     Discriminator,
     ErrorCode,
     Event,
     Instruction,
+    Pda,
     ProgramModel,
+    RemainingAccounts,
+    Value,
 )
-from mcpsol_py.model.types import Link, Type, TypeDef, Unsupported
+from mcpsol_py.model.serial import from_json
+from mcpsol_py.model.types import Default, Enum, Field, Link, Struct, Tuple, Type, TypeDef, Unsupported
 from mcpsol_py.names import clean_text
-from mcpsol_py.sources.anchor_accounts import AccountReader
+from mcpsol_py.sources.anchor_accounts import AccountReader, Scope
 from mcpsol_py.sources.idl_types import typedef
 from mcpsol_py.sources.reader import derived, keys, kind_of
 
 __all__ = ["read_anchor"]
 
 _ROOT = keys("address metadata docs instructions accounts events errors types constants version name")
-_INSTRUCTION = keys("name docs discriminator accounts args returns")
-_TYPEDEF = keys("name docs serialization repr generics type")
-_ACCOUNT = keys("name docs writable signer optional address pda relations")
+_INSTRUCTION = keys(f"name docs discriminator accounts args returns {IDL_KEY}")
+_TYPEDEF = keys(f"name docs serialization repr generics type {IDL_KEY}")
+_ACCOUNT = keys(f"name docs writable signer optional address pda relations {IDL_KEY}")
+
+_DISCRIMINATORS = tuple[Discriminator, ...]
+_INSTRUCTION_MORE = {
+    "discriminator": Discriminator,
+    "also": _DISCRIMINATORS,
+    "remaining": tuple[RemainingAccounts, ...],
+    "optional_accounts": Literal["program_id", "omitted"],
+    "arg_values": tuple[tuple[str, Value], ...],
+    "disabled": str,
+}
+_ACCOUNT_MORE = {"discriminator": Discriminator, "also": _DISCRIMINATORS, "size": int, "pda": Pda, "type": Type}
+_EVENT_MORE = {"discriminator": Discriminator, "type": Type}
+_TYPEDEF_MORE = {"type": Type, "layout": str, "align": int | None}
 
 
 def read_anchor(doc: dict[str, Any], origin: str = "") -> ProgramModel:
@@ -87,7 +108,7 @@ class _Anchor(AccountReader):
             self.surplus(item, _INSTRUCTION, f"instruction {name!r}")
         returns = item.get("returns")
         accounts = self.account_items(item)
-        return Instruction(
+        out = Instruction(
             name,
             self.discriminator(item, "global"),
             self.each(item, "args", self.field),
@@ -96,14 +117,47 @@ class _Anchor(AccountReader):
             None if returns is None else self.type(returns),
             self.docs(item) if "docs" in item else (),
         )
+        return replace(out, **self.extension(item, _INSTRUCTION_MORE)) if IDL_KEY in item else out
+
+    def field(self, item: dict[str, Any], depth: int = 0) -> Field:
+        out = super().field(item, depth)
+        return replace(out, **self.extension(item, {"default": Default})) if IDL_KEY in item else out
+
+    def account(self, item: dict[str, Any], scope: Scope) -> AccountItem:
+        out = super().account(item, scope)
+        if IDL_KEY not in item or not isinstance(out, Account):
+            return out
+        more = self.extension(item, {"pda": Pda, "default": Value, "signer": Literal["either"]})
+        if "default" in more:  # what Anchor holds fixed is only this default
+            more = {"address": None, "pda": None, **more}
+        return replace(out, **more)
 
     def account_type(self, item: dict[str, Any]) -> AccountType:
         name = self.name(item)
-        return AccountType(name, self.discriminator(item, "account"), self._data(item, name), self.docs(item))
+        out = AccountType(name, self.discriminator(item, "account"), self._data(item, name), self.docs(item))
+        return replace(out, **self.extension(item, _ACCOUNT_MORE)) if IDL_KEY in item else out
 
     def event(self, item: dict[str, Any]) -> Event:
         name = self.name(item)
-        return Event(name, self.discriminator(item, "event"), self._data(item, name), self.docs(item))
+        out = Event(name, self.discriminator(item, "event"), self._data(item, name), self.docs(item))
+        return replace(out, **self.extension(item, _EVENT_MORE)) if IDL_KEY in item else out
+
+    def extension(self, item: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+        """What `schema.anchor_idl` wrote beside something that Anchor cannot say whole."""
+        given = item[IDL_KEY]
+        if type(given) is not dict:
+            raise SourceError(f"found {kind_of(given)} where an object must stand.", path=IDL_KEY)
+        out = {}
+        for key, value in given.items():
+            if key not in wanted:
+                self.note(f"the key {abbr(key, 40)} is not known here; ignored", IDL_KEY)
+                continue
+            try:
+                out[key] = from_json(wanted[key], value)
+            except SourceError as error:
+                error.at(path=f"{IDL_KEY}.{key}")
+                raise
+        return out
 
     def _data(self, item: dict[str, Any], name: str) -> Type:
         """The type that describes it: the definition of its name; IDLs on their way from the legacy form still hold
@@ -124,7 +178,21 @@ class _Anchor(AccountReader):
         body = item.get("type")
         if type(body) is not dict:
             raise SourceError(f"found {kind_of(body)} where a type definition must stand.", path="type")
-        return typedef(self, item, body, layout=(item.get("serialization"), item.get("repr")))
+        out = typedef(self, item, body, layout=(item.get("serialization"), item.get("repr")))
+        return self._exact(out, item) if IDL_KEY in item else out
+
+    def _exact(self, near: TypeDef, item: dict[str, Any]) -> TypeDef:
+        """The definition whose nearest Anchor form *near* is."""
+        more = self.extension(item, _TYPEDEF_MORE)
+        node = more.get("type", near.type)
+        shape: Literal["struct", "enum", "alias"] = (
+            "struct" if isinstance(node, (Struct, Tuple)) else "enum" if isinstance(node, Enum) else "alias"
+        )
+        if near.layout == f"custom:{IDL_KEY}":
+            return replace(
+                near, type=node, shape=shape, layout=more.get("layout", "borsh"), align=more.get("align"), declared=()
+            )
+        return replace(near, type=node, shape=shape)
 
     def constant(self, item: dict[str, Any]) -> Constant:
         return Constant(self.name(item), self.constant_type(item.get("type")), self._value(item), self.docs(item))
