@@ -125,7 +125,7 @@ def _mapped(resolver: Resolver, node: Type, open_links: tuple[Link, ...]) -> Typ
         for f in dataclass_fields(node)
         if f.name in ("item", "key", "value") and hasattr(getattr(node, f.name), "__dataclass_fields__")
     }
-    return replace(node, **inner) if inner else node
+    return replace(node, **inner) if inner else node  # type: ignore[arg-type]  # the fields are those of node's own class
 
 
 def differences(left: Mapping[str, str], right: Mapping[str, str]) -> list[Difference]:

@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,11 +66,13 @@ class Chain:
     so: Path | None = None
     setup: Path | None = None
     ledger: Path | None = None
+    #: one that is open already: several programs can share it
+    cluster: LocalCluster | None = None
 
     @property
     def local(self) -> bool:
         """Was the local cluster asked for by an option?"""
-        return self.so is not None or self.setup is not None or self.ledger is not None
+        return any(part is not None for part in (self.so, self.setup, self.ledger, self.cluster))
 
 
 @dataclass(slots=True)
@@ -311,6 +314,8 @@ def open_cluster(chain: Chain) -> LocalCluster:
     """The local cluster, with its ledger read and its setup applied."""
     from idl2mcp.local import LocalCluster
 
+    if chain.cluster is not None:
+        return chain.cluster
     cluster = LocalCluster(ledger=chain.ledger)
     if chain.setup is not None:
         cluster.apply_setup(chain.setup)
@@ -318,32 +323,45 @@ def open_cluster(chain: Chain) -> LocalCluster:
 
 
 def _from_so(path: Path, chain: Chain) -> Source:
-    from mcpsol_py.client.discovery import list_tools
-    from mcpsol_py.client.transport import run
-    from mcpsol_py.schema.lift import lift
+    from mcpsol_py.client.discovery import discover_sync
 
     elf = read_elf(path)
     cluster = open_cluster(chain)
     first = address(chain.program_id, "--program-id") if chain.program_id else _default_id(elf)
     cluster.add_program(elf, first, str(path))
-    pages = run(list_tools(cluster.transport, first))
-    model = lift(pages)
-    program_id = _program_id(model, chain) or first
+    found = discover_sync(cluster.transport, first, all_pages=True)
+    program_id = _program_id(found.program.model, chain) or first
     if program_id != first:
         cluster.add_program(elf, program_id, str(path))
-    return Source(model, "so", f"list_tools of {path}", program_id=program_id, cluster=cluster, pages=pages)
+    return Source(
+        found.program.model,
+        "so",
+        f"{found.source} of {path}",
+        program_id=program_id,
+        cluster=cluster,
+        pages=list(found.pages),
+        _program=found.program,
+    )
 
 
 def _from_chain(text: str, chain: Chain) -> Source:
-    from mcpsol_py.client.discovery import discover
+    from mcpsol_py.client.discovery import discover_sync
     from mcpsol_py.client.rpc import RpcTransport
-    from mcpsol_py.client.transport import run
 
     if chain.url is None:
         raise click.UsageError(f"{text} is a program id: say where it is deployed, with --url.")
     program_id = address(text, "SOURCE")
-    program, how = run(discover(RpcTransport(chain.url, blocking=True), program_id))
-    return Source(program.model, "chain", str(how), program_id=program_id, url=chain.url, _program=program)
+    found = discover_sync(RpcTransport.blocking(chain.url), program_id, all_pages=True)
+    how = found.source + (f" {found.address}" if found.address else "")
+    return Source(
+        found.program.model,
+        "chain",
+        how,
+        program_id=program_id,
+        url=chain.url,
+        pages=list(found.pages),
+        _program=found.program,
+    )
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------
@@ -377,7 +395,7 @@ def _json(text: str | None, option: str) -> tuple[Any, str]:
     if text is None:
         return None, origin
     if text == "-":
-        text = click.get_text_stream("stdin").read()
+        text = sys.stdin.read()
     elif text.startswith("@"):
         origin = text[1:]
         try:

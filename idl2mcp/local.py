@@ -88,6 +88,7 @@ class LocalCluster:
         self.names: dict[str, str] = {}
         self.programs: dict[str, str] = {}
         self._wallets: dict[str, Keypair] = {}
+        self._set_up = False
         self._owners = {_SYSTEM, _TOKEN, _TOKEN_2022}
         if ledger is not None and ledger.exists():
             self._restore(ledger)
@@ -121,7 +122,10 @@ class LocalCluster:
         return key
 
     def address(self, text: str) -> str:
-        """The address that "@name" stands for: what the setup made, else a wallet. Other text comes back as it is."""
+        """The address that "@name" stands for: what the setup made; without a setup, a wallet. Other text comes back.
+
+        Raises SourceError for what is no name, and for one that the setup does not have.
+        """
         if not is_local_name(text):
             if text.startswith("@"):
                 raise SourceError(
@@ -131,6 +135,8 @@ class LocalCluster:
             return text
         name = text[1:]
         if name not in self.names:
+            if self._set_up:  # a setup says what there is, so another name is a slip of the pen
+                raise SourceError(f"the setup has no {text}. {suggest(name, self.names)}")
             self.wallet(name)
         return self.names[name]
 
@@ -181,6 +187,7 @@ class LocalCluster:
         for name, item in _table(setup, "tokens").items():
             path = f"tokens.{name}"
             self._add_tokens(name, _checked(item, path, required=("mint", "owner"), optional=("amount",)), path)
+        self._set_up = True
         if "clock" in setup:
             self._set_clock(_checked(setup["clock"], "clock", optional=("unix_timestamp", "slot", "epoch")))
 

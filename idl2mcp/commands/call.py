@@ -96,7 +96,7 @@ def _transport(source: inputs.Source) -> Transport | None:
     if source.url is not None:
         from mcpsol_py.client.rpc import RpcTransport
 
-        return RpcTransport(source.url, blocking=True)
+        return RpcTransport.blocking(source.url)
     return None
 
 
@@ -160,7 +160,6 @@ class _Call:
         else:
             simulated = await simulate(prepared)
             if simulated.failure is not None:
-                report.note("\n".join(text_of(prepared, simulated)))
                 raise simulated.failure
             lines = text_of(prepared, simulated)
         document = {"mode": mode, **describe(prepared, simulated)}

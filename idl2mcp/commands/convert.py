@@ -56,7 +56,7 @@ def command(
         report.write_whole(out, text.encode())
 
 
-def _convert(model: Any, form: str, descriptions: str, style: str, profile: str, as_json: bool) -> object:
+def _convert(model: Any, form: str, descriptions: Any, style: Any, profile: str, as_json: bool) -> object:
     if form == "compact":
         from mcpsol_py.schema.pages import compact_document
 
@@ -64,7 +64,7 @@ def _convert(model: Any, form: str, descriptions: str, style: str, profile: str,
     if form == "pages":
         from mcpsol_py.schema.pages import write_pages
 
-        pages = write_pages(model, form=style, descriptions=descriptions)  # type: ignore[arg-type]  # click's Choice
+        pages = write_pages(model, form=style, descriptions=descriptions)
         return [page.decode() for page in pages]
     if form == "mcp":
         from mcpsol_py.schema.mcp_tools import tools

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -126,16 +127,17 @@ def text(d: dict[str, Any], *, everything: bool) -> list[str]:
         if ix["docs"]:
             lines.append("      " + ix["docs"].splitlines()[0])
         if ix["accounts"]:
-            lines.append("      accounts: " + ", ".join(_flags(a) for a in ix["accounts"]))
+            lines.append("      accounts: " + ", ".join(flags(a) for a in ix["accounts"]))
         if "unusable" in ix:
             lines.append(f"      cannot be used: {ix['unusable']}")
-    for kind, render in (
+    sections: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
         ("accounts", lambda a: f"{a['name']}  [{a['discriminator']}]" + (f"  {a['size']} bytes" if a["size"] else "")),
         ("events", lambda e: f"{e['name']}  [{e['discriminator']}]"),
         ("errors", lambda e: f"{e['code']} {e['name']}" + (f": {e['message']}" if e["message"] else "")),
         ("types", lambda t: f"{t['name']} = {t['type']}"),
         ("constants", lambda c: f"{c['name']}: {c['type']} = {c['value']}"),
-    ):
+    ]
+    for kind, render in sections:
         rows = d[kind]
         if not rows:
             continue
@@ -153,8 +155,9 @@ def text(d: dict[str, Any], *, everything: bool) -> list[str]:
     return lines
 
 
-def _flags(a: dict[str, Any]) -> str:
+def flags(a: dict[str, Any]) -> str:
+    """An account with its marks: s signs, w is written, ? is optional, * is derived."""
     marks = "".join(
         mark for mark, on in (("s", a["signer"]), ("w", a["writable"]), ("?", a["optional"]), ("*", a["pda"])) if on
     )
-    return a["name"] + (f" ({marks})" if marks else "")
+    return f"{a['name']} ({marks})" if marks else str(a["name"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from idl2mcp import inputs, report
@@ -24,7 +26,7 @@ def command(source: str, raw: bool, chain: inputs.Chain, as_json: bool) -> None:
         loaded = inputs.load_source(source, chain)
     model = loaded.model
     why_not = unusable(model)
-    document = {
+    document: dict[str, Any] = {
         "program": model.name,
         "program_id": str(loaded.program_id) if loaded.program_id else None,
         "source": loaded.how,
@@ -41,7 +43,7 @@ def command(source: str, raw: bool, chain: inputs.Chain, as_json: bool) -> None:
         args = ", ".join(f"{a['name']}: {a['type']}" for a in tool["args"])
         lines.append(f"  {tool['name']}({args})  [{tool['discriminator']}]")
         if tool["accounts"]:
-            lines.append("      " + ", ".join(inspect._flags(a) for a in tool["accounts"]))
+            lines.append("      " + ", ".join(inspect.flags(a) for a in tool["accounts"]))
     if raw:
         lines += ["", *(page.decode("utf-8", "replace") for page in loaded.pages if page[:1] == b"{")]
     report.emit(document, lines, as_json=as_json)

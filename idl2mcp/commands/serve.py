@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 import sys
 
@@ -47,7 +48,11 @@ def command(
         from mcpsol_py.bridge.calls import Served
         from mcpsol_py.bridge.server import make_server, run_stdio
 
-        loaded = [inputs.load_source(source, chain) for source in sources]
+        loaded = []
+        for source in sources:
+            loaded.append(inputs.load_source(source, chain))
+            if loaded[-1].cluster is not None:  # one cluster for all: programs may call one another
+                chain = dataclasses.replace(chain, cluster=loaded[-1].cluster)
         served = [Served(s.program, s.program_id, _transport(s), s.how, _cluster(s)) for s in loaded]
         cluster = next((s.cluster for s in loaded if s.cluster is not None), None)
         address = None

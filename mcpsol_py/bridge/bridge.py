@@ -207,7 +207,7 @@ class Bridge:
                 confirmed=bool(ask),
                 message=base64.b64encode(bytes(message)).decode(),
             )
-            signature = await self._submit(prepared, served, message, recent.last_valid_block_height, intent["n"])
+            signature = await self._submit(prepared, message, recent.last_valid_block_height, intent["n"])
         structured = {
             **describe(prepared, simulated),
             "summary": [*lines, f"  sent: {signature}"],
@@ -215,18 +215,17 @@ class Bridge:
         }
         return Reply("\n".join(structured["summary"]), structured)
 
-    async def _submit(self, prepared: Prepared, served: Served, message: Any, last_height: int, intent: int) -> str:
+    async def _submit(self, prepared: Prepared, message: Any, last_height: int, intent: int) -> str:
         from solders.message import to_bytes_versioned
 
-        signer, transport = self.signer, served.transport
+        signer = self.signer
         assert signer is not None
-        assert transport is not None
         try:
             made = await signer.sign(to_bytes_versioned(message))
             transaction = VersionedTransaction.populate(message, [made])
             if not all(transaction.verify_with_results()):
                 raise PolicyError("signers", "the signer's signature does not fit the message that was simulated")
-            signature = await submit(prepared, transport, transaction, last_height)
+            signature = await submit(prepared, transaction, last_height)
         except SendUnknown as error:
             self.audit.append("unknown", intent=intent, signature=error.signature)
             raise

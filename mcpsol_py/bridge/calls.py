@@ -24,22 +24,19 @@ from mcpsol_py.bridge.balances import Change, changes, decimals_of, token_state
 from mcpsol_py.bridge.summary import AccountLine, lines
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.simulation import Payers, run_instructions, run_transaction, unsigned
+from mcpsol_py.client.transactions import check_size
 from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.errors import (
     CodecError,
     EncodeError,
     MissingAccount,
     ProgramFailed,
-    TransactionTooLarge,
     abbr,
 )
 from mcpsol_py.names import clean_text
 from mcpsol_py.program import Program, ProgramInstruction
 
-__all__ = ["PACKET", "Prepared", "Served", "Simulated", "describe", "prepare", "simulate", "text_of"]
-
-#: What a packet holds (solana: PACKET_DATA_SIZE).
-PACKET = 1232
+__all__ = ["Prepared", "Served", "Simulated", "describe", "prepare", "simulate", "text_of"]
 
 
 @dataclass(slots=True)
@@ -79,9 +76,7 @@ class Prepared:
         if self.payer is None:
             raise MissingAccount(self.ix.name, "fee payer", "no account of it signs, and no wallet is set")
         message = MessageV0.try_compile(self.payer, [self.instruction], [], blockhash)
-        size = len(bytes(unsigned(message)))
-        if size > PACKET:
-            raise TransactionTooLarge(size)
+        check_size(message)
         return message
 
 
@@ -115,7 +110,6 @@ async def prepare(
     *remaining*: addresses, or objects with `address`, `signer` and `writable`.
     Raises EncodeError, UnknownName, NotUsable, MissingAccount, PdaError, TransportError.
     """
-    data = ix.encode_json(dict(args))
     program_id = served.program_id if served.program_id is not None else ix.program_id()
     resolution = ix.plan.resolve(
         args,
@@ -129,6 +123,7 @@ async def prepare(
     while wanted := resolution.wanted():
         assert served.transport is not None  # offline, wanted() raises instead
         resolution.supply(zip(wanted, await served.transport.get_accounts(wanted), strict=True))
+    data = ix.encode_json(dict(resolution.complete_args()))
     metas = resolution.metas()
     given, _ = ix.plan.collect(accounts)
     rows = _account_lines(ix, metas, resolution.addresses(), given)

@@ -117,16 +117,16 @@ async def accounts_of(served: Served, name: str, where: Mapping[str, Any], limit
             raise error.under(f"where.{key}") from None
     size = codec.size if account.size is not None else None
     found = await served.transport.program_accounts(served.program_id, filters=filters, size=size)
-    rows = []
-    for key, state in sorted(found, key=lambda item: str(item[0])):
+    rows: list[dict[str, Any]] = []
+    for at, state in sorted(found, key=lambda item: str(item[0])):
         if len(rows) == limit:
             break
         if not codec.discriminator and find_account(program.codecs, bytes(state.data)) != account:
             continue
         try:
-            rows.append({"address": str(key), "fields": _fields(codec.decode_json(bytes(state.data)))})
+            rows.append({"address": str(at), "fields": _fields(codec.decode_json(bytes(state.data)))})
         except McpsolError as error:
-            rows.append({"address": str(key), "error": str(error)})
+            rows.append({"address": str(at), "error": str(error)})
     return {"accounts": rows, "total": len(found)}
 
 

@@ -8,55 +8,28 @@ from solders.keypair import Keypair
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.bridge.calls import Prepared
-from mcpsol_py.client.errors import explain
-from mcpsol_py.client.transport import Outcome, Transport
-from mcpsol_py.errors import SendUnknown
+from mcpsol_py.client.program_client import ProgramClient
+from mcpsol_py.client.transactions import sign
 
 __all__ = ["send_signed", "submit"]
 
-#: seconds between looks at a signature
-_LOOK_AGAIN = 1.0
-
 
 async def send_signed(prepared: Prepared, keys: Sequence[Keypair]) -> str:
-    """Signs with *keys* (one for each signer, in order), sends and waits. The signature.
-
-    Raises ProgramFailed, TransportError (nothing was sent), SendUnknown (whether it landed is not known).
-    """
+    """Signs with *keys*, sends and waits. The signature. Raises as `submit`, and MissingSigner."""
     transport = prepared.served.transport
     assert transport is not None
-    blockhash = await transport.latest_blockhash()
-    message = prepared.message(blockhash.value)
-    transaction = VersionedTransaction(message, list(keys))
-    return await submit(prepared, transport, transaction, blockhash.last_valid_block_height)
+    recent = await transport.latest_blockhash()
+    transaction = sign(prepared.message(recent.value), keys)
+    return await submit(prepared, transaction, recent.last_valid_block_height)
 
 
-async def submit(
-    prepared: Prepared, transport: Transport, transaction: VersionedTransaction, last_valid_block_height: int
-) -> str:
-    """Hands a signed transaction in, once, and waits until it is confirmed, has failed or can no longer land."""
-    signature = transaction.signatures[0]
-    _, refused = await transport.send(transaction)
-    if refused is not None:
-        raise _failure(prepared, refused)
-    while True:
-        status = await transport.status(signature)
-        if status is not None and status.err is not None:
-            landed = await transport.transaction(signature)
-            raise _failure(prepared, landed or Outcome(err=status.err))
-        if status is not None and status.confirmed:
-            return str(signature)
-        if await transport.block_height() > last_valid_block_height:
-            raise SendUnknown(str(signature), "its blockhash has expired and the node does not show it")
-        await transport.sleep(_LOOK_AGAIN)
+async def submit(prepared: Prepared, transaction: VersionedTransaction, last_valid_block_height: int) -> str:
+    """Hands a signed transaction in, once, and waits until it is confirmed, has failed or can no longer land.
 
-
-def _failure(prepared: Prepared, outcome: Outcome) -> Exception:
-    program = prepared.served.program
-    failure = explain(
-        outcome,
-        programs=[prepared.instruction.program_id],
-        own={str(prepared.instruction.program_id): program.error},
-    )
-    assert failure is not None
-    return failure
+    Raises ProgramFailed, TransportError (it was not handed in), SendUnknown (whether it landed is not known).
+    """
+    served = prepared.served
+    assert served.transport is not None
+    client = ProgramClient(served.program, served.transport, prepared.instruction.program_id)
+    signature = await client.send_transaction(transaction, last_valid_block_height=last_valid_block_height)
+    return str(signature)

@@ -80,6 +80,13 @@ def test_an_unknown_name_is_a_wallet_with_money_of_its_own() -> None:
     assert c.signer("1" * 32) is None
 
 
+def test_with_a_setup_other_names_are_slips(tmp_path: Path) -> None:
+    c = cluster()
+    c.apply_setup(setup_file(tmp_path))
+    with pytest.raises(SourceError, match="Did you mean 'bob_usdc'"):
+        c.address("@bob_usd")
+
+
 @pytest.mark.parametrize("text", ["alice", "@Alice", "@", "@a b", "@" + "a" * 33, 5, None])
 def test_what_is_no_name(text: object) -> None:
     assert not is_local_name(text)
