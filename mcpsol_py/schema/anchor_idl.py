@@ -84,7 +84,7 @@ from mcpsol_py.model.types import (
     ZeroableOption,
     type_text,
 )
-from mcpsol_py.names import pascal
+from mcpsol_py.names import pascal, snake
 
 __all__ = ["Loss", "to_anchor"]
 
@@ -106,6 +106,20 @@ def to_anchor(model: ProgramModel) -> tuple[dict[str, Any], list[Loss]]:
     return writer.document(), writer.losses
 
 
+#: words for types whose text says too little to name them by
+_KINDS: dict[type, str] = {
+    Struct: "data of",
+    Enum: "kind of",
+    Amount: "amount",
+    DateTime: "time",
+    Bytes: "raw bytes",
+    String: "raw text",
+    HiddenPrefix: "prefixed",
+    HiddenSuffix: "suffixed",
+    Offset: "moved",
+}
+
+
 class _Writer:
     def __init__(self, model: ProgramModel) -> None:
         self.losses: list[Loss] = []
@@ -115,8 +129,9 @@ class _Writer:
         self.bodies: dict[str, Type] = {}
         for definition in self.model.types:
             self.bodies.setdefault(definition.name, definition.type)
-        self.taken = {d.name for d in self.model.types}
-        self.taken |= {a.name for a in self.model.accounts} | {e.name for e in self.model.events}
+        described: tuple[TypeDef | AccountType | Event, ...]
+        described = (*self.model.types, *self.model.accounts, *self.model.events)
+        self.taken = {snake(d.name) for d in described}  # Anchor's client writes names in camelCase
         self.hoisted: dict[tuple[Type, tuple[GenericParam, ...]], Any] = {}
         self.params: tuple[GenericParam, ...] = ()
 
@@ -184,14 +199,21 @@ class _Writer:
                 return {"array": [self.type(item), count]}
             case Option(item, prefix, False) if prefix == U8:
                 return {"option": self.type(item)}
-            case Option(item, prefix, True) if prefix == U32:
-                return {"coption": self.type(item)}
             case Generic(name):
                 return {"generic": name}
             case Link(name, args):
+                if name not in self.bodies:
+                    self.undefined(name)
                 return _defined(name, [self.argument(a) for a in args])
             case _:
                 return self.hoist(node)
+
+    def undefined(self, name: str) -> None:
+        """A type that nothing defines: Anchor's tools refuse a document with one, so it is defined as unknown."""
+        body = Unsupported(name, "it is referenced, not defined")
+        self.bodies[name] = body
+        self.types[name] = {}
+        self.types[name] = self.definition(TypeDef(name, body, shape="alias"))
 
     def argument(self, arg: TypeArg) -> dict[str, Any]:
         if isinstance(arg.value, int):
@@ -220,16 +242,15 @@ class _Writer:
         return self.hoisted[key]
 
     def free_name(self, node: Type) -> str:
-        base = pascal(re.sub(r"[^0-9A-Za-z]+", " ", type_text(node)[:200]))[:48] or "Type"
-        if isinstance(node, (Struct, Enum)):
-            base = f"{pascal(re.sub(r'[^0-9A-Za-z]+', ' ', self.path))[:40]}Data"
+        shown = self.path if isinstance(node, (Struct, Enum)) else type_text(node)[:200]
+        base = pascal(re.sub(r"[^0-9A-Za-z]+", " ", f"{_KINDS.get(type(node), '')} {shown}"))[:48]
         if base[0].isdigit():
             base = f"Type{base}"
         name, n = base, 1
-        while name in self.taken or name in self.types:
+        while snake(name) in self.taken:
             n += 1
             name = f"{base}{n}"
-        self.taken.add(name)
+        self.taken.add(snake(name))
         return name
 
     def definition(self, definition: TypeDef) -> dict[str, Any]:
@@ -282,6 +303,19 @@ class _Writer:
                 plain = tag == U8 and all(v.value in (None, i) for i, v in enumerate(variants))
                 exact = plain and all(_native_payload(v.payload) for v in variants)
                 return {"kind": "enum", "variants": [self.variant(v) for v in variants]}, exact, plain
+            case Option(item, prefix, True):
+                return (
+                    _parts(("tag", type_text(replace(prefix, big_endian=False))), ("value", self.type(item))),
+                    False,
+                    (not prefix.big_endian),
+                )
+            case HiddenPrefix(item, data):
+                return _parts(("prefix", _bytes(len(data))), ("value", self.type(item))), False, True
+            case HiddenSuffix(item, data):
+                return _parts(("value", self.type(item)), ("suffix", _bytes(len(data)))), False, True
+            case Offset(item, amount, when, "padded") if amount >= 0:
+                parts = (("value", self.type(item)), ("padding", _bytes(amount)))
+                return _parts(*(parts if when == "post" else reversed(parts))), False, True
             case _:
                 near, same_bytes = self.near(node)
                 exact = near is None
@@ -337,15 +371,15 @@ class _Writer:
                 return near if near is not None else self.type(pairs), same
             case Array(item, count) if not isinstance(count, (int, Generic)) and count != U32:
                 return {"vec": self.type(item)}, False
-            case Option(item, prefix, fixed) if (prefix, fixed) not in ((U8, False), (U32, True)):
-                return {"coption" if fixed else "option": self.type(item)}, False
+            case Option(item, prefix, _) if prefix != U8:
+                return {"option": self.type(item)}, False
             case ZeroableOption(item, None):
                 return self.type(item), True
             case ZeroableOption(item, _):
                 return self.type(item), True
             case RemainderOption(item):
                 return {"option": self.type(item)}, False
-            case HiddenPrefix(item, _) | HiddenSuffix(item, _) | Sentinel(item, _) | Offset(item, _, _, _):
+            case Sentinel(item, _) | Offset(item, _, _, _):
                 return self.type(item), False
             case Unsupported():
                 return "bytes", False
@@ -560,6 +594,15 @@ def _native_payload(payload: Type | None) -> bool:
         or (isinstance(payload, Struct) and bool(payload.fields))
         or (isinstance(payload, Tuple) and bool(payload.items))
     )
+
+
+def _parts(*parts: tuple[str, Any]) -> dict[str, Any]:
+    """A struct of these fields, which lies in the same bytes as something that Anchor has no word for."""
+    return {"kind": "struct", "fields": [{"name": name, "type": kind} for name, kind in parts]}
+
+
+def _bytes(count: int) -> dict[str, Any]:
+    return {"array": ["u8", count]}
 
 
 def _docs(docs: tuple[str, ...]) -> dict[str, Any]:
