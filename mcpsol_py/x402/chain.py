@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-__all__ = ["AccountData", "Chain", "ChainRejected", "ChainUnavailable", "SignatureStatus", "Simulated"]
+__all__ = ["AccountData", "Chain", "ChainRejected", "ChainUnavailable", "MessageStatus", "SignatureStatus", "Simulated"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,14 @@ class SignatureStatus:
     state: Literal["landed", "failed", "unknown"]
     error: str | None = None
     slot: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageStatus:
+    """What became of a message whoever signed for its fee: as SignatureStatus, or "expired": it can no longer land."""
+
+    state: Literal["landed", "failed", "expired", "unknown"]
+    signature: str | None = None
 
 
 class ChainUnavailable(Exception):
@@ -71,3 +79,6 @@ class Chain(Protocol):
 
     def status(self, signature: str) -> SignatureStatus:
         """What became of a signature, at the commitment "confirmed"."""
+
+    def find(self, transaction: bytes) -> MessageStatus:
+        """What became of this transaction's message, when the fee payer's signature is not known (the payer's side)."""

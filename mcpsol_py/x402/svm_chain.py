@@ -6,12 +6,13 @@ import threading
 from collections.abc import Sequence
 
 from solders.litesvm import LiteSVM
+from solders.message import to_bytes_versioned
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 from solders.transaction_metadata import FailedTransactionMetadata
 
-from mcpsol_py.x402.chain import AccountData, ChainRejected, SignatureStatus, Simulated
+from mcpsol_py.x402.chain import AccountData, ChainRejected, MessageStatus, SignatureStatus, Simulated
 from mcpsol_py.x402.networks import DEVNET
 
 __all__ = ["SvmChain"]
@@ -25,6 +26,7 @@ class SvmChain:
         self.network = network
         self.lock = threading.RLock()
         self._statuses: dict[str, SignatureStatus] = {}
+        self._messages: dict[bytes, str] = {}
 
     def get_accounts(self, addresses: Sequence[str]) -> list[AccountData | None]:
         """See Chain."""
@@ -76,7 +78,18 @@ class SvmChain:
                 self._statuses[signature] = SignatureStatus("failed", error)
             else:
                 self._statuses[signature] = SignatureStatus("landed")
+            self._messages[to_bytes_versioned(tx.message)] = signature
         return signature
+
+    def find(self, transaction: bytes) -> MessageStatus:
+        """See Chain."""
+        message = VersionedTransaction.from_bytes(transaction).message
+        with self.lock:
+            signature = self._messages.get(to_bytes_versioned(message))
+        if signature is not None:
+            return MessageStatus(self.status(signature).state, signature)
+        expired = self.blockhash_expired(str(message.recent_blockhash))
+        return MessageStatus("expired" if expired else "unknown")
 
     def status(self, signature: str) -> SignatureStatus:
         """See Chain."""

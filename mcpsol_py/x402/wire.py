@@ -27,7 +27,9 @@ __all__ = [
     "PAYMENT_META",
     "RESPONSE_META",
     "Demand",
+    "Dialect",
     "decode_object",
+    "parse_payment",
     "payment_meta",
     "payment_required_result",
     "read_demand",
@@ -48,6 +50,8 @@ EXTENSION = "org.x402/payment"
 MAX_PAYMENT_BYTES = 64 * 1024
 
 Payment = PaymentPayload | PaymentPayloadV1
+#: How a peer wants a payment written.
+Dialect = Literal["object", "base64", "vercel"]
 
 
 def decode_object(value: object, what: str) -> dict[str, Any]:
@@ -98,7 +102,7 @@ def parse_payment(found: Mapping[str, Any]) -> Payment:
     raise PaymentError("invalid_x402_version", f"x402Version is {str(version)[:20]}; 1 and 2 are known")
 
 
-def payment_meta(payment: Payment, dialect: Literal["object", "base64", "vercel"] = "object") -> dict[str, Any]:
+def payment_meta(payment: Payment, dialect: Dialect = "object") -> dict[str, Any]:
     """`_meta` for a request that pays: an object for the official SDKs, base64 for Cloudflare's and Vercel's."""
     body = payment.model_dump(by_alias=True, exclude_none=True, mode="json")
     if dialect == "object":
@@ -137,7 +141,7 @@ class Demand:
     """A demand for payment as some peer wrote it. `dialect` is how that peer wants to be paid."""
 
     required: PaymentRequired | PaymentRequiredV1
-    dialect: Literal["object", "base64", "vercel"] = "object"
+    dialect: Dialect = "object"
 
 
 def read_demand(result: Mapping[str, Any]) -> Demand | None:

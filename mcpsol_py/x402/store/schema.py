@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, LargeBinary, MetaData, String, Table, Text
 
-__all__ = ["executions", "metadata", "settlements"]
+__all__ = ["executions", "metadata", "settlements", "spendings", "wallets"]
 
 metadata = MetaData(
     naming_convention={
@@ -59,4 +59,37 @@ executions = Table(
     Index(None, "tenant", "payment_key", unique=True),
     Index(None, "state", "touched_ms"),
     Index(None, "tenant", "created_ms"),
+)
+
+#: Wallets that spend; the row is the lock that reservations of one wallet queue at.
+wallets = Table(
+    "wallets",
+    metadata,
+    Column("address", String(44), primary_key=True),
+    Column("touched_ms", BigInteger, nullable=False),
+)
+
+#: What a wallet gave away or may have: reserved before it signs (budget.Budget).
+spendings = Table(
+    "spendings",
+    metadata,
+    Column("wallet", String(44), primary_key=True),
+    Column("payment_id", String(140), primary_key=True),
+    Column("session", String(64), nullable=False),
+    Column("day", String(10), nullable=False),  # UTC, "2026-11-27"
+    Column("network", String(64), nullable=False),
+    Column("asset", String(44), nullable=False),
+    Column("amount", BigInteger, nullable=False),
+    Column("pay_to", String(44), nullable=False),
+    Column("resource", Text, nullable=False),
+    Column("request", String(64), nullable=False),  # fingerprint of what is paid for
+    Column("state", String(10), nullable=False),
+    Column("payment", Text),  # JSON of the signed payment: a repeat sends this one, never a second
+    Column("payment_key", String(140)),
+    Column("signature", String(88)),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("touched_ms", BigInteger, nullable=False),
+    Index(None, "wallet", "asset", "day"),
+    Index(None, "wallet", "asset", "session"),
+    Index(None, "state", "touched_ms"),
 )

@@ -1,0 +1,269 @@
+"""What an agent may spend: limits for a payment, a session and a day, held in one atomic reservation before it signs.
+
+A reservation counts from the moment it is made until the payment certainly cannot land any more. So parallel calls,
+crashes and
+sellers who take a signed payment and say nothing cannot make a wallet spend more than its owner allowed. The chain's
+own cap (an
+SPL delegation) stands below all of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, cast
+
+import orjson
+from sqlalchemy import Connection, func, insert, select, update
+
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.store.database import Database, now_ms
+from mcpsol_py.x402.store.schema import spendings, wallets
+
+__all__ = ["Budget", "Limit", "Limits", "Remaining", "Spending"]
+
+SpendingState = Literal["reserved", "signed", "spent", "released"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Base units of one token; None is no limit of that kind."""
+
+    per_payment: int | None = None
+    per_session: int | None = None
+    per_day: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits by mint. A mint that is not named is not spent at all. `payees` None: any; else only these wallets are
+    paid.
+    """
+
+    assets: Mapping[str, Limit]
+    payees: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """One payment for one logical call, `payment_id`. "reserved": nothing signed yet. "signed": a payment is out and
+    may land.
+    "spent": it landed. "released": it certainly did not and cannot."""
+
+    wallet: str
+    payment_id: str
+    session: str
+    network: str
+    asset: str
+    amount: int
+    pay_to: str
+    resource: str
+    request: str
+    state: SpendingState = "reserved"
+    payment: dict[str, Any] | None = field(default=None, repr=False)
+    payment_key: str | None = None
+    signature: str | None = None
+    created_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """What is left of a limit, in base units; None where there is no limit of that kind."""
+
+    session: int | None
+    day: int | None
+
+
+class Budget:
+    """The budget of one wallet in one session, kept in *database*, shared by all processes that use the wallet.
+
+    *alert* is called with (asset, spent, limit, kind) when a reservation is the first to take a limit over 80 % or to
+    its end.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        wallet: str,
+        limits: Limits,
+        *,
+        session: str,
+        clock_ms: Callable[[], int] = now_ms,
+        alert: Callable[[str, int, int, str], None] = lambda _asset, _spent, _limit, _kind: None,
+    ) -> None:
+        self._db, self.wallet, self.limits, self.session = database, wallet, limits, session
+        self._now, self._alert = clock_ms, alert
+        with self._db.engine.begin() as connection:
+            if connection.execute(select(wallets.c.address).where(wallets.c.address == wallet)).first() is None:
+                connection.execute(insert(wallets).values(address=wallet, touched_ms=self._now()))
+
+    def _day(self) -> str:
+        return datetime.fromtimestamp(self._now() / 1000, UTC).date().isoformat()
+
+    def reserve(self, spending: Spending, *, max_amount: int | None = None) -> Spending:
+        """Reserves, or returns the reservation that this payment id has already (a repeat of the same logical call).
+
+        Raises PaymentError: AMOUNT_EXCEEDS_MAX (this payment), BUDGET_EXCEEDED (session or day), ASSET_NOT_ALLOWED,
+        PAYEE_NOT_ALLOWED,
+        PAYMENT_ID_CONFLICT (the id stands for another request). Nothing is reserved then.
+        """
+        limit = self._allowed(spending, max_amount)
+        alerts: list[tuple[str, int, int, str]] = []
+        with self._db.engine.begin() as connection:
+            now = self._now()
+            # The wallet's row is the lock: whoever updates it first goes first (SQLite holds its own lock already).
+            connection.execute(update(wallets).where(wallets.c.address == self.wallet).values(touched_ms=now))
+            known = self._get(connection, spending.payment_id)
+            if known is not None and known.state != "released":
+                if known.request != spending.request:
+                    raise PaymentError("PAYMENT_ID_CONFLICT", "this payment id stands for another request already")
+                return known
+            day = self._day()
+            for kind, cap, condition in (
+                ("session", limit.per_session, spendings.c.session == self.session),
+                ("day", limit.per_day, spendings.c.day == day),
+            ):
+                if cap is None:
+                    continue
+                spent = self._sum(connection, spending.asset, condition)
+                if spent + spending.amount > cap:
+                    raise PaymentError(
+                        "BUDGET_EXCEEDED",
+                        f"{spending.amount:,} base units would make {spent + spending.amount:,} of {cap:,} a {kind}; "
+                        f"{max(cap - spent, 0):,} are left",
+                    )
+                if spent * 10 < cap * 8 <= (spent + spending.amount) * 10 or spent + spending.amount == cap:
+                    alerts.append((spending.asset, spent + spending.amount, cap, kind))
+            row = {
+                "wallet": self.wallet,
+                "payment_id": spending.payment_id,
+                "session": self.session,
+                "day": day,
+                "network": spending.network,
+                "asset": spending.asset,
+                "amount": spending.amount,
+                "pay_to": spending.pay_to,
+                "resource": spending.resource,
+                "request": spending.request,
+                "state": "reserved",
+                "payment": None,
+                "payment_key": None,
+                "signature": None,
+                "touched_ms": now,
+            }
+            if known is None:
+                connection.execute(insert(spendings).values(**row, created_ms=now))
+            else:
+                connection.execute(update(spendings).where(self._is(spending.payment_id)).values(**row))
+            made = self._get(connection, spending.payment_id)
+        for told in alerts:
+            self._alert(*told)
+        assert made is not None  # written in this transaction
+        return made
+
+    def _allowed(self, spending: Spending, max_amount: int | None) -> Limit:
+        if spending.amount <= 0:
+            raise PaymentError("INVALID_REQUIREMENT", f"an amount of {spending.amount} is no price")
+        limit = self.limits.assets.get(spending.asset)
+        if limit is None:
+            raise PaymentError("ASSET_NOT_ALLOWED", f"this wallet does not spend {spending.asset}")
+        if self.limits.payees is not None and spending.pay_to not in self.limits.payees:
+            raise PaymentError("PAYEE_NOT_ALLOWED", f"{spending.pay_to} is not among the payees of this wallet")
+        caps = [c for c in (max_amount, limit.per_payment) if c is not None]
+        if caps and spending.amount > min(caps):
+            raise PaymentError(
+                "AMOUNT_EXCEEDS_MAX",
+                f"the price is {spending.amount:,} base units; a payment may take {min(caps):,}",
+            )
+        return limit
+
+    def signed(self, payment_id: str, payment: dict[str, Any], payment_key: str) -> None:
+        """Keeps the signed payment, before it leaves this process."""
+        self._set(payment_id, state="signed", payment=orjson.dumps(payment).decode(), payment_key=payment_key)
+
+    def spent(self, payment_id: str, signature: str) -> None:
+        """The payment landed, as *signature*."""
+        self._set(payment_id, state="spent", signature=signature)
+
+    def release(self, payment_id: str) -> None:
+        """Gives the amount back. Only where nothing was signed, or what was signed can no longer land."""
+        self._set(payment_id, state="released", payment=None)
+
+    def get(self, payment_id: str) -> Spending | None:
+        """The spending of that payment id."""
+        with self._db.engine.begin() as connection:
+            return self._get(connection, payment_id)
+
+    def remaining(self, asset: str) -> Remaining:
+        """What is left today and in this session."""
+        limit = self.limits.assets.get(asset, Limit(0, 0, 0))
+        with self._db.engine.begin() as connection:
+            session = self._sum(connection, asset, spendings.c.session == self.session)
+            day = self._sum(connection, asset, spendings.c.day == self._day())
+        return Remaining(
+            None if limit.per_session is None else max(limit.per_session - session, 0),
+            None if limit.per_day is None else max(limit.per_day - day, 0),
+        )
+
+    def history(self, limit: int = 100) -> list[Spending]:
+        """The newest first."""
+        with self._db.engine.begin() as connection:
+            rows = connection.execute(
+                select(spendings)
+                .where(spendings.c.wallet == self.wallet)
+                .order_by(spendings.c.created_ms.desc(), spendings.c.payment_id)
+                .limit(limit)
+            ).all()
+        return [_spending(r) for r in rows]
+
+    def open(self) -> list[Spending]:
+        """Payments that are out, of which it is not known yet whether they landed."""
+        with self._db.engine.begin() as connection:
+            rows = connection.execute(
+                select(spendings).where(spendings.c.wallet == self.wallet, spendings.c.state == "signed")
+            ).all()
+        return [_spending(r) for r in rows]
+
+    # -- SQL ----
+
+    def _is(self, payment_id: str) -> Any:
+        return (spendings.c.wallet == self.wallet) & (spendings.c.payment_id == payment_id)
+
+    def _get(self, connection: Connection, payment_id: str) -> Spending | None:
+        row = connection.execute(select(spendings).where(self._is(payment_id))).one_or_none()
+        return None if row is None else _spending(row)
+
+    def _sum(self, connection: Connection, asset: str, condition: Any) -> int:
+        total = connection.execute(
+            select(func.coalesce(func.sum(spendings.c.amount), 0)).where(
+                spendings.c.wallet == self.wallet,
+                spendings.c.asset == asset,
+                spendings.c.state != "released",
+                condition,
+            )
+        ).scalar_one()
+        return int(total)
+
+    def _set(self, payment_id: str, **values: Any) -> None:
+        with self._db.engine.begin() as connection:
+            connection.execute(update(spendings).where(self._is(payment_id)).values(**values, touched_ms=self._now()))
+
+
+def _spending(row: Any) -> Spending:
+    return Spending(
+        wallet=row.wallet,
+        payment_id=row.payment_id,
+        session=row.session,
+        network=row.network,
+        asset=row.asset,
+        amount=int(row.amount),
+        pay_to=row.pay_to,
+        resource=row.resource,
+        request=row.request,
+        state=cast(SpendingState, row.state),
+        payment=None if row.payment is None else orjson.loads(row.payment),
+        payment_key=row.payment_key,
+        signature=row.signature,
+        created_ms=int(row.created_ms),
+    )
