@@ -211,7 +211,7 @@ class Buyer:
             if asyncio.get_running_loop().time() >= deadline:
                 raise PaymentError(
                     "OUTCOME_UNKNOWN",
-                    f"payment {held.payment_id} is out and no answer says how it ended: call again with this payment id",
+                    f"payment {held.payment_id} is out; no answer says how it ended: call again with this payment id",
                 ) from lost
             await asyncio.sleep(0.25)
 
