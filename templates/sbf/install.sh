@@ -2,16 +2,16 @@
 # Installs what `idl2mcp build` needs where `cargo build-sbf` cannot be had: Debian's rustc with its sources, sbpf-linker, LLVM 23 for it, and a
 # copy of the standard library that knows the SVM. Safe to run again: each step is skipped when its result is there.
 #
-#   MCPSOL_TOOLCHAIN   the folder to install into (default ~/.cache/mcpsol/sbf)
+#   MCPSOL_TOOLCHAIN   the folder to install into (default $MCPSOL_CACHE/sbf, that is ~/.cache/mcpsol/sbf)
 set -eu
 
 HERE=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
-DEST=${MCPSOL_TOOLCHAIN:-$HOME/.cache/mcpsol/sbf}
+DEST=${MCPSOL_TOOLCHAIN:-${MCPSOL_CACHE:-$HOME/.cache/mcpsol}/sbf}
 LINKER_VERSION=0.2.6
 RUST_PACKAGES="rustc-web cargo-web rust-web-src rustfmt-web rust-web-clippy"
 PACKAGES="$RUST_PACKAGES debootstrap gcc libc6-dev python3-minimal"
 # What this script makes, as one word: a later version of it that makes something else installs over the old.
-RECIPE="1 sbpf-linker-$LINKER_VERSION llvm-23 $(cksum < "$HERE/std_for_sbf.py" | cut -d' ' -f1)"
+RECIPE="1 sbpf-linker-$LINKER_VERSION llvm-23 files-$(cat "$HERE/std_for_sbf.py" "$HERE/sbpf-linker.sh" "$HERE/sbpf-solana.json" | cksum | cut -d' ' -f1)"
 
 say() { printf 'sbf-toolchain: %s\n' "$*"; }
 
@@ -70,7 +70,7 @@ if [ ! -x "$DEST/bin/sbpf-linker" ] || ! grep -qs "\"sbpf-linker $LINKER_VERSION
     rm -rf "$DEST/.build"
 fi
 
-if ! ls "$DEST"/llvm23/libLLVM* >/dev/null 2>&1; then
+if [ ! -e "$DEST/llvm23/lib/libLLVM.so" ]; then
     # The mirror that this machine's own apt uses for Debian proper.
     mirror=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(SITE) $(REPO_URI)' 'Created-By: Packages' |
         awk '$1 == "Debian" && $2 == "Debian" { print $4; exit }')
@@ -79,9 +79,13 @@ if ! ls "$DEST"/llvm23/libLLVM* >/dev/null 2>&1; then
     rm -rf "$DEST/sid" "$DEST/llvm23"
     debootstrap --variant=minbase --include=libllvm23 sid "$DEST/sid" "$mirror" >"$DEST/debootstrap.log" 2>&1 ||
         { tail -n 20 "$DEST/debootstrap.log" >&2; exit 1; }
-    rm -rf "$DEST/sid/var/cache/apt" "$DEST/sid/usr/share/doc" "$DEST/sid/usr/share/locale"
-    mkdir "$DEST/llvm23"
-    cp -L "$DEST/sid/usr/lib/$(uname -m)-linux-gnu"/libLLVM*23* "$DEST/llvm23/"
+    # Of that tree only the libraries and their loader are wanted. libLLVM stands alone: the linker takes the first LLVM in its folder.
+    libraries=$DEST/sid/usr/lib/$(uname -m)-linux-gnu
+    mkdir -p "$DEST/llvm23/lib"
+    cp -L "$libraries"/libLLVM.so.23* "$DEST/llvm23/lib/libLLVM.so"
+    rm -f "$libraries"/libLLVM*
+    mv "$libraries" "$DEST/llvm23/system"
+    rm -rf "$DEST/sid"
 fi
 
 say "copying the standard library's sources"

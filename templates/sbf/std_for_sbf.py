@@ -72,7 +72,9 @@ def main(source: pathlib.Path, dest: pathlib.Path) -> None:
         path = source / "std/src/sys" / name
         text = edited.get(path) or path.read_text(encoding="utf-8")
         if text.count(old) != times:
-            sys.exit(f"{path}: expected {times} x {old!r}, found {text.count(old)}; these edits fit rustc 1.96's library")
+            sys.exit(
+                f"{path}: expected {times} x {old!r}, found {text.count(old)}; these edits fit rustc 1.96's library"
+            )
         edited[path] = text.replace(old, new)
     shutil.copytree(source, dest, dirs_exist_ok=True)
     for path, text in edited.items():

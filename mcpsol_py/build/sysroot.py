@@ -1,0 +1,87 @@
+"""Rust's library compiled for the SVM, once for each compiler and kept, so that a new crate builds in seconds.
+
+Cargo's own way, ``-Zbuild-std``, compiles it again in each target folder: half a minute for core and alloc, more for std. Beside it stands
+``svm_builtins`` (templates/sbf/builtins.rs), the 128-bit arithmetic and memory functions that every program is linked with.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from mcpsol_py.build.toolchain import Debian, installer
+from mcpsol_py.errors import BuildError
+
+#: The crate that is linked into every program: `--extern force:` this.
+BUILTINS = "svm_builtins"
+
+_MANIFEST = """\
+[package]
+name = "svm_builtins"
+version = "0.0.0"
+edition = "2021"
+
+[dependencies]
+# Weak, so that a program may bring its own.
+solana-compiler-builtins = { version = "=0.3.0", features = ["weak-linkage"] }
+
+[workspace]
+"""
+
+
+def ensure_sysroot(toolchain: Debian, progress: Callable[[str], None] | None = None) -> Path:
+    """The folder to give rustc as ``--sysroot``. Made on first use, below ``<toolchain.root>/sysroot/``.
+
+    Its name is a digest of all it depends on (compiler, flags, the installed sources), so another compiler makes another.
+    Two processes that come at once wait for one another.
+    """
+    target = toolchain.target()
+    recipe = (toolchain.root / "recipe").read_text(encoding="utf-8")
+    builtins = installer().with_name("builtins.rs").read_text(encoding="utf-8")
+    known_by = repr((toolchain.rustc, recipe, target.triple, target.flags, target.library, _MANIFEST, builtins))
+    home = toolchain.root / "sysroot"
+    sysroot = home / f"{toolchain.route}-{hashlib.sha256(known_by.encode()).hexdigest()[:12]}"
+    if sysroot.is_dir():
+        return sysroot
+    home.mkdir(parents=True, exist_ok=True)
+    with _lock(home / f".{sysroot.name}.lock"):
+        if sysroot.is_dir():
+            return sysroot
+        if progress:
+            progress(f"Compiling Rust's library for the SVM, once for this compiler ({', '.join(target.library[:1])})")
+        with tempfile.TemporaryDirectory(dir=home, prefix=".making-") as scratch:
+            made = _make(toolchain, builtins, Path(scratch))
+            made.rename(sysroot)
+    return sysroot
+
+
+def _make(toolchain: Debian, builtins: str, scratch: Path) -> Path:
+    target = toolchain.target()
+    (scratch / "src").mkdir()
+    (scratch / "Cargo.toml").write_text(_MANIFEST, encoding="utf-8")
+    (scratch / "src" / "lib.rs").write_text(builtins, encoding="utf-8")
+    call = toolchain.invocation(())
+    env = {**call.env, "CARGO_TARGET_DIR": str(scratch / "target")}
+    argv = [*call.argv, *target.library, "--quiet"]
+    done = subprocess.run(argv, cwd=scratch, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError("Rust's library for the SVM", f"cargo ended with code {done.returncode}", done.stderr[-4000:])
+    libraries = scratch / "sysroot" / "lib" / "rustlib" / target.triple / "lib"
+    libraries.mkdir(parents=True)
+    for library in (scratch / "target" / target.triple / "release" / "deps").glob("*.rlib"):
+        shutil.copy2(library, libraries)
+    return scratch / "sysroot"
+
+
+@contextlib.contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    import fcntl  # Debian only, as all of this route: the module must be importable where there is no fcntl
+
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,213 @@
+"""The compilers for the SVM that this machine has, and how each is called.
+
+Three routes give the same kind of file. ``build-sbf`` is Solana's own compiler and is preferred wherever it is installed. ``no-std`` is Debian's
+rustc with sbpf-linker, for programs that do without the standard library (all that we render for pinocchio). ``std`` is the same with a
+standard library taught about the SVM, for solana-program and Anchor; it shows behaviour and makes no artifact to ship, since it builds
+without overflow checks. ``templates/sbf/install.sh`` installs what the latter two need.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mcpsol_py.errors import ToolchainMissing
+
+Route = Literal["build-sbf", "no-std", "std"]
+
+#: Debian's compiler. Not rustup's: its standard library comes without sources, and with another LLVM.
+CARGO = Path("/usr/bin/cargo")
+RUSTC = Path("/usr/bin/rustc")
+
+# Variables of the caller that say where things are or how to reach them, and cannot change what is built.
+_KEPT = (
+    "CARGO_HOME",
+    "CARGO_NET_",
+    "CARGO_HTTP_",
+    "CARGO_REGISTRIES_",
+    "CARGO_REGISTRY_",
+    "CARGO_TARGET_DIR",
+    "RUSTUP_",
+)
+
+# The stack frame that the SVM gives a function, SBPF version 0 (runs on every cluster), and unaligned loads as one instruction, which the SVM
+# allows and Solana's own compiler makes too.
+_FLAGS = (
+    *("-C", "relocation-model=static", "-C", "target-cpu=v2"),
+    *("-C", "link-arg=--llvm-args=-bpf-stack-size=4096", "-C", "link-arg=--arch=v0"),
+    *("-C", "link-arg=--cpu-features=+allows-misaligned-mem-access"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One call of cargo: its arguments before the crate's own, and its whole environment."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSbf:
+    """Solana's own compiler, ``cargo build-sbf``."""
+
+    program: Path
+    version: str
+    route: Literal["build-sbf"] = "build-sbf"
+
+    def record(self) -> dict[str, str]:
+        """What is written down beside an artifact: route and versions."""
+        return {"route": self.route, "rustc": self.version, "linker": self.version}
+
+    def invocation(self, remap: Mapping[str, str]) -> Invocation:
+        """``cargo build-sbf``, with *remap* (folder -> what is written in its place) and nothing of the caller's flags."""
+        flags = [flag for flag in _remap_flags(remap) if " " not in flag]  # it splits at spaces
+        return Invocation((str(self.program),), clean_environment() | {"RUSTFLAGS": " ".join(flags)})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a route of Debian's compiler builds for: rustc's flags, the parts of its library, and cargo's words for it."""
+
+    triple: str
+    cargo: tuple[str, ...]
+    flags: tuple[str, ...]
+    panic: str
+    library: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Debian:
+    """Debian's rustc, and sbpf-linker on LLVM 23. `root` is where install.sh put the latter."""
+
+    root: Path
+    rustc: str
+    linker: str
+    route: Literal["no-std", "std"]
+
+    def record(self) -> dict[str, str]:
+        """What is written down beside an artifact: route and versions."""
+        return {"route": self.route, "rustc": self.rustc, "linker": self.linker}
+
+    def target(self) -> Target:
+        """What is built for: rustc's own ``bpfel-unknown-none``, or our ``sbpf-solana`` with a standard library."""
+        if self.route == "no-std":
+            return Target(
+                triple="bpfel-unknown-none",
+                cargo=("--target", "bpfel-unknown-none"),
+                flags=("-C", "panic=abort", *_FLAGS),
+                panic="abort",
+                library=("-Zbuild-std=core,alloc", "-Zbuild-std-features=compiler-builtins-mem"),
+                environment={},
+            )
+        return Target(
+            triple="sbpf-solana",
+            cargo=("--target", str(self.root / "sbpf-solana.json"), "-Zjson-target-spec"),
+            flags=(
+                *(
+                    "-A",
+                    "explicit_builtin_cfgs_in_flags",
+                    "--cfg",
+                    'target_feature="static-syscalls"',
+                    "-Zunstable-options",
+                ),
+                *("-C", "panic=immediate-abort", "-C", "passes=lower-atomic", *_FLAGS),
+            ),
+            panic="immediate-abort",
+            library=("-Zbuild-std=std", "-Zbuild-std-features=compiler-builtins-mem"),
+            environment={
+                "RUSTC_BOOTSTRAP_SYNTHETIC_TARGET": "1",
+                "__CARGO_TESTS_ONLY_SRC_ROOT": str(self.root / "std" / "library"),
+                # Overflow checks bring a 128-bit multiply, which this compiler gets wrong.
+                "CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS": "false",
+            },
+        )
+
+    def invocation(self, flags: tuple[str, ...]) -> Invocation:
+        """``cargo build --release`` for the target, with *flags* for rustc beside the target's own."""
+        target = self.target()
+        linker = f"CARGO_TARGET_{target.triple.upper().replace('-', '_')}_LINKER"
+        env = clean_environment() | {
+            "RUSTC": str(RUSTC),
+            "RUSTC_BOOTSTRAP": "1",  # a released compiler, asked for what only nightly ones give unasked
+            "CARGO_PROFILE_RELEASE_LTO": "fat",
+            "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1",
+            "CARGO_PROFILE_RELEASE_PANIC": target.panic,
+            linker: str(self.root / "sbpf-linker.sh"),
+            "CARGO_ENCODED_RUSTFLAGS": "\x1f".join((*target.flags, *flags)),
+            **target.environment,
+        }
+        unstable = ("-Zpanic-immediate-abort",) if target.panic == "immediate-abort" else ()
+        return Invocation((str(CARGO), "build", "--release", *target.cargo, *unstable), env)
+
+
+Toolchain = BuildSbf | Debian
+
+
+def install_root() -> Path:
+    """Where install.sh puts its part: ``$MCPSOL_TOOLCHAIN``, else ``$MCPSOL_CACHE/sbf``, else ``~/.cache/mcpsol/sbf``."""
+    if given := os.environ.get("MCPSOL_TOOLCHAIN"):
+        return Path(given)
+    cache = os.environ.get("MCPSOL_CACHE")
+    return (Path(cache) if cache else Path.home() / ".cache" / "mcpsol") / "sbf"
+
+
+def find_toolchain(route: Route | Literal["auto"] = "auto", *, std: bool = False) -> Toolchain:
+    """The toolchain of *route*; for "auto" ``cargo build-sbf`` if it is on PATH, else ``std`` or ``no-std`` as *std* says.
+
+    Raises ToolchainMissing, which says what was looked for and how to install it.
+    """
+    if route in ("auto", "build-sbf"):
+        program = shutil.which("cargo-build-sbf")
+        if program:
+            return BuildSbf(Path(program), _first_line(program, "--version"))
+        if route == "build-sbf":
+            raise ToolchainMissing(["cargo-build-sbf on PATH"], "Install the Solana CLI, which brings it.")
+    root = install_root()
+    lacking = [str(p) for p in (CARGO, RUSTC, root / "sbpf-linker.sh", root / "recipe") if not p.exists()]
+    if lacking:
+        raise ToolchainMissing(
+            [*(["cargo-build-sbf on PATH"] if route == "auto" else []), *lacking],
+            f"Install the Solana CLI, or on Debian as root run: sh {installer()}",
+        )
+    rustc = _first_line(str(RUSTC), "--version")
+    linker = f"{_first_line(str(root / 'sbpf-linker.sh'), '--version')}, LLVM 23"
+    return Debian(root, rustc, linker, "std" if route == "std" or (route == "auto" and std) else "no-std")
+
+
+def installer() -> Path:
+    """``templates/sbf/install.sh``: in the wheel below ``mcpsol_py/_templates``, in a checkout at its root."""
+    package = Path(__file__).resolve().parents[1]
+    shipped = package / "_templates"
+    return (shipped if shipped.is_dir() else package.parent / "templates") / "sbf" / "install.sh"
+
+
+def clean_environment() -> dict[str, str]:
+    """The caller's environment without what could change the bytes that cargo makes (RUSTFLAGS, profiles, wrappers)."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(_KEPT) or not name.startswith(("CARGO", "RUST", "__CARGO"))
+    } | {"SOURCE_DATE_EPOCH": "0", "LC_ALL": "C.UTF-8"}
+
+
+def _remap_flags(remap: Mapping[str, str]) -> list[str]:
+    return [f"--remap-path-prefix={old}={new}" for old, new in remap.items()]
+
+
+@functools.cache
+def _first_line(*argv: str) -> str:
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ToolchainMissing(
+            [" ".join(argv)], f"It is there but does not start ({type(error).__name__}). Install it again."
+        ) from error
+    return done.stdout.partition("\n")[0].strip()
