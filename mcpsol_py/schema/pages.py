@@ -1,7 +1,9 @@
 """Tools <-> pages of at most 1,024 bytes (docs/wire.md).
 
-JSON pages stand at cursors 0, 1, 2, … and name their next cursor; as many tools as fit are in one. The stream of
-stream.py stands at XX
+JSON pages stand at cursors 0, 1, 2, … and name their next cursor. The tools come first, as many to a page as fit, in
+the form that mcpsol's own clients read; what only readers of this format know of them follows under "more", then the
+types that arguments name. What is larger than a page stands there in parts. The stream of stream.py stands at high
+cursors.
 """
 
 from __future__ import annotations

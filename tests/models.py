@@ -1,0 +1,175 @@
+"""Hypothesis strategies for whole program models, made from the dataclasses' own annotations: a new field is covered at
+once.
+
+`anything(cls)` gives objects of any class of the model with any values at all (names may clash, links may dangle): for
+what must carry
+everything. `programs()` gives models as a reader would make them: names are identifiers and unique, texts are clean.
+"""
+
+from __future__ import annotations
+
+import typing
+from dataclasses import fields
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from hypothesis import strategies as st
+
+from mcpsol_py.model import program as p
+from mcpsol_py.model import types as t
+from mcpsol_py.model.base58 import b58encode
+
+__all__ = ["anything", "json_values", "names", "programs"]
+
+_LEAVES: tuple[Any, ...] = (t.Int, t.ShortU16, t.Float, t.Bool, t.Pubkey, t.String, t.Bytes, t.Link, t.Generic)
+
+names = st.from_regex(r"[a-z][a-z0-9]{0,5}(_[a-z]{1,4})?", fullmatch=True)
+texts = st.text(st.characters(codec="utf-8"), max_size=20)
+addresses = st.binary(min_size=32, max_size=32).map(b58encode)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts | st.just("$hex"), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def _later(kind: Any) -> st.SearchStrategy[Any]:
+    return st.deferred(lambda: anything(kind))
+
+
+@cache
+def anything(kind: Any) -> st.SearchStrategy[Any]:
+    """Objects of *kind*, a class or an annotation of the model."""
+    if kind is object:
+        return json_values
+    if kind is str:
+        return texts
+    if kind is int:
+        return st.integers(-(2**40), 2**40) | st.integers(0, 300)
+    if kind is bool:
+        return st.booleans()
+    if kind is bytes:
+        return st.binary(max_size=12)
+    if kind is NoneType:
+        return st.none()
+    origin = get_origin(kind)
+    if origin is Literal:
+        return st.sampled_from(get_args(kind))
+    if origin is tuple:
+        args = get_args(kind)
+        if len(args) == 2 and args[1] is Ellipsis:
+            return st.lists(st.deferred(lambda: anything(args[0])), max_size=3).map(tuple)
+        return st.tuples(*(anything(a) for a in args))
+    if origin is Union or origin is UnionType:
+        args = get_args(kind)
+        if t.Option in args:
+            simple = [a for a in args if a in _LEAVES]
+            return st.one_of(*(anything(a) for a in simple), st.deferred(lambda: st.one_of(*map(anything, args))))
+        if t.Generic in args:  # a count
+            return st.none() | st.integers(0, 99) | st.sampled_from([t.U8, t.U32, t.ShortU16(), t.Generic("N")])
+        return st.one_of(*(_later(a) for a in args))
+    hints = typing.get_type_hints(kind)
+    parts = {f.name: anything(hints[f.name]) for f in fields(kind) if f.compare}
+    if kind is t.Int:
+        parts["bits"] = st.sampled_from([8, 16, 32, 64, 128, 256])
+    return st.builds(kind, **parts)
+
+
+# --- as readers make them ---------------------------------------------------------------------------------------------
+
+_scalars = st.sampled_from(
+    [
+        t.U8,
+        t.U16,
+        t.U32,
+        t.U64,
+        t.U128,
+        t.I8,
+        t.I64,
+        t.I128,
+        t.BOOL,
+        t.F64,
+        t.PUBKEY,
+        t.BORSH_STRING,
+        t.BORSH_BYTES,
+        t.Int(32, False, True),
+    ]
+)
+
+
+def _types(defined: list[str]) -> st.SearchStrategy[Any]:
+    links = [st.sampled_from(defined).map(t.Link)] if defined else []
+    return st.recursive(
+        st.one_of(_scalars, *links),
+        lambda inner: st.one_of(
+            inner.map(t.Option),
+            inner.map(t.vec),
+            st.builds(t.Array, inner, st.integers(0, 64)),
+            st.lists(inner, max_size=3).map(lambda items: t.Tuple(tuple(items))),
+            st.builds(t.Map, _scalars, inner, st.just(t.U32)),
+            _members(inner).map(t.Struct),
+            st.lists(names, min_size=1, max_size=3, unique=True).map(
+                lambda ns: t.Enum(tuple(t.Variant(n) for n in ns))
+            ),
+        ),
+        max_leaves=4,
+    )
+
+
+def _members(kind: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[t.Field, ...]]:
+    return st.lists(st.tuples(names, kind), max_size=4, unique_by=lambda pair: pair[0]).map(
+        lambda pairs: tuple(t.Field(n, k) for n, k in pairs)
+    )
+
+
+_flags = st.booleans()
+_pdas = st.builds(
+    p.Pda,
+    st.lists(
+        st.one_of(st.binary(min_size=1, max_size=8).map(p.ConstSeed), st.builds(p.ArgSeed, st.tuples(names))),
+        max_size=3,
+    ).map(tuple),
+)
+_accounts = st.builds(
+    p.Account,
+    st.one_of(names, names.map(lambda n: n + "_w"), names.map(lambda n: n + "_s")),
+    writable=_flags,
+    signer=st.sampled_from([False, True, "either"]),
+    optional=_flags,
+    address=st.none() | addresses,
+    pda=st.none() | _pdas,
+)
+_items = st.one_of(
+    _accounts,
+    st.builds(
+        p.AccountGroup,
+        names.map(lambda n: "g" + n),
+        st.lists(_accounts, min_size=1, max_size=3, unique_by=lambda a: a.name).map(tuple),
+    ),
+)
+
+
+@st.composite
+def programs(draw: st.DrawFn, max_instructions: int = 6, docs: bool = True) -> p.ProgramModel:
+    """A model with instructions of every shape that pages must carry, over a few defined types."""
+    defined = [n.capitalize() for n in draw(st.lists(names, max_size=3, unique_by=str.lower))]
+    kinds = _types(defined)
+    types = tuple(t.TypeDef(n, t.Struct(draw(_members(_types([]))))) for n in defined)
+    prose = st.lists(
+        st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), max_size=80),
+        max_size=3,
+    )
+    instructions = tuple(
+        p.Instruction(
+            name=name,
+            discriminator=p.Discriminator(draw(st.binary(min_size=8, max_size=8) | st.binary(max_size=12))),
+            args=draw(_members(kinds)),
+            accounts=tuple(draw(st.lists(_items, max_size=8, unique_by=lambda a: a.name))),
+            docs=tuple(draw(prose)) if docs else (),
+            returns=draw(st.none() | kinds),
+            optional_accounts=draw(st.sampled_from(["program_id", "omitted"])),
+        )
+        for name in draw(st.lists(names, max_size=max_instructions, unique=True))
+    )
+    return p.ProgramModel(name=draw(names), instructions=instructions, types=types)
