@@ -55,10 +55,11 @@ class ToolIndex:
 
     def search(self, query: str, limit: int = 10) -> list[Hit]:
         """The best *limit* tools for *query*, best first: those with all its words before those with some."""
-        terms = list(dict.fromkeys(w for token in query.split() for w in (*words(token), token.lower()) if _word(w)))
+        found_words = (_plain(w) for token in query[:2000].split() for w in (*words(token), token.lower()))
+        terms = list(dict.fromkeys(w for w in found_words if w))[:32]
         if not terms:
             return []
-        quoted = ['"' + t.replace('"', '""') + '"*' for t in terms[:32]]
+        quoted = [f'"{term}"*' for term in terms]
         # all words first; the rest is filled with tools that have any
         found: dict[str, float] = {}
         for joiner in (" AND ", " OR "):
@@ -73,5 +74,6 @@ class ToolIndex:
         return [Hit(name, round(score, 3)) for name, score in list(found.items())[:limit]]
 
 
-def _word(text: str) -> bool:
-    return any(c.isalnum() for c in text)
+def _plain(text: str) -> str:
+    """Letters and digits only: what FTS5's tokenizer would keep, so that no query can be syntax."""
+    return "".join(c for c in text if c.isalnum())
