@@ -177,11 +177,16 @@ class AccountReader(TypeReader):
                 raise SourceError(f"found {kind_of(path)} where a path must stand.", path="path")
             steps = [self.clean_name(step) for step in path.split(".")]
             node = self.type(seed["type"]) if "type" in seed else None
+            encoding = seed.get("encoding")  # as proposed for Anchor (anchor#4735)
+            if encoding not in (None, "be", "utf8"):
+                why = f"a seed of encoding {abbr(encoding, 40)}, which this reader does not know"
+                self.note(why, "encoding", "error")
+                return UnknownSeed(why)
             if kind == "arg":
-                return ArgSeed(tuple(steps), node)
+                return ArgSeed(tuple(steps), node, encoding)
             account, field = scope.locate(steps)
             of = seed.get("account")
-            return AccountSeed(account, field, self.clean_name(of) if type(of) is str else None, node)
+            return AccountSeed(account, field, self.clean_name(of) if type(of) is str else None, node, encoding)
         why = f"a seed of kind {abbr(kind, 40)}, which this reader does not know"
         self.note(why, "kind", "error")
         return UnknownSeed(why)

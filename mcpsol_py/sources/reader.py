@@ -19,7 +19,7 @@ from mcpsol_py.model.base58 import is_address
 from mcpsol_py.model.program import Discriminator
 from mcpsol_py.names import clean_text, snake
 
-__all__ = ["MAX_BYTES", "Reader", "derived", "keys", "kind_of", "open_document"]
+__all__ = ["MAX_BYTES", "Reader", "derived", "keys", "kind_of", "load_bytes", "open_document", "parse_json"]
 
 T = TypeVar("T")
 
@@ -32,26 +32,31 @@ MAX_FINDINGS = 1000
 
 def open_document(source: str | PathLike[str] | bytes | bytearray, origin: str = "") -> tuple[Any, str]:
     """The parsed JSON of a file (by path) or of bytes, and what to call it. Raises SourceError."""
+    data, origin = load_bytes(source, origin)
+    return parse_json(data, origin), origin
+
+
+def load_bytes(source: str | PathLike[str] | bytes | bytearray, origin: str = "") -> tuple[bytes, str]:
+    """The bytes of a file, or those given, at most MAX_BYTES; and what to call them. Raises SourceError."""
     if isinstance(source, (bytes, bytearray)):
-        data = bytes(source)
-    else:
-        path = Path(fspath(source))
-        origin = origin or str(path)
-        try:
-            size = path.stat().st_size
-            if path.is_dir():
-                raise SourceError("this is a folder. Give the IDL file in it.", origin=origin)
-            if size > MAX_BYTES:
-                raise _too_large(size, origin)
-            data = path.read_bytes()
-        except FileNotFoundError:
-            raise SourceError("there is no such file.", origin=origin) from None
-        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-            why = getattr(error, "strerror", None) or error
-            raise SourceError(f"the file cannot be read: {why}.", origin=origin) from error
+        if len(source) > MAX_BYTES:
+            raise _too_large(len(source), origin)
+        return bytes(source), origin
+    path = Path(fspath(source))
+    origin = origin or str(path)
+    try:
+        if path.is_dir():
+            raise SourceError("this is a folder. Give the IDL file in it.", origin=origin)
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)  # a pipe has no size to ask for
+    except FileNotFoundError:
+        raise SourceError("there is no such file.", origin=origin) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        why = getattr(error, "strerror", None) or error
+        raise SourceError(f"the file cannot be read: {why}.", origin=origin) from error
     if len(data) > MAX_BYTES:
-        raise _too_large(len(data), origin)
-    return _parse(data, origin), origin
+        raise _too_large(max(len(data), path.stat().st_size), origin)
+    return data, origin
 
 
 def _too_large(size: int, origin: str) -> SourceError:
@@ -60,7 +65,8 @@ def _too_large(size: int, origin: str) -> SourceError:
     )
 
 
-def _parse(data: bytes, origin: str) -> Any:
+def parse_json(data: bytes, origin: str = "") -> Any:
+    """The JSON value. Raises SourceError, which tells a truncated file from one that is no JSON."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
         raise SourceError("the file is empty. An IDL is a JSON object.", origin=origin)
@@ -69,7 +75,7 @@ def _parse(data: bytes, origin: str) -> Any:
     except orjson.JSONDecodeError as error:
         cut = error.pos >= len(data.rstrip()) - 1 or "unexpected end" in error.msg
         where = f"line {error.lineno}, column {error.colno}"
-        starts = f" It starts with {abbr(data[:24])}." if error.pos == 0 or error.lineno == error.colno == 1 else ""
+        starts = f" It starts with {abbr(data[:24])}." if error.lineno == error.colno == 1 else ""
         if cut and not starts:
             raise SourceError(
                 f"the JSON ends too early, at {where}: the file is truncated. Fetch or build it again.", origin=origin
