@@ -380,8 +380,8 @@ class WrongArithmetic(BuildError):
         listed = "; ".join(self.functions[:10])
         super().__init__(
             crate,
-            f"128-bit multiply, divide or shift (u64::checked_mul is one too) in {listed}. This compiler translates them "
-            "wrong without a word. Use 32-bit halves, divide first, or build with cargo build-sbf.",
+            f"128-bit multiply, divide or shift (u64::checked_mul is one too) in {listed}. This compiler translates "
+            "them wrong without a word. Use 32-bit halves, divide first, or build with cargo build-sbf.",
         )
 
 

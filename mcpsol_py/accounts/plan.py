@@ -299,14 +299,14 @@ class Plan:
 
     def must_give(self, *, wallet: bool = True, online: bool = True) -> list[Leaf]:
         """The accounts that no call can fill in by itself when all arguments are given. Never an optional one."""
-        memo: dict[int, bool] = {}
+        memo: dict[int, bool | None] = {}
         required = [leaf for leaf in self.leaves if not leaf.account.optional]
         return [leaf for leaf in required if not self._fills(leaf, wallet, online, memo)]
 
-    def _fills(self, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool]) -> bool:
+    def _fills(self, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]) -> bool:
         if leaf.index in memo:
-            return memo[leaf.index]
-        memo[leaf.index] = False  # a cycle fills nothing
+            return bool(memo[leaf.index])
+        memo[leaf.index] = None  # being looked at: what comes back here goes round in a ring
         account = leaf.account
         ok = False
         if account.address is not None:
@@ -320,7 +320,7 @@ class Plan:
         memo[leaf.index] = ok
         return ok
 
-    def _fills_by_nature(self, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool]) -> bool:
+    def _fills_by_nature(self, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]) -> bool:
         if leaf.account.signer and wallet and self.wallet_may_sign(leaf):
             return True
         if online and any(
@@ -334,17 +334,18 @@ class Plan:
         return self.ata_of(leaf) is not None
 
     def _account_fills(
-        self, path: tuple[str, ...], leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool], *, read: bool
+        self, path: tuple[str, ...], leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None], *, read: bool
     ) -> bool:
         """An account that another is derived from: it is fine that the caller must give it."""
         at = self.locate(path, leaf)
         if at is None or at == leaf.index or (read and not online):
             return False
-        if at not in memo:
-            self._fills(self.leaves[at], wallet, online, memo)
+        if at in memo:
+            return memo[at] is not None
+        self._fills(self.leaves[at], wallet, online, memo)
         return True
 
-    def _pda_fills(self, pda: Pda, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool]) -> bool:
+    def _pda_fills(self, pda: Pda, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]) -> bool:
         for seed in pda.seeds:
             if isinstance(seed, UnknownSeed):
                 return False
@@ -356,7 +357,7 @@ class Plan:
                 return False
         return pda.program is None or self._value_fills(pda.program, leaf, wallet, online, memo)
 
-    def _value_fills(self, value: Value, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool]) -> bool:
+    def _value_fills(self, value: Value, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]) -> bool:
         match value:
             case ConstValue() | ProgramIdValue():
                 return True

@@ -374,7 +374,7 @@ class ProgramClient:
                 if status is not None and (status.confirmed or status.err is not None):
                     break
                 if expired:
-                    why = f"block height {last_valid:,}, up to which it could land, has passed, and the node knows nothing of it"
+                    why = f"block height {last_valid:,}, its last chance to land, has passed; the node knows nothing of it"
                     raise SendUnknown(str(signature), f"{lost}; {why}" if lost else why)
                 # After expiry it is asked for once more: it may have landed in the last block.
                 expired = await self.transport.block_height() > last_valid and status is None
