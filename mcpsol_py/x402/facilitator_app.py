@@ -1,0 +1,147 @@
+"""A facilitator over HTTP: /verify, /settle, /supported, /discovery (X402.md 6), for LiteSVM or a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio.to_thread
+import orjson
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from x402 import x402FacilitatorSync
+from x402.schemas import PaymentRequirements
+from x402.schemas.v1 import PaymentRequirementsV1
+
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.chain import Chain
+from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1
+from mcpsol_py.x402.exact.settle import SettlementStore, Sponsor
+from mcpsol_py.x402.exact.verify import Limits
+from mcpsol_py.x402.networks import v1_name
+from mcpsol_py.x402.wire import MAX_PAYMENT_BYTES, parse_payment
+
+__all__ = ["LocalFacilitator", "facilitator_app", "make_facilitator"]
+
+
+def make_facilitator(
+    chain: Chain, sponsor: Sponsor, settlements: SettlementStore, *, limits: Limits | None = None, timeout: float = 30.0
+) -> x402FacilitatorSync:
+    """The official core's facilitator with our mechanisms for one cluster, in both protocol versions."""
+    facilitator = x402FacilitatorSync()
+    facilitator.register([chain.network], ExactFacilitator(chain, sponsor, settlements, limits=limits, timeout=timeout))
+    old_name = v1_name(chain.network)
+    if old_name is not None:
+        v1 = ExactFacilitatorV1(chain, sponsor, settlements, limits=limits, timeout=timeout)
+        facilitator.register_v1([old_name], v1)
+    return facilitator
+
+
+class LocalFacilitator:
+    """The same in this process, for a server without one: its blocking work runs in a thread."""
+
+    def __init__(self, facilitator: x402FacilitatorSync) -> None:
+        self._facilitator = facilitator
+
+    async def verify(self, payload: Any, requirements: Any) -> Any:
+        """See facilitators.Endpoint."""
+        return await anyio.to_thread.run_sync(self._facilitator.verify, payload, requirements)
+
+    async def settle(self, payload: Any, requirements: Any) -> Any:
+        """See facilitators.Endpoint."""
+        return await anyio.to_thread.run_sync(self._facilitator.settle, payload, requirements)
+
+    def get_supported(self) -> Any:
+        """See facilitators.Endpoint."""
+        return self._facilitator.get_supported()
+
+
+def facilitator_app(
+    facilitator: x402FacilitatorSync, *, catalog: Callable[[], list[dict[str, Any]]] = list
+) -> Starlette:
+    """The ASGI app. *catalog* gives the resources that /discovery/resources lists.
+
+    200 with the protocol's answer also where a payment is refused; 400 for a request that is none; 413 for one over 128
+    KiB.
+    """
+    local = LocalFacilitator(facilitator)
+
+    async def verify(request: Request) -> Response:
+        payload, requirements = await _read(request)
+        return _reply(_dump(await local.verify(payload, requirements)))
+
+    async def settle(request: Request) -> Response:
+        payload, requirements = await _read(request)
+        return _reply(_dump(await local.settle(payload, requirements)))
+
+    async def supported(_request: Request) -> Response:
+        return _reply(_dump(facilitator.get_supported()))
+
+    async def resources(request: Request) -> Response:
+        query = request.query_params
+        try:
+            limit, offset = int(query.get("limit", "20")), int(query.get("offset", "0"))
+        except ValueError:
+            return _reply({"error": "limit and offset are whole numbers"}, 400)
+        if not (1 <= limit <= 100 and offset >= 0):
+            return _reply({"error": "limit is 1 to 100, offset 0 or more"}, 400)
+        found = [r for r in catalog() if _matches(r, query)]
+        page = {"limit": limit, "offset": offset, "total": len(found)}
+        return _reply({"x402Version": 2, "items": found[offset : offset + limit], "pagination": page})
+
+    async def refused(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, PaymentError)  # registered for it alone
+        status = 413 if error.code == "payload_too_large" else 400
+        return _reply({"error": error.code, "message": str(error)}, status)
+
+    return Starlette(
+        routes=[
+            Route("/verify", verify, methods=["POST"]),
+            Route("/settle", settle, methods=["POST"]),
+            Route("/supported", supported),
+            Route("/discovery/resources", resources),
+        ],
+        exception_handlers={PaymentError: refused},
+    )
+
+
+async def _read(request: Request) -> tuple[Any, Any]:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > 2 * MAX_PAYMENT_BYTES:
+            raise PaymentError("payload_too_large", f"a request takes at most {2 * MAX_PAYMENT_BYTES:,} bytes")
+    try:
+        document = orjson.loads(body)
+        payload, requirements = document["paymentPayload"], document["paymentRequirements"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise PaymentError(
+            "invalid_payload", "a JSON object with paymentPayload and paymentRequirements is read"
+        ) from error
+    if not isinstance(payload, dict) or not isinstance(requirements, dict):
+        raise PaymentError("invalid_payload", "paymentPayload and paymentRequirements are objects")
+    payment = parse_payment(payload)
+    model = PaymentRequirementsV1 if payment.x402_version == 1 else PaymentRequirements
+    try:
+        return payment, model.model_validate(requirements)
+    except ValueError as error:
+        raise PaymentError("invalid_payment_requirements", "paymentRequirements lack or misstate a field") from error
+
+
+def _matches(resource: dict[str, Any], query: Any) -> bool:
+    accepts = resource.get("accepts", [])
+    wanted = {"scheme": query.get("scheme"), "network": query.get("network"), "payTo": query.get("payTo")}
+    if query.get("type") not in (None, resource.get("type")):
+        return False
+    return any(all(v is None or a.get(k) == v for k, v in wanted.items()) for a in accepts)
+
+
+def _dump(model: Any) -> dict[str, Any]:
+    body: dict[str, Any] = model.model_dump(by_alias=True, exclude_none=True, mode="json")
+    return body
+
+
+def _reply(body: dict[str, Any], status: int = 200) -> Response:
+    return Response(orjson.dumps(body), status, media_type="application/json")
