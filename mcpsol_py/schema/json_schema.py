@@ -101,7 +101,7 @@ PROFILES: dict[str, Profile] = {
     "openai": Profile("openai"),
     "cursor": Profile("cursor"),
     "gemini": Profile("gemini", unions=False, closed=False, depth=8),
-    "strict": Profile("strict", unions=False, type_lists=True, all_required=True, limits=False, depth=5, nodes=500),
+    "strict": Profile("strict", unions=False, type_lists=True, all_required=True, limits=False, depth=4, nodes=500),
 }
 
 
@@ -313,6 +313,7 @@ class Schemas:
         inner = self._shape(item, depth)
         if not inner.nullable:
             return Shape(inner.schema, inner.convert, True, inner.nodes, inner.depth)
+        inner = self._shape(item, depth + 1)
         return self.object_of([("some", "some", inner, "", True)], True)
 
     def _or_null(self, shape: Shape) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from mcpsol_py.errors import UnknownName
+from mcpsol_py.model.check import unusable
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -290,14 +291,8 @@ class ToolMap:
             raise UnknownName("client profile", profile, PROFILES)
         resolver = Resolver(model)
         schemas = Schemas(resolver, PROFILES[profile])
-        self.left_out: dict[str, str] = {}
-        usable: list[Instruction] = []
-        for ix in model.instructions:
-            why = ix.disabled or next((w for f in ix.args if (w := resolver.why_unusable(f.type))), None)
-            if why:
-                self.left_out[ix.name] = why
-            else:
-                usable.append(ix)
+        self.left_out = unusable(model)
+        usable = [ix for ix in model.instructions if ix.name not in self.left_out]
         names = unique_names((prefix + ix.name for ix in usable), budget)
         self._tools = {
             name: _Tool(ix, name, schemas, model.name, must_give or _must_give)
