@@ -1,0 +1,94 @@
+"""The file plan of a crate: which template makes which file, and who owns it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from mcpsol_py.errors import RenderError
+from mcpsol_py.model.program import ProgramModel
+from mcpsol_py.render.environment import environment
+from mcpsol_py.render.imports import Imports
+from mcpsol_py.render.view import CrateView, crate_view
+from mcpsol_py.render.write import Planned, RenderResult, format_rust, write_plan
+from mcpsol_py.schema.pages import Descriptions, Form
+
+__all__ = ["TARGETS", "plan", "render"]
+
+Target = Literal["pinocchio"]
+TARGETS: tuple[Target, ...] = ("pinocchio",)
+
+
+def render(
+    model: ProgramModel,
+    *,
+    target: str = "pinocchio",
+    out: str | Path,
+    descriptions: Descriptions = "full",
+    form: Form = "compact",
+    lossless: bool = True,
+    source: str = "",
+) -> RenderResult:
+    """Writes the crate of *model* to the folder *out*, which may hold an earlier one: handlers stay, generated files
+    are made anew.
+
+    `descriptions`, `form`, `lossless` say what the schema pages hold. `source` is named in each generated file (the
+    model's origin if not given). Raises RenderError, EditedByHand, SchemaError; nothing is written then.
+    """
+    if target not in TARGETS:
+        raise RenderError(f"there is no target {target!r}; there are {', '.join(TARGETS)}.")
+    out = Path(out)
+    view = crate_view(model, form=form, descriptions=descriptions, lossless=lossless)
+    files, formatted = format_rust(plan(view, target))
+    return write_plan(files, out, source or _source(model, out), handlers="src/processor", formatted=formatted)
+
+
+def _source(model: ProgramModel, out: Path) -> str:
+    """The source's name as it stands in generated files: from the crate's folder if it is in it, else only its last
+    part, so that the same source gives the same files on every machine."""
+    if not model.origin:
+        return "an IDL"
+    path = Path(model.origin)
+    try:
+        return path.resolve().relative_to(out.resolve()).as_posix()
+    except (ValueError, OSError):
+        return path.name
+
+
+def plan(view: CrateView, target: str) -> list[Planned]:
+    """Every file of the crate, before rustfmt and without headers."""
+    env = environment(target)
+    imports = Imports(
+        {str(t.name): "crate::types" for t in view.types}
+        | {str(s.name): "crate::state" for s in view.states}
+        | {str(view.error_type): "crate::error"}
+    )
+
+    def made(template: str, path: str, owned: bool = False, **more: Any) -> Planned:
+        text = env.get_template(template + ".jinja").render(crate=view, **more)
+        return Planned(path, imports.fill(text).encode(), owned)
+
+    files = [made("Cargo.toml", "Cargo.toml", owned=True)]
+    names = ["lib", "entrypoint", "schema", "error", "checks", "codec", "log"]
+    if view.types:
+        names.append("types")
+    if view.events:
+        names.append("events")
+    files += [made(f"src/{name}.rs", f"src/{name}.rs") for name in names]
+    if view.has_stream:
+        files.append(Planned("src/schema.bin", view.stream))
+    if view.states:
+        files.append(made("src/state/mod.rs", "src/state/mod.rs"))
+    for state in view.states:
+        files.append(made("src/state/account.rs", f"src/state/{_file(state.module)}.rs", state=state))
+    files.append(made("src/instruction/mod.rs", "src/instruction/mod.rs"))
+    files.append(made("src/processor/mod.rs", "src/processor/mod.rs"))
+    for ix in view.instructions:
+        files.append(made("src/instruction/instruction.rs", f"src/instruction/{_file(ix.module)}.rs", ix=ix))
+        files.append(made("src/processor/handler.rs", f"src/processor/{_file(ix.module)}.rs", owned=True, ix=ix))
+    return files
+
+
+def _file(module: str) -> str:
+    """The file of a module: rustc looks for r#type in type.rs."""
+    return module.removeprefix("r#")

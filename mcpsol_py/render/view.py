@@ -1,0 +1,453 @@
+"""A program model to a CrateView: everything that the templates place, already in Rust. Logic is here, the look is in
+templates/."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mcpsol_py.errors import NotUsable, RenderError, abbr
+from mcpsol_py.model.layout import size_of
+from mcpsol_py.model.program import Discriminator, ErrorCode, Event, Instruction, ProgramModel
+from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.types import Field, Struct, Type
+from mcpsol_py.names import pascal, snake
+from mcpsol_py.render.accounts import AccountsView, accounts_view
+from mcpsol_py.render.faults import CHECKS
+from mcpsol_py.render.rust import Names, Rust, byte_array, byte_string, code, comment, doc, number, string
+from mcpsol_py.render.state import StateView, state_view
+from mcpsol_py.render.wire import CannotRender, EnumView, FieldView, StructView, Types, Val
+from mcpsol_py.schema.pages import Descriptions, Form, page_set
+
+__all__ = ["CrateView", "ErrorView", "EventView", "InstructionView", "crate_view"]
+
+#: Accounts that the entry keeps when an instruction takes a list of them: what one transaction can lock.
+_WITH_REMAINING = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorView:
+    """One error: its variant, its number and what the log says."""
+
+    name: Rust
+    code: Rust
+    docs: tuple[Rust, ...]
+    text: Rust
+
+
+@dataclass(frozen=True, slots=True)
+class EventView:
+    """One event: the type that is logged, behind which bytes."""
+
+    name: Rust
+    type: Rust
+    generics: Rust
+    docs: tuple[Rust, ...]
+    discriminator: Rust
+    discriminator_size: Rust
+    size: Rust
+    is_fixed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArmView:
+    """One instruction in the dispatcher: a pattern of the match, or a condition, and where its arguments begin."""
+
+    module: Rust
+    note: tuple[Rust, ...]
+    constant: Rust
+    value: Rust
+    condition: Rust
+    arguments: Rust
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchView:
+    """How instructions are told apart: by a word of `size` bytes (`is_word`), or by one condition after another."""
+
+    is_word: bool
+    size: Rust
+    word: Rust
+    is_eight: bool
+    arms: tuple[ArmView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionView:
+    """One instruction."""
+
+    module: Rust
+    title: Rust
+    docs: tuple[Rust, ...]
+    inner_docs: tuple[Rust, ...]
+    data_rows: tuple[Rust, ...]
+    args: tuple[FieldView, ...]
+    args_generics: Rust
+    args_data: Rust
+    args_reads: tuple[Rust, ...]
+    args_build: Rust
+    wrong_size: Rust
+    has_exact_size: bool
+    has_args: bool
+    is_raw: bool
+    raw_why: tuple[Rust, ...]
+    accounts: AccountsView
+    returns: Rust
+    has_returns: bool
+    returns_borrow: bool
+    returns_write: tuple[Rust, ...]
+    returns_size: Rust
+    returns_fixed: bool
+    inline: Rust
+
+
+@dataclass(frozen=True, slots=True)
+class CrateView:
+    """The whole crate."""
+
+    name: Rust
+    library: Rust
+    title: tuple[Rust, ...]
+    version: Rust
+    has_address: bool
+    address: Rust
+    address_text: tuple[Rust, ...]
+    max_accounts: Rust
+    dispatch: DispatchView
+    instructions: tuple[InstructionView, ...]
+    states: tuple[StateView, ...]
+    events: tuple[EventView, ...]
+    errors: tuple[ErrorView, ...]
+    error_type: Rust
+    checks: tuple[ErrorView, ...]
+    types: tuple[StructView | EnumView, ...]
+    skipped: tuple[Rust, ...]
+    pages: tuple[Rust, ...]
+    page_count: Rust
+    has_stream: bool
+    stream_base: Rust
+    #: not Rust: the stream's bytes, a file of their own
+    stream: bytes
+
+
+def crate_view(
+    model: ProgramModel, *, form: Form = "compact", descriptions: Descriptions = "full", lossless: bool = True
+) -> CrateView:
+    """The view of *model*. Raises RenderError, SchemaError."""
+    if not model.instructions:
+        raise RenderError(f"{model.name or 'this program'} has no instruction, so there is nothing to render.")
+    resolver = Resolver(model)
+    own = _fixed_states(model, resolver)
+    types = Types(resolver, *own)
+    skipped: list[str] = []
+    states = _states(model, types, skipped)
+    error_names = Names()
+    errors = tuple(_error(e, error_names) for e in model.errors)
+    names_of = {e.name: v.name for e, v in zip(model.errors, errors, strict=True)}
+    error_type = code(f"{pascal(_ascii(model.name)) or 'Program'}Error")
+    if error_type[0].isdigit():
+        error_type = code(f"Program{error_type}")
+    modules = Names("mod_", "instruction", "processor")
+    many = len(model.instructions) > 8
+    instructions = tuple(
+        _instruction(ix, model, types, states, error_type, names_of, modules, many, skipped)
+        for ix in _unique(model.instructions)
+    )
+    events = _events(model, types, skipped)
+    pages = page_set(model, form=form, descriptions=descriptions, lossless=lossless)
+    most = max(len(i.accounts.slots) for i in instructions)
+    if any(i.accounts.remaining for i in instructions):
+        most = max(most, _WITH_REMAINING)
+    address, text, has_address = _address(model)
+    library = code(snake(_ascii(model.name)) or "program")
+    if library[0].isdigit():
+        library = code(f"program_{library}")
+    return CrateView(
+        name=code(library.replace("_", "-")),
+        library=library,
+        title=doc(model.docs or [f"The program {model.name}."], inner=True),
+        version=code(_version(model.version)),
+        has_address=has_address,
+        address=address,
+        address_text=text,
+        max_accounts=code(str(min(max(most, 1), 255))),
+        dispatch=_dispatch(model, instructions),
+        instructions=instructions,
+        states=tuple(states.values()),
+        events=events,
+        errors=errors,
+        error_type=error_type,
+        checks=tuple(
+            ErrorView(code(name), number(value), doc([text]), string(f"{name} ({value}): {text}"))
+            for value, name, text in CHECKS
+        ),
+        types=types.views(),
+        skipped=comment(skipped, limit=20000),
+        pages=tuple(byte_string(p) for p in pages.json_pages),
+        page_count=code(str(len(pages.json_pages))),
+        has_stream=bool(pages.stream_pages),
+        stream_base=code(str(pages.stream_base)),
+        stream=_stream(pages.stream_pages),
+    )
+
+
+def _ascii(text: str) -> str:
+    return "".join(c if c.isascii() else "_" for c in text)
+
+
+def _version(text: str) -> str:
+    parts = text.split(".")
+    return text if len(parts) == 3 and all(p.isdigit() and len(p) < 7 for p in parts) else "0.1.0"
+
+
+def _address(model: ProgramModel) -> tuple[Rust, tuple[Rust, ...], bool]:
+    from mcpsol_py.model.address import address_bytes
+
+    try:
+        data = address_bytes(model.address or "")
+    except ValueError:
+        return code(""), (), False
+    return byte_array(data), comment([model.address or ""]), True
+
+
+def _unique(instructions: tuple[Instruction, ...]) -> list[Instruction]:
+    """Instructions with the discriminator of an earlier one are left out: they can never be reached."""
+    seen: set[Discriminator] = set()
+    out: list[Instruction] = []
+    for ix in instructions:
+        if ix.discriminator not in seen or not ix.discriminator.value:
+            seen.add(ix.discriminator)
+            out.append(ix)
+    return out
+
+
+def _stream(pages: list[bytes]) -> bytes:
+    """All stream pages end to end; all but the last are full."""
+    for page in pages[:-1]:
+        if len(page) != len(pages[0]):
+            raise RenderError("the stream's pages differ in length.")
+    return b"".join(pages)
+
+
+def _error(error: ErrorCode, names: Names) -> ErrorView:
+    name = names.take(error.name, "pascal")
+    message = abbr(error.message, 200)[1:-1] if len(error.message) > 200 else error.message
+    text = f"{name} ({error.code})" + (f": {message}" if message else "")
+    return ErrorView(name, number(error.code % 2**32), doc([error.message or error.name]), string(text))
+
+
+def _fixed_states(model: ProgramModel, resolver: Resolver) -> list[str]:
+    """The Rust names of state that gets a struct of its own, which no other type may take."""
+    names = _state_names()
+    taken = [(a, names.take(a.name, "pascal")) for a in model.accounts]
+    return [name for a, name in taken if size_of(resolver, a.type) is not None]
+
+
+def _state_names() -> Names:
+    return Names("Address", "Check", "Reader", "Writer", "Output", "Flag", "Args", "Accounts", "Context", "Vec", "Box")
+
+
+def _states(model: ProgramModel, types: Types, skipped: list[str]) -> dict[str, StateView]:
+    names, modules = _state_names(), Names("mod_")
+    out: dict[str, StateView] = {}
+    for account in model.accounts:
+        if account.name in out:
+            continue
+        try:
+            out[account.name] = state_view(account, types, names, modules)
+        except CannotRender as why:
+            skipped.append(f"The account type {account.name} has no Rust here: {why}.")
+    return out
+
+
+def _events(model: ProgramModel, types: Types, skipped: list[str]) -> tuple[EventView, ...]:
+    out: list[EventView] = []
+    taken: set[str] = set()
+    for event in model.events:
+        try:
+            view = _event(event, types)
+        except CannotRender as why:
+            skipped.append(f"The event {event.name} has no Rust here: {why}.")
+            continue
+        if view.type in taken:
+            skipped.append(f"The event {event.name} is of the same type as another one.")
+            continue
+        taken.add(view.type)
+        out.append(view)
+    return tuple(out)
+
+
+def _event(event: Event, types: Types) -> EventView:
+    d = event.discriminator
+    if not d.consumed or d.offset or d.size is not None:
+        raise CannotRender("its discriminator does not stand before its fields")
+    kind = types.type(event.type, event.name)
+    if kind.partition("<")[0] not in {v.name for v in types.views()}:
+        raise CannotRender("it is no struct")
+    size = size_of(types.resolver, event.type)
+    whole = 0 if size is None else size + len(d.value)
+    return EventView(
+        code(pascal(_ascii(event.name))),
+        code(kind.partition("<")[0]),
+        code("<'_>" if "'a" in kind else ""),
+        doc(event.docs),
+        byte_array(d.value),
+        code(str(len(d.value))),
+        code(str(whole)),
+        size is not None and whole <= 1024,
+    )
+
+
+# --- instructions ----------------------------------------------------------------------------------------------------
+
+
+def _instruction(
+    ix: Instruction,
+    model: ProgramModel,
+    types: Types,
+    states: dict[str, StateView],
+    error_type: Rust,
+    error_names: dict[str, Rust],
+    modules: Names,
+    many: bool,
+    skipped: list[str],
+) -> InstructionView:
+    module = modules.take(ix.name)
+    fields, raw = _arguments(ix, types)
+    if raw:
+        skipped.append(f"The arguments of {ix.name} are passed on as bytes: {raw}.")
+    args = () if raw else fields
+    borrows = raw != "" or any("'a" in f.type for f in args)
+    names = {f.name: v.name for f, v in zip(_data_fields(ix), args, strict=True)} if not raw else None
+    accounts = accounts_view(ix, types, states, error_type, error_names, names, {})
+    size: int | None = None
+    if not raw:
+        size = size_of(types.resolver, Struct(_data_fields(ix)))
+    returns, writes, returns_borrow = _returns(ix, types, skipped)
+    returned = None if ix.returns is None else size_of(types.resolver, ix.returns)
+    rows = doc(
+        [
+            f"{i}. {f.name}: {_shown(types, f.type)}{''.join(' ' + d for d in f.docs)}"
+            for i, f in enumerate(_data_fields(ix))
+        ]
+    )
+    when = [text for key, text in ix.hints if key == "when"]
+    docs = [*(ix.docs or (f"{ix.name}.",)), *(line for w in when for line in ("", f"When to use: {w}"))]
+    heavy = many or accounts.is_heavy
+    return InstructionView(
+        module=module,
+        title=code(module),
+        docs=doc(docs),
+        inner_docs=doc(docs, inner=True),
+        data_rows=rows,
+        args=args,
+        args_generics=code("<'a>" if borrows else ""),
+        args_data=code("&'a [u8]" if borrows else "&[u8]"),
+        args_reads=tuple(code(f"let {f.name} = {f.read};") for f in args),
+        args_build=code(f"Self {{ {', '.join(f.name for f in args)} }}" if args else "Self {}"),
+        wrong_size=code(f"data.len() != {size}" if size else "!data.is_empty()"),
+        has_exact_size=size is not None and not raw,
+        has_args=bool(args) or raw != "",
+        is_raw=raw != "",
+        raw_why=comment([f"Not decoded: {raw}."]) if raw else (),
+        accounts=accounts,
+        returns=returns,
+        has_returns=ix.returns is not None and returns != "()",
+        returns_borrow=returns_borrow,
+        returns_write=writes,
+        returns_size=code(str(returned)),
+        returns_fixed=returned is not None and returned <= 1024,
+        inline=code("never" if heavy else "always"),
+    )
+
+
+def _data_fields(ix: Instruction) -> tuple[Field, ...]:
+    return ix.args
+
+
+def _shown(types: Types, node: Type) -> str:
+    from mcpsol_py.model.types import type_text
+
+    return type_text(node)
+
+
+def _arguments(ix: Instruction, types: Types) -> tuple[tuple[FieldView, ...], str]:
+    """The arguments' fields, or why they are passed on as bytes."""
+    if ix.disabled:
+        return (), ix.disabled
+    d = ix.discriminator
+    if d.consumed and d.offset:
+        return (), "the discriminator stands among the arguments"
+    try:
+        return types.fields(_data_fields(ix), ix.name), ""
+    except CannotRender as why:
+        return (), f"no Rust is made for {why}"
+    except NotUsable as why:
+        return (), why.why
+
+
+def _returns(ix: Instruction, types: Types, skipped: list[str]) -> tuple[Rust, tuple[Rust, ...], bool]:
+    if ix.returns is None:
+        return code("()"), (), False
+    try:
+        text = types.type(ix.returns, f"{ix.name} returned")
+        writes = types.write(ix.returns, Val("returned", False), f"{ix.name} returned")
+    except CannotRender as why:
+        skipped.append(f"What {ix.name} returns has no Rust here: {why}.")
+        return code("()"), (), False
+    return code(text), tuple(map(code, writes)), "'a" in text
+
+
+# --- dispatch --------------------------------------------------------------------------------------------------------
+
+
+def _note(d: Discriminator, name: str) -> tuple[Rust, ...]:
+    origin = f'sha256("global:{snake(name)}")[..8]' if d.origin == "anchor" else d.origin
+    return comment([f"{name}: {origin}"])
+
+
+def _dispatch(model: ProgramModel, views: tuple[InstructionView, ...]) -> DispatchView:
+    instructions = _unique(model.instructions)
+    sizes = {len(ix.discriminator.value) for ix in instructions}
+    plain = all(
+        ix.discriminator.offset == 0 and ix.discriminator.consumed and ix.discriminator.size is None and not ix.also
+        for ix in instructions
+    )
+    size = next(iter(sizes)) if len(sizes) == 1 else 0
+    is_word = plain and size in (1, 2, 4, 8)
+    names = Names("MAX_ACCOUNTS")
+    arms: list[tuple[tuple[int, int], ArmView]] = []
+    for ix, view in zip(instructions, views, strict=True):
+        d = ix.discriminator
+        value = d.value
+        if is_word:
+            text = f"u{size * 8}::from_le_bytes({byte_array(value)})" if size > 1 else str(value[0])
+            condition = ""
+        else:
+            text = ""
+            condition = _condition(ix)
+        start = len(value) if d.consumed else 0
+        arguments = f"data.get({start}..).unwrap_or_default()" if start else "data"
+        weight = sum(len(x.value) for x in (d, *ix.also)) + (1 if d.size is not None else 0)
+        arm = ArmView(
+            view.module,
+            _note(d, ix.name),
+            names.take(ix.name, "screaming"),
+            code(text),
+            code(condition),
+            code(arguments),
+        )
+        arms.append(((-weight, len(arms)), arm))
+    ordered = arms if is_word else sorted(arms, key=lambda pair: pair[0])
+    return DispatchView(is_word, code(str(size)), code(f"u{size * 8}"), size == 8, tuple(a for _, a in ordered))
+
+
+def _condition(ix: Instruction) -> str:
+    parts: list[str] = []
+    for d in (ix.discriminator, *ix.also):
+        if d.value and d.offset == 0:
+            parts.append(f"data.starts_with(&{byte_array(d.value)})")
+        elif d.value:
+            parts.append(f"data.get({d.offset}..).is_some_and(|rest| rest.starts_with(&{byte_array(d.value)}))")
+        if d.size is not None:
+            parts.append(f"data.len() == {d.size}")
+    return " && ".join(parts) or "true"

@@ -1,0 +1,129 @@
+"""Writes a plan of files: generated ones anew, the author's never over what is there.
+
+A generated file opens with a header line that holds a digest of the rest; whitespace and commas do not count, so that
+any rustfmt may run over it. A file without the header, or whose text is not what the header says, was edited by hand
+and is not overwritten.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from mcpsol_py.errors import EditedByHand, RenderError
+
+__all__ = ["Planned", "RenderResult", "digest", "format_rust", "header", "write_plan"]
+
+_HEADER = re.compile(rb"^// Rendered by idl2mcp from [^\n]*; edit the source\. \[([0-9a-f]{16})\]\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """One file: `path` from the crate's root; `owned`: written once, then the author's."""
+
+    path: str
+    data: bytes
+    owned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenderResult:
+    """What was done, as paths from the crate's root: files written, files of the author's that were kept, and handlers
+    without an instruction. `formatted`: rustfmt ran over them."""
+
+    written: tuple[str, ...]
+    kept: tuple[str, ...]
+    orphans: tuple[str, ...]
+    formatted: bool = True
+
+
+def digest(text: bytes) -> str:
+    """16 hex digits over *text* without whitespace and commas."""
+    return sha256(re.sub(rb"[\s,]+", b"", text)).hexdigest()[:16]
+
+
+def header(source: str, text: bytes) -> bytes:
+    """The line that a generated file opens with."""
+    name = re.sub(r"[^ -~]|;", "_", source) or "the source"
+    return f"// Rendered by idl2mcp from {name}; edit the source. [{digest(text)}]\n".encode()
+
+
+def format_rust(files: list[Planned]) -> tuple[list[Planned], bool]:
+    """The Rust files as rustfmt writes them, and whether there is a rustfmt. Raises RenderError if it refuses one: that
+    is our fault."""
+    program = shutil.which("rustfmt") or ("/usr/bin/rustfmt" if Path("/usr/bin/rustfmt").exists() else None)
+    if program is None:
+        return files, False
+    command = [program, "--edition", "2021", "--config", "max_width=120,use_small_heuristics=Max", "--emit", "stdout"]
+    out: list[Planned] = []
+    for file in files:
+        if not file.path.endswith(".rs"):
+            out.append(file)
+            continue
+        done = subprocess.run(command, input=file.data, capture_output=True, check=False)
+        if done.returncode != 0:
+            raise RenderError(
+                f"{file.path}: rustfmt refuses what was rendered: {done.stderr.decode(errors='replace')[:600]}"
+            )
+        out.append(Planned(file.path, done.stdout, file.owned))
+    return out, True
+
+
+def _check(path: Path, name: str) -> None:
+    """Raises EditedByHand if the generated file at *path* is not as it was rendered."""
+    before = path.read_bytes()
+    found = _HEADER.match(before)
+    if found is None:
+        raise EditedByHand(name)
+    if digest(before[found.end() :]) != found.group(1).decode():
+        raise EditedByHand(name, "its text is not what was rendered")
+
+
+def write_plan(files: list[Planned], out: Path, source: str, *, handlers: str, formatted: bool) -> RenderResult:
+    """Writes *files* to *out*. `handlers`: the folder whose .rs files without a plan are orphans.
+
+    Raises EditedByHand before anything is written, RenderError where a file cannot be.
+    """
+    planned = {f.path for f in files}
+    for file in files:
+        path = out / file.path
+        if not file.owned and path.exists():
+            if file.path.endswith(".rs"):
+                _check(path, file.path)
+    if out.exists() and not out.is_dir():
+        raise RenderError(f"{out} is a file; --out names a folder.")
+    stale = [
+        path
+        for path in sorted((out / "src").rglob("*.rs"))
+        if path.relative_to(out).as_posix() not in planned and _HEADER.match(path.read_bytes())
+    ]
+    for path in stale:  # generated for something that the source does not have any more
+        _check(path, path.relative_to(out).as_posix())
+    orphans = tuple(
+        path.relative_to(out).as_posix()
+        for path in sorted((out / handlers).glob("*.rs"))
+        if path.relative_to(out).as_posix() not in planned and path not in stale
+    )
+    written: list[str] = []
+    kept: list[str] = []
+    try:
+        for file in files:
+            path = out / file.path
+            if file.owned and path.exists():
+                kept.append(file.path)
+                continue
+            data = file.data
+            if not file.owned and file.path.endswith(".rs"):
+                data = header(source, data) + data
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            written.append(file.path)
+        for path in stale:
+            path.unlink()
+    except OSError as error:
+        raise RenderError(f"{error.filename}: it cannot be written: {error.strerror}.") from error
+    return RenderResult(tuple(written), tuple(kept), orphans, formatted)
