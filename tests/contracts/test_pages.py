@@ -1,0 +1,36 @@
+"""The Markdown pages point at what is there."""
+
+import re
+import subprocess
+from pathlib import Path
+
+LINK = re.compile(r"\[[^\]\n]*\]\((?!https?:|mailto:|#)([^)#\s]+)")
+
+
+def test_relative_links_lead_somewhere(repo: Path) -> None:
+    listed = subprocess.run(["git", "ls-files", "*.md"], cwd=repo, capture_output=True, text=True, check=True)
+    pages = [repo / name for name in listed.stdout.splitlines() if (repo / name).is_file()]
+    assert pages
+    dead = [
+        f"{page.relative_to(repo)}: {target}"
+        for page in pages
+        for target in LINK.findall(page.read_text(encoding="utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert dead == []
+
+
+def test_the_readme_starts_with_the_two_commands(repo: Path) -> None:
+    opening = (repo / "README.md").read_text(encoding="utf-8").split("```")[1]
+    assert opening.split("\n")[1:-1] == ["make demo", "make test"]
+
+
+def test_every_target_that_a_page_names_is_in_the_makefile(repo: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (repo / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {
+        target
+        for page in [repo / "README.md", *(repo / "docs").rglob("*.md"), *(repo / "benchmarks").glob("*.md")]
+        for command in re.findall(r"`make ([a-z -]+?)[`\"]", page.read_text(encoding="utf-8"))
+        for target in command.split()
+    }
+    assert named - targets == set()
