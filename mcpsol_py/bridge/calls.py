@@ -110,6 +110,8 @@ async def prepare(
     *remaining*: addresses, or objects with `address`, `signer` and `writable`.
     Raises EncodeError, UnknownName, NotUsable, MissingAccount, PdaError, TransportError.
     """
+    # arguments first: what is wrong with them is said before the chain is asked for anything
+    data = None if ix.model.arg_values else ix.encode_json(dict(args))
     program_id = served.program_id if served.program_id is not None else ix.program_id()
     resolution = ix.plan.resolve(
         args,
@@ -123,7 +125,8 @@ async def prepare(
     while wanted := resolution.wanted():
         assert served.transport is not None  # offline, wanted() raises instead
         resolution.supply(zip(wanted, await served.transport.get_accounts(wanted), strict=True))
-    data = ix.encode_json(dict(resolution.complete_args()))
+    if data is None:
+        data = ix.encode_json(dict(resolution.complete_args()))
     metas = resolution.metas()
     given, _ = ix.plan.collect(accounts)
     rows = _account_lines(ix, metas, resolution.addresses(), given)
