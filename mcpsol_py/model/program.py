@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from mcpsol_py.model.quick import quicken
 from mcpsol_py.model.types import Field, Type, TypeDef
 
 __all__ = [
@@ -421,3 +422,6 @@ class ProgramModel:
     origin: str = field(default="", compare=False)
     dialect: str = field(default="", compare=False)
     findings: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
+
+
+quicken(Account, AccountType, Discriminator, ErrorCode, Event, Instruction)

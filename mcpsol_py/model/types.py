@@ -26,6 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from mcpsol_py.model.quick import quicken
+
 __all__ = [
     "BOOL",
     "BORSH_BYTES",
@@ -414,6 +416,8 @@ class TypeDef:
     #: how the source named the serialization and repr ("bytemuckunsafe", "C"), kept for writing it back
     declared: tuple[tuple[str, str], ...] = field(default=())
 
+
+quicken(Field, Variant, TypeDef, Link, Array, Option)
 
 U8, U16, U32, U64, U128, U256 = (Int(b) for b in (8, 16, 32, 64, 128, 256))
 I8, I16, I32, I64, I128, I256 = (Int(b, signed=True) for b in (8, 16, 32, 64, 128, 256))

@@ -26,7 +26,7 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.types import Array, Bool, Float, Int, Pubkey, SizePrefixed, Type
 from mcpsol_py.sources.idl_types import TypeReader
-from mcpsol_py.sources.reader import kind_of
+from mcpsol_py.sources.reader import MAX_NAME, kind_of
 
 __all__ = ["MAX_GROUPS", "AccountReader"]
 
@@ -93,23 +93,30 @@ class AccountReader(TypeReader):
 
     def account(self, item: dict[str, Any], scope: Scope) -> AccountItem:
         """One account, or one group of them."""
-        name = self.name(item)
         get = item.get
+        name = get("name")
+        if type(name) is not str or not name.isprintable() or not 0 < len(name) <= MAX_NAME:
+            name = self.name(item)
         docs = self.docs(item) if "docs" in item else ()
         if "accounts" in item:
             return AccountGroup(name, self.account_items(item, (*scope.prefix, name), scope), docs)
         if not self.account_keys.issuperset(item):
             self.surplus(item, self.account_keys, f"account {name!r}")
-            if "desc" in item and not docs:
-                docs = (self.text(item, "desc"),)
+        if "desc" in item and not docs:
+            docs = (self.text(item, "desc"),)
+        writable, signer = get(self.writable_keys[0]), get(self.signer_keys[0])
+        if writable is not True and writable is not False:
+            writable = self.flag(item, *self.writable_keys)
+        if signer is not True and signer is not False:
+            signer = self.flag(item, *self.signer_keys)
         address = get("address")
         if address is not None:
             address = self.address(address, f"account {name!r}")
         pda = get("pda")
         return Account(
             name,
-            self.flag(item, *self.writable_keys),
-            self.flag(item, *self.signer_keys),
+            writable,
+            signer,
             self.flag(item, *self.optional_keys),
             address,
             None if pda is None else self.inside("pda", lambda value: self.pda(value, scope), pda),

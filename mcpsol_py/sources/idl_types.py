@@ -41,7 +41,7 @@ from mcpsol_py.model.types import (
     Variant,
 )
 from mcpsol_py.sources import rust_text
-from mcpsol_py.sources.reader import Reader, kind_of
+from mcpsol_py.sources.reader import MAX_NAME, Reader, kind_of
 
 __all__ = ["LEAVES", "TypeReader", "typedef_layout"]
 
@@ -255,15 +255,21 @@ class TypeReader(Reader):
 
     def field(self, item: dict[str, Any], depth: int = 0) -> Field:
         """A struct's field or an instruction's argument."""
-        docs = self.docs(item) if "docs" in item else ()
-        if "type" not in item:
-            return Field(self.name(item), Unsupported("", "its type is missing"), docs)
-        try:
-            return Field(self.name(item), self.type(item["type"], depth), docs)
-        except SourceError as error:
-            if error.path != "name":
-                error.at(path="type")
-            raise
+        name = item.get("name")
+        if type(name) is not str or not name.isprintable() or not 0 < len(name) <= MAX_NAME:
+            name = self.name(item)
+        kind = item.get("type")
+        node = LEAVES.get(kind) if type(kind) is str else None
+        if node is None:
+            if "type" not in item:
+                node = Unsupported("", "its type is missing")
+            else:
+                try:
+                    node = self.type(kind, depth)
+                except SourceError as error:
+                    error.at(path="type")
+                    raise
+        return Field(name, node, self.docs(item)) if "docs" in item else Field(name, node)
 
     def fields(self, owner: dict[str, Any], depth: int = 0) -> Struct | Tuple | None:
         """owner["fields"]: named -> Struct, unnamed -> Tuple, none -> None."""

@@ -47,15 +47,21 @@ def load_bytes(source: str | PathLike[str] | bytes | bytearray, origin: str = ""
     try:
         if path.is_dir():
             raise SourceError("this is a folder. Give the IDL file in it.", origin=origin)
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)  # a pipe has no size to ask for
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise _too_large(size, origin)
+        if size:
+            data = path.read_bytes()
+        else:  # a pipe does not tell its size
+            with path.open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise SourceError("there is no such file.", origin=origin) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         why = getattr(error, "strerror", None) or error
         raise SourceError(f"the file cannot be read: {why}.", origin=origin) from error
     if len(data) > MAX_BYTES:
-        raise _too_large(max(len(data), path.stat().st_size), origin)
+        raise _too_large(len(data), origin)
     return data, origin
 
 

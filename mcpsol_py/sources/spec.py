@@ -967,7 +967,7 @@ class _InstructionReader:
             address=address,
             pda=pda,
             docs=p.docs,
-            constraints=None if constraints == Constraints() else constraints,
+            constraints=constraints,  # also where the author asks for nothing more: None is "the source cannot say"
         )
 
     def check_address_or_name(self, text: object) -> None:
