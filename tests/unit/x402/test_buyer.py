@@ -18,9 +18,10 @@ from x402 import x402Client
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.budget import Budget, Limit, Limits, Spending
-from mcpsol_py.x402.buyer import Buyer, reconcile
+from mcpsol_py.x402.buyer import Buyer
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactClientV1
 from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.paying import Payer, reconcile
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.wire import PAYMENT_META, payment_required_result
 from tests.unit.x402.payments import USDC
@@ -41,11 +42,15 @@ def budget_of(shop: Shop, tmp_path: Path, limit: Limit = Limit(), **options: Any
     return Budget(database, str(shop.world.payer.pubkey()), limits, session="s1", **options)
 
 
+def payer_of(shop: Shop, budget: Budget, **options: Any) -> Payer:
+    signer = x402Client()
+    signer.register(DEVNET, ExactClient(shop.world.payer, shop.world.chain))
+    signer.register_v1("solana-devnet", ExactClientV1(shop.world.payer, shop.world.chain))
+    return Payer(signer, budget, patience=options.pop("patience", 2.0), **options)
+
+
 def buyer_of(client: Client, shop: Shop, budget: Budget, **options: Any) -> Buyer:
-    payer = x402Client()
-    payer.register(DEVNET, ExactClient(shop.world.payer, shop.world.chain))
-    payer.register_v1("solana-devnet", ExactClientV1(shop.world.payer, shop.world.chain))
-    return Buyer(client, payer, budget, patience=options.pop("patience", 2.0), **options)
+    return Buyer(client, payer_of(shop, budget, **options))
 
 
 @pytest.mark.parametrize("v1_errors", [False, True])

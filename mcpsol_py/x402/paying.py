@@ -1,0 +1,254 @@
+"""Paying for one logical call at most once, within a budget; MCP and HTTP clients (buyer.py, http_buyer.py) stand on
+it.
+
+A call that costs nothing goes through untouched. A demand is paid once: the price is checked, the amount reserved, the
+payment
+signed, kept, and sent. If the answer does not come, the same payment is sent again, never a second one: the budget
+keeps it under
+the call's payment id, over crashes and restarts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import anyio.to_thread
+import orjson
+from x402 import x402Client
+from x402.extensions.payment_identifier import PAYMENT_IDENTIFIER, append_payment_identifier_to_extensions
+from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements, SettleResponse
+from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1, PaymentRequirementsV1
+
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.budget import Budget, Spending
+from mcpsol_py.x402.chain import Chain
+from mcpsol_py.x402.exact.transaction import read_transaction
+from mcpsol_py.x402.gate import payment_key
+from mcpsol_py.x402.networks import caip2
+from mcpsol_py.x402.wire import Demand, Dialect, parse_payment
+
+__all__ = ["Asked", "Bought", "Payer", "Selector", "cheapest", "reconcile"]
+
+R = TypeVar("R")
+Requirement = PaymentRequirements | PaymentRequirementsV1
+Payment = PaymentPayload | PaymentPayloadV1
+#: Picks one of the requirements that can be met; None pays nothing.
+Selector = Callable[[Sequence[Requirement]], Requirement | None]
+
+#: What a seller says when the same payment should be asked for again (gate.Refused).
+_AGAIN = ("in_progress", "settlement_pending")
+
+
+def cheapest(options: Sequence[Requirement]) -> Requirement | None:
+    """The first of the lowest amount."""
+    return min(options, key=lambda r: int(r.get_amount()), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[R]):
+    """What came of one request: a `result`, or a `demand` to pay. `lost`: no answer came, for this reason.
+
+    `refused`: the seller neither asks for payment nor answers (gate.Refused's code), with its words in `message`.
+    """
+
+    result: R | None = None
+    demand: Demand | None = None
+    receipt: SettleResponse | None = None
+    refused: str | None = None
+    message: str = ""
+    lost: BaseException | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bought(Generic[R]):
+    """A call's result. `receipt` None: nothing was charged. `payment_id` names the call in the budget's history."""
+
+    result: R
+    receipt: SettleResponse | None = None
+    amount: int = 0
+    asset: str | None = None
+    payment_id: str | None = None
+
+
+#: Makes the request, with a payment (in the seller's dialect) or without.
+Ask = Callable[[Payment | None, Dialect], Awaitable[Asked[R]]]
+
+
+class Payer:
+    """Pays demands. *signer* makes the payments: the official core's client, with a scheme registered for each network.
+    Its own
+    spend controls are switched off, since *budget* stands in their place. *patience*: seconds to go on asking with one
+    payment.
+    """
+
+    def __init__(
+        self, signer: x402Client, budget: Budget, *, select: Selector = cheapest, patience: float = 30.0
+    ) -> None:
+        self._signer, self.budget = signer, budget
+        self._select, self._patience = select, patience
+        signer.set_spend_controls(False)
+
+    async def call(
+        self,
+        ask: Ask[R],
+        request: object,
+        resource: str,
+        *,
+        max_amount: int | None = None,
+        payment_id: str | None = None,
+    ) -> Bought[R]:
+        """Asks, pays what is demanded (at most *max_amount* base units), and asks again with the payment.
+
+        *request* is what is asked for, JSON-safe: a payment id stands for one request. *payment_id* makes repeats of
+        one logical
+        call one: give the same for each try, over restarts too. Raises PaymentError: AMOUNT_EXCEEDS_MAX,
+        BUDGET_EXCEEDED and the
+        budget's others (nothing signed); NO_REQUIREMENTS (no way to pay that this wallet has); PAYMENT_REJECTED,
+        SETTLEMENT_FAILED (the seller did not take the payment, or asks for more now: it is not paid twice);
+        OUTCOME_UNKNOWN
+        (sent; no answer that says more: call again with the same payment id).
+        """
+        call_id = payment_id or "pay_" + secrets.token_hex(16)
+        mark = hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        known: Spending | None = await _thread(self.budget.get, call_id) if payment_id else None
+        if known is not None and known.payment is not None:  # a repeat, perhaps after a restart: the same payment again
+            if known.request != mark:
+                raise PaymentError("PAYMENT_ID_CONFLICT", "this payment id stands for another request already")
+            return await self._present(known, "object", ask)
+        first = await ask(None, "object")
+        if first.demand is None:
+            if first.result is None:
+                raise PaymentError("PAY_FAILED", first.message or "no answer") from first.lost
+            return Bought(first.result)
+        chosen = self._choose(first.demand)
+        spending = Spending(
+            wallet=self.budget.wallet,
+            payment_id=call_id,
+            session=self.budget.session,
+            network=caip2(str(chosen.network)),
+            asset=chosen.asset,
+            amount=_amount(chosen),
+            pay_to=chosen.pay_to,
+            resource=_resource(first.demand) or resource,
+            request=mark,
+        )
+        held: Spending = await _thread(lambda: self.budget.reserve(spending, max_amount=max_amount))
+        if held.payment is None:
+            held = await self._sign(held, first.demand, chosen)
+        return await self._present(held, first.demand.dialect, ask)
+
+    # -- one step each ------------------------------------------------------------------------------------------------
+
+    def _choose(self, demand: Demand) -> Requirement:
+        chosen = self._select([r for r in demand.required.accepts if self._can_pay(r)])
+        if chosen is None:
+            asked = ", ".join(f"{r.scheme} on {r.network} of {r.asset}" for r in demand.required.accepts[:5])
+            raise PaymentError("NO_REQUIREMENTS", f"nothing that is asked can be paid by this wallet: {asked}")
+        return chosen
+
+    def _can_pay(self, requirement: Requirement) -> bool:
+        version = 1 if isinstance(requirement, PaymentRequirementsV1) else 2
+        registered = self._signer.get_registered_schemes().get(version, [])
+        return (
+            any(r["scheme"] == requirement.scheme and r["network"] == requirement.network for r in registered)
+            and requirement.asset in self.budget.limits.assets
+            and _amount(requirement) > 0
+        )
+
+    async def _sign(self, held: Spending, demand: Demand, chosen: Requirement) -> Spending:
+        required = demand.required.model_copy(update={"accepts": [chosen]})
+        try:
+            payment = await self._signer.create_payment_payload(required)
+            if isinstance(required, PaymentRequired) and required.extensions:
+                extensions = dict(required.extensions)
+                if PAYMENT_IDENTIFIER in extensions:
+                    append_payment_identifier_to_extensions(extensions, held.payment_id)
+                payment = payment.model_copy(update={"extensions": extensions})
+        except BaseException:  # nothing left this process: the amount is free again
+            await _thread(self.budget.release, held.payment_id)
+            raise
+        body = payment.model_dump(by_alias=True, exclude_none=True, mode="json")
+        await _thread(self.budget.signed, held.payment_id, body, payment_key(payment))
+        kept: Spending | None = await _thread(self.budget.get, held.payment_id)
+        assert kept is not None  # signed() wrote it
+        return kept
+
+    async def _present(self, held: Spending, dialect: Dialect, ask: Ask[R]) -> Bought[R]:
+        """Sends the payment, again if no answer says how it ended, and books what came of it."""
+        assert held.payment is not None  # callers hold a signed one
+        payment = parse_payment(held.payment)
+        deadline = asyncio.get_running_loop().time() + self._patience
+        while True:
+            asked = await ask(payment, dialect)
+            if asked.receipt is not None and asked.receipt.success:
+                await _thread(self.budget.spent, held.payment_id, asked.receipt.transaction)
+            if asked.demand is not None:
+                raise self._rejected(held, asked.demand, asked.receipt)
+            if asked.refused is not None and asked.refused not in _AGAIN:
+                raise PaymentError(
+                    asked.refused.upper(), f"the seller refused: {asked.message} (payment {held.payment_id})"
+                )
+            if asked.result is not None and asked.refused is None:
+                charged = asked.receipt is not None and asked.receipt.success
+                # Without a receipt it is not charged so far, but the payment is out until it expires: see reconcile().
+                return Bought(asked.result, asked.receipt, held.amount if charged else 0, held.asset, held.payment_id)
+            if asyncio.get_running_loop().time() >= deadline:
+                raise PaymentError(
+                    "OUTCOME_UNKNOWN",
+                    f"payment {held.payment_id} is out; no answer says how it ended: call again with this payment id",
+                ) from asked.lost
+            await asyncio.sleep(0.25)
+
+    def _rejected(self, held: Spending, again: Demand, receipt: SettleResponse | None) -> PaymentError:
+        """Asked to pay again. Never done by itself: the seller holds a signed payment, and may have raised its
+        price.
+        """
+        price = min((_amount(r) for r in again.required.accepts if r.asset == held.asset), default=0)
+        raised = f" It asks {price:,} base units now, {held.amount:,} before." if price > held.amount else ""
+        failed = receipt is not None and not receipt.success
+        reason = receipt.error_reason if receipt is not None and receipt.error_reason else again.required.error
+        return PaymentError(
+            "SETTLEMENT_FAILED" if failed else "PAYMENT_REJECTED",
+            f"the seller did not take payment {held.payment_id}: {reason or 'no reason given'}.{raised}",
+        )
+
+
+async def reconcile(budget: Budget, chain: Chain) -> int:
+    """Books payments that got no answer: landed ones as spent, those that can no longer land as released. Returns how
+    many.
+    """
+    settled = 0
+    for row in await _thread(budget.open):
+        text = (row.payment or {}).get("payload", {}).get("transaction")
+        if text is None:
+            continue
+        found = await _thread(chain.find, bytes(read_transaction(text)))
+        if found.state == "landed":
+            await _thread(budget.spent, row.payment_id, found.signature)
+        elif found.state in ("failed", "expired"):
+            await _thread(budget.release, row.payment_id)
+        else:
+            continue
+        settled += 1
+    return settled
+
+
+async def _thread(function: Callable[..., Any], *args: Any) -> Any:
+    return await anyio.to_thread.run_sync(lambda: function(*args))
+
+
+def _amount(requirement: Requirement) -> int:
+    text = requirement.get_amount()
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _resource(demand: Demand) -> str | None:
+    required = demand.required
+    if isinstance(required, PaymentRequiredV1):
+        return required.accepts[0].resource
+    return required.resource.url if required.resource is not None else None
