@@ -171,7 +171,7 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
     click.UsageError where an option is missing.
     """
     chain = Chain(url=chain) if isinstance(chain, str) else chain or Chain()
-    path = Path(text)
+    path = _built(Path(text))
     if text.endswith(".so") or (path.is_file() and _is_elf(path)):
         return _from_so(path, chain)
     if path.exists() or _looks_like_a_path(text):
@@ -187,6 +187,14 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
         "and no Python module",
         origin=text[:200],
     )
+
+
+def _built(path: Path) -> Path:
+    """*path*; of "X.so" that is not there, where X is a crate's folder: the one .so that was built in it."""
+    if path.suffix != ".so" or path.exists() or not path.with_suffix("").is_dir():
+        return path
+    found = sorted(path.with_suffix("").glob("*.so"))
+    return found[0] if len(found) == 1 else path
 
 
 def _looks_like_a_path(text: str) -> bool:

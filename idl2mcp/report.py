@@ -36,6 +36,7 @@ __all__ = [
     "emit",
     "exit_code",
     "failure",
+    "fields",
     "json_option",
     "note",
     "progress",
@@ -116,6 +117,13 @@ def _os_message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__
+
+
+def fields(record: Any) -> dict[str, Any]:
+    """A dataclass's fields as JSON-safe values."""
+    from dataclasses import fields as fields_of
+
+    return {f.name: getattr(record, f.name) for f in fields_of(record)}
 
 
 def table(rows: Sequence[Sequence[str]], *, indent: str = "  ", gap: str = "  ", widest: int = 48) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,13 +21,13 @@ from idl2mcp import inputs, report
 @inputs.chain_options
 @report.json_option
 def command(
-    source: str, target: str, out: Path, descriptions: str, form: str, chain: inputs.Chain, as_json: bool
+    source: str, target: str, out: Path, descriptions: Any, form: Any, chain: inputs.Chain, as_json: bool
 ) -> None:
     """Write the Rust crate of SOURCE: generated files are made anew, handler files are written once and then yours."""
     with report.progress(f"reading {source}") as running:
         loaded = inputs.load_source(source, chain)
         inputs.refuse_errors(loaded)
-        from mcpsol_py.render.render import render
+        from mcpsol_py.render import render
 
         running.step(f"rendering {out}")
         result = render(loaded.model, target=target, out=out, descriptions=descriptions, form=form)
@@ -36,7 +37,10 @@ def command(
         "written": [str(p) for p in result.written],
         "kept": [str(p) for p in result.kept],
         "orphans": [str(p) for p in result.orphans],
+        "formatted": result.formatted,
     }
     lines = [f"{out}: {len(result.written)} files written, {len(result.kept)} of yours kept"]
     lines += [f"  orphan (its instruction is gone; yours to delete): {p}" for p in result.orphans]
+    if not result.formatted:
+        lines.append("  not formatted: there is no rustfmt on this machine")
     report.emit(document, lines, as_json=as_json)
