@@ -19,7 +19,7 @@ from mcpsol_py.accounts.plan import Plan, address_of, aliases
 from mcpsol_py.accounts.straight import compile_build
 from mcpsol_py.codec.compile import Codecs
 from mcpsol_py.codec.instruction import InstructionCodec
-from mcpsol_py.errors import CodecError, DecodeError, MissingAccount, NotUsable, UnknownName
+from mcpsol_py.errors import CodecError, DecodeError, MissingAccount, NotUsable, SourceError, UnknownName
 from mcpsol_py.model.program import ErrorCode, Instruction, ProgramModel
 from mcpsol_py.sources import anchor, anchor_legacy
 from mcpsol_py.sources.detect import read
@@ -42,7 +42,7 @@ _READERS = (anchor, anchor_legacy)
 def load(
     source: str | PathLike[str] | bytes | dict[str, Any] | ModuleType | type,
     *,
-    overlay: str | PathLike[str] | dict[str, Any] | None = None,
+    overlay: str | PathLike[str] | Mapping[str, Any] | None = None,
 ) -> Program:
     """A program from an IDL of any dialect (a path, bytes, or the parsed JSON), or from a Python spec (a module, its
     path or name, or the decorated class).
@@ -51,11 +51,25 @@ def load(
     its kinds) with the place in the document; findings that leave the program usable do not raise.
     """
     model = read(source)
-    if overlay is not None:
-        from mcpsol_py.sources.overlay import apply_overlay
+    if overlay is None:
+        return Program(model)
+    from mcpsol_py.sources.overlay import apply_overlay, known_addresses, read_overlay
 
-        model = apply_overlay(model, overlay)
-    return Program(model)
+    if isinstance(overlay, Mapping):
+        document, origin = dict(overlay), "overlay"
+    else:
+        document, origin = read_overlay(overlay), str(overlay)
+    program = Program(apply_overlay(model, document, origin=origin))
+    for place, known in enumerate(known_addresses(document)):
+        derived = program.instruction(known.instruction).address(known.account, known.args, known.accounts)
+        if str(derived) != known.address:
+            raise SourceError(
+                f"{known.instruction}.{known.account} derives {derived}, not the known address {known.address}. "
+                "The seeds say something else than the program.",
+                origin=origin,
+                path=f"known[{place}]",
+            )
+    return program
 
 
 class Program:
@@ -252,6 +266,21 @@ class ProgramInstruction:
     def must_give(self, *, wallet: bool = True, online: bool = True) -> list[str]:
         """The accounts that a client cannot fill in, with or without a wallet and a connection."""
         return [leaf.name for leaf in self.plan.must_give(wallet=wallet, online=online)]
+
+    def address(
+        self,
+        account: str,
+        args: Mapping[str, Any] | None = None,
+        accounts: Mapping[str, Any] | None = None,
+        program_id: Pubkey | str | None = None,
+        wallet: object = None,
+    ) -> Pubkey | None:
+        """One account's address, derived offline as `build` would; the others need not be known. None: an absent
+        optional one. Raises MissingAccount, PdaError, UnknownName."""
+        resolution = self.plan.resolve(
+            args or {}, accounts or {}, program_id=self.program_id(program_id), wallet=wallet
+        )
+        return resolution.address(account)
 
     def decode_return(self, data: bytes) -> Any:
         """A return value by the IDL's `returns`. The runtime cuts zeros off the end of return data; they are put back.

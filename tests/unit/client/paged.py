@@ -59,7 +59,8 @@ class PagedProgram:
     def _cut(self, logs: list[str]) -> tuple[str, ...]:
         if not self.logs:
             return ()
-        size, out = 0, []
+        size = 0
+        out: list[str] = []
         for line in logs:
             size += len(line)
             if size >= LOG_BYTES:
