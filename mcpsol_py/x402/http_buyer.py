@@ -1,0 +1,72 @@
+"""Paying for HTTP resources: httpx requests that pay a 402, within a budget."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import httpx
+
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.http_wire import payment_headers, read_http_demand, read_http_receipt
+from mcpsol_py.x402.paying import Asked, Bought, Payer, Payment
+from mcpsol_py.x402.wire import Dialect
+
+__all__ = ["HttpBuyer"]
+
+BoughtResponse: TypeAlias = Bought[httpx.Response]
+
+
+class HttpBuyer:
+    """Sends requests with *client* and pays what they ask with *payer*."""
+
+    def __init__(self, client: httpx.AsyncClient, payer: Payer) -> None:
+        self._client, self._payer = client, payer
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        max_amount: int | None = None,
+        payment_id: str | None = None,
+        content: bytes = b"",
+        headers: dict[str, str] | None = None,
+    ) -> BoughtResponse:
+        """One logical request, paid at most once. Options and errors as Payer.call; a 402 that says nothing is
+        NO_REQUIREMENTS.
+        """
+
+        async def ask(payment: Payment | None, _dialect: Dialect) -> Asked[httpx.Response]:
+            sent = {**(headers or {}), **(payment_headers(payment) if payment is not None else {})}
+            try:
+                response = await self._client.request(method, url, content=content, headers=sent)
+            except httpx.HTTPError as error:
+                if payment is None:
+                    raise
+                return Asked(lost=error, message=type(error).__name__)
+            return _read(url, response, paid=payment is not None)
+
+        request = [method.upper(), url, content.hex()]
+        return await self._payer.call(ask, request, url, max_amount=max_amount, payment_id=payment_id)
+
+
+def _read(url: str, response: httpx.Response, *, paid: bool) -> Asked[httpx.Response]:
+    names = {k.lower(): v for k, v in response.headers.items()}
+    receipt = read_http_receipt(names)
+    if response.status_code == 402:
+        demand = read_http_demand(url, names, response.content)
+        if demand is None:
+            raise PaymentError("NO_REQUIREMENTS", "the server answered 402 without saying what to pay")
+        return Asked(demand=demand, receipt=receipt)
+    if paid and response.status_code in (409, 500, 502, 503, 504):
+        body: Any = {}
+        try:
+            body = response.json()
+        except ValueError:
+            pass
+        code = body.get("error") if isinstance(body, dict) else None
+        if code in ("in_progress", "settlement_pending", "payment_id_conflict", "outcome_unknown"):
+            return Asked(result=response, receipt=receipt, refused=code, message=str(body.get("message", ""))[:300])
+        if response.status_code in (502, 503, 504):
+            return Asked(lost=None, receipt=receipt, message=f"HTTP {response.status_code}")
+    return Asked(result=response, receipt=receipt)
