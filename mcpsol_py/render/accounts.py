@@ -470,7 +470,8 @@ class _Builder:
         if stored is not None and own:
             self.line(f"checks::derived({a.name}, {array}, {stored}, program_id, {fault})?;")
             bump = stored
-        elif a.model.optional or not own:
+        elif a.model.optional or not own or a.model.constraints is None:
+            # nobody signs for it: an IDL does not say whether the program does
             for s2 in self.guarded(a, [f"checks::found({a.name}, {array}, {program}, {fault})?;"]):
                 self.line(s2)
             return
@@ -478,8 +479,6 @@ class _Builder:
             bump = self.names.take(f"{a.name.removeprefix('r#')}_bump")
             self.line(f"let {bump} = checks::found({a.name}, {array}, program_id, {fault})?;")
         self.bumps[a.path] = bump
-        if a.model.constraints is None:
-            return  # an IDL: nobody says that the program signs for it
         view = self.view
         view.uses_seed = True
         view.kept.append(Kept(code(bump), code("u8"), doc([f"The bump of {a.name}'s address."])))

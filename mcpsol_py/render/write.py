@@ -13,6 +13,7 @@ import subprocess
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from mcpsol_py.errors import EditedByHand, RenderError
 
@@ -53,24 +54,25 @@ def header(source: str, text: bytes) -> bytes:
 
 
 def format_rust(files: list[Planned]) -> tuple[list[Planned], bool]:
-    """The Rust files as rustfmt writes them, and whether there is a rustfmt. Raises RenderError if it refuses one: that
-    is our fault."""
+    """The Rust files as rustfmt writes them, and whether there is a rustfmt.
+
+    Raises RenderError if it refuses them: that is our fault, not the source's.
+    """
     program = shutil.which("rustfmt") or ("/usr/bin/rustfmt" if Path("/usr/bin/rustfmt").exists() else None)
     if program is None:
         return files, False
-    command = [program, "--edition", "2021", "--config", "max_width=120,use_small_heuristics=Max", "--emit", "stdout"]
-    out: list[Planned] = []
-    for file in files:
-        if not file.path.endswith(".rs"):
-            out.append(file)
-            continue
-        done = subprocess.run(command, input=file.data, capture_output=True, check=False)
+    with TemporaryDirectory(prefix="idl2mcp-") as scratch:
+        root = Path(scratch)
+        for file in files:
+            path = root / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.data)
+        options = ["--edition", "2021", "--config", "max_width=120,use_small_heuristics=Max,newline_style=Unix"]
+        done = subprocess.run([program, *options, str(root / "src/lib.rs")], capture_output=True, check=False)
         if done.returncode != 0:
-            raise RenderError(
-                f"{file.path}: rustfmt refuses what was rendered: {done.stderr.decode(errors='replace')[:600]}"
-            )
-        out.append(Planned(file.path, done.stdout, file.owned))
-    return out, True
+            why = done.stderr.decode(errors="replace").replace(scratch, "")[:600]
+            raise RenderError(f"rustfmt refuses what was rendered: {why}")
+        return [Planned(f.path, (root / f.path).read_bytes(), f.owned) for f in files], True
 
 
 def _check(path: Path, name: str) -> None:
@@ -91,9 +93,8 @@ def write_plan(files: list[Planned], out: Path, source: str, *, handlers: str, f
     planned = {f.path for f in files}
     for file in files:
         path = out / file.path
-        if not file.owned and path.exists():
-            if file.path.endswith(".rs"):
-                _check(path, file.path)
+        if not file.owned and path.exists() and file.path.endswith(".rs"):
+            _check(path, file.path)
     if out.exists() and not out.is_dir():
         raise RenderError(f"{out} is a file; --out names a folder.")
     stale = [
