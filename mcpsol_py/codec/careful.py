@@ -313,11 +313,8 @@ class Careful:
             return
         if self.layouts.nullable(item):
             value = leaf.container_of(value, strict)
-            if not isinstance(value, Mapping) or list(value) != ["some"]:
-                raise _refuse(
-                    node, value, f'an option around an option takes null or {{"some": value}}, not {_found(value)}'
-                )
-            value = value["some"]
+            if isinstance(value, Mapping) and list(value) == ["some"]:
+                value = value["some"]  # else a bare value, which can only mean that both are there
         if isinstance(node, Option):
             out.put(_int_bytes(node.prefix, 1))
         if isinstance(node, ZeroableOption):

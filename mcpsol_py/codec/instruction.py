@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from mcpsol_py.codec import json_values as leaf
@@ -10,7 +10,8 @@ from mcpsol_py.codec.careful import Buffer
 from mcpsol_py.codec.compile import Codecs, as_bytes
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable
 from mcpsol_py.model.program import Discriminator, Instruction, ProgramModel
-from mcpsol_py.model.types import Struct
+from mcpsol_py.model.types import Field, Struct
+from mcpsol_py.names import forms
 
 __all__ = ["InstructionCodec", "best_match", "check_discriminator", "find_instruction", "leading", "matches"]
 
@@ -54,10 +55,38 @@ class InstructionCodec:
             if self._codecs.layouts.moves_cursor(node):
                 return self.discriminator + self._codecs.careful.encode(node, args, strict=strict)
             out = Buffer()
+            args = self._gathered(leaf.container_of(args, strict))
             self._codecs.careful.write_fields(self.instruction.args, args, out, strict, 0, "argument")
             return self.discriminator + bytes(out.data)
         except CodecError as error:
             raise error.under(self.instruction.name) from None
+
+    def _gathered(self, args: Any) -> Any:
+        """*args* with the fields of struct arguments that stand beside the others put under their argument's name.
+
+        Codama shows a struct argument that way, flattened; a struct that takes nothing is left out. Read so only
+        where each name can belong to just one argument that is not given itself.
+        """
+        if not isinstance(args, Mapping):
+            return args
+        known = {form for arg in self.instruction.args for form in forms(arg.name)}
+        loose = [key for key in args if key not in known]
+        absent: dict[str, tuple[Field, ...]] = {}
+        for arg in self.instruction.args:
+            body = self._codecs.layouts.resolver.target(arg.type)
+            if arg.default is None and isinstance(body, Struct) and not any(form in args for form in forms(arg.name)):
+                absent[arg.name] = body.fields
+        homes: dict[str, dict[Any, Any]] = {
+            name: {} for name, fields in absent.items() if all(f.default is not None for f in fields)
+        }
+        for key in loose:
+            owners = [name for name, fields in absent.items() if any(key in forms(f.name) for f in fields)]
+            if len(owners) != 1:
+                return args
+            homes.setdefault(owners[0], {})[key] = args[key]
+        if not homes:
+            return args
+        return {**{key: value for key, value in args.items() if key not in loose}, **homes}
 
     def decode(self, data: bytes) -> dict[str, Any]:
         """The arguments in *data*, all of it. Raises DecodeError."""
