@@ -228,7 +228,7 @@ class _Codama(Reader):
         constants = self.each(node, "constants", self.constant)
         for (kind, key), count in sorted(self.ignored.items()):
             why = f" ({_WHY_IGNORED[key]})" if key in _WHY_IGNORED else ""
-            where = f"{count} {kind}s have" if count > 1 else f"a {kind} has"
+            where = f"{count} {kind}s have" if count > 1 else f"1 {kind} has"
             self.note(f"{where} the key {abbr(key, 40)}{why}; not read", "", "info")
         return ProgramModel(
             name=self.name(node),

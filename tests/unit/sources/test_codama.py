@@ -1,0 +1,237 @@
+from pathlib import Path
+
+import orjson
+import pytest
+
+from mcpsol_py.errors import SourceError, UnknownDialect
+from mcpsol_py.model.check import check, unusable
+from mcpsol_py.model.program import (
+    AccountBumpValue,
+    AccountSeed,
+    AccountValue,
+    ArgSeed,
+    ArgValue,
+    ConditionalValue,
+    ConstSeed,
+    ConstValue,
+    Discriminator,
+    IdentityValue,
+    PayerValue,
+    Pda,
+    PdaValue,
+    ProgramIdSeed,
+    ProgramIdValue,
+    RemainingAccounts,
+    ResolverValue,
+)
+from mcpsol_py.model.types import (
+    BOOL,
+    BORSH_STRING,
+    I64,
+    PUBKEY,
+    U8,
+    U16,
+    U32,
+    U64,
+    Amount,
+    Array,
+    Bool,
+    Bytes,
+    DateTime,
+    Default,
+    Enum,
+    Field,
+    FixedSize,
+    HiddenPrefix,
+    HiddenSuffix,
+    Int,
+    Link,
+    Map,
+    Offset,
+    Option,
+    RemainderOption,
+    Sentinel,
+    Set,
+    ShortU16,
+    SizePrefixed,
+    String,
+    Struct,
+    Tuple,
+    Type,
+    Variant,
+    ZeroableOption,
+)
+from mcpsol_py.sources.codama import _TYPES, read_codama
+from mcpsol_py.sources.detect import read
+from tests.unit.sources.fixtures import account, document, instruction, load
+
+MODEL = load("codama/every")
+ATA = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
+
+TYPES: dict[str, Type] = {
+    "big": Int(32, big_endian=True),
+    "compact": ShortU16(),
+    "sol": Amount(U64, 9, "SOL"),
+    "percent": Amount(U16, 2, "%"),
+    "when": DateTime(I64),
+    "flag": Bool(U32),
+    "key": PUBKEY,
+    "fixed": FixedSize(String(), 16),
+    "sized": SizePrefixed(String(), U8),
+    "until": Sentinel(String(), b"\0"),
+    "before": HiddenPrefix(U8, b"\xff\xee"),
+    "after": HiddenSuffix(U8, b"\xdd"),
+    "moved": Offset(U8, 3, "post", "padded"),
+    "back": Offset(U8, 2, "pre", "padded"),
+    "opt": Option(U64, U32, fixed=True),
+    "zero": ZeroableOption(PUBKEY),
+    "three": Array(U8, 3),
+    "few": Array(U16, U8),
+    "set": Set(U8, U32),
+    "map": Map(BORSH_STRING, U8, U32),
+    "pair": Tuple((U8, BOOL)),
+    "inline": Struct((Field("a", U8), Field("pad", U8, (), Default(7, omitted=True)))),
+    "choice": Link("choice"),
+    "far": Link("other::far"),
+    "rest": RemainderOption(Bytes()),
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_type_nodes(name: str) -> None:
+    assert {a.name: a.type for a in instruction(MODEL, "types").args}[name] == TYPES[name]
+
+
+def test_the_fixture_holds_every_type_node_that_is_read() -> None:
+    text = orjson.dumps(document("codama/every")).decode()
+    assert [kind for kind in _TYPES if f'"{kind}"' not in text] == []
+
+
+def test_enums_keep_their_tag_width_and_explicit_tags() -> None:
+    choice = next(d for d in MODEL.types if d.name == "choice")
+    assert choice.docs == ("Pick one.",)
+    assert choice.type == Enum(
+        (Variant("none"), Variant("pair", Tuple((U8, U8)), 10), Variant("named", Struct((Field("a", U8),)))), U16
+    )
+
+
+def test_types_of_additional_programs_are_named_by_their_program() -> None:
+    far = {d.name: d.type for d in MODEL.types}
+    assert far["other::far"] == Struct((Field("near", Link("other::farther")),))
+    assert far["other::farther"] == U16
+
+
+def test_leading_constants_become_the_discriminator() -> None:
+    ix = instruction(MODEL, "accounts")
+    assert ix.discriminator == Discriminator(bytes([1, 0, 0, 0, 5]), "codama")  # base58 "2", padded to 4 bytes; then 5
+    assert [a.name for a in ix.args] == ["index", "bump"]
+    assert ix.args[0].default == Default(3)
+    assert ix.also == (Discriminator(b"", "codama", 0, consumed=False, size=10),)
+
+
+def test_a_constant_that_is_no_argument_is_no_part_of_the_data() -> None:
+    ix = instruction(MODEL, "constant")
+    assert ix.discriminator == Discriminator(b"\x09", "codama", 0, consumed=False)
+    assert [a.name for a in ix.args] == ["amount"]
+    assert any("0x09" in message for _, level, message in MODEL.findings if level == "warning")
+
+
+def test_what_clients_fill_in() -> None:
+    ix = instruction(MODEL, "accounts")
+    defaults = {name: account(ix.accounts, name).default for name in (a.name for a in ix.accounts)}
+    assert defaults == {
+        "payer": PayerValue(),
+        "authority": IdentityValue(),
+        "program": ConstValue("11111111111111111111111111111111"),
+        "linked": PdaValue(
+            Pda(
+                (
+                    ConstSeed(b"record"),
+                    ProgramIdSeed(),
+                    AccountSeed(("payer",)),
+                    ArgSeed(("index",), Int(32, False, True)),
+                ),
+                None,
+                "record",
+            )
+        ),
+        "away": PdaValue(Pda((ConstSeed(b"x"),), ConstValue(ATA), "elsewhere")),
+        "resolved": ResolverValue("resolveIt", ("payer",)),
+        "chosen": ConditionalValue(ArgValue(("index",)), 1, ProgramIdValue(), AccountValue(("payer",))),
+        "foreign": ConstValue(ATA),
+    }
+    assert ix.arg_values == (("bump", AccountBumpValue(("linked",))),)
+    assert account(ix.accounts, "authority").signer == "either"
+    assert ix.optional_accounts == "omitted"
+    assert ix.remaining == (RemainingAccounts("signers", signer="either", optional=True),)
+
+
+def test_accounts_and_events() -> None:
+    record, sized = MODEL.accounts
+    assert record.discriminator == Discriminator(b"\x01", "codama")
+    assert record.type == Struct((Field("owner", PUBKEY), Field("padding", U8, (), Default(0, omitted=True))))
+    assert record.size == 42
+    assert record.pda is not None
+    assert record.pda.seeds[2:] == (ArgSeed(("mint",), PUBKEY), ArgSeed(("index",), Int(32, False, True)))
+    assert (sized.size, sized.discriminator.size) == (8, 8)
+    assert MODEL.events[0].discriminator == Discriminator(b"\xa1\xa2", "codama")
+    assert MODEL.events[0].type == Struct((Field("a", U8),))
+    assert (MODEL.constants[0].value, MODEL.errors[0].code) == ("5", 3)
+
+
+def test_what_is_not_read_is_counted_and_told() -> None:
+    assert ("program", "info", "1 instruction has the key 'display' (how wallets show it); not read") in MODEL.findings
+
+
+def test_lists_that_newer_codama_leaves_out_are_empty() -> None:
+    doc = {"kind": "rootNode", "version": "1.9.2", "program": {"kind": "programNode", "name": "bare"}}
+    doc["program"]["instructions"] = [{"kind": "instructionNode", "name": "memo"}]  # type: ignore[index]  # a plain dict
+    model = read_codama(doc)
+    assert model.instructions[0].discriminator == Discriminator(b"", "none")
+    assert unusable(model) == {}
+    assert [f.rule for f in check(model) if f.level == "error"] == []
+
+
+@pytest.mark.parametrize(
+    ("program", "path"),
+    [
+        ({"instructions": [{"kind": "accountNode", "name": "a"}]}, "program.instructions[0].kind"),
+        (
+            {"instructions": [{"kind": "instructionNode", "name": "a", "arguments": [{"name": ""}]}]},
+            "program.instructions[0].arguments[0].name",
+        ),
+        ({"errors": [{"name": "a", "code": None}]}, "program.errors[0].code"),
+        (
+            {"accounts": [{"kind": "accountNode", "name": "a", "discriminators": [{"kind": "sizeDiscriminatorNode"}]}]},
+            "program.accounts[0].discriminators[0].size",
+        ),
+        (
+            {"definedTypes": [{"name": "t", "type": {"kind": "structTypeNode", "fields": [7]}}]},
+            "program.definedTypes[0].type.fields[0]",
+        ),
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_told_with_its_path(program: dict[str, object], path: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        read_codama({"kind": "rootNode", "program": {"kind": "programNode", "name": "p", **program}})
+    assert caught.value.path == path
+
+
+def test_a_version_that_is_not_known_is_refused() -> None:
+    with pytest.raises(UnknownDialect) as caught:
+        read_codama({"kind": "rootNode", "version": "2.0.0", "program": {}})
+    assert caught.value.path == "version"
+
+
+@pytest.mark.dialects("codama")
+def test_real_files_are_whole(shared_idl: Path) -> None:
+    program = orjson.loads(shared_idl.read_bytes())["program"]
+    model = read(shared_idl)
+    assert unusable(model) == {}
+    for ix, raw in zip(model.instructions, program["instructions"], strict=True):
+        omitted = [a["name"] for a in raw["arguments"] if a.get("defaultValueStrategy") == "omitted"]
+        assert [a.name for a in ix.args] == [a["name"] for a in raw["arguments"] if a["name"] not in omitted]
+        assert [a.name for a in ix.accounts] == [a["name"] for a in raw["accounts"]]
+        assert bool(ix.discriminator.value) == bool(raw.get("discriminators"))
+    assert [a.name for a in model.accounts] == [a["name"] for a in program.get("accounts", [])]
+    assert [f for f in model.findings if f[1] == "error"] == []
