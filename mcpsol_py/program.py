@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from solders.pubkey import Pubkey
 
@@ -39,18 +39,27 @@ __all__ = ["Program", "ProgramInstruction", "load"]
 _READERS = (anchor, anchor_legacy)
 
 
+class _HasJson(Protocol):
+    """anchorpy's Idl."""
+
+    def to_json(self) -> str: ...
+
+
 def load(
-    source: str | PathLike[str] | bytes | dict[str, Any] | ModuleType | type,
+    source: str | PathLike[str] | bytes | dict[str, Any] | ModuleType | type | _HasJson,
     *,
     overlay: str | PathLike[str] | Mapping[str, Any] | None = None,
 ) -> Program:
-    """A program from an IDL of any dialect (a path, bytes, or the parsed JSON), or from a Python spec (a module, its
-    path or name, or the decorated class).
+    """A program from an IDL of any dialect (a path, bytes, the parsed JSON, or anchorpy's Idl), or from a Python spec
+    (a module, its path or name, or the decorated class).
 
-    *overlay*: a file or dict that completes the seeds an IDL cannot say (docs/overlay.md). Raises SourceError (and
-    its kinds) with the place in the document; findings that leave the program usable do not raise.
+    *overlay*: a file or dict that completes the seeds an IDL cannot say (sources/overlay.py has its form); addresses
+    that it calls known are derived and compared.
+
+    Raises SourceError (and its kinds) with the place in the document; findings that leave the program usable do not
+    raise.
     """
-    model = read(source)
+    model = read(_document(source))
     if overlay is None:
         return Program(model)
     from mcpsol_py.sources.overlay import apply_overlay, known_addresses, read_overlay
@@ -70,6 +79,12 @@ def load(
                 path=f"known[{place}]",
             )
     return program
+
+
+def _document(source: Any) -> Any:
+    """anchorpy's Idl as its JSON; everything else as it is."""
+    to_json = None if isinstance(source, (str, bytes, dict, type)) else getattr(source, "to_json", None)
+    return to_json().encode() if callable(to_json) else source
 
 
 class Program:
