@@ -28,8 +28,8 @@ accounts = { token_x = "…", token_y = "…" }
 address = "…"
 ```
 
-Names may be written in any case style. What the program does not have is an error that names what it has.
-"""
+Names may be written in any case style. What the program does not have is an error that names what it has; an entry
+for every instruction must fit one at least."""
 
 from __future__ import annotations
 
@@ -145,11 +145,14 @@ class _Overlay:
             table = _table(entry, path)
             _only(table, ("accounts",), path)
             own[_find(name, names, "instruction", path)] = (path, _table(table.get("accounts", {}), f"{path}.accounts"))
-        used: set[str] = set()
+        used: dict[str, SourceError | None] = {}
         instructions = []
         for ix in model.instructions:
             path, entries = own.get(ix.name, ("", {}))
             instructions.append(_Accounts(self, ix, path, entries, everywhere, used).apply())
+        for failure in used.values():
+            if failure is not None:
+                raise failure
         unused = [name for name in everywhere if name not in used]
         if unused:
             leaves = dict.fromkeys(path[-1] for ix in model.instructions for path, _ in _leaves(ix.accounts))
@@ -167,7 +170,7 @@ class _Accounts:
         path: str,
         entries: Mapping[str, Any],
         everywhere: Mapping[str, Any],
-        used: set[str],
+        used: dict[str, SourceError | None],
     ) -> None:
         self.ix, self.path, self.everywhere, self.used = ix, path, everywhere, used
         self.paths = [p for p, _ in _leaves(ix.accounts)]
@@ -193,14 +196,26 @@ class _Accounts:
                 continue
             if snake(item.name) in self.by_name:
                 name, entry = self.by_name[snake(item.name)]
-                self.used.add(name)
                 if where not in self.entries:
-                    item = self.change(item, _table(entry, f"accounts.{name}"), f"accounts.{name}")
+                    item = self.change_where_it_fits(item, name, entry)
+                else:
+                    self.used[name] = None
             if where in self.entries:
                 path, own = self.entries[where]
                 item = self.change(item, own, path)
             out.append(item)
         return tuple(out)
+
+    def change_where_it_fits(self, account: Account, name: str, entry: Any) -> Account:
+        """An account of this name may lack the seeds or arguments that another has; one must fit."""
+        path = f"accounts.{name}"
+        try:
+            changed = self.change(account, _table(entry, path), path)
+        except SourceError as error:
+            self.used.setdefault(name, error)
+            return account
+        self.used[name] = None
+        return changed
 
     def change(self, account: Account, entry: Mapping[str, Any], path: str) -> Account:
         _only(entry, ("seeds", "encodings", "program", "optional", "address"), path)

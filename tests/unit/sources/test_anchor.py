@@ -66,7 +66,7 @@ def test_generics_become_the_type_they_are_called_with() -> None:
     resolver = Resolver(load("anchor/wide"))
     _, pair = resolver.expand(args("generics")["pair"])  # type: ignore[arg-type]  # it is a Link
     assert pair == Struct(tuple(pair.fields))  # type: ignore[union-attr]  # it is a Struct
-    assert [f.type for f in pair.fields] == [U64, Array(U64, 4)]  # type: ignore[union-attr]  # as above
+    assert [f.type for f in pair.fields] == [U64, Array(U64, 4)]  # as above
     _, wrapped = resolver.expand(args("generics")["wrapped"])  # type: ignore[arg-type]  # as above
     assert wrapped.fields[0].type == Link("Pair", (TypeArg(Link("Point")), TypeArg(2)))  # type: ignore[union-attr]
 

@@ -1,0 +1,418 @@
+"""The spec language: what a spec means as a model, and how its mistakes are told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from mcpsol_py.errors import InvalidProgram, SourceError, UnresolvedName, UnsupportedType
+from mcpsol_py.model.program import (
+    Account,
+    AccountGroup,
+    AccountSeed,
+    ArgSeed,
+    Constraints,
+    ConstSeed,
+    Init,
+    Instruction,
+    ProgramModel,
+    TokenConstraint,
+)
+from mcpsol_py.model.types import (
+    BOOL,
+    BORSH_BYTES,
+    BORSH_STRING,
+    F32,
+    F64,
+    I256,
+    PUBKEY,
+    U8,
+    U16,
+    U32,
+    U64,
+    U128,
+    Array,
+    Enum,
+    Link,
+    Map,
+    Option,
+    Set,
+    Struct,
+    Tuple,
+    vec,
+)
+from mcpsol_py.sources.spec import read_spec
+
+REPO = Path(__file__).resolve().parents[3]
+
+HEAD = """\
+from mcpsol_py.spec import *
+
+@program(name="demo")
+class Demo:
+"""
+
+
+def spec(tmp_path: Path, body: str, head: str = HEAD) -> ProgramModel:
+    path = tmp_path / "demo.py"
+    path.write_text(head + textwrap.indent(textwrap.dedent(body), "    "))
+    return read_spec(path)
+
+
+def one(tmp_path: Path, body: str) -> Instruction:
+    return spec(tmp_path, body).instructions[0]
+
+
+# --- what a spec means ------------------------------------------------------------------------------------------------
+
+
+def test_every_type_of_the_language(tmp_path: Path) -> None:
+    ix = one(
+        tmp_path,
+        """
+        class Point(Struct):
+            x: i64
+            y: i64
+        class Side(Enum):
+            Bid = variant()
+            Move = variant(u64, Pubkey)
+            Buy = variant(price=u64, size=u16)
+        @instruction
+        def all(self, a: u8, b: i256, c: f32, d: f64, e: bool, f: str, g: bytes, h: Pubkey, i: list[u64],
+            j: Array[u8, 32], k: u64 | None, l: COption[Pubkey], m: tuple[u8, bool], n: dict[str, u128], o: set[u16],
+            p: Point, q: Side, r: list[Array[Point, 2]], s: u64 = u64(5)) -> None: ...
+        """,
+    )
+    types = [a.type for a in ix.args]
+    assert types == [
+        *(U8, I256, F32, F64, BOOL, BORSH_STRING, BORSH_BYTES, PUBKEY, vec(U64)),
+        *(Array(U8, 32), Option(U64), Option(PUBKEY, U32, fixed=True), Tuple((U8, BOOL)), Map(BORSH_STRING, U128, U32)),
+        *(Set(U16, U32), Link("Point"), Link("Side"), vec(Array(Link("Point"), 2)), U64),
+    ]
+    default = ix.args[-1].default
+    assert default is not None
+    assert default.value == 5
+
+
+def test_structs_enums_state_and_events(tmp_path: Path) -> None:
+    model = spec(
+        tmp_path,
+        """
+        class Level(Enum, tag=u16):
+            Low = 1
+            Mid = variant()
+            High = 300
+        class State(Account):
+            '''What is kept.
+
+            Attributes:
+                level: How high.
+            '''
+            level: Level
+            owner: Pubkey
+        class Custom(Account, discriminator=b"\\x07"):
+            name: str
+        class Done(Event):
+            level: Level
+        @instruction
+        def go(self, state: State, custom: Custom) -> None: ...
+        """,
+    )
+    by_name = {t.name: t for t in model.types}
+    level = by_name["Level"].type
+    assert isinstance(level, Enum)
+    assert (level.tag, [v.value for v in level.variants]) == (U16, [1, 2, 300])
+    state, custom = model.accounts
+    assert state.discriminator.value == sha256(b"account:State").digest()[:8]
+    assert (state.size, custom.size) == (8 + 2 + 32, None)
+    assert custom.discriminator.value == b"\x07"
+    body = by_name["State"].type
+    assert isinstance(body, Struct)
+    assert body.fields[0].docs == ("How high.",)
+    [event] = model.events
+    assert event.discriminator.value == sha256(b"event:Done").digest()[:8]
+    assert model.instructions[0].discriminator.value == sha256(b"global:go").digest()[:8]
+
+
+def test_constraints_become_the_models(tmp_path: Path) -> None:
+    model = spec(
+        tmp_path,
+        """
+        Wrong = error("Not yours")
+        Late = error("Too late", code=7000)
+        class State(Account):
+            owner: Pubkey
+            bump: u8
+        class Pair(Group):
+            signer_one: Signer
+            state: State
+        @instruction(when="at the start")
+        def make(self, state: Mut[State, init(payer="payer"), seeds(b"s", "payer", "index", bump="bump")], payer: Payer,
+                 system_program: SystemProgram, index: u64) -> None: ...
+        @instruction
+        def change(self, state: Mut[State, has_one("owner", error=Wrong), close("to")], owner: Signer, to: Mut[Wallet, ...],
+                   pair: Pair, maybe: Signer | None, holder: Ref[TokenAccount, token(mint="mint", authority="owner")],
+                   mint: Ref[Mint, mint(decimals=6)], clock: Clock, *voters: Signer) -> None: ...
+        """,
+    )
+    make, change = model.instructions
+    state = make.accounts[0]
+    assert isinstance(state, Account)
+    assert state.constraints is not None
+    assert state.constraints.init == Init("payer")
+    assert state.pda is not None
+    assert state.pda.seeds == (ConstSeed(b"s"), AccountSeed(("payer",)), ArgSeed(("index",), U64))
+    assert state.pda.bump == "bump"
+    assert make.hints == (("when", "at the start"),)
+    state, owner, to, pair, maybe, holder, mint, clock = change.accounts
+    assert isinstance(state, Account)
+    assert state.constraints == Constraints(
+        state="State", has_one=(("owner", "owner"),), close="to", errors=(("has_one:owner", "Wrong"),)
+    )
+    assert isinstance(owner, Account)
+    assert (owner.signer, owner.writable) == (True, False)
+    assert isinstance(to, Account)
+    assert to.writable
+    assert to.constraints is not None
+    assert to.constraints.owner == "11111111111111111111111111111111"
+    assert isinstance(pair, AccountGroup)
+    assert [a.name for a in pair.accounts] == ["signer_one", "state"]
+    assert isinstance(maybe, Account)
+    assert maybe.optional
+    assert isinstance(holder, Account)
+    assert holder.constraints is not None
+    assert holder.constraints.token == TokenConstraint("account", "mint", "owner")
+    assert isinstance(mint, Account)
+    assert mint.constraints is not None
+    assert mint.constraints.token == TokenConstraint("mint", decimals=6)
+    assert isinstance(clock, Account)
+    assert clock.address == "SysvarC1ock11111111111111111111111111111111"
+    assert [(r.name, r.signer) for r in change.remaining] == [("voters", True)]
+    assert [(e.code, e.name) for e in model.errors] == [(6000, "Wrong"), (7000, "Late")]
+
+
+def test_docstrings_tell_agents_what_it_does_when_and_in_which_units(tmp_path: Path) -> None:
+    ix = one(
+        tmp_path,
+        '''
+        @instruction
+        def pay(self, payer: Payer, amount: u64) -> None:
+            """Pay somebody.
+
+            Nothing comes back.
+
+            When to use:
+                When a bill is due,
+                and only then.
+
+            Args:
+                payer: Who pays.
+                amount (lamports): How much,
+                    fees not counted.
+            """
+        ''',
+    )
+    assert ix.docs == ("Pay somebody.", "", "Nothing comes back.")
+    assert ix.hints == (("when", "When a bill is due, and only then."), ("unit:amount", "lamports"))
+    assert ix.args[0].docs == ("How much, fees not counted.",)
+    payer = ix.accounts[0]
+    assert isinstance(payer, Account)
+    assert payer.docs == ("Who pays.",)
+
+
+def test_annotations_may_be_strings(tmp_path: Path) -> None:
+    model = spec(
+        tmp_path,
+        """
+        class State(Account):
+            owner: Pubkey
+        @instruction
+        def close(self, state: Mut[State, has_one("owner"), close("owner")], owner: Payer) -> None: ...
+        @instruction
+        def go(self, state: Mut[State, has_one("owner"), close("owner")], owner: Payer) -> None: ...
+        """,
+        "from __future__ import annotations\n" + HEAD,
+    )
+    assert model.instructions[0].accounts == model.instructions[1].accounts
+
+
+def test_a_class_a_module_and_a_file_give_the_same_model() -> None:
+    sys.path.insert(0, str(REPO))
+    try:
+        by_name = read_spec("programs.counter.spec:Counter")
+        module = sys.modules["programs.counter.spec"]
+    finally:
+        sys.path.remove(str(REPO))
+    assert read_spec(module) == by_name == read_spec(module.Counter) == read_spec(REPO / "programs/counter/spec.py")
+
+
+def test_reading_a_file_leaves_nothing_behind(tmp_path: Path) -> None:
+    before = set(sys.modules)
+    spec(tmp_path, "@instruction\ndef go(self) -> None: ...")
+    assert {m for m in set(sys.modules) - before if m.startswith("mcpsol_spec_")} == set()
+    assert [p.name for p in tmp_path.iterdir()] == ["demo.py"]
+
+
+# --- mistakes ---------------------------------------------------------------------------------------------------------
+
+MISTAKES = {
+    "plain int": ("def go(self, amount: int): ...", "go.amount", "int has no width"),
+    "no annotation": ("def go(self, amount): ...", "go.amount", "the parameter has no type"),
+    "unknown name in has_one": (
+        'def go(self, s: Mut[S, has_one("authority")], authorty: Signer): ...',
+        "go.s",
+        "no field of S named 'authority'",
+    ),
+    "has_one on a number": (
+        'def go(self, s: Mut[S, has_one("count")], count: Signer): ...',
+        "go.s",
+        "compares addresses",
+    ),
+    "has_one without account": ('def go(self, s: Mut[S, has_one("owner")]): ...', "go.s", "no account named 'owner'"),
+    "seed of nothing": (
+        'def go(self, s: Mut[S, seeds(b"x", "ownr")], owner: Signer): ...',
+        "go.s",
+        "Did you mean 'owner'",
+    ),
+    "seed too long": ('def go(self, s: Mut[S, seeds(b"' + "x" * 33 + '")]): ...', "go.s", "at most 32 bytes, not 33"),
+    "init without payer": ('def go(self, s: Mut[S, init(payer="p")], p: Signer): ...', "go.s", "so it must be a Payer"),
+    "init without system program": ('def go(self, s: Mut[S, init(payer="p")], p: Payer): ...', "go.s", "SystemProgram"),
+    "init read-only": (
+        'def go(self, s: Ref[S, init(payer="p")], p: Payer, sp: SystemProgram): ...',
+        "go.s",
+        "must be Mut",
+    ),
+    "init if needed": (
+        'def go(self, s: Mut[S, init(payer="p", if_needed=True)], p: Payer, sp: SystemProgram): ...',
+        "go.s",
+        "allow_init_if_needed=True",
+    ),
+    "init without size": (
+        'def go(self, s: Mut[V, init(payer="p")], p: Payer, sp: SystemProgram): ...',
+        "go.s",
+        "say init(…, space=…)",
+    ),
+    "bump is no u8": ('def go(self, s: Mut[S, seeds(b"x", bump="count")]): ...', "go.s", "the bump is kept in a u8"),
+    "close to nobody": ('def go(self, s: Mut[S, close("me")], me: Signer): ...', "go.s", "must be Mut or Payer"),
+    "constraint without call": ("def go(self, s: Mut[S, has_one]): ...", "go.s", "has_one without ()"),
+    "bad address": ('def go(self, s: Ref[Unchecked, address("x")]): ...', "go.s", "is no address"),
+    "token on state": ('def go(self, s: Ref[S, token(mint="s")]): ...', "go.s", "is for a TokenAccount"),
+    "docs of nobody": (
+        'def go(self, a: u8):\n    """Go.\n\n    Args:\n        b: What?\n    """',
+        "go",
+        "'b', which is no parameter",
+    ),
+    "a union": ("def go(self, a: u8 | u16): ...", "go.a", "a union is no type here"),
+    "keywords": ("def go(self, **rest: u8): ...", "go.rest", "no **parameters"),
+    "same in snake_case": ("def go(self, aB: u8, a_b: u8): ...", "go.a_b", "same name in snake_case"),
+    "empty discriminator": (
+        'def go(self): ...\ngo.mcpsol_instruction = words.InstructionOptions(None, b"")',
+        "go",
+        "at least one byte",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_mistakes_are_told_with_file_and_line(tmp_path: Path, case: str) -> None:
+    code, path, words = MISTAKES[case]
+    body = (
+        f"class S(Account):\n    owner: Pubkey\n    count: u64\nclass V(Account):\n    name: str\n@instruction\n{code}"
+    )
+    head = "from mcpsol_py.sources import spec_words as words\n" + HEAD
+    with pytest.raises(SourceError) as caught:
+        spec(tmp_path, body, head)
+    error = caught.value
+    assert error.path == f"Demo.{path}"
+    assert error.origin == f"{tmp_path / 'demo.py'}:12"
+    assert words in str(error)
+
+
+def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InvalidProgram) as caught:
+        spec(tmp_path, "@instruction\ndef a(self, x: int): ...\n@instruction\ndef b(self, y: float): ...")
+    assert [getattr(f, "path", "") for f in caught.value.findings] == ["Demo.a.x", "Demo.b.y"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ('@instruction(discriminator=bytes.fromhex("42195e6a55fd41c0"))\ndef a(self): ...', "taken by list_tools"),
+        ('@instruction(discriminator=b"\\x42")\ndef a(self): ...', "taken by list_tools"),
+        (
+            '@instruction(discriminator=b"\\x01")\ndef a(self): ...\n@instruction(discriminator=b"\\x01\\x02")\ndef b(self): ...',
+            "cannot be told from a's",
+        ),
+        ('@instruction\ndef a(self): ...\n@instruction(name="A")\ndef b(self): ...', "cannot be told from a's"),
+        ('X = error("x", code=1)\nY = error("y", code=1)\n@instruction\ndef a(self): ...', "code 1 is X's already"),
+        ("def helper(self): ...", "the program has no instruction"),
+        ("X = constant(u8, 300)\n@instruction\ndef a(self): ...", "300 does not fit u8"),
+        ("class A(Struct):\n    a: 'A'\n@instruction\ndef a(self, x: A): ...", ""),
+    ],
+)
+def test_clashes_are_found(tmp_path: Path, body: str, words: str) -> None:
+    if not words:
+        assert one(tmp_path, body).args[0].type == Link("A")  # check() and the codecs tell what is endless
+        return
+    with pytest.raises((SourceError, InvalidProgram), match=".*"):
+        spec(tmp_path, body)
+    try:
+        spec(tmp_path, body)
+    except (SourceError, InvalidProgram) as error:
+        assert words in str(error)
+
+
+def test_what_is_no_spec_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no such file"):
+        read_spec(tmp_path / "absent.py")
+    path = tmp_path / "bad.py"
+    path.write_text("x = (\n")
+    with pytest.raises(SourceError) as caught:
+        read_spec(path)
+    assert caught.value.origin == f"{path}:1"
+    path.write_text("import math\n\nmath.sqrt(-1)\n")
+    with pytest.raises(SourceError, match="ValueError while it was imported") as caught:
+        read_spec(path)
+    assert caught.value.origin == f"{path}:3"
+    path.write_text("from mcpsol_py.spec import *\nclass A(Account):\n    x: u65\n")
+    with pytest.raises(SourceError, match="Did you mean 'u64'"):
+        read_spec(path)
+    path.write_text("x = 1\n")
+    with pytest.raises(SourceError, match="one class with @program; this has none"):
+        read_spec(path)
+    with pytest.raises(SourceError, match="is no program"):
+        read_spec(int)
+    with pytest.raises(UnresolvedName):
+        read_spec("mcpsol_py.spec:Nothing")
+
+
+def test_a_type_that_is_none_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedType) as caught:
+        one(tmp_path, "@instruction\ndef go(self, a: complex) -> None: ...")
+    assert caught.value.found == "complex"
+
+
+# --- type checkers ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_mypy_strict_accepts_the_committed_specs_and_sees_through_them(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text('from mcpsol_py.spec import has_one, seeds\nhas_one(5)\nseeds(b"x", 1.5)\n')
+    specs = [REPO / "programs/counter/spec.py", REPO / "programs/vault/spec.py"]
+    for path in specs:
+        done = _mypy(path)
+        assert done.returncode == 0, done.stdout
+    done = _mypy(wrong)
+    assert "wrong.py:2: error" in done.stdout
+    assert "wrong.py:3: error" in done.stdout
+
+
+def _mypy(path: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPO)
