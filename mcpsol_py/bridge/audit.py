@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -74,14 +74,34 @@ class AuditLog:
 
     def append(self, event: str, **facts: Any) -> dict[str, Any]:
         """Adds a line and returns it, once it is on disk. *facts* are JSON values; never a key."""
+        return self._write(event, facts, None)
+
+    def reserve(self, wallet: str, check: Callable[[Mapping[str, int]], None], **facts: Any) -> dict[str, Any]:
+        """Adds the line "intent" of *wallet*, if *check*, given what it has spent today, does not raise.
+
+        Nothing is added by another thread or process in between, so that two cannot both take the last of a limit.
+        """
+
+        def decide(entries: Sequence[Mapping[str, Any]]) -> None:
+            check(_spent(entries, wallet, datetime.now(UTC).date().isoformat()))
+
+        return self._write("intent", {"wallet": wallet, **facts}, decide)
+
+    def _write(
+        self, event: str, facts: Mapping[str, Any], decide: Callable[[Sequence[Mapping[str, Any]]], None] | None
+    ) -> dict[str, Any]:
         with self._lock:
             if self.path is None:
+                if decide is not None:
+                    decide(self._memory)
                 entry = self._next(self._memory[-1] if self._memory else None, event, facts)
                 self._memory.append(entry)
                 return entry
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
             with os.fdopen(handle, "r+b") as file:
                 _exclusive(file.fileno())
+                if decide is not None:
+                    decide(list(_entries(self.path)))
                 entry = self._next(_last_line(file), event, facts)
                 file.write(json.dumps(entry, separators=(",", ":")).encode() + b"\n")
                 file.flush()
@@ -100,16 +120,7 @@ class AuditLog:
 
         A send whose outcome is unknown counts: it may have landed.
         """
-        day = day or datetime.now(UTC).date().isoformat()
-        totals: dict[str, int] = {}
-        called_off = {e.get("intent") for e in self.entries() if e.get("event") == "failed"}
-        for entry in self.entries():
-            if entry.get("event") != "intent" or entry.get("wallet") != wallet or entry["n"] in called_off:
-                continue
-            if str(entry.get("at", ""))[:10] == day:
-                for mint, amount in entry.get("outflow", {}).items():
-                    totals[mint] = totals.get(mint, 0) + int(amount)
-        return totals
+        return _spent(self.entries(), wallet, day or datetime.now(UTC).date().isoformat())
 
     @staticmethod
     def _next(last: Mapping[str, Any] | None, event: str, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,6 +133,18 @@ class AuditLog:
         }
         entry["hash"] = _digest(entry)
         return entry
+
+
+def _spent(entries: Sequence[Mapping[str, Any]], wallet: str, day: str) -> dict[str, int]:
+    totals: dict[str, int] = {}
+    called_off = {e.get("intent") for e in entries if e.get("event") == "failed"}
+    for entry in entries:
+        if entry.get("event") != "intent" or entry.get("wallet") != wallet or entry["n"] in called_off:
+            continue
+        if str(entry.get("at", ""))[:10] == day:
+            for mint, amount in entry.get("outflow", {}).items():
+                totals[mint] = totals.get(mint, 0) + int(amount)
+    return totals
 
 
 def _last_line(file: Any) -> dict[str, Any] | None:

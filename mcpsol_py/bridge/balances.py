@@ -71,7 +71,7 @@ class TokenState:
 class Change:
     """One balance that is not the same after: of SOL (`mint` is "SOL"; lamports) or of a token (base units).
 
-    `owner`: who holds it: the address itself for SOL, the token account's owner for a token.
+    `owner`: who holds it: a token account's owner for all that is in it, else the address itself.
     """
 
     address: str
@@ -138,31 +138,33 @@ def changes(
     after: Mapping[Pubkey, AccountState | None],
     decimals: Mapping[str, int] | None = None,
 ) -> list[Change]:
-    """Every balance that differs, in the order of *before*; *decimals* by mint. Both maps have the same keys."""
+    """Every balance that differs, in the order of *before*; *decimals* by mint. Both maps have the same keys.
+
+    An account that passes to another owner shows as all of it gone from the one and come to the other.
+    """
     out: list[Change] = []
     for key, was in before.items():
-        now = after.get(key)
-        lamports = (was.lamports if was else 0, now.lamports if now else 0)
-        if lamports[0] != lamports[1]:
-            out.append(Change(str(key), str(key), SOL, *lamports, 9))
-        a, b = token_state(was), token_state(now)
-        state = b or a
-        if state is None:
-            continue
-        if a is not None and b is not None and (a.mint != b.mint or a.owner != b.owner):
-            # another account in the same place: all of the old one went, all of the new one came
-            out.append(_token_change(key, a, a.amount, 0, decimals))
-            out.append(_token_change(key, b, 0, b.amount, decimals))
-        elif (a.amount if a else 0) != (b.amount if b else 0):
-            out.append(_token_change(key, state, a.amount if a else 0, b.amount if b else 0, decimals))
+        old, new = _holdings(key, was), _holdings(key, after.get(key))
+        for owner, mint in dict.fromkeys([*old, *new]):
+            amounts = old.get((owner, mint), 0), new.get((owner, mint), 0)
+            if amounts[0] != amounts[1]:
+                places = 9 if mint == SOL else (decimals or {}).get(mint)
+                out.append(Change(str(key), owner, mint, *amounts, places))
     return out
 
 
-def _token_change(
-    key: Pubkey, state: TokenState, before: int, after: int, decimals: Mapping[str, int] | None
-) -> Change:
-    mint = str(state.mint)
-    return Change(str(key), str(state.owner), mint, before, after, (decimals or {}).get(mint))
+def _holdings(key: Pubkey, account: AccountState | None) -> dict[tuple[str, str], int]:
+    """What an account holds, by (owner, mint). The lamports of a token account are its owner's, who gets them back by
+    closing it; wrapped SOL is SOL."""
+    if account is None:
+        return {}
+    token = token_state(account)
+    if token is None:
+        return {(str(key), SOL): account.lamports}
+    held = {(str(token.owner), SOL): account.lamports}
+    if not token.native:
+        held[str(token.owner), str(token.mint)] = token.amount
+    return held
 
 
 def outflows(found: Iterable[Change], wallets: Iterable[str]) -> list[Outflow]:
@@ -173,6 +175,28 @@ def outflows(found: Iterable[Change], wallets: Iterable[str]) -> list[Outflow]:
         if change.owner in mine:
             totals[change.mint] = totals.get(change.mint, 0) + change.delta
     return [Outflow(mint, -total) for mint, total in totals.items() if total < 0]
+
+
+def _authorities_lost(key: Pubkey, was: AccountState | None, now: AccountState | None, mine: set[str]) -> list[str]:
+    """Authorities over a mint that *mine* had before and has not after."""
+    old, new = _mint_authorities(was), _mint_authorities(now)
+    return [
+        f"{kind} authority of mint {key} passes from {old[kind]} to {new.get(kind) or 'nobody'}"
+        for kind in old
+        if old[kind] in mine and new.get(kind) not in mine
+    ]
+
+
+def _mint_authorities(account: AccountState | None) -> dict[str, str]:
+    if decimals_of(account) is None:
+        return {}
+    assert account is not None
+    data = bytes(account.data)
+    out = {}
+    for kind, at in (("mint", 0), ("freeze", 46)):
+        if struct.unpack_from("<I", data, at)[0]:
+            out[kind] = str(Pubkey.from_bytes(data[at + 4 : at + 36]))
+    return out
 
 
 def takeovers(
@@ -191,6 +215,7 @@ def takeovers(
         now = after.get(key)
         if str(key) in mine and now is not None and (now.owner != SYSTEM_PROGRAM or bytes(now.data)):
             out.append(f"wallet {key} is given to program {now.owner}")
+        out += _authorities_lost(key, was, now, mine)
         a, b = token_state(was), token_state(now)
         if b is None:
             continue

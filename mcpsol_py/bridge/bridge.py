@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from solders.hash import Hash
+from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
@@ -24,6 +26,7 @@ from mcpsol_py.bridge.policy import Policy
 from mcpsol_py.bridge.sending import submit
 from mcpsol_py.bridge.tools import Mode, Surface, Tool, Toolbox
 from mcpsol_py.client.simulation import unsigned
+from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import (
     DecodeError,
     EncodeError,
@@ -36,11 +39,31 @@ from mcpsol_py.errors import (
     abbr,
 )
 from mcpsol_py.names import clean_text
+from mcpsol_py.schema.mcp_tools import ToolCall
 
 __all__ = ["Bridge", "Confirm", "Reply"]
 
-#: asks a person: the text -> yes or no
-Confirm = Callable[[str], Awaitable[bool]]
+#: asks a person: the text, and a digest of what exactly is asked -> yes or no
+Confirm = Callable[[str, str], Awaitable[bool]]
+
+
+class Names(Protocol):
+    """Turns the names of a local cluster ("@alice") in a JSON value into addresses."""
+
+    def __call__(self, value: Any, *, known_only: bool = False) -> Any:
+        """*known_only*: text that names nothing stays as it is, else it is an error."""
+
+
+def _no_names(value: Any, *, known_only: bool = False) -> Any:
+    return value
+
+
+#: how often a person is asked again because the outflow grew meanwhile
+_ASK_TIMES = 3
+#: a new blockhash is looked for this often, with these seconds in between
+_BLOCKS, _BLOCK_SECONDS = 60, 0.5
+#: messages remembered as sent: more than can be sent while one blockhash lives
+_SENT_KEPT = 4096
 
 _LOG_LINES = 12
 
@@ -74,7 +97,7 @@ class Bridge:
         signer: Signer | None = None,
         policy: Policy | None = None,
         audit: AuditLog | None = None,
-        names: Callable[[Any], Any] | None = None,
+        names: Names | None = None,
     ) -> None:
         if mode == "send" and signer is None:
             raise PolicyError("mode", 'mode "send" needs a wallet that signs')
@@ -83,9 +106,10 @@ class Bridge:
         self.signer = signer
         self.policy = policy or Policy()
         self.audit = audit or AuditLog()
-        self.names = names or (lambda value: value)
+        self.names: Names = names or _no_names
         self.box = Toolbox(programs, mode=mode, surface=surface, wallet=self.wallet is not None)
         self._sending = asyncio.Lock()
+        self._sent: dict[bytes, None] = {}
 
     @property
     def instructions(self) -> str:
@@ -142,14 +166,9 @@ class Bridge:
         parts = tool.split(arguments)
         ix = served.program.instruction(parts.instruction)
         if self.mode == "send" and not tool.definition["annotations"]["readOnlyHint"]:
-            return await self._send(served, tool, parts.args, {**parts.accounts, **parts.remaining}, confirm)
-        prepared = await prepare(
-            served,
-            ix,
-            parts.args,
-            self.names({**parts.accounts, **parts.remaining}),
-            wallet=self.wallet,
-        )
+            return await self._send(served, tool, parts, confirm)
+        accounts = self.names({**parts.accounts, **parts.remaining})
+        prepared = await prepare(served, ix, self.names(parts.args, known_only=True), accounts, wallet=self.wallet)
         if self.mode == "describe":
             return _reply(prepared, None, "the mode is describe")
         if served.transport is None:
@@ -164,58 +183,80 @@ class Bridge:
 
     # --- sending -------------------------------------------------------------------------------------------------
 
-    async def _send(
-        self, served: Served, tool: Tool, args: Mapping[str, Any], accounts: Mapping[str, Any], confirm: Confirm | None
-    ) -> Reply:
-        """Simulate, check, ask, sign, send: one at a time, so that limits a day hold."""
-        signer, transport = self.signer, served.transport
+    async def _send(self, served: Served, tool: Tool, parts: ToolCall, confirm: Confirm | None) -> Reply:
+        """Simulate, check, ask, and then again from the start: what is signed is what was simulated a moment ago."""
+        signer = self.signer
         assert signer is not None
-        if transport is None:
+        if served.transport is None:
             raise PolicyError("clusters", "no chain is configured for this program, so nothing can be checked or sent")
         ix = served.program.instruction(tool.target)
         program_id = str(served.program_id or ix.program_id())
         rule = self.policy.check_target(served.cluster, program_id, ix.name)
-        async with self._sending:
-            wallet = str(signer.address)
-            prepared = await prepare(
-                served, ix, args, self.names(accounts), wallet=signer.address, payer=signer.address
-            )
+        wallet = str(signer.address)
+        accounts = self.names({**parts.accounts, **parts.remaining})
+        args = self.names(parts.args, known_only=True)
+        approved: dict[str, int] = {}
+        for _ in range(_ASK_TIMES):
+            async with self._sending:
+                prepared = await prepare(served, ix, args, accounts, wallet=signer.address, payer=signer.address)
+                message, last_height = await self._new_message(prepared, served.transport)
+                simulated = await simulate(prepared, unsigned(message), exact=True)
+                _passed(prepared, simulated)
+                self.policy.check_accounts(rule, wallet, prepared.signers, *_written(prepared, simulated, wallet))
+                flows = outflows(simulated.changes, [wallet])
+                taken = takeovers(simulated.before, simulated.after, [wallet])
+                ask = self.policy.check_effects(flows, taken, self.audit.spent(wallet))
+                lines = text_of(prepared, simulated)
+                if all(flow.amount <= approved.get(flow.mint, -1) for flow in ask):
+                    signature = await self._reserve_and_submit(
+                        prepared, served, message, last_height, flows, taken, bool(ask)
+                    )
+                    summary = [*lines, f"  sent: {signature}"]
+                    structured = {"summary": summary, **describe(prepared, simulated), "signature": signature}
+                    return Reply("\n".join(summary), structured)
+            await _confirmed(confirm, ask, lines, _digest(tool.name, args, accounts, ask))
+            approved = {flow.mint: flow.amount for flow in ask}
+        raise PolicyError("outflow.confirm_above", "the outflow grew each time after the person had said yes")
+
+    async def _new_message(self, prepared: Prepared, transport: Transport) -> tuple[MessageV0, int]:
+        """A message that was not sent before: the same call again within a block would be the same transaction, and the
+        chain takes a transaction once (FIELD-NOTES C-58). Then the next block is waited for."""
+        for _ in range(_BLOCKS):
             recent = await transport.latest_blockhash()
             message = prepared.message(recent.value)
-            simulated = await simulate(prepared, unsigned(message))
-            _passed(prepared, simulated)
-            own = [
-                str(key)
-                for key, account in simulated.before.items()
-                if (state := token_state(account)) is not None and str(state.owner) == wallet
-            ]
-            writable = [str(m.pubkey) for m in prepared.instruction.accounts if m.is_writable]
-            self.policy.check_accounts(rule, wallet, prepared.signers, writable, own)
-            flows = outflows(simulated.changes, [wallet])
-            taken = takeovers(simulated.before, simulated.after, [wallet])
-            ask = self.policy.check_effects(flows, taken, self.audit.spent(wallet))
-            lines = text_of(prepared, simulated)
-            if ask:
-                await _confirmed(confirm, ask, lines)
-            intent = self.audit.append(
-                "intent",
-                wallet=wallet,
-                cluster=served.cluster,
-                program_id=program_id,
-                instruction=ix.name,
-                outflow={flow.mint: str(flow.amount) for flow in flows},
-                confirmed=bool(ask),
-                message=base64.b64encode(bytes(message)).decode(),
-            )
-            signature = await self._submit(prepared, message, recent.last_valid_block_height, intent["n"])
-        structured = {
-            **describe(prepared, simulated),
-            "summary": [*lines, f"  sent: {signature}"],
-            "signature": signature,
-        }
-        return Reply("\n".join(structured["summary"]), structured)
+            if bytes(message) not in self._sent:
+                return message, recent.last_valid_block_height
+            await transport.sleep(_BLOCK_SECONDS)
+        raise TransportError(transport.endpoint, "gives no new blockhash, so the same call cannot be sent again")
 
-    async def _submit(self, prepared: Prepared, message: Any, last_height: int, intent: int) -> str:
+    async def _reserve_and_submit(
+        self,
+        prepared: Prepared,
+        served: Served,
+        message: MessageV0,
+        last_height: int,
+        flows: Sequence[Outflow],
+        taken: Sequence[str],
+        confirmed: bool,
+    ) -> str:
+        wallet = str(prepared.payer)
+
+        def check(spent: Mapping[str, int]) -> None:  # again, now that no other process can spend in between
+            self.policy.check_effects(flows, taken, spent)
+
+        intent = self.audit.reserve(
+            wallet,
+            check,
+            cluster=served.cluster,
+            program_id=str(prepared.instruction.program_id),
+            instruction=prepared.ix.name,
+            outflow={flow.mint: str(flow.amount) for flow in flows},
+            confirmed=confirmed,
+            message=base64.b64encode(bytes(message)).decode(),
+        )
+        return await self._submit(prepared, message, last_height, intent["n"])
+
+    async def _submit(self, prepared: Prepared, message: MessageV0, last_height: int, intent: int) -> str:
         from solders.message import to_bytes_versioned
 
         signer = self.signer
@@ -223,6 +264,9 @@ class Bridge:
         try:
             made = await signer.sign(to_bytes_versioned(message))
             transaction = VersionedTransaction.populate(message, [made])
+            self._sent[bytes(message)] = None
+            if len(self._sent) > _SENT_KEPT:
+                del self._sent[next(iter(self._sent))]
             if not all(transaction.verify_with_results()):
                 raise PolicyError("signers", "the signer's signature does not fit the message that was simulated")
             signature = await submit(prepared, transaction, last_height)
@@ -339,11 +383,27 @@ def _passed(prepared: Prepared, simulated: Simulated) -> Prepared:
     return prepared
 
 
-async def _confirmed(confirm: Confirm | None, ask: Sequence[Outflow], lines: Sequence[str]) -> None:
+def _written(prepared: Prepared, simulated: Simulated, wallet: str) -> tuple[list[str], list[str]]:
+    """The accounts that are written, and which of them are the wallet's own token accounts."""
+    own = [
+        str(key)
+        for key, account in simulated.before.items()
+        if (state := token_state(account)) is not None and str(state.owner) == wallet
+    ]
+    return [str(m.pubkey) for m in prepared.instruction.accounts if m.is_writable], own
+
+
+def _digest(tool: str, args: Mapping[str, Any], accounts: Mapping[str, Any], ask: Sequence[Outflow]) -> str:
+    """What a person said yes to: this call with these amounts, and no other."""
+    text = json.dumps([tool, args, accounts, [[f.mint, f.amount] for f in ask]], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+async def _confirmed(confirm: Confirm | None, ask: Sequence[Outflow], lines: Sequence[str], digest: str) -> None:
     what = ", ".join(f"{flow.amount:,} base units of {flow.mint}" for flow in ask)
     if confirm is None:
         raise PolicyError("outflow.confirm_above", f"{what} needs a person's yes, and this client cannot ask one")
-    if not await confirm("\n".join([f"Send this? {what} will leave your wallet.", *lines])):
+    if not await confirm("\n".join([f"Send this? {what} will leave your wallet.", *lines]), digest):
         raise PolicyError("outflow.confirm_above", f"{what}: the person asked said no")
 
 

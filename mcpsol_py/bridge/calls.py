@@ -177,9 +177,12 @@ def _account_lines(
     return rows
 
 
-async def simulate(prepared: Prepared, transaction: VersionedTransaction | None = None) -> Simulated:
-    """Runs it without effect. *transaction*: these very bytes; None: made here, with a funded payer where none is
-    known.
+async def simulate(
+    prepared: Prepared, transaction: VersionedTransaction | None = None, *, exact: bool = False
+) -> Simulated:
+    """Runs it without effect. *transaction*: this one; None: made here, with a funded payer where none is known.
+
+    *exact*: with its own blockhash, so that what is simulated is to the byte what may be signed.
 
     Raises TransportError, and MissingAccount where no payer has lamports. A program's failure is in the result.
     """
@@ -195,7 +198,10 @@ async def simulate(prepared: Prepared, transaction: VersionedTransaction | None 
     else:
         if transaction is None:
             transaction = unsigned(prepared.message(Hash.default()))
-        outcome = await run_transaction(transport, transaction, accounts=keys)
+        if exact:
+            outcome = await transport.simulate(transaction, replace_blockhash=False, accounts=keys)
+        else:
+            outcome = await run_transaction(transport, transaction, accounts=keys)
     program = prepared.served.program
     failure = explain(
         outcome,

@@ -10,9 +10,11 @@ from typing import Any
 
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.stdio import stdio_server
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from mcpsol_py.bridge.bridge import Bridge, Reply
+from mcpsol_py.bridge.bridge import Bridge, Confirm, Reply
 from mcpsol_py.bridge.resources import Resources
 from mcpsol_py.errors import McpsolError
 
@@ -29,8 +31,13 @@ def make_server(bridge: Bridge, *, name: str = "idl2mcp", version: str = "") -> 
     ) -> types.ListToolsResult:
         return listed
 
-    async def call_tool(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
-        return _result(await bridge.call(params.name, params.arguments))
+    async def call_tool(
+        ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        try:
+            return _result(await bridge.call(params.name, params.arguments, _asker(ctx, params)))
+        except _Ask as ask:
+            return ask.result()
 
     async def list_resources(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -56,7 +63,7 @@ def make_server(bridge: Bridge, *, name: str = "idl2mcp", version: str = "") -> 
         contents = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[contents])
 
-    return Server(
+    server: Server[Any] = Server(
         name,
         version=version,
         title="Solana programs as tools",
@@ -67,6 +74,52 @@ def make_server(bridge: Bridge, *, name: str = "idl2mcp", version: str = "") -> 
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
+    # the state that a client hands back with a person's answer is sealed: it cannot be made up or moved to another call
+    server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=name))
+    return server
+
+
+_YES: types.ElicitRequestedSchema = {
+    "type": "object",
+    "properties": {"send": {"type": "boolean", "title": "Send it", "description": "Sign and send this transaction"}},
+    "required": ["send"],
+}
+
+
+class _Ask(Exception):
+    """A person must be asked, and this client is asked by answering the call with the question (2026-07-28)."""
+
+    def __init__(self, question: str, digest: str) -> None:
+        super().__init__(question)
+        self.question, self.digest = question, digest
+
+    def result(self) -> types.InputRequiredResult:
+        form = types.ElicitRequestFormParams(message=self.question, requested_schema=_YES)
+        return types.InputRequiredResult(
+            input_requests={"confirm": types.ElicitRequest(params=form)}, request_state=self.digest
+        )
+
+
+def _asker(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Confirm | None:
+    """How this client's person is asked, or None where the client cannot ask."""
+    capabilities = ctx.session.client_capabilities
+    if capabilities is None or capabilities.elicitation is None:
+        return None
+
+    async def ask_in_between(question: str, digest: str) -> bool:
+        return _said_yes(await ctx.session.elicit_form(question, _YES, ctx.request_id))
+
+    async def ask_by_answering(question: str, digest: str) -> bool:
+        answer = (params.input_responses or {}).get("confirm")
+        if isinstance(answer, types.ElicitResult) and params.request_state == digest:
+            return _said_yes(answer)
+        raise _Ask(question, digest)
+
+    return ask_by_answering if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else ask_in_between
+
+
+def _said_yes(answer: types.ElicitResult) -> bool:
+    return answer.action == "accept" and (answer.content or {}).get("send") is True
 
 
 def _result(reply: Reply) -> types.CallToolResult:

@@ -165,7 +165,8 @@ class SvmTransport:
         return []
 
     async def sleep(self, seconds: float) -> None:
-        """Nothing runs meanwhile."""
+        """A block passes: whoever waits, waits for that."""
+        self.expire_blockhash()
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -29,6 +29,16 @@ def text(result: Any) -> str:
     return "\n".join(c.text for c in result.content)
 
 
+def _reason(result: Any) -> Any:
+    """The second block of an error: the reason and its attributes."""
+    return json.loads(result.content[1].text)
+
+
+def _parsed(content: Any) -> Any:
+    """A resource's JSON."""
+    return json.loads(content.text)
+
+
 def conforms(tool: Any, result: Any) -> None:
     """A success validates against the tool's output schema; an error carries no structured content (C-47)."""
     if result.is_error:
@@ -74,7 +84,7 @@ async def test_a_failing_simulation_hands_out_no_transaction_and_names_the_error
     assert result.is_error
     assert "InsufficientFunds" in text(result)
     assert "insufficient funds" in text(result)  # the program's own log
-    assert json.loads(result.content[1].text)["code"] == 1
+    assert _reason(result)["code"] == 1
     assert stranger.is_error
     assert "OwnerMismatch" in text(stranger)
 
@@ -104,7 +114,7 @@ async def test_wrong_arguments_name_the_field_and_make_no_transaction(arguments:
     assert result.is_error
     assert names in text(result)
     assert "Traceback" not in text(result)
-    assert "reason" in json.loads(result.content[1].text)
+    assert "reason" in _reason(result)
 
 
 async def test_objects_that_arrive_as_json_text_are_opened() -> None:
@@ -205,12 +215,12 @@ async def test_resources_are_listed_and_read() -> None:
         assert {r.uri for r in listed} >= {f"solana://token/{kind}" for kind in ("info", "idl", "schema", "errors")}
         for resource in listed:
             (content,) = (await client.read_resource(resource.uri)).contents
-            assert json.loads(content.text)
+            assert _parsed(content)
         assert len((await client.list_resource_templates()).resource_templates) == 3
         read = await client.read_resource(f"solana://token/accounts/{local.names['alice_usdc']}")
-        assert json.loads(read.contents[0].text)["fields"]["amount"] == "1000000"
+        assert _parsed(read.contents[0])["fields"]["amount"] == "1000000"
         page = await client.read_resource("solana://token/pages/0")
-        assert json.loads(page.contents[0].text)["tools"]
+        assert _parsed(page.contents[0])["tools"]
         for bad in ("solana://token/nothing", "solana://other/idl", "solana://token/pages/99", "file:///etc/passwd"):
             with pytest.raises(MCPError):
                 await client.read_resource(bad)

@@ -103,12 +103,39 @@ def test_moving_between_ones_own_accounts_is_no_outflow() -> None:
 
 def test_an_account_that_changes_hands_counts_as_all_of_it_gone() -> None:
     found = changes({BOX: token(ME, 100)}, {BOX: token(THEM, 100)})
-    assert outflows(found, [str(ME)]) == [Outflow(str(MINT), 100)]
+    assert outflows(found, [str(ME)]) == [Outflow(SOL, 2_039_280), Outflow(str(MINT), 100)]
 
 
 def test_a_closed_account_has_lost_its_tokens_and_lamports() -> None:
     found = changes({BOX: token(ME, 100)}, {BOX: None})
-    assert {(c.mint, c.delta) for c in found} == {(SOL, -2_039_280), (str(MINT), -100)}
+    assert {(c.owner, c.mint, c.delta) for c in found} == {(str(ME), SOL, -2_039_280), (str(ME), str(MINT), -100)}
+
+
+def test_the_rent_of_ones_own_token_account_is_still_ones_own() -> None:
+    opened = changes({ME: sol(10_000_000), BOX: None}, {ME: sol(10_000_000 - 2_039_280), BOX: token(ME, 0)})
+    assert outflows(opened, [str(ME)]) == []
+    for_another = changes({ME: sol(10_000_000), BOX: None}, {ME: sol(10_000_000 - 2_039_280), BOX: token(THEM, 0)})
+    assert outflows(for_another, [str(ME)]) == [Outflow(SOL, 2_039_280)]
+
+
+def test_wrapped_sol_is_sol() -> None:
+    def wrapped(lamports: int) -> Account:
+        state = TokenAccount(
+            mint=MINT,
+            owner=ME,
+            amount=lamports - 2_039_280,
+            delegate=None,
+            state=TokenAccountState.Initialized,
+            is_native=2_039_280,
+            delegated_amount=0,
+            close_authority=None,
+        )
+        return Account(lamports, bytes(state), TOKEN_PROGRAM)
+
+    unwrapped = changes({ME: sol(5), BOX: wrapped(3_000_000)}, {ME: sol(3_000_005), BOX: None})
+    assert outflows(unwrapped, [str(ME)]) == []
+    spent = changes({BOX: wrapped(3_000_000)}, {BOX: wrapped(2_500_000)})
+    assert outflows(spent, [str(ME)]) == [Outflow(SOL, 500_000)]
 
 
 @pytest.mark.parametrize(
@@ -142,6 +169,19 @@ def test_power_given_away_is_told(was: Account | None, now: Account, says: str) 
 )
 def test_what_gives_no_power_away_is_not_told(was: Account, now: Account) -> None:
     assert takeovers({BOX: was}, {BOX: now}, [str(ME)]) == []
+
+
+def mint_of(authority: Pubkey | None, freeze: Pubkey | None = None) -> Account:
+    state = Mint(mint_authority=authority, supply=5, decimals=6, is_initialized=True, freeze_authority=freeze)
+    return Account(1, bytes(state), TOKEN_PROGRAM)
+
+
+def test_authority_over_a_mint_that_is_given_away_is_told() -> None:
+    mine = [str(ME)]
+    assert "mint authority" in takeovers({MINT: mint_of(ME)}, {MINT: mint_of(THEM)}, mine)[0]
+    assert "nobody" in takeovers({MINT: mint_of(THEM, ME)}, {MINT: mint_of(THEM)}, mine)[0]
+    assert takeovers({MINT: mint_of(ME)}, {MINT: mint_of(ME)}, mine) == []
+    assert takeovers({MINT: mint_of(THEM)}, {MINT: mint_of(BOX)}, mine) == []
 
 
 def test_a_wallet_given_to_a_program_is_told() -> None:
