@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing
 from dataclasses import fields
 from functools import cache
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -19,8 +20,16 @@ from hypothesis import strategies as st
 from mcpsol_py.model import program as p
 from mcpsol_py.model import types as t
 from mcpsol_py.model.base58 import b58encode
+from mcpsol_py.sources import detect
 
-__all__ = ["anything", "json_values", "names", "programs"]
+__all__ = ["anything", "json_values", "names", "programs", "real"]
+
+
+@cache
+def real(path: Path) -> p.ProgramModel:
+    """The model of one of the real IDLs, read once a run."""
+    return detect.read(path)
+
 
 _LEAVES: tuple[Any, ...] = (t.Int, t.ShortU16, t.Float, t.Bool, t.Pubkey, t.String, t.Bytes, t.Link, t.Generic)
 

@@ -209,7 +209,7 @@ class Schemas:
             case Option(item=item) | ZeroableOption(item=item) | RemainderOption(item=item):
                 return self._option(item, depth)
             case Array(item, count) | Set(item, count):
-                return self._array(item, count if isinstance(count, int) else None, isinstance(node, Set), depth)
+                return self._array(item, count if isinstance(count, int) else None, depth)
             case Map(key, value, _):
                 return self._map(key, value, depth)
             case Tuple(items):
@@ -286,9 +286,35 @@ class Schemas:
     def _loose(self, node: Type) -> Shape:
         """Where a schema must end: callers give JSON text, which the codec reads as it does the value itself."""
         self._left -= 1
+        nullable = self._nullable(node)
         if self.output:
-            return Shape({"type": ["object", "array", "string", "number", "boolean", "null"]}, nullable=True)
-        return Shape({"type": "string", "description": f"{clean_text(type_text(node), 80)}, as JSON text"})
+            return Shape({"type": ["object", "array", "string", "number", "boolean", "null"]}, nullable=nullable)
+        about = f"{clean_text(type_text(node), 80)}, as JSON text"
+        return Shape({"type": "string", "description": about}, nullable=nullable)
+
+    def _nullable(self, node: Type) -> bool:
+        """Is null a value of *node*? Then an option around it says {"some": value}."""
+        for _ in range(64):
+            match node:
+                case Option() | ZeroableOption() | RemainderOption():
+                    return True
+                case Link():
+                    try:
+                        node = self.resolver.expand(node)[1]
+                    except UnresolvedName:
+                        return False
+                case (
+                    SizePrefixed(item=item)
+                    | FixedSize(item=item)
+                    | Sentinel(item=item)
+                    | HiddenPrefix(item=item)
+                    | HiddenSuffix(item=item)
+                    | Offset(item=item)
+                ):
+                    node = item
+                case _:
+                    return False
+        return False
 
     # --- what holds others -----------------------------------------------------------------------------------------
 
@@ -310,8 +336,8 @@ class Schemas:
         return shape
 
     def _option(self, item: Type, depth: int) -> Shape:
-        inner = self._shape(item, depth)
-        if not inner.nullable:
+        if not self._nullable(item):
+            inner = self._shape(item, depth)
             return Shape(inner.schema, inner.convert, True, inner.nodes, inner.depth)
         inner = self._shape(item, depth + 1)
         return self.object_of([("some", "some", inner, "", True)], True)
@@ -329,13 +355,11 @@ class Schemas:
         nullable = schema | {"type": [*kinds, "null"]}
         return nullable | {"enum": [*schema["enum"], None]} if "enum" in schema else nullable
 
-    def _array(self, item: Type, count: int | None, unique: bool, depth: int) -> Shape:
+    def _array(self, item: Type, count: int | None, depth: int) -> Shape:
         inner = self._shape(item, depth + 1)
         schema: dict[str, Any] = {"type": "array", "items": self._or_null(inner)}
         if count is not None and self.profile.limits:
             schema |= {"minItems": count, "maxItems": count}
-        if unique and self.profile.limits and self.output:
-            schema["uniqueItems"] = True
         convert = inner.convert
 
         def each(value: Any) -> Any:

@@ -19,9 +19,8 @@ from mcpsol_py.schema.pages import PageSet, page_set
 from mcpsol_py.schema.stream import DICTIONARY, model_text
 from mcpsol_py.schema.tool import leaves, tool_of
 from mcpsol_py.schema.wire import old_client_fault
-from mcpsol_py.sources import detect
 from tests.functional.mcpsol_reader import OldRust, OldTypeScript, Reader, Stopped
-from tests.models import programs
+from tests.models import programs, real
 
 FORMS = ["compact", "verbose"]
 
@@ -60,7 +59,7 @@ def _names_are_defined(node: t.Type, model: ProgramModel, types: dict[str, Any])
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_second_reader_reads_every_real_program(shared_idl: Path, form: Any) -> None:
-    model = detect.read(shared_idl)
+    model = real(shared_idl)
     _check_second_reader(model, page_set(model, form=form))
 
 
@@ -170,7 +169,7 @@ def test_old_clients_build_right_or_stop_for_any_program(form: Any) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_old_clients_build_right_or_stop_for_every_real_program(shared_idl: Path, form: Any) -> None:
-    model = detect.read(shared_idl)
+    model = real(shared_idl)
     _check_old_clients(model, page_set(model, form=form), form)
 
 

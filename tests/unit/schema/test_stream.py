@@ -20,8 +20,7 @@ from mcpsol_py.schema.stream import (
     stream_ref,
     write_stream,
 )
-from mcpsol_py.sources import detect
-from tests.models import anything, programs
+from tests.models import anything, programs, real
 
 MODEL = ProgramModel("vault", docs=tuple(f"{i} words that do not pack well {i * 7919:x}" for i in range(400)))
 
@@ -156,7 +155,7 @@ def test_a_text_that_is_no_model_is_refused() -> None:
 
 
 def test_real_programs_fit_few_pages(shared_idl: Path) -> None:
-    model = detect.read(shared_idl)
+    model = real(shared_idl)
     pages, ref = stream(model)
     assert read_stream(pages, ref) == model
     assert ref.pages <= 64, "a program of 250 instructions must fit in 64 pages"
