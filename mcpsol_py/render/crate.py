@@ -66,7 +66,10 @@ def plan(view: CrateView, target: str) -> list[Planned]:
 
     def made(template: str, path: str, owned: bool = False, **more: Any) -> Planned:
         text = env.get_template(template + ".jinja").render(crate=view, **more)
-        return Planned(path, imports.fill(text).encode(), owned)
+        local = {}
+        if owned and "ix" in more:
+            local = dict.fromkeys(("Accounts", "Args"), f"crate::instruction::{more['ix'].module}")
+        return Planned(path, imports.fill(text, **local).encode(), owned)
 
     files = [made("Cargo.toml", "Cargo.toml", owned=True)]
     names = ["lib", "entrypoint", "schema", "error", "checks", "codec", "log"]

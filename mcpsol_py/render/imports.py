@@ -50,8 +50,9 @@ class Imports:
     def __init__(self, own: dict[str, str]) -> None:
         self.paths = {**_ALWAYS, **own}
 
-    def fill(self, text: str) -> Rust:
-        """*text* with its mark replaced by the lines that it needs."""
+    def fill(self, text: str, **local: str) -> Rust:
+        """*text* with its mark replaced by the lines that it needs. `local`: names that this file takes from elsewhere."""
+        paths = {**self.paths, **local}
         head, mark, body = text.partition(_MARK)
         if not mark:
             return code(text)
@@ -62,8 +63,8 @@ class Imports:
         if _OUTPUT.search(bare):  # a trait's methods want the trait
             used.add("Output")
         wanted: dict[str, list[str]] = {}
-        for name in sorted(used & self.paths.keys()):
-            wanted.setdefault(self.paths[name], []).append(name)
+        for name in sorted(used & paths.keys()):
+            wanted.setdefault(paths[name], []).append(name)
         lines = [
             f"use {path}::{names[0] if len(names) == 1 else '{' + ', '.join(names) + '}'};\n"
             for path, names in sorted(wanted.items())

@@ -92,11 +92,11 @@ def string(text: str) -> Rust:
 
 #: Everything that ends a line for rustc, for an editor, or for a reader.
 _BREAK = re.compile("[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]+")
-_LINE = 110
+_LINE = 92
 
 
 def _lines(texts: Iterable[str], limit: int) -> list[str]:
-    """Text in lines of at most 110 characters, without anything invisible, cut to *limit* characters in all."""
+    """Text in lines of at most 92 characters, without anything invisible, cut to *limit* characters in all."""
     out: list[str] = []
     left = limit
     for text in texts:

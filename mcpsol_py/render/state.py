@@ -243,7 +243,7 @@ def _member(types: Types, f: Field, ident: Rust, size: int, hint: str) -> tuple[
         code(ident.removeprefix("r#")),
         ident,
         code(kind),
-        code(types.read(node, hint)),
+        code(types.result(node, hint)),
         tuple(map(code, types.write(node, Val("value", True), hint))),
     )
     return Member(ident, code(f"[u8; {size}]"), docs, False), complex_, f"state.{ident}"

@@ -6,6 +6,7 @@ Text and byte strings borrow from the data; counted lists are Vecs; everything e
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from mcpsol_py.errors import UnresolvedName
@@ -576,15 +577,15 @@ class Types:
             case SizePrefixed(String() | Bytes(), prefix):
                 return f"{{ let length = {self._length(prefix)}; r.take(length)? }}"
             case SizePrefixed(item, prefix):
-                return f"{{ let length = {self._length(prefix)}; r.within(length, |r| Ok({self.read(item, hint)}))? }}"
+                return f"{{ let length = {self._length(prefix)}; r.within(length, |r| {self.result(item, hint)})? }}"
             case FixedSize(Bytes() | String("base16" | "base58" | "base64"), _):
                 return "r.array()?"
             case FixedSize(String("utf8"), size):
                 return f"r.padded_text({size})?"
             case FixedSize(item, size):
-                return f"r.padded({size}, |r| Ok({self.read(item, hint)}))?"
+                return f"r.padded({size}, |r| {self.result(item, hint)})?"
             case Sentinel(item, end):
-                return f"r.until({array_text(end)}, |r| Ok({self.read(item, hint)}))?"
+                return f"r.until({array_text(end)}, |r| {self.result(item, hint)})?"
             case HiddenPrefix(item, data):
                 return f"{{ r.expect({array_text(data)})?; {self.read(item, hint)} }}"
             case HiddenSuffix(item, data):
@@ -605,9 +606,9 @@ class Types:
                     return "r.rest()"
                 return f"{{ let length = {self._length(count)}; r.take(length)? }}"  # type: ignore[arg-type]  # Generic is gone
             case Array(item, count) | Set(item, count):
-                return self._read_list(count, self.read(item, hint), item)
+                return self._read_list(count, self.result(item, hint), item)
             case Map(key, value, count):
-                pair = f"({self.read(key, hint + ' key')}, {self.read(value, hint)})"
+                pair = f"Ok(({self.read(key, hint + ' key')}, {self.read(value, hint)}))"
                 return self._read_list(count, pair, Tuple((key, value)))
             case Tuple(items):
                 inner = ", ".join(self.read(t, f"{hint} {i}") for i, t in enumerate(items))
@@ -623,17 +624,28 @@ class Types:
             case _:
                 raise CannotRender(type(node).__name__)
 
+    def result(self, node: Type, hint: str = "Inline") -> str:
+        """As `read`, but the Result itself: what a closure or function ends with."""
+        text = self.read(node, hint)
+        if text.endswith(")?") and re.match(r"r\.|[A-Z]\w*::decode\(", text):
+            depth = 0
+            for i, char in enumerate(text):
+                depth += (char == "(") - (char == ")")
+                if char == ")" and depth == 0:
+                    return text[:-1] if i == len(text) - 2 else f"Ok({text})"
+        return f"Ok({text})"
+
     def _read_list(self, count: object, item: str, node: Type) -> str:
         least = min_size(self.resolver, node)
         if count is None:
-            return f"r.list_rest(|r| Ok({item}))?"
+            return f"r.list_rest(|r| {item})?"
         if isinstance(count, int):
             if count <= _ARRAY_ON_STACK:
-                return f"r.items(|r| Ok({item}))?"
-            return f"r.list({count}, {least}, |r| Ok({item}))?"
+                return f"r.items(|r| {item})?"
+            return f"r.list({count}, {least}, |r| {item})?"
         if not isinstance(count, (Int, ShortU16)):
             raise CannotRender("a list of generic length")
-        return f"{{ let count = {self._length(count)}; r.list(count, {least}, |r| Ok({item}))? }}"
+        return f"{{ let count = {self._length(count)}; r.list(count, {least}, |r| {item})? }}"
 
     # --- writing ------------------------------------------------------------------------------------------------------
 

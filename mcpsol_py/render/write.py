@@ -67,7 +67,7 @@ def format_rust(files: list[Planned]) -> tuple[list[Planned], bool]:
             path = root / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.data)
-        options = ["--edition", "2021", "--config", "max_width=120,use_small_heuristics=Max,newline_style=Unix"]
+        options = ["--edition", "2021", "--config", "newline_style=Unix"]
         done = subprocess.run([program, *options, str(root / "src/lib.rs")], capture_output=True, check=False)
         if done.returncode != 0:
             why = done.stderr.decode(errors="replace").replace(scratch, "")[:600]

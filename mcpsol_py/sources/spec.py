@@ -11,6 +11,7 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 import traceback
 import types
@@ -153,9 +154,19 @@ def _import_errors(origin: str) -> Iterator[None]:
         if isinstance(error, NameError) and error.name:
             near = suggest(error.name, words.__all__)
             hint = " " + near.split(" Available")[0].split(" There are")[0] if near.startswith("Did") else ""
+            if own and _defines(own[-1].filename, error.name):
+                hint = " Classes inside a class do not see each other's names: move it out of the class, above it."
         raise SourceError(
             f"the spec raised {type(error).__name__} while it was imported: {error}.{hint}", origin=f"{origin}{line}"
         ) from error
+
+
+def _defines(file: str, name: str) -> bool:
+    """Does *file* have a class of that name, indented?"""
+    try:
+        return re.search(rf"^\s+class {re.escape(name)}\b", Path(file).read_text(encoding="utf-8"), re.M) is not None
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _only_program(module: types.ModuleType, wanted: str | None) -> type:
@@ -785,8 +796,8 @@ class _InstructionReader:
                 with self.program.at(f"{base.__qualname__}.{name}"):
                     self.add((p.name, name), inner, _lines_of(group_docs, name))
             return
-        self.order.append((p.name, None))
         self.add((p.name,), annotation, _lines_of(self.docs, p.name))
+        self.order.append((p.name, None))
 
     def add(self, path: tuple[str, ...], annotation: object, docs: tuple[str, ...]) -> None:
         base, remarks, optional = _unwrap(annotation)

@@ -20,7 +20,7 @@ from mcpsol_py.spec import (
 )
 
 
-@program(name="counter", version="1.0.0")
+@program(name="counter", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb", version="1.0.0")
 class Counter:
     """A counter for each wallet, which only that wallet can change."""
 

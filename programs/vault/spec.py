@@ -24,7 +24,7 @@ from mcpsol_py.spec import (
 )
 
 
-@program(name="vault", version="1.0.0")
+@program(name="vault", address="J7fMkckt17bajoM4E5TyqEVEqjN7sEx7hEbWZuB2bxuK", version="1.0.0")
 class Vault:
     """Keeps SPL tokens of one mint for one wallet; only that wallet can take them out again."""
 

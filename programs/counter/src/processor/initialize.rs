@@ -1,0 +1,20 @@
+//! Create the counter of a wallet.
+
+use crate::events::Changed;
+use crate::instruction::initialize::{Accounts, Args};
+use crate::state::State;
+use pinocchio::ProgramResult;
+
+pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
+    {
+        let mut data = accounts.counter.try_borrow_mut()?;
+        let state = State::load_mut(&mut data)?;
+        state.authority = *accounts.authority.address();
+        state.count.set(args.start);
+    }
+    Changed {
+        counter: *accounts.counter.address(),
+        count: args.start,
+    }
+    .emit()
+}
