@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -29,6 +29,7 @@ from mcpsol_py.accounts.plan import Resolver, address_of
 from mcpsol_py.client.discovery import discover
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.simulation import Payers, run_instructions, run_transaction, unsigned
+from mcpsol_py.client.subscriptions import account_changes, log_messages
 from mcpsol_py.client.transactions import (
     compile_message,
     compute_budget,
@@ -39,6 +40,7 @@ from mcpsol_py.client.transactions import (
 )
 from mcpsol_py.client.transport import Outcome, Transport, blocking, run
 from mcpsol_py.codec.account import account_named
+from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.errors import (
     AccountNotFound,
     CodecError,
@@ -208,7 +210,7 @@ class ProgramClient:
             outcome,
             explain(outcome, programs=programs, own=self._errors),
             own,
-            tuple(self.events(outcome.logs)),
+            tuple(self._events(outcome)),
         )
 
     async def view(
@@ -374,7 +376,7 @@ class ProgramClient:
                 if status is not None and (status.confirmed or status.err is not None):
                     break
                 if expired:
-                    why = f"block height {last_valid:,}, its last chance to land, has passed; the node knows nothing of it"
+                    why = f"block height {last_valid:,}, its last chance, has passed, and the node knows nothing of it"
                     raise SendUnknown(str(signature), f"{lost}; {why}" if lost else why)
                 # After expiry it is asked for once more: it may have landed in the last block.
                 expired = await self.transport.block_height() > last_valid and status is None
@@ -440,6 +442,51 @@ class ProgramClient:
                 yield self.program.decode_event(data)
             except CodecError:
                 continue
+
+    def _events(self, outcome: Outcome) -> Iterator[tuple[str, Any]]:
+        """From the logs, then those that the program emitted by calling itself."""
+        yield from self.events(outcome.logs)
+        for program_id, data in outcome.inner:
+            if program_id == self.program_id and data[:8] == EVENT_CPI_TAG:
+                try:
+                    yield self.program.decode_event(data)
+                except CodecError:
+                    continue
+
+    async def transaction_events(self, signature: Signature | str) -> list[tuple[str, Any]]:
+        """The program's events in a landed transaction, logged or emitted by CPI. Raises TransportError where the
+        node does not (yet) have the transaction."""
+        key = Signature.from_string(signature) if isinstance(signature, str) else signature
+        landed = await self.transport.transaction(key)
+        if landed is None:
+            raise TransportError(self.transport.endpoint, f"knows no transaction {key}", retryable=True)
+        return list(self._events(landed))
+
+    async def watch(self, name: str, address: Pubkey | str) -> AsyncIterator[Any]:
+        """An account of type *name*: its value now, then each time it changes, until it is closed. JSON-RPC only.
+
+        Raises AccountNotFound, DecodeError, TransportError where the subscription ends.
+        """
+        key = self._address(address, name)
+        changes = account_changes(self._url(), key)
+        yield await self.fetch(name, key)
+        async for account in changes:
+            if not account.lamports or account.owner != self.program_id:
+                return
+            yield self.program.decode_account(bytes(account.data), name)[1]
+
+    async def watch_events(self) -> AsyncIterator[tuple[str, str, Any]]:
+        """(signature, event, value) of the program's logged events as transactions succeed. JSON-RPC only."""
+        async for signature, logs, succeeded in log_messages(self._url(), self.program_id):
+            if succeeded:
+                for name, value in self.events(logs):
+                    yield signature, name, value
+
+    def _url(self) -> str:
+        url: str | None = getattr(self.transport, "url", None)
+        if url is None:
+            raise TransportError(self.transport.endpoint, "has no subscriptions; they need a node's WebSocket")
+        return url
 
     async def close(self) -> None:
         """Closes the transport."""
@@ -552,6 +599,10 @@ class SyncProgramClient:
     def fetch_all(self, name: str) -> list[tuple[Pubkey, Any]]:
         """See `ProgramClient.fetch_all`."""
         return run(self.asynchronous.fetch_all(name))
+
+    def transaction_events(self, signature: Signature | str) -> list[tuple[str, Any]]:
+        """See `ProgramClient.transaction_events`."""
+        return run(self.asynchronous.transaction_events(signature))
 
     def events(self, logs: Sequence[str]) -> Iterator[tuple[str, Any]]:
         """See `ProgramClient.events`."""

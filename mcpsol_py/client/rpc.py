@@ -27,6 +27,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.transport import Blockhash, Commitment, MemcmpFilter, Outcome, Status
 from mcpsol_py.errors import TransportError
+from mcpsol_py.model.base58 import b58decode
 
 __all__ = ["RpcTransport", "redact"]
 
@@ -218,6 +219,7 @@ class RpcTransport:
             "commitment": self.commitment,
             "sigVerify": False,
             "replaceRecentBlockhash": replace_blockhash,
+            "innerInstructions": True,
         }
         if accounts:
             options["accounts"] = {"encoding": "base64", "addresses": [str(key) for key in accounts]}
@@ -259,8 +261,20 @@ class RpcTransport:
         if result is None or result.get("meta") is None:
             return None
         meta = result["meta"]
+        sent = VersionedTransaction.from_bytes(base64.b64decode(result["transaction"][0]))
+        loaded = meta.get("loadedAddresses") or {}
+        keys = [str(key) for key in sent.message.account_keys]
+        keys += [*loaded.get("writable", ()), *loaded.get("readonly", ())]
         return _outcome(
             {
+                "innerInstructions": [
+                    {
+                        "instructions": [
+                            {"programId": keys[ix["programIdIndex"]], "data": ix["data"]} for ix in part["instructions"]
+                        ]
+                    }
+                    for part in meta.get("innerInstructions") or ()
+                ],
                 "err": meta.get("err"),
                 "logs": meta.get("logMessages"),
                 "unitsConsumed": meta.get("computeUnitsConsumed"),
@@ -346,6 +360,12 @@ def _outcome(value: Mapping[str, Any]) -> Outcome:
             (Pubkey.from_string(returned["programId"]), base64.b64decode(returned["data"][0])) if returned else None
         ),
         accounts=tuple(_account(found) for found in value.get("accounts") or ()),
+        inner=tuple(
+            (Pubkey.from_string(ix["programId"]), b58decode(ix["data"]))
+            for part in value.get("innerInstructions") or ()
+            for ix in part["instructions"]
+            if "data" in ix  # calls of programs that the node knows come parsed, without their bytes
+        ),
     )
 
 

@@ -132,6 +132,7 @@ class SvmTransport:
         failed = hasattr(result, "err")
         after: dict[Pubkey, Account] = {} if failed else dict(result.post_accounts())
         return _outcome(
+            transaction,
             result.meta(),
             result.err() if failed else None,
             tuple(after[key] if key in after else self._get(key) for key in accounts),
@@ -145,9 +146,10 @@ class SvmTransport:
         if not skip_preflight:
             before: Any = self.svm.simulate_transaction(transaction)
             if hasattr(before, "err"):
-                return signature, _outcome(before.meta(), before.err())
+                return signature, _outcome(transaction, before.meta(), before.err())
         result: Any = self.svm.send_transaction(transaction)
-        outcome = _outcome(result.meta(), result.err()) if hasattr(result, "err") else _outcome(result, None)
+        failed = hasattr(result, "err")
+        outcome = _outcome(transaction, result.meta() if failed else result, result.err() if failed else None)
         self._landed[signature] = outcome
         return signature, None
 
@@ -172,7 +174,11 @@ class SvmTransport:
         """Nothing is held."""
 
 
-def _outcome(meta: Any, err: Any, accounts: tuple[Account | None, ...] = ()) -> Outcome:
+def _outcome(
+    transaction: VersionedTransaction, meta: Any, err: Any, accounts: tuple[Account | None, ...] = ()
+) -> Outcome:
+    keys = transaction.message.account_keys
+    called = [item.instruction() for part in meta.inner_instructions() for item in part]
     returned = meta.return_data()
     data = bytes(returned.data)
     return Outcome(
@@ -181,6 +187,8 @@ def _outcome(meta: Any, err: Any, accounts: tuple[Account | None, ...] = ()) -> 
         units=meta.compute_units_consumed(),
         return_data=(returned.program_id, data) if data else None,
         accounts=accounts,
+        # Programs always stand among the message's own keys, never in a lookup table.
+        inner=tuple((keys[ix.program_id_index], bytes(ix.data)) for ix in called if ix.program_id_index < len(keys)),
     )
 
 

@@ -50,7 +50,7 @@ class Outcome:
 
     `err` is None, or the error in the JSON form of the RPC: "AccountNotFound", {"InstructionError": [0, {"Custom":
     6001}]}. `return_data`: (the program that set it last, its bytes as they came). `accounts`: those asked for, after
-    the run.
+    the run. `inner`: the calls that programs made, as (program, data), where the chain tells them.
     """
 
     err: str | dict[str, Any] | None = None
@@ -58,6 +58,7 @@ class Outcome:
     units: int | None = None
     return_data: tuple[Pubkey, bytes] | None = None
     accounts: tuple[Account | None, ...] = field(default=())
+    inner: tuple[tuple[Pubkey, bytes], ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)

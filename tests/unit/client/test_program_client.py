@@ -136,6 +136,24 @@ def test_events_are_read_from_the_programs_own_lines() -> None:
     assert client.simulate(look(client)).events == (("Paid", {"amount": 9}),)
 
 
+def test_events_by_cpi_are_read_from_the_inner_calls() -> None:
+    tag = bytes.fromhex("e445a52e51cb9a1d")
+    paid = b"event_ds" + struct.pack("<Q", 9)
+    inner = ((PROGRAM, tag + paid), (NODE, tag + paid), (PROGRAM, b"\1"))
+    client = client_of(simulations=[Outcome(inner=inner)], transactions=[Outcome(inner=inner), None])
+    assert client.simulate(look(client)).events == (("Paid", {"amount": 9}),)
+    signature = str(Keypair().sign_message(b"x"))
+    assert client.transaction_events(signature) == [("Paid", {"amount": 9})]
+    with pytest.raises(TransportError, match="knows no transaction"):
+        client.transaction_events(signature)
+
+
+async def test_a_chain_without_websockets_cannot_be_watched() -> None:
+    client = ProgramClient(program_of(), ScriptedTransport())
+    with pytest.raises(TransportError, match="subscriptions"):
+        _ = [value async for value in client.watch("Vault", PROGRAM)]
+
+
 def test_data_lines_belong_to_the_program_on_top_of_the_stack() -> None:
     other = str(Pubkey.new_unique())
     logs = event_logs(
@@ -335,5 +353,6 @@ async def test_the_asynchronous_client_is_the_same() -> None:
 
 
 def test_every_method_of_the_client_has_its_twin() -> None:
-    public = {name for name in vars(ProgramClient) if not name.startswith("_")}
+    asynchronous_only = {"watch", "watch_events"}
+    public = {name for name in vars(ProgramClient) if not name.startswith("_")} - asynchronous_only
     assert public <= {name for name in vars(SyncProgramClient) if not name.startswith("_")}
