@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 import math
+import random
 import struct
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Never
 
 from hypothesis import reject
 from hypothesis import strategies as st
@@ -56,7 +57,7 @@ from mcpsol_py.model.types import (
     field_keys,
 )
 
-__all__ = ["Values", "programs", "same", "types"]
+__all__ = ["NoValue", "Values", "programs", "same", "types"]
 
 
 def same(a: Any, b: Any) -> bool:
@@ -72,6 +73,62 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+class _Choices:
+    """Where choices come from: Hypothesis, which shrinks, or a seeded generator, for values too large for Hypothesis
+    to draw."""
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        self._draw = draw
+
+    def integer(self, low: int, high: int) -> int:
+        return self._draw(_integers(low, high))
+
+    def real(self, bits: int, nan: bool) -> float:
+        return self._draw(_floats(bits, nan))
+
+    def binary(self, low: int, high: int) -> bytes:
+        return self._draw(_binary(low, high))
+
+    def text(self) -> str:
+        return self._draw(_TEXT)
+
+    def one(self, of: Sequence[Any]) -> Any:
+        return self._draw(st.sampled_from(of))
+
+    def give_up(self) -> Never:
+        reject()
+
+
+class _Seeded(_Choices):
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def integer(self, low: int, high: int) -> int:
+        return self._random.choice((low, high, self._random.randint(low, high), self._random.randint(low, high)))
+
+    def real(self, bits: int, nan: bool) -> float:
+        edges = [0.0, -0.0, 1.5, -2.25, math.inf, -math.inf, *([math.nan] if nan else [])]
+        raw = self._random.choice([*edges, self._random.uniform(-1e6, 1e6), self._random.uniform(-1e6, 1e6)])
+        return float(struct.unpack("<f", struct.pack("<f", raw))[0]) if bits == 32 else raw
+
+    def binary(self, low: int, high: int) -> bytes:
+        return self._random.randbytes(self._random.randint(low, high))
+
+    def text(self) -> str:
+        alphabet = "abc XYZ_0\x01é☃😀\u2028"
+        return "".join(self._random.choices(alphabet, k=self._random.randint(0, 12)))
+
+    def one(self, of: Sequence[Any]) -> Any:
+        return self._random.choice(of)
+
+    def give_up(self) -> Never:
+        raise NoValue
+
+
+class NoValue(Exception):
+    """A seed that leads to no value of the type."""
+
+
 class Values:
     """Values of the types of one program, as decode() would give them.
 
@@ -85,32 +142,40 @@ class Values:
 
     def of(self, node: Type) -> st.SearchStrategy[Any]:
         """Values of *node*."""
-        return st.composite(lambda draw: self._draw(draw, node, 0))()
+        return st.composite(lambda draw: self._draw(_Choices(draw), node, 0))()
 
-    def _draw(self, draw: st.DrawFn, node: Type, depth: int) -> Any:
+    def seeded(self, node: Type) -> st.SearchStrategy[Any]:
+        """Values of *node*, each from one number that Hypothesis draws: for large types, and for many values."""
+        return st.integers(0, 2**64 - 1).map(lambda seed: self.from_seed(node, seed))
+
+    def from_seed(self, node: Type, seed: int) -> Any:
+        """The value of *node* that *seed* leads to. Raises NoValue if it leads to none."""
+        return self._draw(_Seeded(seed), node, 0)
+
+    def _draw(self, draw: _Choices, node: Type, depth: int) -> Any:
         match node:
             case Int() | ShortU16():
-                return draw(_integers(*int_range(node)))
+                return draw.integer(*int_range(node))
             case Amount(number, _, _) | DateTime(number):
-                return draw(_integers(*int_range(number)))
+                return draw.integer(*int_range(number))
             case Float(bits):
-                return draw(_floats(bits, self.nan))
+                return draw.real(bits, self.nan)
             case Bool():
-                return draw(_BOOLS)
+                return draw.one((False, True))
             case Pubkey():
-                return Address.from_bytes(draw(_binary(32, 32)))
+                return Address.from_bytes(draw.binary(32, 32))
             case Bytes():
-                return draw(_binary(0, 12))
+                return draw.binary(0, 12)
             case String("utf8"):
-                return draw(_TEXT)
+                return draw.text()
             case String(encoding):
-                return text_of(encoding, draw(_binary(0, 12)))
+                return text_of(encoding, draw.binary(0, 12))
             case FixedSize(Bytes(), size):
-                return draw(_binary(size, size))
+                return draw.binary(size, size)
             case FixedSize(String("utf8"), size):
-                return draw(_TEXT).encode()[:size].decode(errors="ignore").rstrip("\0")
+                return draw.text().encode()[:size].decode(errors="ignore").rstrip("\0")
             case FixedSize(String(encoding), size):
-                return text_of(encoding, draw(_binary(size, size)))
+                return text_of(encoding, draw.binary(size, size))
             case FixedSize(item, _):  # what is short of it is read with its padding, so not every value comes back
                 return self._some(draw, node, lambda: self._draw(draw, item, depth))
             case Sentinel(item, _) | SizePrefixed(item, _):
@@ -118,7 +183,7 @@ class Values:
             case HiddenPrefix(item, _) | HiddenSuffix(item, _) | Offset(item, _, _, _):
                 return self._draw(draw, item, depth)
             case Option(item=item) | ZeroableOption(item=item) | RemainderOption(item=item):
-                if depth >= self.depth or draw(_ONE_IN_THREE):
+                if depth >= self.depth or draw.one((True, False, False)):
                     return None
                 nullable = self.codecs.layouts.nullable(item)
 
@@ -128,7 +193,7 @@ class Values:
 
                 return some() if isinstance(node, Option) else self._some(draw, node, some)
             case Array(_, count) if is_bytes(node):
-                return draw(_binary(count, count) if isinstance(count, int) else _binary(0, 12))
+                return draw.binary(count, count) if isinstance(count, int) else draw.binary(0, 12)
             case Array(item, count):
                 return [self._draw(draw, item, depth) for _ in range(self._length(draw, count, depth))]
             case Set(item, count):
@@ -149,7 +214,7 @@ class Values:
                 return {k: self._draw(draw, f.type, depth) for k, f in shown}
             case Enum(variants, _):
                 ending = [v for v in variants if v.payload is None or not _links(v.payload)]
-                variant = draw(st.sampled_from(ending if depth >= self.depth and ending else variants))
+                variant = draw.one(ending if depth >= self.depth and ending else variants)
                 return (
                     variant.name
                     if variant.payload is None
@@ -160,12 +225,12 @@ class Values:
             case _:
                 raise AssertionError(f"no values of {node}")
 
-    def _length(self, draw: st.DrawFn, count: object, depth: int) -> int:
+    def _length(self, draw: _Choices, count: object, depth: int) -> int:
         if isinstance(count, int):
             return count
-        return draw(_integers(0, self.most)) if depth < self.depth else 0
+        return draw.integer(0, self.most) if depth < self.depth else 0
 
-    def _some(self, draw: st.DrawFn, node: Type, make: Callable[[], Any]) -> Any:
+    def _some(self, draw: _Choices, node: Type, make: Callable[[], Any]) -> Any:
         """A value that the type's own rules allow (no end mark within, each set item once, not the bytes of absence,
         …)."""
         careful = self.codecs.careful
@@ -176,15 +241,13 @@ class Values:
                     return value
             except CodecError:
                 continue
-        return reject()
+        return draw.give_up()
 
 
 def _links(node: Type) -> bool:
     return isinstance(node, Link) or any(map(_links, children(node)))
 
 
-_BOOLS = st.booleans()
-_ONE_IN_THREE = st.sampled_from([True, False, False])
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 
 

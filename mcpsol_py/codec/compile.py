@@ -873,10 +873,10 @@ class _Reader(_Source):
             case Offset(item, amount, when, "padded") if amount >= 0:
                 if when == "pre":
                     self.skip(amount)
-                value = self.read(item)
+                padded = self.read(item)
                 if when == "post":
                     self.skip(amount)
-                return value
+                return padded
             case Offset():
                 return self.read_moved(node)
             case Option() | ZeroableOption() | RemainderOption():

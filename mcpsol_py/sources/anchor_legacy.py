@@ -97,7 +97,9 @@ class _Legacy(AccountReader):
         if value is None:
             if namespace == "global":
                 self.digits(item["name"])
-            return derived(namespace, item["name"])
+            name = item["name"]
+            # Rust hashed the struct's own name, "PriceUpdateV2"; Anchor's TypeScript types write it "priceUpdateV2".
+            return derived(namespace, name[:1].upper() + name[1:] if namespace == "account" else name)
         return Discriminator(self.inside("discriminator", self.bytes_of, value))
 
     def digits(self, name: str) -> None:
