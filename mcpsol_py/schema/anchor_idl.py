@@ -47,6 +47,7 @@ from mcpsol_py.model.serial import to_json, type_to_json
 from mcpsol_py.model.types import (
     BORSH_BYTES,
     BORSH_STRING,
+    PUBKEY,
     U8,
     U32,
     Amount,
@@ -127,13 +128,17 @@ class _Writer:
         self.model = _with_free_names(model)
         self.types: dict[str, dict[str, Any]] = {}
         self.bodies: dict[str, Type] = {}
+        self.known: dict[Type, str] = {}  # what is defined already needs no second definition
         for definition in self.model.types:
             self.bodies.setdefault(definition.name, definition.type)
+            if not definition.generics and definition.layout == "borsh" and definition.align is None:
+                self.known.setdefault(definition.type, definition.name)
         described: tuple[TypeDef | AccountType | Event, ...]
         described = (*self.model.types, *self.model.accounts, *self.model.events)
         self.taken = {snake(d.name) for d in described}  # Anchor's client writes names in camelCase
         self.hoisted: dict[tuple[Type, tuple[GenericParam, ...]], Any] = {}
         self.params: tuple[GenericParam, ...] = ()
+        self.args: dict[str, Type] = {}
 
     def lose(self, message: str, path: str | None = None) -> None:
         self.losses.append(Loss(self.path if path is None else path, message))
@@ -218,21 +223,18 @@ class _Writer:
     def argument(self, arg: TypeArg) -> dict[str, Any]:
         if isinstance(arg.value, int):
             return {"kind": "const", "value": str(arg.value)}
-        if isinstance(arg.value, Generic) and any(p.name == arg.value.name and p.const for p in self.params):
-            return {"kind": "const", "value": arg.value.name}
         return {"kind": "type", "type": self.type(arg.value)}
 
     def hoist(self, node: Type) -> Any:
         """A defined type for what stands in place, or has no word in Anchor."""
+        if node in self.known:
+            return _defined(self.known[node], [])
         used = _generics(node)
         params = tuple(p for p in self.params if p.name in used)
         key = (node, params)
         if key not in self.hoisted:
             name = self.free_name(node)
-            args = [
-                {"kind": "const", "value": p.name} if p.const else {"kind": "type", "type": {"generic": p.name}}
-                for p in params
-            ]
+            args = [{"kind": "type", "type": {"generic": p.name}} for p in params]  # Anchor passes consts on so, too
             self.hoisted[key] = _defined(name, args)
             self.types[name] = {}
             shape: Any = (
@@ -243,7 +245,7 @@ class _Writer:
 
     def free_name(self, node: Type) -> str:
         shown = self.path if isinstance(node, (Struct, Enum)) else type_text(node)[:200]
-        base = pascal(re.sub(r"[^0-9A-Za-z]+", " ", f"{_KINDS.get(type(node), '')} {shown}"))[:48]
+        base = pascal(re.sub(r"[^0-9A-Za-z]+", " ", f"{_KINDS.get(type(node), '')} {shown}"))[:48] or "Type"
         if base[0].isdigit():
             base = f"Type{base}"
         name, n = base, 1
@@ -399,6 +401,7 @@ class _Writer:
 
     def instruction(self, ix: Instruction, path: str) -> dict[str, Any]:
         self.path = path
+        self.args = {a.name: a.type for a in ix.args}
         extension: dict[str, Any] = {}
         out: dict[str, Any] = {
             "name": ix.name,
@@ -477,6 +480,8 @@ class _Writer:
                 self.lose("seeds that Anchor cannot say")
             else:
                 out["pda"] = written
+                if any(isinstance(s, (ArgSeed, AccountSeed)) and s.type is not None for s in account.pda.seeds):
+                    extension["pda"] = to_json(account.pda)  # the same, with the types that Anchor leaves to its reader
         if account.relations:
             out["relations"] = list(account.relations)
         if account.default is not None:
@@ -514,9 +519,9 @@ class _Writer:
         match seed:
             case ConstSeed(value):
                 return {"kind": "const", "value": list(value)}
-            case ArgSeed(path, _, None):
+            case ArgSeed(path, kind, None) if kind is None or self.as_given(path, kind):
                 return {"kind": "arg", "path": ".".join(path)} if not any("." in p for p in path) else None
-            case AccountSeed(account, field, kind, _, None, None, _):
+            case AccountSeed(account, field, kind, shape, None, None, _) if shape in (None, PUBKEY):
                 steps = (*_relative(account, prefix), *field)
                 if any("." in s for s in steps):
                     return None
@@ -527,6 +532,18 @@ class _Writer:
                 return None
             case _:
                 return None
+
+    def as_given(self, path: tuple[str, ...], kind: Type) -> bool:
+        """Is the seed of type *kind* what Anchor's tools make of the argument at *path*? Text and bytes lose their
+        length there."""
+        node: Type | None = self.args.get(path[0]) if path else None
+        for step in path[1:]:
+            while isinstance(node, Link):
+                node = self.bodies.get(node.name)
+            fields = node.fields if isinstance(node, Struct) else ()
+            node = next((f.type for f in fields if f.name == step), None)
+        raw = {String(): BORSH_STRING, Bytes(): BORSH_BYTES}.get(kind, kind)
+        return node is not None and node in (kind, raw)
 
     def program(self, value: Value, prefix: tuple[str, ...]) -> dict[str, Any] | None:
         match value:

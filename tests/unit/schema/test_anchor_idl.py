@@ -1,4 +1,6 @@
-"""`convert --to anchor`: what is read back gives the same bytes for the same values, and other Anchor tools read it too."""
+"""`convert --to anchor`: what is read back gives the same bytes for the same values, and other Anchor tools read it
+too.
+"""
 
 import json
 from dataclasses import replace
@@ -25,6 +27,7 @@ from mcpsol_py.model.program import (
     ProgramModel,
     UnknownSeed,
 )
+from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import (
     U8,
     U16,
@@ -100,12 +103,13 @@ def compare(model: ProgramModel) -> int:
                 continue
             assert second.encode(args) == first.encode(args), (ix.name, args)
             count += 1
+    described: list[tuple[AccountType | Event, AccountType | Event]]
     described = [*zip(model.accounts, back.accounts, strict=True), *zip(model.events, back.events, strict=True)]
     for item, twin in described:
         assert twin.name == item.name
         known, read_back = item.discriminator, twin.discriminator
         assert (read_back.value, read_back.offset, read_back.size) == (known.value, known.offset, known.size)
-        if codecs.resolver.why_unusable(item.type) is None:
+        if Resolver(model).why_unusable(item.type) is None:
             count += same_bytes(codecs, item.type, again, twin.type, item.name)
     return count
 
@@ -122,17 +126,13 @@ def test_fixtures_give_the_same_bytes(path: Path) -> None:
 
 @given(strategies.programs())
 def test_any_type_gives_the_same_bytes(program: Any) -> None:
-    codecs, node = program
-    model = replace(codecs.model, instructions=(Instruction("go", Discriminator(b"\x01"), (Field("x", node),)),))
+    model, node = program
+    model = replace(model, instructions=(Instruction("go", Discriminator(b"\x01"), (Field("x", node),)),))
     compare(model)
 
 
-def test_converting_twice_changes_nothing(shared_idl: Path) -> None:
-    once, _ = to_anchor(read(shared_idl))
-    model = read(json.dumps(once).encode())
-    twice, losses = to_anchor(model)
-    assert twice == once
-    assert {loss.path for loss in losses} == {loss.path for loss in to_anchor(read(json.dumps(twice).encode()))[1]}
+def test_converting_twice_gives_the_same_bytes(shared_idl: Path) -> None:
+    compare(converted(read(shared_idl)))
 
 
 @pytest.mark.dialects("anchor")
@@ -160,6 +160,8 @@ def _plain(value: Any) -> Any:
 
 
 def _old_spelling(value: Any) -> Any:
+    if value == {"kind": "struct"}:
+        return {"kind": "struct", "fields": []}
     if isinstance(value, dict):
         return {k: _old_spelling(v) for k, v in value.items()}
     if isinstance(value, list):
