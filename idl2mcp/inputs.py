@@ -30,10 +30,12 @@ __all__ = [
     "address",
     "bundled_programs",
     "chain_options",
+    "default_id",
     "endpoint",
     "json_list",
     "json_object",
     "load_source",
+    "read_elf",
     "local_options",
     "refuse_errors",
     "source_argument",
@@ -251,7 +253,7 @@ def _with_chain(model: ProgramModel, kind: str, chain: Chain) -> Source:
     if chain.so is not None:
         source.cluster = open_cluster(chain)
         elf = read_elf(chain.so)
-        source.program_id = source.program_id or _default_id(elf)
+        source.program_id = source.program_id or default_id(elf)
         source.cluster.add_program(elf, source.program_id, str(chain.so))
     elif chain.local and chain.url is None:
         source.cluster = open_cluster(chain)
@@ -277,21 +279,9 @@ def bundled_programs() -> dict[str, Path]:
 
 
 def _from_bundled(name: str, chain: Chain) -> Source:
-    from mcpsol_py.sources.detect import read
-
-    folder = bundled_programs()[name]
-    document = next((folder / n for n in ("idl.json", "spec.py") if (folder / n).is_file()), None)
-    so = folder / f"{name}.so"
-    if document is None:
-        return _from_so(so, chain)
-    model = read(document)
-    if chain.url is not None:
-        return _with_chain(model, "bundled", chain)
-    cluster = open_cluster(chain)
-    elf = read_elf(so)
-    program_id = _program_id(model, chain) or _default_id(elf)
-    cluster.add_program(elf, program_id, str(so))
-    return Source(model, "bundled", f"bundled program {name}", program_id=program_id, cluster=cluster)
+    source = _from_so(bundled_programs()[name] / f"{name}.so", chain)
+    source.kind, source.how = "bundled", f"list_tools of the bundled program {name}"
+    return source
 
 
 def read_elf(path: Path) -> bytes:
@@ -309,7 +299,7 @@ def read_elf(path: Path) -> bytes:
     return data
 
 
-def _default_id(elf: bytes) -> Pubkey:
+def default_id(elf: bytes) -> Pubkey:
     """An id for a program that does not say its own: from sha256 of its bytes, so the same for the same file."""
     import hashlib
 
@@ -335,7 +325,7 @@ def _from_so(path: Path, chain: Chain) -> Source:
 
     elf = read_elf(path)
     cluster = open_cluster(chain)
-    first = address(chain.program_id, "--program-id") if chain.program_id else _default_id(elf)
+    first = address(chain.program_id, "--program-id") if chain.program_id else default_id(elf)
     cluster.add_program(elf, first, str(path))
     found = discover_sync(cluster.transport, first, all_pages=True)
     program_id = _program_id(found.program.model, chain) or first
