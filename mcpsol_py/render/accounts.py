@@ -268,17 +268,16 @@ class _Builder:
         flags = [
             f for f, on in (("writable", m.writable), ("signer", m.signer is True), ("optional", m.optional)) if on
         ]
-        row = doc([f"{index}. {' '.join(['.'.join(a.path), *m.docs])}"])
-        first = code(
-            str(row[0]).replace("/// ", f"/// {index}. `[{', '.join(flags)}]` ", 1).replace(f"` {index}. ", "` ")
-        )
+        text = doc([" ".join([".".join(a.path), *m.docs])]) or (code("///"),)
+        row = [code(text[0].replace("///", f"/// {index}. `[{', '.join(flags)}]`", 1))]
+        row += [code(line.replace("/// ", "///    ", 1)) for line in text[1:]]
         build = a.name if m.writable or not m.optional else code(f"{a.name}: {a.name}.map(|account| &*account)")
         return Slot(
             a.name,
             code(f"Option<{pointer}>" if m.optional else pointer),
             build,
             doc(m.docs),
-            (first, *row[1:]),
+            tuple(row),
             a.tail,
             m.optional and not a.tail,
         )

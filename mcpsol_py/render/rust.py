@@ -120,6 +120,8 @@ def _lines(texts: Iterable[str], limit: int) -> list[str]:
 
 #: What rustdoc or Markdown would read as a link, a tag, a code block or a test.
 _MARKUP = re.compile(r"([\[\]<>`*\\])")
+#: What would begin a list or a heading: "- ", "+ ", "# ", "1. ".
+_LIST = re.compile(r"^(\d{0,9})([-+#=.)]+)(?=\s|$)")
 
 
 def doc(texts: Iterable[str], *, inner: bool = False, limit: int = 4000) -> tuple[Rust, ...]:
@@ -130,7 +132,7 @@ def doc(texts: Iterable[str], *, inner: bool = False, limit: int = 4000) -> tupl
     ('/// a \\\\*/ b', '/// c')
     """
     mark = "//!" if inner else "///"
-    escaped = [_MARKUP.sub(r"\\\1", line.lstrip()) for line in _lines(texts, limit)]
+    escaped = [_LIST.sub(r"\1\\\2", _MARKUP.sub(r"\\\1", line.lstrip())) for line in _lines(texts, limit)]
     return tuple(Rust(f"{mark} {line}" if line else mark) for line in escaped)
 
 
@@ -148,6 +150,10 @@ def address(data: bytes) -> Rust:
     return Rust(f"Address::new_from_array({byte_array(data)})")
 
 
+#: Names that clippy takes for placeholders.
+_PLACEHOLDERS = frozenset({"foo", "baz", "quux"})
+
+
 class Names:
     """Hands out identifiers, each once: a name that is taken (or reserved) gets `_2`, `_3`, … behind it.
 
@@ -162,6 +168,8 @@ class Names:
     def take(self, name: str, style: str = "snake") -> Rust:
         """An identifier for *name* that nobody has yet."""
         base = rust_ident(name, style)
+        if base in _PLACEHOLDERS:
+            base += "_"
         found, count = base, 1
         while found in self._taken:
             count += 1

@@ -45,6 +45,7 @@ class Complex:
     name: Rust
     member: Rust
     type: Rust
+    given: Rust
     read: Rust
     write: tuple[Rust, ...]
 
@@ -243,6 +244,7 @@ def _member(types: Types, f: Field, ident: Rust, size: int, hint: str) -> tuple[
         code(ident.removeprefix("r#")),
         ident,
         code(kind),
+        code(f"&[{kind[4:-1]}]" if kind.startswith("Vec<") else f"&{kind}"),
         code(types.result(node, hint)),
         tuple(map(code, types.write(node, Val("value", True), hint))),
     )

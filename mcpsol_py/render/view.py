@@ -9,7 +9,7 @@ from mcpsol_py.errors import NotUsable, RenderError, abbr
 from mcpsol_py.model.layout import size_of
 from mcpsol_py.model.program import Discriminator, ErrorCode, Event, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
-from mcpsol_py.model.types import Field, Struct, Type
+from mcpsol_py.model.types import Struct, type_text
 from mcpsol_py.names import pascal, snake
 from mcpsol_py.render.accounts import AccountsView, accounts_view
 from mcpsol_py.render.faults import CHECKS
@@ -317,19 +317,18 @@ def _instruction(
         skipped.append(f"The arguments of {ix.name} are passed on as bytes: {raw}.")
     args = () if raw else fields
     borrows = raw != "" or any("'a" in f.type for f in args)
-    names = {f.name: v.name for f, v in zip(_data_fields(ix), args, strict=True)} if not raw else None
+    names = {f.name: v.name for f, v in zip(ix.args, args, strict=True)} if not raw else None
     accounts = accounts_view(ix, types, states, error_type, error_names, names, {})
     size: int | None = None
     if not raw:
-        size = size_of(types.resolver, Struct(_data_fields(ix)))
+        size = size_of(types.resolver, Struct(ix.args))
     returns, writes, returns_borrow = _returns(ix, types, skipped)
     returned = None if ix.returns is None else size_of(types.resolver, ix.returns)
-    rows = doc(
-        [
-            f"{i}. {f.name}: {_shown(types, f.type)}{''.join(' ' + d for d in f.docs)}"
-            for i, f in enumerate(_data_fields(ix))
-        ]
-    )
+    rows: list[Rust] = []
+    for i, f in enumerate(ix.args):
+        lines = doc([" ".join([f"{f.name}: {type_text(f.type)}", *f.docs])])
+        rows.append(code(lines[0].replace("///", f"/// {i}.", 1)))
+        rows += [code(line.replace("/// ", "///    ", 1)) for line in lines[1:]]
     when = [text for key, text in ix.hints if key == "when"]
     docs = [*(ix.docs or (f"{ix.name}.",)), *(line for w in when for line in ("", f"When to use: {w}"))]
     heavy = many or accounts.is_heavy
@@ -338,7 +337,7 @@ def _instruction(
         title=code(module),
         docs=doc(docs),
         inner_docs=doc(docs, inner=True),
-        data_rows=rows,
+        data_rows=tuple(rows),
         args=args,
         args_generics=code("<'a>" if borrows else ""),
         args_data=code("&'a [u8]" if borrows else "&[u8]"),
@@ -360,16 +359,6 @@ def _instruction(
     )
 
 
-def _data_fields(ix: Instruction) -> tuple[Field, ...]:
-    return ix.args
-
-
-def _shown(types: Types, node: Type) -> str:
-    from mcpsol_py.model.types import type_text
-
-    return type_text(node)
-
-
 def _arguments(ix: Instruction, types: Types) -> tuple[tuple[FieldView, ...], str]:
     """The arguments' fields, or why they are passed on as bytes."""
     if ix.disabled:
@@ -378,7 +367,7 @@ def _arguments(ix: Instruction, types: Types) -> tuple[tuple[FieldView, ...], st
     if d.consumed and d.offset:
         return (), "the discriminator stands among the arguments"
     try:
-        return types.fields(_data_fields(ix), ix.name), ""
+        return types.fields(ix.args, ix.name), ""
     except CannotRender as why:
         return (), f"no Rust is made for {why}"
     except NotUsable as why:

@@ -155,6 +155,15 @@ class StructView:
     def reader(self) -> Rust:
         return code("'a" if self.generics else "'_")
 
+    @property
+    def r(self) -> Rust:
+        """The reader's name, which says whether it is used."""
+        return code("r" if self.reads else "_r")
+
+    @property
+    def w(self) -> Rust:
+        return code("w" if self.writes else "_w")
+
 
 @dataclass(frozen=True, slots=True)
 class VariantView:
@@ -577,15 +586,15 @@ class Types:
             case SizePrefixed(String() | Bytes(), prefix):
                 return f"{{ let length = {self._length(prefix)}; r.take(length)? }}"
             case SizePrefixed(item, prefix):
-                return f"{{ let length = {self._length(prefix)}; r.within(length, |r| {self.result(item, hint)})? }}"
+                return f"{{ let length = {self._length(prefix)}; r.within(length, {self.closure(item, hint)})? }}"
             case FixedSize(Bytes() | String("base16" | "base58" | "base64"), _):
                 return "r.array()?"
             case FixedSize(String("utf8"), size):
                 return f"r.padded_text({size})?"
             case FixedSize(item, size):
-                return f"r.padded({size}, |r| {self.result(item, hint)})?"
+                return f"r.padded({size}, {self.closure(item, hint)})?"
             case Sentinel(item, end):
-                return f"r.until({array_text(end)}, |r| {self.result(item, hint)})?"
+                return f"r.until({array_text(end)}, {self.closure(item, hint)})?"
             case HiddenPrefix(item, data):
                 return f"{{ r.expect({array_text(data)})?; {self.read(item, hint)} }}"
             case HiddenSuffix(item, data):
@@ -606,9 +615,9 @@ class Types:
                     return "r.rest()"
                 return f"{{ let length = {self._length(count)}; r.take(length)? }}"  # type: ignore[arg-type]  # Generic is gone
             case Array(item, count) | Set(item, count):
-                return self._read_list(count, self.result(item, hint), item)
+                return self._read_list(count, self.closure(item, hint), item)
             case Map(key, value, count):
-                pair = f"Ok(({self.read(key, hint + ' key')}, {self.read(value, hint)}))"
+                pair = f"|r| Ok(({self.read(key, hint + ' key')}, {self.read(value, hint)}))"
                 return self._read_list(count, pair, Tuple((key, value)))
             case Tuple(items):
                 inner = ", ".join(self.read(t, f"{hint} {i}") for i, t in enumerate(items))
@@ -635,17 +644,22 @@ class Types:
                     return text[:-1] if i == len(text) - 2 else f"Ok({text})"
         return f"Ok({text})"
 
+    def closure(self, node: Type, hint: str = "Inline") -> str:
+        """A function that reads a value of *node* from the Reader that it is given."""
+        text = self.result(node, hint)
+        return text.removesuffix("(r)") if re.fullmatch(r"\w+::decode\(r\)", text) else f"|r| {text}"
+
     def _read_list(self, count: object, item: str, node: Type) -> str:
         least = min_size(self.resolver, node)
         if count is None:
-            return f"r.list_rest(|r| {item})?"
+            return f"r.list_rest({item})?"
         if isinstance(count, int):
             if count <= _ARRAY_ON_STACK:
-                return f"r.items(|r| {item})?"
-            return f"r.list({count}, {least}, |r| {item})?"
+                return f"r.items({item})?"
+            return f"r.list({count}, {least}, {item})?"
         if not isinstance(count, (Int, ShortU16)):
             raise CannotRender("a list of generic length")
-        return f"{{ let count = {self._length(count)}; r.list(count, {least}, |r| {item})? }}"
+        return f"{{ let count = {self._length(count)}; r.list(count, {least}, {item})? }}"
 
     # --- writing ------------------------------------------------------------------------------------------------------
 

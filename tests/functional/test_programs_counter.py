@@ -48,8 +48,8 @@ class Chain:
         self, *instructions: Instruction, signers: list[Keypair] | None = None
     ) -> TransactionMetadata | FailedTransactionMetadata:
         signers = signers or [self.wallet]
+        self.svm.expire_blockhash()  # so that the same call may be sent again
         message = Message.new_with_blockhash(list(instructions), signers[0].pubkey(), self.svm.latest_blockhash())
-        self.svm.expire_blockhash()
         return self.svm.send_transaction(VersionedTransaction(message, signers))
 
     def ok(self, *instructions: Instruction, signers: list[Keypair] | None = None) -> TransactionMetadata:
