@@ -99,11 +99,11 @@ def write_pages(
     """
     head = _dump({"v": VERSION, "name": text_of(model.name, _NAME_LIMIT), "x": 1})[:-1]
     extra = b"" if stream_ref is None else b',"stream":' + _dump(stream_ref.to_json())
-    room = PAGE_LIMIT - len(head) - len(extra) - len(b',"tools":[],"types":[]') - len(_next(MAX_PAGES))
+    room = PAGE_LIMIT - len(head) - len(b',"tools":[],"types":[]') - len(_next(MAX_PAGES))
     items: list[tuple[str, bytes]] = []
     more: list[tuple[str, bytes]] = []
     for i, (name, row) in enumerate(_tool_rows(model, form, descriptions)):
-        data, rest = _fitted(row, room, name)
+        data, rest = _fitted(row, room - len(extra), name)  # any tool may be the first of page 0
         items.append(("tools", data))
         if rest:
             more += [("more", part) for part in _whole_or_parts([i], rest, room)]
@@ -166,9 +166,8 @@ def _fitted(row: dict[str, Any], room: int, name: str) -> tuple[bytes, dict[str,
             data = _dump(tried)
             if len(data) <= room:
                 return data, {k: v for k, v in full.items() if tried.get(k) != v} | rest
-    stub = {
-        k: text_of(v, _NAME_LIMIT) if k == key["name"] else v for k, v in full.items() if k not in ("i", "description")
-    }
+    cut = {key["name"]: _NAME_LIMIT, key["description"]: 100}
+    stub = {k: text_of(v, cut[k]) if k in cut else v for k, v in full.items()}
     if key["parameters"] in stub:
         stub |= {key["parameters"]: {GUARD: "x" if "n" in row else {"type": "x"}}, "r": [GUARD]}
     data = _dump(stub)
