@@ -371,17 +371,21 @@ class ToolchainMissing(BuildError):
 
 
 class WrongArithmetic(BuildError):
-    """128-bit arithmetic that this compiler translates wrong (SBF.md, route 1)."""
+    """Operations wider than the machine that this compiler would translate wrong (mcpsol_py/build/ir_check.py).
+
+    `functions` names each as "function (operation)".
+    """
 
     reason = "wrong_arithmetic"
 
     def __init__(self, crate: str, functions: Sequence[str]) -> None:
         self.functions = tuple(functions)
-        listed = "; ".join(self.functions[:10])
+        listed = "; ".join(self.functions[:10]) + ("; …" if len(self.functions) > 10 else "")
         super().__init__(
             crate,
-            f"128-bit multiply, divide or shift (u64::checked_mul is one too) in {listed}. This compiler translates "
-            "them wrong without a word. Use 32-bit halves, divide first, or build with cargo build-sbf.",
+            f"arithmetic of 128 bits (u64::checked_mul is some too) in {listed}. This compiler would translate it wrong without "
+            "a word, for want of the library function that it calls. Leave out another crate's __multi3 and its like, use "
+            "32-bit halves, divide first, or build with cargo build-sbf.",
         )
 
 

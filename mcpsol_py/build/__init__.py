@@ -1,0 +1,96 @@
+"""From a crate to a ``.so``: finds a compiler for the SVM, runs it, refuses what it gets wrong, says what it costs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mcpsol_py.build.cargo import Progress, compile_crate, read_crate
+from mcpsol_py.build.ir_check import WrongOperation, check_ir
+from mcpsol_py.build.report import ListToolsCost, deploy_rent, measure_list_tools
+from mcpsol_py.build.toolchain import Route, Toolchain, find_toolchain
+from mcpsol_py.errors import BuildError, WrongArithmetic
+
+__all__ = ["BuildResult", "ListToolsCost", "Progress", "Route", "Toolchain", "build_program"]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """A program that was built.
+
+    `size` is in bytes, `rent_lamports` what deploying it locks, `list_tools` what its pages cost (None: it has none),
+    `seconds` what the build took, `wrong` the operations translated wrong (only route "std" builds them at all).
+    """
+
+    so: Path
+    size: int
+    sha256: str
+    rent_lamports: int
+    toolchain: Toolchain
+    list_tools: ListToolsCost | None
+    seconds: float
+    wrong: tuple[WrongOperation, ...]
+
+    def record(self) -> dict[str, str]:
+        """What stands in ``<name>.build.json``: route, compiler, linker, and the file's sha256 in hex."""
+        return {**self.toolchain.record(), "sha256": self.sha256}
+
+
+def build_program(
+    crate_dir: Path,
+    *,
+    route: Route | Literal["auto"] = "auto",
+    out: Path | None = None,
+    progress: Progress | None = None,
+) -> BuildResult:
+    """Build the program in *crate_dir*, in its own target folder; with *out* copy it there as ``<name>.so``.
+
+    Beside a copy stands ``<name>.build.json`` (see `BuildResult.record`): the same compiler gives the same bytes,
+    wherever the crate lies, so two records with equal compilers and different sha256 mean different sources.
+    *progress* gets the compiler's lines as they come. Route "auto" is ``cargo build-sbf`` where it is installed, else
+    Debian's compiler, with the standard library if the crate is not ``no_std``.
+
+    Raises ToolchainMissing; WrongArithmetic where this compiler would mis-compile; BuildError, with the end of the
+    compiler's own words, where the crate does not build or an SVM does not load it.
+    """
+    started = time.monotonic()
+    crate = read_crate(crate_dir.resolve())
+    toolchain = find_toolchain(route, std=crate.std)
+    compiled = compile_crate(crate, toolchain, progress)
+    wrong: tuple[WrongOperation, ...] = ()
+    if compiled.ir is not None:
+        findings = check_ir(compiled.ir)
+        if findings.dynamic_syscalls:
+            raise BuildError(
+                str(crate_dir),
+                f"calls {', '.join(findings.dynamic_syscalls[:5])} by name; this compiler loses the arguments then. "
+                "Call syscalls through solana-define-syscall, which calls them by number",
+            )
+        wrong = findings.wide
+        if wrong and toolchain.route != "std":
+            raise WrongArithmetic(str(crate_dir), [str(operation) for operation in wrong])
+    so = compiled.so
+    content = so.read_bytes()
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        so = out / f"{crate.name}.so"
+        shutil.copyfile(compiled.so, so)
+    result = BuildResult(
+        so=so,
+        size=len(content),
+        sha256=hashlib.sha256(content).hexdigest(),
+        rent_lamports=deploy_rent(len(content)),
+        toolchain=toolchain,
+        list_tools=measure_list_tools(so),
+        seconds=time.monotonic() - started,
+        wrong=wrong,
+    )
+    if out is not None:
+        record = json.dumps(result.record(), indent=2, sort_keys=True) + "\n"
+        (out / f"{crate.name}.build.json").write_text(record, encoding="utf-8")
+    return result

@@ -26,7 +26,10 @@ _OUTPUT_LINES = 80
 
 @dataclass(frozen=True, slots=True)
 class Crate:
-    """One program's crate. `name` is its library's, so the file's: ``<name>.so``; `std` is true unless its root says ``no_std``."""
+    """One program's crate. `name` is its library's, so the file's: ``<name>.so``.
+
+    `std` is true unless the crate's root says ``no_std``.
+    """
 
     directory: Path
     name: str
@@ -36,14 +39,14 @@ class Crate:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What a build left behind: the program, and the LLVM IR that it was made from (None from ``cargo build-sbf``, which keeps it)."""
+    """What a build left behind: the program, and the LLVM IR it was made from (``cargo build-sbf`` keeps it: None)."""
 
     so: Path
     ir: Path | None
 
 
 def read_crate(directory: Path) -> Crate:
-    """What the Cargo.toml and the root source in *directory* say. Raises BuildError where this is no crate of a program."""
+    """What Cargo.toml and the root source in *directory* say. Raises BuildError where this is no crate of a program."""
     manifest = directory / "Cargo.toml"
     try:
         read = tomllib.loads(manifest.read_text(encoding="utf-8"))
@@ -74,8 +77,8 @@ def read_crate(directory: Path) -> Crate:
 def compile_crate(crate: Crate, toolchain: Toolchain, progress: Progress | None = None) -> Compiled:
     """Build *crate* in its workspace's target folder. *progress* gets the compiler's lines as they come.
 
-    The same compiler gives the same bytes wherever the checkout and cargo's home lie. Raises BuildError with the end of
-    the compiler's words.
+    The same compiler gives the same bytes wherever the checkout and cargo's home lie. Raises BuildError with the end
+    of the compiler's words.
     """
     metadata = _metadata(crate, toolchain)
     manifest = ("--manifest-path", str(crate.directory / "Cargo.toml"))
@@ -88,7 +91,7 @@ def compile_crate(crate: Crate, toolchain: Toolchain, progress: Progress | None 
 
     sysroot = ensure_sysroot(toolchain, progress)
     remap = [f"--remap-path-prefix={old}={new}" for old, new in _remap(metadata).items()]
-    builtins = ("-Zunstable-options", "--extern", f"force:{BUILTINS}")
+    builtins = ("-Zunstable-options", "--extern", f"force:{BUILTINS}") if toolchain.builtins else ()
     call = toolchain.invocation(("--sysroot", str(sysroot), *builtins, *remap))
     release = target_folder / toolchain.target().triple / "release"
     ir = release / "mcpsol-ir"
@@ -98,7 +101,8 @@ def compile_crate(crate: Crate, toolchain: Toolchain, progress: Progress | None 
     for old in ir.glob(f"*{crate.name}.so"):
         shutil.rmtree(old)
     ir.mkdir(parents=True, exist_ok=True)
-    arguments = (*manifest, "--lib", "--message-format=json-render-diagnostics")
+    weak = _own_builtins(crate, metadata) if toolchain.builtins else ()
+    arguments = (*manifest, "--lib", "--message-format=json-render-diagnostics", *weak)
     stdout = _run(crate, call, arguments, {**call.env, "MCPSOL_IR": str(ir)}, progress)
     so = _must_exist(crate, _artifact(stdout, crate.name) or release / f"lib{crate.name}.so")
     dumps = [*ir.glob(f"*{crate.name}.so/post-opt.ll")]
@@ -122,6 +126,19 @@ def _metadata(crate: Crate, toolchain: Toolchain) -> dict[str, Any]:
         )
     read: dict[str, Any] = json.loads(done.stdout)
     return read
+
+
+def _own_builtins(crate: Crate, metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """Makes the functions of a crate's own solana-compiler-builtins weak, so that ours stand before them: theirs are
+    written for another compiler's convention.
+    """
+    return tuple(
+        f"--features={dependency['rename'] or dependency['name']}/weak-linkage"
+        for package in metadata["packages"]
+        if package["name"] == crate.package
+        for dependency in package["dependencies"]
+        if dependency["name"] == "solana-compiler-builtins"
+    )
 
 
 def _remap(metadata: Mapping[str, Any]) -> dict[str, str]:
@@ -195,9 +212,10 @@ def _artifact(stdout: list[str], name: str) -> Path | None:
         if not line.startswith("{"):
             continue
         message = json.loads(line)
-        if message.get("reason") == "compiler-artifact" and "cdylib" in message["target"]["kind"]:
-            if message["target"]["name"].replace("-", "_") == name:
-                return next((Path(f) for f in message["filenames"] if f.endswith(".so")), None)
+        if message.get("reason") != "compiler-artifact" or "cdylib" not in message["target"]["kind"]:
+            continue
+        if message["target"]["name"].replace("-", "_") == name:
+            return next((Path(f) for f in message["filenames"] if f.endswith(".so")), None)
     return None
 
 

@@ -1,7 +1,8 @@
 """Rust's library compiled for the SVM, once for each compiler and kept, so that a new crate builds in seconds.
 
-Cargo's own way, ``-Zbuild-std``, compiles it again in each target folder: half a minute for core and alloc, more for std. Beside it stands
-``svm_builtins`` (templates/sbf/builtins.rs), the 128-bit arithmetic and memory functions that every program is linked with.
+Cargo's own way, ``-Zbuild-std``, compiles it again in each target folder: half a minute for core and alloc, more for
+std. Beside it stands ``svm_builtins`` (templates/sbf/builtins.rs), the 128-bit arithmetic and memory functions that
+every program is linked with.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ solana-compiler-builtins = { version = "=0.3.0", features = ["weak-linkage"] }
 def ensure_sysroot(toolchain: Debian, progress: Callable[[str], None] | None = None) -> Path:
     """The folder to give rustc as ``--sysroot``. Made on first use, below ``<toolchain.root>/sysroot/``.
 
-    Its name is a digest of all it depends on (compiler, flags, the installed sources), so another compiler makes another.
-    Two processes that come at once wait for one another.
+    Its name is a digest of all it depends on (compiler, flags, the installed sources), so another compiler makes
+    another one. Two processes that come at once wait for each other.
     """
     target = toolchain.target()
     recipe = (toolchain.root / "recipe").read_text(encoding="utf-8")

@@ -1,9 +1,10 @@
 """The compilers for the SVM that this machine has, and how each is called.
 
-Three routes give the same kind of file. ``build-sbf`` is Solana's own compiler and is preferred wherever it is installed. ``no-std`` is Debian's
-rustc with sbpf-linker, for programs that do without the standard library (all that we render for pinocchio). ``std`` is the same with a
-standard library taught about the SVM, for solana-program and Anchor; it shows behaviour and makes no artifact to ship, since it builds
-without overflow checks. ``templates/sbf/install.sh`` installs what the latter two need.
+Three routes give the same kind of file. ``build-sbf`` is Solana's own compiler and is preferred wherever it is
+installed. ``no-std`` is Debian's rustc with sbpf-linker, for programs that do without the standard library (all that
+we render for pinocchio). ``std`` is the same with a standard library taught about the SVM, for solana-program and
+Anchor; it shows behaviour and makes no artifact to ship, since it builds without overflow checks.
+``templates/sbf/install.sh`` installs what the latter two need.
 """
 
 from __future__ import annotations
@@ -36,12 +37,14 @@ _KEPT = (
     "RUSTUP_",
 )
 
-# The stack frame that the SVM gives a function, SBPF version 0 (runs on every cluster), and unaligned loads as one instruction, which the SVM
-# allows and Solana's own compiler makes too.
+# The stack frame that the SVM gives a function, SBPF version 0 (runs on every cluster), and unaligned loads as one
+# instruction, which the SVM allows and Solana's own compiler makes too.
 _FLAGS = (
     *("-C", "relocation-model=static", "-C", "target-cpu=v2"),
     *("-C", "link-arg=--llvm-args=-bpf-stack-size=4096", "-C", "link-arg=--arch=v0"),
     *("-C", "link-arg=--cpu-features=+allows-misaligned-mem-access"),
+    # Syscalls by their numbers, in every version of solana-define-syscall; by name they would lose their arguments.
+    *("-A", "explicit_builtin_cfgs_in_flags", "--cfg", 'target_feature="static-syscalls"'),
 )
 
 
@@ -66,14 +69,14 @@ class BuildSbf:
         return {"route": self.route, "rustc": self.version, "linker": self.version}
 
     def invocation(self, remap: Mapping[str, str]) -> Invocation:
-        """``cargo build-sbf``, with *remap* (folder -> what is written in its place) and nothing of the caller's flags."""
+        """``cargo build-sbf``, with *remap* (folder -> what is written in its place) and none of the caller's flags."""
         flags = [flag for flag in _remap_flags(remap) if " " not in flag]  # it splits at spaces
         return Invocation((str(self.program),), clean_environment() | {"RUSTFLAGS": " ".join(flags)})
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a route of Debian's compiler builds for: rustc's flags, the parts of its library, and cargo's words for it."""
+    """What a route of Debian's compiler builds for: cargo's words for it, rustc's flags, the parts of its library."""
 
     triple: str
     cargo: tuple[str, ...]
@@ -85,12 +88,17 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Debian:
-    """Debian's rustc, and sbpf-linker on LLVM 23. `root` is where install.sh put the latter."""
+    """Debian's rustc, and sbpf-linker on LLVM 23. `root` is where install.sh put the latter.
+
+    `builtins` links our 128-bit arithmetic into every program (templates/sbf/builtins.rs). Without, the compiler is
+    wrong there: only the tests of that ask for it.
+    """
 
     root: Path
     rustc: str
     linker: str
     route: Literal["no-std", "std"]
+    builtins: bool = True
 
     def record(self) -> dict[str, str]:
         """What is written down beside an artifact: route and versions."""
@@ -111,13 +119,7 @@ class Debian:
             triple="sbpf-solana",
             cargo=("--target", str(self.root / "sbpf-solana.json"), "-Zjson-target-spec"),
             flags=(
-                *(
-                    "-A",
-                    "explicit_builtin_cfgs_in_flags",
-                    "--cfg",
-                    'target_feature="static-syscalls"',
-                    "-Zunstable-options",
-                ),
+                "-Zunstable-options",
                 *("-C", "panic=immediate-abort", "-C", "passes=lower-atomic", *_FLAGS),
             ),
             panic="immediate-abort",
@@ -152,7 +154,7 @@ Toolchain = BuildSbf | Debian
 
 
 def install_root() -> Path:
-    """Where install.sh puts its part: ``$MCPSOL_TOOLCHAIN``, else ``$MCPSOL_CACHE/sbf``, else ``~/.cache/mcpsol/sbf``."""
+    """Where install.sh puts its part: ``$MCPSOL_TOOLCHAIN``, ``$MCPSOL_CACHE/sbf``, or ``~/.cache/mcpsol/sbf``."""
     if given := os.environ.get("MCPSOL_TOOLCHAIN"):
         return Path(given)
     cache = os.environ.get("MCPSOL_CACHE")
@@ -160,14 +162,14 @@ def install_root() -> Path:
 
 
 def find_toolchain(route: Route | Literal["auto"] = "auto", *, std: bool = False) -> Toolchain:
-    """The toolchain of *route*; for "auto" ``cargo build-sbf`` if it is on PATH, else ``std`` or ``no-std`` as *std* says.
+    """The toolchain of *route*; for "auto" ``cargo build-sbf`` if on PATH, else ``std`` or ``no-std`` as *std* says.
 
     Raises ToolchainMissing, which says what was looked for and how to install it.
     """
     if route in ("auto", "build-sbf"):
         program = shutil.which("cargo-build-sbf")
         if program:
-            return BuildSbf(Path(program), _first_line(program, "--version"))
+            return BuildSbf(Path(program), ", ".join(filter(None, _words(program, "--version"))))
         if route == "build-sbf":
             raise ToolchainMissing(["cargo-build-sbf on PATH"], "Install the Solana CLI, which brings it.")
     root = install_root()
@@ -177,8 +179,8 @@ def find_toolchain(route: Route | Literal["auto"] = "auto", *, std: bool = False
             [*(["cargo-build-sbf on PATH"] if route == "auto" else []), *lacking],
             f"Install the Solana CLI, or on Debian as root run: sh {installer()}",
         )
-    rustc = _first_line(str(RUSTC), "--version")
-    linker = f"{_first_line(str(root / 'sbpf-linker.sh'), '--version')}, LLVM 23"
+    rustc = _words(str(RUSTC), "--version")[0]
+    linker = f"{_words(str(root / 'sbpf-linker.sh'), '--version')[0]}, LLVM {_llvm_version(root)}"
     return Debian(root, rustc, linker, "std" if route == "std" or (route == "auto" and std) else "no-std")
 
 
@@ -202,12 +204,19 @@ def _remap_flags(remap: Mapping[str, str]) -> list[str]:
     return [f"--remap-path-prefix={old}={new}" for old, new in remap.items()]
 
 
+def _llvm_version(root: Path) -> str:
+    try:
+        return (root / "llvm23" / "version").read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ToolchainMissing([str(root / "llvm23" / "version")], f"Run again: sh {installer()}") from error
+
+
 @functools.cache
-def _first_line(*argv: str) -> str:
+def _words(*argv: str) -> list[str]:
+    """The lines that a program says of itself. Raises ToolchainMissing where it does not start."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
     except (OSError, subprocess.SubprocessError) as error:
-        raise ToolchainMissing(
-            [" ".join(argv)], f"It is there but does not start ({type(error).__name__}). Install it again."
-        ) from error
-    return done.stdout.partition("\n")[0].strip()
+        advice = f"It is there but does not start ({type(error).__name__}). Install it again."
+        raise ToolchainMissing([" ".join(argv)], advice) from error
+    return done.stdout.split("\n")

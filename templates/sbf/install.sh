@@ -70,7 +70,7 @@ if [ ! -x "$DEST/bin/sbpf-linker" ] || ! grep -qs "\"sbpf-linker $LINKER_VERSION
     rm -rf "$DEST/.build"
 fi
 
-if [ ! -e "$DEST/llvm23/lib/libLLVM.so" ]; then
+if [ ! -e "$DEST/llvm23/version" ]; then
     # The mirror that this machine's own apt uses for Debian proper.
     mirror=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(SITE) $(REPO_URI)' 'Created-By: Packages' |
         awk '$1 == "Debian" && $2 == "Debian" { print $4; exit }')
@@ -85,6 +85,7 @@ if [ ! -e "$DEST/llvm23/lib/libLLVM.so" ]; then
     cp -L "$libraries"/libLLVM.so.23* "$DEST/llvm23/lib/libLLVM.so"
     rm -f "$libraries"/libLLVM*
     mv "$libraries" "$DEST/llvm23/system"
+    dpkg-query --admindir="$DEST/sid/var/lib/dpkg" -W -f='${Version}\n' libllvm23 >"$DEST/llvm23/version"
     rm -rf "$DEST/sid"
 fi
 

@@ -66,7 +66,7 @@ EDITS = [
 
 
 def main(source: pathlib.Path, dest: pathlib.Path) -> None:
-    """Write the changed copy of ``source`` to ``dest``; exit non-zero, with the file named, where an anchor is missing."""
+    """Write the changed copy of ``source`` to ``dest``; exit non-zero, with the file named, if an anchor is missing."""
     edited: dict[pathlib.Path, str] = {}
     for name, old, new, times in EDITS:
         path = source / "std/src/sys" / name

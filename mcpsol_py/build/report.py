@@ -1,0 +1,110 @@
+"""What a built program costs: its size, the rent that deploying it locks, and what list_tools takes in an SVM."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcpsol_py.errors import BuildError
+
+#: sha256("global:list_tools")[..8]
+LIST_TOOLS = bytes.fromhex("42195e6a55fd41c0")
+
+# Solana's rent: lamports for a byte and year, two years paid ahead, and the bytes counted for any account beside its
+# data.
+_LAMPORTS_PER_BYTE_YEAR, _YEARS, _ACCOUNT_OVERHEAD = 3480, 2, 128
+# The upgradeable loader's accounts: the program's own, and the header before the code in its data account.
+_PROGRAM_ACCOUNT, _PROGRAMDATA_HEADER = 36, 45
+
+#: A program that never ends its pages is given up here: cursors are u16.
+_MOST_PAGES = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class ListToolsCost:
+    """What list_tools takes, in CU of a transaction with it alone and without accounts, above ``100 + length / 250``.
+
+    That much is the charge of the syscall which hands over the page. `first` is the first page's, `others` the
+    dearest other page's (None if there is one page only), `pages` how many there are, `first_length` the first one's
+    bytes.
+    """
+
+    pages: int
+    first_length: int
+    first: int
+    others: int | None
+
+
+def rent_exempt(data_length: int) -> int:
+    """Lamports that an account of *data_length* bytes must hold."""
+    return (_ACCOUNT_OVERHEAD + data_length) * _LAMPORTS_PER_BYTE_YEAR * _YEARS
+
+
+def deploy_rent(size: int) -> int:
+    """Lamports that a deployed program of *size* bytes locks: its program account and its data account."""
+    return rent_exempt(_PROGRAM_ACCOUNT) + rent_exempt(_PROGRAMDATA_HEADER + size)
+
+
+def measure_list_tools(so: Path) -> ListToolsCost | None:
+    """Ask *so* for all its pages in LiteSVM; None if it answers list_tools with no page (a JSON object), so has none.
+
+    Raises BuildError where LiteSVM does not load the program, or its pages cannot be followed to an end.
+    """
+    from solders.instruction import Instruction
+    from solders.keypair import Keypair
+    from solders.litesvm import LiteSVM
+    from solders.message import Message
+    from solders.pubkey import Pubkey
+    from solders.transaction import VersionedTransaction
+
+    svm, payer, program = LiteSVM(), Keypair(), Pubkey.new_unique()
+    svm.airdrop(payer.pubkey(), 10**9)
+    try:
+        svm.add_program(program, so.read_bytes())
+    except Exception as error:
+        raise BuildError(str(so), f"an SVM does not load it: {error}") from error
+
+    def ask(cursor: int) -> tuple[bytes, int]:
+        data = LIST_TOOLS + (bytes([cursor]) if cursor < 256 else cursor.to_bytes(2, "little"))
+        message = Message.new_with_blockhash([Instruction(program, data, [])], payer.pubkey(), svm.latest_blockhash())
+        outcome = svm.simulate_transaction(VersionedTransaction(message, [payer]))
+        meta = outcome.meta()
+        page = bytes(meta.return_data().data)
+        return page, meta.compute_units_consumed() - 100 - len(page) // 250
+
+    first_page, first = ask(0)
+    if not _is_page(first_page):
+        return None
+    others: list[int] = []
+    seen, page = {0}, first_page
+    while (cursor := _next_cursor(so, page)) is not None:
+        if cursor in seen or len(seen) >= _MOST_PAGES:
+            raise BuildError(
+                str(so), f"list_tools does not end: its page {len(seen) - 1} leads back to cursor {cursor}"
+            )
+        seen.add(cursor)
+        page, over = ask(cursor)
+        if not page:
+            raise BuildError(str(so), f"list_tools names a page at cursor {cursor} and answers it with nothing")
+        others.append(over)
+    return ListToolsCost(len(seen), len(first_page), first, max(others, default=None))
+
+
+def _is_page(answer: bytes) -> bool:
+    """Whether these bytes are a page: a program may answer data that it does not know with anything."""
+    try:
+        return isinstance(json.loads(answer), dict)
+    except ValueError:
+        return False
+
+
+def _next_cursor(so: Path, page: bytes) -> int | None:
+    try:
+        following = json.loads(page).get("nextCursor")
+        cursor = None if following is None else int(following)
+    except (ValueError, AttributeError, TypeError) as error:
+        raise BuildError(str(so), f"a page of list_tools is no JSON object with a nextCursor: {page[:60]!r}") from error
+    if cursor is not None and not 0 <= cursor < _MOST_PAGES:
+        raise BuildError(str(so), f"list_tools names cursor {cursor}; cursors are 0 to {_MOST_PAGES - 1}")
+    return cursor
