@@ -9,8 +9,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-#: What a program ships beside <name>.so: how it was built, and the sources that its tools are known by.
-COMPANIONS = ("build.json", "idl.json", "spec.py")
+#: What a program ships: the binary, how it was built, and the sources that its tools are known by.
+SHIPPED = ("{name}.so", "{name}.build.json", "idl.json", "spec.py")
 
 
 class WheelData(BuildHookInterface[Any]):
@@ -27,10 +27,9 @@ class WheelData(BuildHookInterface[Any]):
                 continue
             include[str(template)] = f"mcpsol_py/_templates/{template.relative_to(root / 'templates').as_posix()}"
         for binary in sorted((root / "programs").glob("*/*.so")):
-            folder = binary.parent
-            if binary.stem != folder.name:
+            name = binary.stem
+            if name != binary.parent.name:
                 continue
-            for file in (binary, *(folder / name for name in COMPANIONS)):
-                if file.is_file():
-                    include[str(file)] = f"mcpsol_py/_programs/{folder.name}/{file.name}"
+            for file in (binary.parent / shipped.format(name=name) for shipped in SHIPPED):
+                include[str(file)] = f"mcpsol_py/_programs/{name}/{file.name}"
         build_data["force_include"].update(include)

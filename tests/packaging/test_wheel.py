@@ -1,9 +1,11 @@
 """The wheel, installed elsewhere, finds its templates and prebuilt programs, as the source tree does."""
 
+import json
 import os
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -55,13 +57,15 @@ def test_the_wheel_holds_what_it_needs_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
     assert tops == {"mcpsol_py", "idl2mcp", f"mcpsol_py-{wheel.name.split('-')[1]}.dist-info"}
-    templates = {p.relative_to(REPO / "templates").as_posix() for p in (REPO / "templates").rglob("*.jinja")}
-    assert templates
-    assert {f"mcpsol_py/_templates/{name}" for name in templates} <= set(names)
-    assert committed_programs()
-    for program in committed_programs():
-        for file in (f"{program}.so", "build.json", "idl.json", "spec.py"):
-            assert f"mcpsol_py/_programs/{program}/{file}" in names
+    templates = {p.relative_to(REPO / "templates").as_posix() for p in (REPO / "templates").rglob("*") if p.is_file()}
+    assert {name.removeprefix("mcpsol_py/_templates/") for name in names if "/_templates/" in name} == {
+        name for name in templates if "__pycache__" not in name
+    }
+    assert {name.removeprefix("mcpsol_py/_programs/") for name in names if "/_programs/" in name} == {
+        f"{program}/{file}"
+        for program in committed_programs()
+        for file in (f"{program}.so", f"{program}.build.json", "idl.json", "spec.py")
+    }
 
 
 def test_the_installed_package_is_the_wheels(installed: Path) -> None:
@@ -70,4 +74,24 @@ def test_the_installed_package_is_the_wheels(installed: Path) -> None:
 
 
 def test_the_installed_command_runs(installed: Path) -> None:
-    assert "0.1.0" in run(installed / "bin/idl2mcp", "--version", cwd=installed)
+    assert version("mcpsol-py") in run(installed / "bin/idl2mcp", "--version", cwd=installed)
+
+
+def test_the_installed_programs_are_found_and_answer(installed: Path) -> None:
+    assert {"counter", "vault"} <= set(committed_programs())
+    for program in committed_programs():
+        printed = run(installed / "bin/idl2mcp", "list-tools", program, "--json", cwd=installed)
+        wanted = json.loads((REPO / "programs" / program / "idl.json").read_text(encoding="utf-8"))["instructions"]
+        assert all(f'"{instruction["name"]}"' in printed for instruction in wanted)
+
+
+def test_the_wheel_and_the_source_tree_render_the_same_crate(installed: Path, tmp_path: Path) -> None:
+    """The two ways to templates/ lead to the same bytes."""
+    idl = REPO / "programs/counter/idl.json"
+    crates = {}
+    for side, command in (("wheel", installed / "bin/idl2mcp"), ("tree", Path(sys.executable).with_name("idl2mcp"))):
+        out = tmp_path / side
+        run(command, "render", idl, "--target", "pinocchio", "--out", out, cwd=tmp_path)
+        crates[side] = {p.relative_to(out).as_posix(): p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    assert crates["wheel"] == crates["tree"]
+    assert "src/lib.rs" in crates["wheel"]
