@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-__all__ = ["b58decode", "b58encode", "is_address"]
+__all__ = ["address_bytes", "b58decode", "b58encode", "is_address"]
 
 _ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _DIGIT = {char: i for i, char in enumerate(_ALPHABET)}
@@ -37,6 +37,16 @@ def b58decode(text: str) -> bytes:
         number = number * 58 + digit
     zeros = len(text) - len(text.lstrip("1"))
     return bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8, "big")
+
+
+def address_bytes(text: str) -> bytes:
+    """The 32 bytes of an address. Raises ValueError, saying what is wrong with the text."""
+    if not 32 <= len(text) <= 44:
+        raise ValueError(f"an address is 32 to 44 base58 characters, this has {len(text)}")
+    data = b58decode(text)
+    if len(data) != 32:
+        raise ValueError(f"it holds {len(data)} bytes, an address has 32")
+    return data
 
 
 @lru_cache(maxsize=4096)

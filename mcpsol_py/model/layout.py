@@ -1,13 +1,10 @@
-"""Sizes: how many bytes a type takes, where that does not depend on the value.
+"""Sizes: how many bytes a type takes as borsh writes it, where that does not depend on the value.
 
 `size_of` is exact and None where values differ in length; `min_size` is the least that any value takes, which bounds
-how many items a counted list can hold. Layout "c" (repr(C)) pads to natural alignment; a u128 aligns to 8 where
-programs run, as does everything wider.
+how many items a counted list can hold. C layouts are the codec's (codec/layout.py): they hold for whole accounts only.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from mcpsol_py.errors import UnresolvedName
 from mcpsol_py.model.resolve import Resolver
@@ -24,6 +21,7 @@ from mcpsol_py.model.types import (
     Int,
     Link,
     Map,
+    Offset,
     Option,
     Pubkey,
     Set,
@@ -32,82 +30,23 @@ from mcpsol_py.model.types import (
     Struct,
     Tuple,
     Type,
-    TypeDef,
     ZeroableOption,
 )
 
-__all__ = ["Place", "align_of", "min_size", "places", "size_of"]
+__all__ = ["min_size", "size_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a field of a fixed-size struct stands: `offset` and `size` in bytes, with the padding before it not
-    counted in."""
-
-    name: str
-    offset: int
-    size: int
-
-
-def align_of(resolver: Resolver, node: Type, layout: str = "c") -> int:
-    """The natural alignment of *node* in bytes; 1 for everything outside layout "c"."""
-    if layout != "c":
-        return 1
-    match node:
-        case Int(bits, _, _) | Float(bits, _):
-            return min(bits // 8, 8)
-        case Bool(size):
-            return size.bits // 8
-        case Amount(number, _, _) | DateTime(number):
-            return align_of(resolver, number, layout)
-        case Array(item, _) | Set(item, _):
-            return align_of(resolver, item, layout)
-        case Tuple(items):
-            return max((align_of(resolver, i, layout) for i in items), default=1)
-        case Struct(fields):
-            return max((align_of(resolver, f.type, layout) for f in fields), default=1)
-        case Link():
-            definition, body = resolver.expand(node)
-            own = align_of(resolver, body, _inner(definition, layout))
-            return max(own, definition.align or 1)
-        case _:
-            return 1
-
-
-def _inner(definition: TypeDef, layout: str) -> str:
-    """The layout inside a definition that stands within *layout*."""
-    return layout if definition.layout == "transparent" else definition.layout
-
-
-def _round_up(offset: int, align: int) -> int:
-    return -(-offset // align) * align
-
-
-def places(resolver: Resolver, node: Struct, layout: str = "borsh") -> tuple[Place, ...] | None:
-    """Where each field of *node* stands, or None when the sizes of its fields are not fixed."""
-    out: list[Place] = []
-    offset = 0
-    for f in node.fields:
-        size = size_of(resolver, f.type, layout)
-        if size is None:
-            return None
-        offset = _round_up(offset, align_of(resolver, f.type, layout))
-        out.append(Place(f.name, offset, size))
-        offset += size
-    return tuple(out)
-
-
-def size_of(resolver: Resolver, node: Type, layout: str = "borsh") -> int | None:
+def size_of(resolver: Resolver, node: Type) -> int | None:
     """The bytes that every value of *node* takes, or None when values differ or the type cannot be used."""
-    return _size(resolver, node, layout, 0)
+    return _size(resolver, node, 0)
 
 
-def _size(resolver: Resolver, node: Type, layout: str, depth: int) -> int | None:
+def _size(resolver: Resolver, node: Type, depth: int) -> int | None:
     if depth > 64:
         return None
 
     def size(child: Type) -> int | None:
-        return _size(resolver, child, layout, depth + 1)
+        return _size(resolver, child, depth + 1)
 
     match node:
         case Int(bits, _, _) | Float(bits, _):
@@ -123,18 +62,22 @@ def _size(resolver: Resolver, node: Type, layout: str, depth: int) -> int | None
         case HiddenPrefix(item, data) | HiddenSuffix(item, data):
             inner = size(item)
             return None if inner is None else inner + len(data)
+        case Offset(item, amount, _, "padded") if amount >= 0:
+            inner = size(item)
+            return None if inner is None else inner + amount
         case Option(item, prefix, True):
             inner = size(item)
             return None if inner is None else inner + prefix.bits // 8
-        case ZeroableOption(item, _):
-            return size(item)
+        case ZeroableOption(item, zero):
+            inner = size(item)
+            return inner if zero is None or len(zero) == inner else None
         case Array(item, count) | Set(item, count):
             inner = size(item)
             return inner * count if isinstance(count, int) and inner is not None else None
         case Map(key, value, count):
-            pair = (size(key), size(value))
-            if isinstance(count, int) and pair[0] is not None and pair[1] is not None:
-                return count * (pair[0] + pair[1])
+            one, other = size(key), size(value)
+            if isinstance(count, int) and one is not None and other is not None:
+                return count * (one + other)
             return None
         case Tuple(items):
             total = 0
@@ -142,8 +85,8 @@ def _size(resolver: Resolver, node: Type, layout: str, depth: int) -> int | None
                 inner = size(item)
                 if inner is None:
                     return None
-                total = _round_up(total, align_of(resolver, item, layout)) + inner
-            return _round_up(total, align_of(resolver, node, layout))
+                total += inner
+            return total
         case Struct(fields):
             return size(Tuple(tuple(f.type for f in fields)))
         case Enum(variants, tag):
@@ -152,13 +95,9 @@ def _size(resolver: Resolver, node: Type, layout: str, depth: int) -> int | None
             return only + tag.bits // 8 if only is not None and isinstance(tag, Int) else None
         case Link():
             try:
-                definition, body = resolver.expand(node)
+                return size(resolver.expand(node)[1])
             except UnresolvedName:
                 return None
-            inner = _size(resolver, body, _inner(definition, layout), depth + 1)
-            if inner is None or definition.align is None:
-                return inner
-            return _round_up(inner, definition.align)
         case _:
             return None
 
@@ -175,14 +114,18 @@ def _min(resolver: Resolver, node: Type, depth: int) -> int:
     if exact is not None:
         return exact
     match node:
-        case ShortU16() | Option():
-            return 1 if isinstance(node, ShortU16) else node.prefix.bits // 8
+        case ShortU16():
+            return 1
+        case Option(item, prefix, fixed):
+            return prefix.bits // 8 + (_min(resolver, item, depth + 1) if fixed else 0)
         case SizePrefixed(_, prefix):
             return prefix.bits // 8 if isinstance(prefix, Int) else 1
+        case HiddenPrefix(item, data) | HiddenSuffix(item, data):
+            return len(data) + _min(resolver, item, depth + 1)
         case Array(item, count) | Set(item, count):
             if isinstance(count, int):
                 return count * _min(resolver, item, depth + 1)
-            return count.bits // 8 if isinstance(count, Int) else 0
+            return 0 if count is None else _min(resolver, count, depth + 1)
         case Map(_, _, count):
             return count.bits // 8 if isinstance(count, Int) else 0
         case Tuple(items):
@@ -190,8 +133,8 @@ def _min(resolver: Resolver, node: Type, depth: int) -> int:
         case Struct(fields):
             return sum(_min(resolver, f.type, depth + 1) for f in fields)
         case Enum(variants, tag):
-            least = min((0 if v.payload is None else _min(resolver, v.payload, depth + 1) for v in variants), default=0)
-            return least + (tag.bits // 8 if isinstance(tag, Int) else 1)
+            least = (0 if v.payload is None else _min(resolver, v.payload, depth + 1) for v in variants)
+            return min(least, default=0) + (tag.bits // 8 if isinstance(tag, Int) else 1)
         case Link():
             try:
                 _, body = resolver.expand(node)

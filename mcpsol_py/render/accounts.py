@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mcpsol_py.errors import RenderError
-from mcpsol_py.model.address import address_bytes
+from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -209,7 +209,7 @@ class _Builder:
         found = self.find(name, beside.path)
         if found is None:
             raise RenderError(
-                f"{self.ix.name}.{'.'.join(beside.path)}: its constraint names the account {name!r}, which is not there."
+                f"{self.ix.name}.{'.'.join(beside.path)}: its constraint names {name!r}, which is no account here."
             )
         return found
 
@@ -397,7 +397,7 @@ class _Builder:
             else:
                 if captured:
                     raise RenderError(
-                        f"{self.ix.name}.{'.'.join(a.path)}: seeds and bumps from the state of an account that may be absent "
+                        f"{self.ix.name}.{'.'.join(a.path)}: seeds and bumps of an account that may be absent "
                         "cannot be checked."
                     )
                 lines = [note, *body, "{", *block, "}"]
@@ -634,7 +634,8 @@ class _Builder:
             program = self.token_program(a)
             if program is None:
                 raise RenderError(f"{self.ix.name}.{'.'.join(a.path)}: which token program makes it is not said.")
-            create = f"checks::Create {{ account: {a.name}, payer: {payer.name}, space: 0, owner: {program}, signers: {signers} }}"
+            create = f"checks::Create {{ account: {a.name}, payer: {payer.name}, space: 0, owner: {program}, "
+            create += f"signers: {signers} }}"
             if token.kind == "associated":
                 lines += self.associated(a, payer, program)
             elif token.kind == "mint":
@@ -655,9 +656,8 @@ class _Builder:
             )
             bump = pda.bump if pda is not None else None
             if state.is_fixed and bump is not None and a.path in self.bumps:
-                lines.append(
-                    f"{state.name}::create(&mut {a.name}.try_borrow_mut()?)?.{state.fields[bump].name} = {self.bumps[a.path]};"
-                )
+                kept = f"{state.fields[bump].name} = {self.bumps[a.path]};"
+                lines.append(f"{state.name}::create(&mut {a.name}.try_borrow_mut()?)?.{kept}")
             else:
                 lines.append(f"{state.name}::create(&mut {a.name}.try_borrow_mut()?)?;")
         if c.init.if_needed:

@@ -51,7 +51,7 @@ class Imports:
         self.paths = {**_ALWAYS, **own}
 
     def fill(self, text: str, **local: str) -> Rust:
-        """*text* with its mark replaced by the lines that it needs. `local`: names that this file takes from elsewhere."""
+        """*text* with its mark replaced by the lines that it needs. `local`: names that only this file uses."""
         paths = {**self.paths, **local}
         head, mark, body = text.partition(_MARK)
         if not mark:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mcpsol_py.model.layout import places, size_of
+from mcpsol_py.codec.layout import Layouts
+from mcpsol_py.errors import NotUsable
+from mcpsol_py.model.layout import size_of
 from mcpsol_py.model.program import AccountType, Discriminator
 from mcpsol_py.model.types import (
     PUBKEY,
@@ -18,6 +20,7 @@ from mcpsol_py.model.types import (
     Float,
     Int,
     Link,
+    Offset,
     Struct,
     Type,
 )
@@ -97,22 +100,23 @@ def state_view(account: AccountType, types: Types, names: Names, modules: Names)
     if account.also or (d.consumed and d.offset) or d.size is not None:
         raise CannotRender("it is told apart by more than the bytes that it opens with")
     node: Type = account.type
-    layout = "borsh"
+    docs = account.docs
     if isinstance(node, Link):
         why = types.resolver.why_unusable(node)
         if why is not None:
             raise CannotRender(why)
         definition, body = types.resolver.expand(node)
-        layout = definition.layout
-        docs = account.docs or definition.docs
+        docs = docs or definition.docs
+        if definition.layout != "borsh":
+            node = body = _lowered(types, node)
     else:
-        body, docs = node, account.docs
+        body = node
     size = size_of(types.resolver, node)
     name = names.take(account.name, "pascal")
     # a module state in the module state is refused by clippy
     module = modules.take("state account" if snake(account.name) == "state" else account.name)
     if isinstance(body, Struct) and size is not None:
-        return _fixed(account, types, name, module, body, layout, size, docs)
+        return _fixed(account, types, name, module, body, size, docs)
     value = types.type(node, account.name)
     shown = value.partition("<")[0]
     fields: dict[str, FieldForm] = {}
@@ -159,32 +163,33 @@ def _fixed(
     name: Rust,
     module: Rust,
     body: Struct,
-    layout: str,
     size: int,
     docs: tuple[str, ...],
 ) -> StateView:
     d = account.discriminator
     head = len(d.value) if d.consumed else 0
-    where = places(types.resolver, body, layout)
-    if where is None:
-        raise CannotRender("its size is not fixed")
-    taken = Names("discriminator_", *(f"padding_{i}" for i in range(len(where) + 1)))
+    taken = Names("discriminator_", *(f"padding_{i}" for i in range(2 * len(body.fields) + 1)))
     members: list[Member] = []
     complexes: list[Complex] = []
     fields: dict[str, FieldForm] = {}
-    at = 0
-    for i, (f, place) in enumerate(zip(body.fields, where, strict=True)):
-        if place.offset != at:
-            members.append(Member(code(f"padding_{i}"), code(f"[u8; {place.offset - at}]"), (), False))
-        at = place.offset + place.size
+
+    def pad(amount: int) -> None:
+        if amount:
+            members.append(Member(code(f"padding_{len(members)}"), code(f"[u8; {amount}]"), (), False))
+
+    for f in body.fields:
+        before, kind, after = _unpadded(f.type)
+        pad(before)
         ident = taken.take(f.name)
-        form = _member(types, f, ident, place.size, f"{name} {f.name}")
-        members.append(form[0])
-        if form[1] is not None:
-            complexes.append(form[1])
-        fields[f.name] = FieldForm(ident, form[2], f.type)
-    if at != size:
-        members.append(Member(code(f"padding_{len(where)}"), code(f"[u8; {size - at}]"), (), False))
+        width = size_of(types.resolver, kind)
+        if width is None:
+            raise CannotRender("its size is not fixed")
+        member, complex_, copy = _member(types, f, kind, ident, width, f"{name} {f.name}")
+        members.append(member)
+        if complex_ is not None:
+            complexes.append(complex_)
+        fields[f.name] = FieldForm(ident, copy, f.type)
+        pad(after)
     return StateView(
         name,
         module,
@@ -200,6 +205,26 @@ def _fixed(
         code(""),
         (),
     )
+
+
+def _lowered(types: Types, node: Type) -> Type:
+    """A type laid out as C does, with its padding said."""
+    try:
+        return Layouts(types.resolver).root(node)
+    except NotUsable as error:
+        raise CannotRender(error.why) from error
+
+
+def _unpadded(node: Type) -> tuple[int, Type, int]:
+    """The bytes skipped before *node*, what it is, and the bytes skipped behind it."""
+    before = after = 0
+    while isinstance(node, Offset) and node.strategy == "padded" and node.amount >= 0:
+        if node.when == "pre":
+            before += node.amount
+        else:
+            after += node.amount
+        node = node.item
+    return before, node, after
 
 
 def _scalar(node: Type) -> str | None:
@@ -223,8 +248,9 @@ def _scalar(node: Type) -> str | None:
             return None
 
 
-def _member(types: Types, f: Field, ident: Rust, size: int, hint: str) -> tuple[Member, Complex | None, str]:
-    node = f.type
+def _member(
+    types: Types, f: Field, node: Type, ident: Rust, size: int, hint: str
+) -> tuple[Member, Complex | None, str]:
     if isinstance(node, Link):
         target = types.resolver.target(node)
         if _scalar(target) is not None:

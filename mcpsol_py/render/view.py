@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mcpsol_py.errors import NotUsable, RenderError, abbr
+from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.layout import size_of
 from mcpsol_py.model.program import Discriminator, ErrorCode, Event, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
@@ -200,8 +201,6 @@ def _version(text: str) -> str:
 
 
 def _address(model: ProgramModel) -> tuple[Rust, tuple[Rust, ...], bool]:
-    from mcpsol_py.model.address import address_bytes
-
     try:
         data = address_bytes(model.address or "")
     except ValueError:

@@ -7,10 +7,10 @@ Text and byte strings borrow from the data; counted lists are Vecs; everything e
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from mcpsol_py.errors import UnresolvedName
-from mcpsol_py.model.layout import align_of, min_size, places, size_of
+from mcpsol_py.model.layout import min_size, size_of
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import (
     U8,
@@ -28,6 +28,7 @@ from mcpsol_py.model.types import (
     Int,
     Link,
     Map,
+    Offset,
     Option,
     Pubkey,
     RemainderOption,
@@ -145,7 +146,7 @@ class StructView:
     docs: tuple[Rust, ...]
     fields: tuple[FieldView, ...]
     is_tuple: bool
-    #: statements that read all fields into variables of their names, and that write them (with layout "c"'s padding)
+    #: statements that read all fields into variables of their names, and that write them
     reads: tuple[Rust, ...]
     writes: tuple[Rust, ...]
     build: Rust
@@ -200,13 +201,10 @@ class EnumView:
 class _Definition:
     name: Rust
     body: Type
-    layout: str
     docs: tuple[str, ...]
     view: StructView | EnumView | None = None
     borrows: bool = False
     owns: bool = False
-    align: int | None = None
-    pending: list[str] = field(default_factory=list)
 
 
 def array_text(data: bytes) -> str:
@@ -235,7 +233,7 @@ class Types:
         if known is None:
             base = link.name.rpartition("::")[2]
             name = self.names.take(base + "".join(self._suffix(a.value) for a in link.args), "pascal")
-            known = _Definition(name, body, definition.layout, definition.docs, align=definition.align)
+            known = _Definition(name, body, definition.docs)
             known.borrows = self._borrows(body, frozenset({link}))
             known.owns = self._owns(body, frozenset({link}))
             self._by_link[link] = known
@@ -259,7 +257,7 @@ class Types:
         key = (hint, node)
         known = self._inline.get(key)
         if known is None:
-            known = _Definition(self.names.take(hint, "pascal"), node, "borsh", ())
+            known = _Definition(self.names.take(hint, "pascal"), node, ())
             known.borrows = self._borrows(node, frozenset())
             known.owns = self._owns(node, frozenset())
             self._inline[key] = known
@@ -306,6 +304,7 @@ class Types:
                 | Sentinel(item=item)
                 | HiddenPrefix(item=item)
                 | HiddenSuffix(item=item)
+                | Offset(item=item)
                 | Option(item=item)
                 | ZeroableOption(item=item)
                 | RemainderOption(item=item)
@@ -393,46 +392,20 @@ class Types:
             )
         if isinstance(body, Tuple):
             fields = self._tuple_fields(body.items, name, "self.")
-            reads, writes = self._sequence(body, definition, fields)
+            reads, writes = self._sequence(fields)
             build = code(f"Self({', '.join(f.name for f in fields)})")
             return StructView(name, generics, derives, docs, fields, True, reads, writes, build)
         assert isinstance(body, Struct)
         fields = self.fields(body.fields, name)
-        reads, writes = self._sequence(Tuple(tuple(f.type for f in body.fields)), definition, fields)
+        reads, writes = self._sequence(fields)
         build = code(f"Self {{ {', '.join(f.name for f in fields)} }}")
         return StructView(name, generics, derives, docs, fields, False, reads, writes, build)
 
-    def _sequence(
-        self, node: Tuple, definition: _Definition, fields: tuple[FieldView, ...]
-    ) -> tuple[tuple[Rust, ...], tuple[Rust, ...]]:
-        """Statements that read every field into a variable of its name, and that write them, with layout "c"'s
-        padding."""
-        reads: list[Rust] = []
-        writes: list[Rust] = []
-        where = None
-        if definition.layout == "c":
-            named = Struct(tuple(Field(str(i), t) for i, t in enumerate(node.items)))
-            where = places(self.resolver, named, "c")
-            if where is None:
-                raise CannotRender(f"{definition.name} is laid out as repr(C), yet its size is not fixed")
-        at = 0
-        for i, f in enumerate(fields):
-            if where is not None:
-                self._pad(where[i].offset - at, reads, writes)
-                at = where[i].offset + where[i].size
-            reads.append(code(f"let {f.name} = {f.read};"))
-            writes.extend(f.write)
-        if where is not None:
-            whole = size_of(self.resolver, node, "c") or 0
-            align = max(align_of(self.resolver, node, "c"), definition.align or 1)
-            self._pad(-(-whole // align) * align - at, reads, writes)
-        return tuple(reads), tuple(writes)
-
     @staticmethod
-    def _pad(size: int, reads: list[Rust], writes: list[Rust]) -> None:
-        if size:
-            reads.append(code(f"r.take({size})?;"))
-            writes.append(code(f"w.zeros({size})?;"))
+    def _sequence(fields: tuple[FieldView, ...]) -> tuple[tuple[Rust, ...], tuple[Rust, ...]]:
+        """Statements that read every field into a variable of its name, and that write them."""
+        reads = tuple(code(f"let {f.name} = {f.read};") for f in fields)
+        return reads, tuple(w for f in fields for w in f.write)
 
     def _variants(self, body: Enum, name: str) -> tuple[VariantView, ...]:
         out: list[VariantView] = []
@@ -518,6 +491,7 @@ class Types:
                 | Sentinel(item=item)
                 | HiddenPrefix(item=item)
                 | HiddenSuffix(item=item)
+                | Offset(item=item, strategy="padded")
             ):
                 return self.type(item, hint)
             case Option(item=item) | ZeroableOption(item=item) | RemainderOption(item=item):
@@ -599,6 +573,10 @@ class Types:
                 return f"{{ r.expect({array_text(data)})?; {self.read(item, hint)} }}"
             case HiddenSuffix(item, data):
                 return f"{{ let value = {self.read(item, hint)}; r.expect({array_text(data)})?; value }}"
+            case Offset(item, amount, "pre", "padded") if amount >= 0:
+                return f"{{ r.take({amount})?; {self.read(item, hint)} }}"
+            case Offset(item, amount, "post", "padded") if amount >= 0:
+                return f"{{ let value = {self.read(item, hint)}; r.take({amount})?; value }}"
             case Option(item, prefix, fixed):
                 flag = f"r.flag::<{prefix.bits // 8}>()?"
                 skip = f"r.take({self._exact(item)})?; " if fixed else ""
@@ -707,6 +685,10 @@ class Types:
                 return [f"w.put({array_text(data)})?;", *self.write(item, v, hint)]
             case HiddenSuffix(item, data):
                 return [*self.write(item, v, hint), f"w.put({array_text(data)})?;"]
+            case Offset(item, amount, "pre", "padded") if amount >= 0:
+                return [f"w.zeros({amount})?;", *self.write(item, v, hint)]
+            case Offset(item, amount, "post", "padded") if amount >= 0:
+                return [*self.write(item, v, hint), f"w.zeros({amount})?;"]
             case Option(item, prefix, fixed):
                 some = " ".join(self.write(item, Val("value", True), hint))
                 width = prefix.bits // 8

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin
 
 from mcpsol_py.errors import InvalidProgram, SourceError, UnresolvedName, UnsupportedType, abbr, suggest
-from mcpsol_py.model.address import address_bytes
+from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.layout import size_of
 from mcpsol_py.model.program import (
     LIST_TOOLS,
