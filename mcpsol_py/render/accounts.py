@@ -270,7 +270,7 @@ class _Builder:
         ]
         text = doc([" ".join([".".join(a.path), *m.docs])]) or (code("///"),)
         row = [code(text[0].replace("///", f"/// {index}. `[{', '.join(flags)}]`", 1))]
-        row += [code(line.replace("/// ", "///    ", 1)) for line in text[1:]]
+        row += [code(line.replace("/// ", "/// " + " " * len(f"{index}. "), 1)) for line in text[1:]]
         build = a.name if m.writable or not m.optional else code(f"{a.name}: {a.name}.map(|account| &*account)")
         return Slot(
             a.name,

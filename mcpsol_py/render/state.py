@@ -90,6 +90,10 @@ class StateView:
     uses: tuple[Rust, ...]
 
     @property
+    def has_check(self) -> bool:
+        return self.has_discriminator or self.is_fixed
+
+    @property
     def lifetime(self) -> Rust:
         return code("'a" if self.generics else "'_")
 

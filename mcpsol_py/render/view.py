@@ -327,7 +327,7 @@ def _instruction(
     for i, f in enumerate(ix.args):
         lines = doc([" ".join([f"{f.name}: {type_text(f.type)}", *f.docs])])
         rows.append(code(lines[0].replace("///", f"/// {i}.", 1)))
-        rows += [code(line.replace("/// ", "///    ", 1)) for line in lines[1:]]
+        rows += [code(line.replace("/// ", "/// " + " " * len(f"{i}. "), 1)) for line in lines[1:]]
     when = [text for key, text in ix.hints if key == "when"]
     docs = [*(ix.docs or (f"{ix.name}.",)), *(line for w in when for line in ("", f"When to use: {w}"))]
     heavy = many or accounts.is_heavy
