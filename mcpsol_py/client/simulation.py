@@ -71,6 +71,8 @@ def with_blockhash(transaction: VersionedTransaction, blockhash: Hash) -> Versio
     old = transaction.message
     if isinstance(old, MessageV0):
         return unsigned(MessageV0(old.header, old.account_keys, blockhash, old.instructions, old.address_table_lookups))
+    if not isinstance(old, Message):  # MessageV1 (SIMD-0385), which only newer solders have
+        return unsigned(type(old)(old.header, old.config, blockhash, old.account_keys, old.instructions))
     header = old.header
     return unsigned(
         Message.new_with_compiled_instructions(

@@ -1,0 +1,62 @@
+"""One validator for all tests here, with the committed programs and some accounts from the start."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Iterator
+
+import pytest
+from solders.account import Account
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+
+from mcpsol_py.accounts.pda import anchor_idl_address
+from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
+from mcpsol_py.client.discovery import metadata_address
+from tests.functional.counter_scenario import PROGRAMS
+from tests.functional.validator.node import BINARY, Proxy, Validator
+
+#: Ids at which there is no program, only what the IDL places hold.
+WITH_ANCHOR_IDL, WITH_METADATA, WITH_JUNK = (Pubkey(bytes([7, n] * 16)) for n in (1, 2, 3))
+IDL = {"version": "0.1.0", "name": "on_chain", "instructions": [{"name": "doIt", "accounts": [], "args": []}]}
+
+
+def _anchor(program_id: Pubkey, packed: bytes) -> tuple[Pubkey, Account]:
+    data = bytes(8) + bytes(32) + struct.pack("<I", len(packed)) + packed
+    return anchor_idl_address(program_id), Account(lamports=10**9, data=data, owner=program_id)
+
+
+def _metadata(program_id: Pubkey, packed: bytes) -> tuple[Pubkey, Account]:
+    head = bytes([2]) + bytes(program_id) + bytes(32) + bytes([1, 1]) + b"idl".ljust(16, b"\0")
+    head += bytes([1, 2, 1, 0]) + struct.pack("<I", len(packed)) + bytes(5)
+    return metadata_address(program_id), Account(lamports=10**9, data=head + packed, owner=PROGRAM_METADATA)
+
+
+@pytest.fixture(scope="session")
+def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Validator]:
+    """The node; its binary comes from `make validator`."""
+    if not BINARY.exists():
+        pytest.skip(f"no solana-test-validator at {BINARY}; `make validator` builds it")
+    packed = zlib.compress(json.dumps(IDL).encode())
+    accounts = dict([_anchor(WITH_ANCHOR_IDL, packed), _metadata(WITH_METADATA, packed), _anchor(WITH_JUNK, b"junk")])
+    node = Validator(tmp_path_factory.mktemp("validator"), PROGRAMS, accounts)
+    yield node
+    node.stop()
+
+
+@pytest.fixture
+def proxy(validator: Validator) -> Iterator[Proxy]:
+    """A proxy before the node, without faults yet."""
+    it = Proxy(validator.url)
+    yield it
+    it.stop()
+
+
+@pytest.fixture
+def wallet(validator: Validator) -> Keypair:
+    """A new wallet with 10 SOL."""
+    pair = Keypair()
+    validator.airdrop(pair.pubkey())
+    return pair
