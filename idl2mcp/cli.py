@@ -32,6 +32,8 @@ COMMANDS: dict[str, str] = {
     "serve": "Programs as MCP tools, over stdio or HTTP.",
     "demo": "The whole way on an in-process SVM, offline.",
     "lock": "Remember a source as accepted, for `verify --lock` and `serve`.",
+    "wallet": "The encrypted key file that a sending bridge signs with.",
+    "audit": "Verify the log of what a bridge has sent.",
     "x402": "Payments: wallet, pay, history, facilitator, plans.",
 }
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
     from idl2mcp.local import LocalCluster
+    from mcpsol_py.client.transport import Transport
     from mcpsol_py.model.program import ProgramModel
     from mcpsol_py.program import Program
 
@@ -39,6 +40,7 @@ __all__ = [
     "local_options",
     "refuse_errors",
     "source_argument",
+    "transport_of",
 ]
 
 #: what `--client` takes: the MCP clients whose limits are known (FIELD-NOTES D)
@@ -360,6 +362,17 @@ def _from_chain(text: str, chain: Chain) -> Source:
         pages=list(found.pages),
         _program=found.program,
     )
+
+
+def transport_of(source: Source, *, blocking: bool = False) -> Transport | None:
+    """The chain of a source: its local cluster, or its endpoint (*blocking*: for code without an event loop)."""
+    if source.cluster is not None:
+        return source.cluster.transport
+    if source.url is not None:
+        from mcpsol_py.client.rpc import RpcTransport
+
+        return RpcTransport(source.url, blocking=blocking)
+    return None
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------

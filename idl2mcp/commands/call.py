@@ -74,7 +74,7 @@ def command(
     remaining = inputs.json_list(remaining_text, "--remaining")
     with report.progress(f"calling {instruction}") as running:
         loaded = inputs.load_source(source, chain)
-        transport = _transport(loaded)
+        transport = inputs.transport_of(loaded, blocking=True)
         if transport is None and mode != "build":
             raise click.UsageError(
                 f"--mode {mode} needs a chain: --url URL, or --so FILE to run the program on a local cluster."
@@ -88,16 +88,6 @@ def command(
     else:
         lines += ["  log:", *(f"    {line}" for line in document.get("logs", ()))]
     report.emit(document, lines, as_json=as_json)
-
-
-def _transport(source: inputs.Source) -> Transport | None:
-    if source.cluster is not None:
-        return source.cluster.transport
-    if source.url is not None:
-        from mcpsol_py.client.rpc import RpcTransport
-
-        return RpcTransport.blocking(source.url)
-    return None
 
 
 class _Call:

@@ -17,15 +17,6 @@ from mcpsol_py.errors import ProgramFailed, SourceError
 if TYPE_CHECKING:
     from mcpsol_py.bridge.calls import Served
 
-_SETUP: dict[str, Any] = {
-    "wallets": {"alice": 10, "mallory": 1},
-    "mints": {"coin": {"decimals": 6}},
-    "tokens": {
-        "alice_coin": {"mint": "@coin", "owner": "@alice", "amount": 1_000_000},
-        "mallory_coin": {"mint": "@coin", "owner": "@mallory"},
-    },
-}
-
 
 @click.command("demo")
 @report.json_option
@@ -55,9 +46,10 @@ class Demo:
     async def run(self) -> None:
         """All steps. Raises SourceError where the programs do not ship with this installation."""
         from idl2mcp.local import LocalCluster
+        from idl2mcp.serving import DEMO_SETUP
 
         self.cluster = LocalCluster()
-        self.cluster.apply(_SETUP)
+        self.cluster.apply(DEMO_SETUP)
         folders = inputs.bundled_programs()
         for name in ("counter", "vault"):
             if name not in folders:

@@ -1,80 +1,93 @@
-"""`idl2mcp serve [SOURCE…]`: programs as MCP tools."""
+"""`idl2mcp serve [SOURCE…] [--config FILE]`: programs as MCP tools."""
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
+import json
 import logging
+import shutil
 import sys
+from pathlib import Path
+from typing import Any
 
 import click
 
 from idl2mcp import inputs, report
 
+CLIENTS = ("claude", "cursor", "vscode", "codex", "gemini")
+
+_NOTHING = """name what to serve:
+  idl2mcp serve idl.json                  any IDL file or Python spec: transactions are built, not simulated
+  idl2mcp serve PROGRAM_ID --url devnet   a deployed program, simulated on its chain
+  idl2mcp serve vault                     a program that ships with this package, on a chain in this process
+  idl2mcp serve --demo                    both of them, with wallets and tokens to play with
+  idl2mcp serve --config bridge.toml      several programs, a policy, and a wallet that signs
+Then add --print-config claude (or cursor, vscode, codex, gemini) for what goes into your client's configuration."""
+
 
 @click.command("serve")
 @click.argument("sources", metavar="[SOURCE]...", nargs=-1)
+@click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="TOML: programs, mode, policy, HTTP.")
 @click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True)
-@click.option("--mode", type=click.Choice(["describe", "build"]), default="build", show_default=True)
+@click.option("--mode", type=click.Choice(["describe", "build", "send"]), help="How far a call goes (default: build).")
 @click.option(
-    "--surface",
-    type=click.Choice(["auto", "full", "lazy"]),
-    default="auto",
-    show_default=True,
-    help="Over 40 tools, auto lists a search instead of all of them.",
+    "--surface", type=click.Choice(["auto", "full", "lazy"]), help="Over 40 tools, auto lists a search instead of them."
 )
 @click.option("--wallet", metavar="ADDRESS", help="Who acts and pays where a call does not say; no key is needed.")
+@click.option("--demo", is_flag=True, help="counter and vault on a local cluster, with wallets and tokens.")
+@click.option("--host", help="For --transport http (default: 127.0.0.1).")
+@click.option("--port", type=click.IntRange(1, 65535), help="For --transport http (default: 8765).")
+@click.option(
+    "--print-config", "client", type=click.Choice(CLIENTS), help="Print the client's configuration, and stop."
+)
 @inputs.local_options
 @inputs.chain_options
 def command(
     sources: tuple[str, ...],
+    config: Path | None,
     transport: str,
-    mode: str,
-    surface: str,
+    mode: str | None,
+    surface: str | None,
     wallet: str | None,
+    demo: bool,
+    host: str | None,
+    port: int | None,
+    client: str | None,
     chain: inputs.Chain,
 ) -> None:
     """Serve every instruction of the programs SOURCE… as an MCP tool.
 
-    A call builds an unsigned transaction and, where there is a chain, simulates it first and says what it would change.
+    A call builds an unsigned transaction and, where there is a chain, simulates it first and says what it would
+    change. Mode send signs and sends what the policy of --config allows.
     """
-    if not sources:
-        raise click.UsageError(
-            "name at least one SOURCE: an IDL file, a spec, a .so, counter, vault, or a program id with --url."
-        )
+    if not sources and config is None and not demo:
+        raise click.UsageError(_NOTHING)
+    if client is not None:
+        sys.stdout.write(client_config(client, sys.argv[1:], transport, host or "127.0.0.1", port or 8765) + "\n")
+        return
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     with report.progress("reading the programs"):
-        from mcpsol_py.bridge.bridge import Bridge
-        from mcpsol_py.bridge.calls import Served
-        from mcpsol_py.bridge.server import make_server, run_stdio
+        from idl2mcp import serving
+        from mcpsol_py.bridge.server import make_server, run_http, run_stdio
 
-        loaded = []
-        for source in sources:
-            loaded.append(inputs.load_source(source, chain))
-            if loaded[-1].cluster is not None:  # one cluster for all: programs may call one another
-                chain = dataclasses.replace(chain, cluster=loaded[-1].cluster)
-        served = [Served(s.program, s.program_id, _transport(s), s.how, _cluster(s)) for s in loaded]
-        cluster = next((s.cluster for s in loaded if s.cluster is not None), None)
-        address = None
-        if wallet is not None:
-            address = inputs.address(cluster.address(wallet) if cluster is not None else wallet, "--wallet")
-        bridge = Bridge(
-            served,
-            mode=mode,  # type: ignore[arg-type]  # click's Choice
-            surface=surface,  # type: ignore[arg-type]  # as above
-            wallet=address,
-            names=cluster.resolve if cluster is not None else None,
-        )
-        server = make_server(bridge, version=_version())
-    for name, why in bridge.box.quarantined.items():
-        report.note(f"not listed: tool {name}: {why}")
-    for name, why in bridge.box.left_out.items():
-        report.note(f"cannot be served: {name}: {why}")
+        plan = serving.read_config(config, chain) if config is not None else serving.Plan()
+        names = [*sources, *(("counter", "vault") if demo else ())]
+        plan.programs += [serving.ProgramEntry(source, chain) for source in names]
+        plan.demo = demo
+        plan.mode, plan.surface, plan.wallet = mode or plan.mode, surface or plan.surface, wallet or plan.wallet
+        settings = serving.http_settings(plan, host=host, port=port) if transport == "http" else None
+        bridge, loaded = serving.make_bridge(plan)
+        server = make_server(bridge, version=_version(), state_key=settings.state_key if settings else None)
+    for name, why in {**bridge.box.quarantined, **bridge.box.left_out}.items():
+        report.note(f"not served: {name}: {why}")
+    for source in loaded:
+        report.note(f"{source.model.name}: schema from {source.how}")
+    where = f"http://{settings.host}:{settings.port}{settings.path}" if settings is not None else "stdio"
     report.note(
-        f"serving {len(bridge.box.tools)} tools of {', '.join(s.program.name for s in served)} over {transport}"
+        f"serving {len(bridge.box.tools)} tools in mode {bridge.mode} on {where}"
         + (" (found by search_tools)" if bridge.box.lazy else "")
     )
-    asyncio.run(run_stdio(server))
+    asyncio.run(run_stdio(server) if settings is None else run_http(server, bridge, settings))
 
 
 def _version() -> str:
@@ -83,15 +96,42 @@ def _version() -> str:
     return mcpsol_py.__version__
 
 
-def _transport(source: inputs.Source):  # type: ignore[no-untyped-def]
-    if source.cluster is not None:
-        return source.cluster.transport
-    if source.url is not None:
-        from mcpsol_py.client.rpc import RpcTransport
+def client_config(client: str, argv: list[str], transport: str, host: str, port: int) -> str:
+    """What goes into *client*'s configuration file, so that it starts (or reaches) this very server."""
+    args = _lasting(argv)
+    url = f"http://{host}:{port}/mcp"
+    command = shutil.which("idl2mcp")
+    start: dict[str, Any] = {
+        "command": command or sys.executable,
+        "args": args if command else ["-m", "idl2mcp", *args],
+    }
+    if transport == "http":
+        start = {
+            "claude": {"type": "http", "url": url},
+            "cursor": {"url": url},
+            "vscode": {"type": "http", "url": url},
+            "codex": {"url": url},
+            "gemini": {"httpUrl": url},
+        }[client]
+    elif client == "vscode":
+        start = {"type": "stdio", **start}
+    if client == "codex":
+        rows = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in start.items()]
+        return "\n".join(["# ~/.codex/config.toml", "[mcp_servers.idl2mcp]", *rows])
+    key = "servers" if client == "vscode" else "mcpServers"
+    return json.dumps({key: {"idl2mcp": start}}, indent=2, ensure_ascii=False)
 
-        return RpcTransport(source.url)
-    return None
 
-
-def _cluster(source: inputs.Source) -> str:
-    return "local" if source.cluster is not None else "rpc" if source.url is not None else ""
+def _lasting(argv: list[str]) -> list[str]:
+    """The arguments without --print-config, and with files by their full path: a client starts elsewhere."""
+    out: list[str] = []
+    skip = False
+    for arg in argv:
+        if skip or arg == "--print-config":
+            skip = not skip
+            continue
+        if arg.startswith("--print-config="):
+            continue
+        path = Path(arg)
+        out.append(str(path.resolve()) if path.is_file() else arg)
+    return out

@@ -8,6 +8,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -108,6 +109,8 @@ class Bridge:
         self.audit = audit or AuditLog()
         self.names: Names = names or _no_names
         self.box = Toolbox(programs, mode=mode, surface=surface, wallet=self.wallet is not None)
+        #: called after each call with the tool, "ok" or the error's reason, and the seconds that it took
+        self.observe: Callable[[str, str, float], None] | None = None
         self._sending = asyncio.Lock()
         self._sent: dict[bytes, None] = {}
 
@@ -130,6 +133,15 @@ class Bridge:
 
     async def call(self, name: str, arguments: Mapping[str, Any] | None, confirm: Confirm | None = None) -> Reply:
         """Calls a tool. Never raises for what a caller can cause: that is a Reply with `is_error`."""
+        started = time.perf_counter()
+        reply = await self._answered(name, arguments, confirm)
+        if self.observe is not None:
+            outcome = str(reply.details.get("reason", "error")) if reply.is_error else "ok"
+            known = name if name in self.box.tools else "unknown"
+            self.observe(known, outcome, time.perf_counter() - started)
+        return reply
+
+    async def _answered(self, name: str, arguments: Mapping[str, Any] | None, confirm: Confirm | None) -> Reply:
         try:
             return await self._call(name, dict(arguments or {}), confirm)
         except ProgramFailed as error:

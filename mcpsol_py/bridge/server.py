@@ -10,19 +10,29 @@ from typing import Any
 
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.settings import AuthSettings
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import AnyHttpUrl
 
 from mcpsol_py.bridge.bridge import Bridge, Confirm, Reply
+from mcpsol_py.bridge.http import App, HttpSettings, Metrics, RateLimit, Tokens, operators_pages
 from mcpsol_py.bridge.resources import Resources
 from mcpsol_py.errors import McpsolError
 
-__all__ = ["make_server", "run_stdio"]
+__all__ = ["http_app", "make_server", "run_http", "run_stdio"]
 
 
-def make_server(bridge: Bridge, *, name: str = "idl2mcp", version: str = "") -> Server[Any]:
-    """The low-level server of *bridge*. All tools are listed in one page (FIELD-NOTES C-42)."""
+def make_server(
+    bridge: Bridge, *, name: str = "idl2mcp", version: str = "", state_key: bytes | None = None
+) -> Server[Any]:
+    """The low-level server of *bridge*. All tools are listed in one page (FIELD-NOTES C-42).
+
+    *state_key*: 32 bytes or more that seal what clients hand back, for several replicas; None: made for this process.
+    """
     listed = types.ListToolsResult(tools=[types.Tool.model_validate(d) for d in bridge.box.listed])
     resources = Resources(bridge)
 
@@ -75,7 +85,8 @@ def make_server(bridge: Bridge, *, name: str = "idl2mcp", version: str = "") -> 
         on_read_resource=read_resource,
     )
     # the state that a client hands back with a person's answer is sealed: it cannot be made up or moved to another call
-    server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=name))
+    sealed = RequestStateSecurity(keys=[state_key]) if state_key is not None else RequestStateSecurity.ephemeral()
+    server.middleware.append(RequestStateBoundary(sealed, default_audience=name))
     return server
 
 
@@ -135,3 +146,56 @@ async def run_stdio(server: Server[Any]) -> None:
     """Serves one client on stdin and stdout until it closes them."""
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
+
+
+class _StaticTokens:
+    """Bearer tokens from the configuration, as the SDK's TokenVerifier."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self.tokens = tokens
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Who has this token, or None."""
+        client = self.tokens.client_of(token)
+        return None if client is None else AccessToken(token=token, client_id=client, scopes=[])
+
+
+def http_app(server: Server[Any], bridge: Bridge, settings: HttpSettings) -> App:
+    """The ASGI app: the SDK's streamable HTTP with Host, Origin, body and bearer checks, rate limits, /healthz,
+    /metrics.
+
+    Raises SourceError where the settings would let anyone in.
+    """
+    settings.check()
+    here = [f"{settings.host}:{settings.port}", f"127.0.0.1:{settings.port}", f"localhost:{settings.port}"]
+    security = TransportSecuritySettings(
+        allowed_hosts=[*here, *settings.hosts],
+        allowed_origins=[*(f"http://{host}" for host in here), *settings.origins],
+    )
+    tokens = Tokens(settings.tokens) if settings.tokens else None
+    auth = None
+    if tokens is not None:
+        auth = AuthSettings(issuer_url=AnyHttpUrl(f"http://{here[1]}"), resource_server_url=None)
+    app: Any = server.streamable_http_app(
+        streamable_http_path=settings.path,
+        stateless_http=settings.stateless,
+        json_response=settings.stateless,
+        max_request_body_size=settings.body_bytes,
+        transport_security=security,
+        host=settings.host,
+        auth=auth,
+        token_verifier=_StaticTokens(tokens) if tokens is not None else None,
+    )
+    metrics = Metrics()
+    bridge.observe = metrics.observe
+    limited = RateLimit(app, settings.calls_per_minute, path=settings.path)
+    return operators_pages(limited, metrics, tokens)
+
+
+async def run_http(server: Server[Any], bridge: Bridge, settings: HttpSettings) -> None:
+    """Serves over HTTP until it is stopped. Logs go to stderr."""
+    import uvicorn
+
+    app: Any = http_app(server, bridge, settings)
+    config = uvicorn.Config(app, host=settings.host, port=settings.port, log_level="warning", access_log=False)
+    await uvicorn.Server(config).serve()

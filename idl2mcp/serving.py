@@ -1,0 +1,316 @@
+"""What `idl2mcp serve` serves: from the command line and a TOML file to a Bridge and its transport.
+
+    mode = "build"                  # describe | build | send
+    surface = "auto"                # auto | full | lazy
+    wallet = "7xKX…"                # who acts; "@alice" on the local cluster
+    keystore = "agent.key.json"     # for mode "send" (`idl2mcp wallet new`); passphrase: $IDL2MCP_PASSPHRASE
+    audit = "audit.jsonl"
+    setup = "setup.toml"            # of the local cluster; also: ledger
+
+    [[program]]
+    source = "4Nd1…"                # as SOURCE on the command line
+    url = "devnet"
+    lock = "vault.lock"             # refuse a schema that is not what was locked
+
+    [policy]                        # mcpsol_py/bridge/policy.py
+    [http]
+    host = "127.0.0.1"              # also: port, path, hosts, origins, calls_per_minute, stateless,
+                                    # body_bytes, tokens (their sha256, in hex)
+
+File names are relative to the configuration file. What the command line says wins.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from idl2mcp import inputs
+from mcpsol_py.errors import InvalidProgram, SourceError, abbr, suggest
+
+if TYPE_CHECKING:
+    from solders.pubkey import Pubkey
+
+    from idl2mcp.local import LocalCluster
+    from mcpsol_py.bridge.bridge import Bridge
+    from mcpsol_py.bridge.http import HttpSettings
+    from mcpsol_py.bridge.keys import Signer
+
+__all__ = ["DEMO_SETUP", "Plan", "ProgramEntry", "http_settings", "make_bridge", "read_config"]
+
+_TOP = ("mode", "surface", "wallet", "keystore", "audit", "setup", "ledger", "url", "program", "policy", "http")
+_PROGRAM = ("source", "url", "program_id", "lock", "so")
+_HTTP = ("host", "port", "path", "tokens", "hosts", "origins", "calls_per_minute", "stateless", "body_bytes")
+
+#: the local cluster of `idl2mcp demo` and `serve --demo`
+DEMO_SETUP: dict[str, Any] = {
+    "wallets": {"alice": 10, "mallory": 1},
+    "mints": {"coin": {"decimals": 6}},
+    "tokens": {
+        "alice_coin": {"mint": "@coin", "owner": "@alice", "amount": 1_000_000},
+        "mallory_coin": {"mint": "@coin", "owner": "@mallory"},
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramEntry:
+    """One program of the configuration: its SOURCE, where it runs, and what it was locked to."""
+
+    source: str
+    chain: inputs.Chain
+    lock: Path | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is to be served."""
+
+    programs: list[ProgramEntry] = field(default_factory=list)
+    mode: str = "build"
+    surface: str = "auto"
+    wallet: str | None = None
+    keystore: Path | None = None
+    audit: Path | None = None
+    policy: Mapping[str, Any] | None = None
+    http: Mapping[str, Any] = field(default_factory=dict)
+    origin: str = ""
+    demo: bool = False
+
+
+def read_config(path: Path, chain: inputs.Chain) -> Plan:
+    """The plan of a TOML file. *chain*: what the command line says, for programs that say nothing else. Raises
+    SourceError.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SourceError(f"{error.strerror}", origin=str(path)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SourceError(f"no TOML: {error}", origin=str(path)) from error
+    try:
+        return _plan(document, path, chain)
+    except SourceError as error:
+        raise error.at(origin=str(path)) from None
+
+
+def _plan(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> Plan:
+    _known(document, _TOP, "")
+    base = path.parent
+    texts = {key: _text(document, key, "") for key in ("mode", "surface", "wallet", "url")}
+    files = {key: _file(document, key, "", base) for key in ("keystore", "audit", "setup", "ledger")}
+    chain = replace(
+        chain,
+        url=chain.url or (inputs.endpoint(texts["url"]) if texts["url"] else None),
+        setup=chain.setup or files["setup"],
+        ledger=chain.ledger or files["ledger"],
+    )
+    for key, allowed in (("mode", ("describe", "build", "send")), ("surface", ("auto", "full", "lazy"))):
+        if texts[key] is not None and texts[key] not in allowed:
+            raise SourceError(f"{abbr(texts[key])} is none. {suggest(str(texts[key]), allowed)}", path=key)
+    rows = document.get("program", [])
+    if not isinstance(rows, list):
+        raise SourceError("is a list of tables: [[program]]", path="program")
+    programs = [_entry(row, f"program[{place}]", base, chain) for place, row in enumerate(rows)]
+    for key in ("policy", "http"):
+        if not isinstance(document.get(key, {}), dict):
+            raise SourceError(f"{abbr(document[key])} stands where a table must", path=key)
+    return Plan(
+        programs,
+        mode=texts["mode"] or "build",
+        surface=texts["surface"] or "auto",
+        wallet=texts["wallet"],
+        keystore=files["keystore"],
+        audit=files["audit"],
+        policy=document.get("policy"),
+        http=document.get("http", {}),
+        origin=str(path),
+    )
+
+
+def _entry(row: Any, at: str, base: Path, chain: inputs.Chain) -> ProgramEntry:
+    if not isinstance(row, dict):
+        raise SourceError(f"{abbr(row)} stands where a table must", path=at)
+    _known(row, _PROGRAM, at)
+    source = _text(row, "source", at)
+    if source is None:
+        raise SourceError("source is missing", path=at)
+    beside = base / source
+    url = _text(row, "url", at)
+    entry = replace(
+        chain,
+        url=inputs.endpoint(url) if url else chain.url,
+        program_id=_text(row, "program_id", at) or chain.program_id,
+        so=_file(row, "so", at, base) or chain.so,
+    )
+    return ProgramEntry(str(beside) if beside.exists() else source, entry, _file(row, "lock", at, base))
+
+
+def _known(table: Mapping[str, Any], names: Sequence[str], at: str) -> None:
+    for key in table:
+        if key not in names:
+            raise SourceError(f"no key of that name. {suggest(key, names)}", path=f"{at}.{key}" if at else key)
+
+
+def _text(table: Mapping[str, Any], key: str, at: str) -> str | None:
+    value = table.get(key)
+    if value is not None and not isinstance(value, str):
+        raise SourceError(f"{abbr(value)}: text is wanted", path=f"{at}.{key}" if at else key)
+    return value
+
+
+def _file(table: Mapping[str, Any], key: str, at: str, base: Path) -> Path | None:
+    text = _text(table, key, at)
+    return None if text is None else base / text
+
+
+# --- the bridge ------------------------------------------------------------------------------------------------------
+
+
+def make_bridge(plan: Plan) -> tuple[Bridge, list[inputs.Source]]:
+    """The bridge of *plan*, with every program read. Raises SourceError and its kind, NoSchema, TransportError,
+    PolicyError.
+    """
+    from mcpsol_py.bridge.audit import AuditLog
+    from mcpsol_py.bridge.bridge import Bridge
+    from mcpsol_py.bridge.calls import Served
+    from mcpsol_py.bridge.policy import Policy
+
+    loaded: list[inputs.Source] = []
+    cluster: LocalCluster | None = None
+    for entry in plan.programs:
+        chain = entry.chain if cluster is None or entry.chain.url else replace(entry.chain, cluster=cluster)
+        source = inputs.load_source(entry.source, chain)
+        if source.cluster is not None and cluster is None:
+            cluster = source.cluster  # one for all of them: programs may call one another
+            if plan.demo:
+                cluster.apply(DEMO_SETUP)
+        if entry.lock is not None:
+            _check_lock(source, entry)
+        loaded.append(source)
+    sends = plan.mode == "send"
+    served = [
+        Served(s.program, s.program_id, inputs.transport_of(s), s.how, _cluster_name(s, ask=sends)) for s in loaded
+    ]
+    signer = _signer(plan, cluster) if sends else None
+    bridge = Bridge(
+        served,
+        mode=plan.mode,  # type: ignore[arg-type]  # read_config and click's Choice allow no other
+        surface=plan.surface,  # type: ignore[arg-type]  # as above
+        wallet=_wallet(plan.wallet, cluster),
+        signer=signer,
+        policy=Policy.read(plan.policy, plan.origin) if plan.policy is not None else None,
+        audit=AuditLog(plan.audit),
+        names=cluster.resolve if cluster is not None else None,
+    )
+    return bridge, loaded
+
+
+def _check_lock(source: inputs.Source, entry: ProgramEntry) -> None:
+    from idl2mcp.drift import differences, facts, read_lock
+
+    assert entry.lock is not None
+    drift = differences(facts(source.model), read_lock(entry.lock))
+    if drift:
+        rows = [f"{d.path}: now {d.left}, locked {d.right}" for d in drift]
+        raise InvalidProgram(
+            rows, f"{entry.source} is not what {entry.lock} was locked to; look, and `idl2mcp lock` again"
+        )
+
+
+def _wallet(text: str | None, cluster: LocalCluster | None) -> Pubkey | None:
+    if text is None:
+        return None
+    return inputs.address(cluster.address(text) if cluster is not None else text, "--wallet")
+
+
+def _cluster_name(source: inputs.Source, *, ask: bool) -> str:
+    """What the policy calls the chain: by its genesis hash, not by what the URL says."""
+    if source.cluster is not None:
+        return "local"
+    if source.url is None:
+        return ""
+    if not ask:
+        return "rpc"
+    from mcpsol_py.bridge.policy import cluster_of
+    from mcpsol_py.client.rpc import RpcTransport
+    from mcpsol_py.client.transport import run
+
+    return cluster_of(str(run(RpcTransport.blocking(source.url).request("getGenesisHash"))))
+
+
+def _signer(plan: Plan, cluster: LocalCluster | None) -> Signer:
+    from mcpsol_py.bridge.keys import KeypairSigner, open_keystore
+
+    if plan.keystore is not None:
+        return open_keystore(plan.keystore, passphrase(plan.keystore))
+    if plan.wallet is not None and plan.wallet.startswith("@") and cluster is not None:
+        cluster.address(plan.wallet)
+        return KeypairSigner(cluster.wallet(plan.wallet))
+    raise click.UsageError(
+        'mode "send" needs a key: keystore = "…" in the configuration (made by `idl2mcp wallet new`), or on the local '
+        'cluster wallet = "@alice".'
+    )
+
+
+def passphrase(path: Path, *, new: bool = False) -> str:
+    """The passphrase of a keystore: $IDL2MCP_PASSPHRASE, else asked on the terminal. Raises SourceError where neither
+    is there.
+    """
+    found = os.environ.get("IDL2MCP_PASSPHRASE")
+    if found:
+        return found
+    try:
+        with open("/dev/tty", "r+") as terminal:  # noqa: PTH123  # stdin may be the protocol's
+            from getpass import getpass
+
+            text = getpass(f"Passphrase of {path.name}: ", terminal)
+            if new and getpass("Again: ", terminal) != text:
+                raise SourceError("the two passphrases are not the same", origin=str(path))
+            return text
+    except OSError as error:
+        raise SourceError(
+            "its passphrase is needed, and there is no terminal to ask on. Set $IDL2MCP_PASSPHRASE", origin=str(path)
+        ) from error
+
+
+def http_settings(plan: Plan, *, host: str | None = None, port: int | None = None) -> HttpSettings:
+    """The HTTP settings of *plan*; $IDL2MCP_TOKEN is a token that is taken, $IDL2MCP_STATE_KEY what replicas share
+    (hex).
+    """
+    from mcpsol_py.bridge.http import HttpSettings, Tokens
+
+    table = plan.http
+    _known(table, _HTTP, "http")
+    kinds: dict[str, Any] = {"port": int, "calls_per_minute": int, "body_bytes": int, "stateless": bool}
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key in ("tokens", "hosts", "origins"):
+            if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+                raise SourceError(f"{abbr(value)}: a list of texts is wanted", origin=plan.origin, path=f"http.{key}")
+            values[key] = frozenset(value) if key == "tokens" else tuple(value)
+        elif type(value) is not kinds.get(key, str):
+            raise SourceError(
+                f"{abbr(value)} is no {kinds.get(key, str).__name__}", origin=plan.origin, path=f"http.{key}"
+            )
+        else:
+            values[key] = value
+    token = os.environ.get("IDL2MCP_TOKEN")
+    if token:
+        values["tokens"] = values.get("tokens", frozenset()) | {Tokens.digest(token)}
+    state = os.environ.get("IDL2MCP_STATE_KEY")
+    if state:
+        try:
+            values["state_key"] = bytes.fromhex(state)
+        except ValueError as error:
+            raise SourceError("is no hex text of 32 bytes", origin="$IDL2MCP_STATE_KEY") from error
+    values |= {k: v for k, v in (("host", host), ("port", port)) if v is not None}
+    settings = HttpSettings(**values)
+    settings.check()
+    return settings
