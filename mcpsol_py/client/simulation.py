@@ -16,6 +16,7 @@ import binascii
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from solders.address_lookup_table_account import AddressLookupTableAccount
 from solders.hash import Hash
@@ -68,7 +69,7 @@ def unsigned(message: Message | MessageV0) -> VersionedTransaction:
 
 def with_blockhash(transaction: VersionedTransaction, blockhash: Hash) -> VersionedTransaction:
     """A copy with another blockhash, unsigned: the original's signatures would not hold."""
-    old = transaction.message
+    old: Any = transaction.message
     if isinstance(old, MessageV0):
         return unsigned(MessageV0(old.header, old.account_keys, blockhash, old.instructions, old.address_table_lookups))
     if not isinstance(old, Message):  # MessageV1 (SIMD-0385), which only newer solders have
