@@ -1,10 +1,26 @@
-"""Fixtures of the end-to-end tests."""
+"""What the functional tests share: the command line, the toolchains of this machine, and what they can do."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
 
+from mcpsol_py.build.cargo import Compiled, compile_crate, read_crate
+from mcpsol_py.build.toolchain import Toolchain, find_toolchain
+from mcpsol_py.errors import ToolchainMissing
+from tests.functional.canaries import CANARIES, TABLE, Ability, judge
 from tests.functional.cli import Cli
+
+_judged: dict[str, Ability] = {}
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What the toolchain can do, by name, where canaries ran."""
+    if _judged:
+        terminalreporter.section("what the SVM toolchain gets right")
+        for ability in _judged.values():
+            terminalreporter.write_line(str(ability))
 
 
 @pytest.fixture
@@ -14,3 +30,37 @@ def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     monkeypatch.delenv("IDL2MCP_URL", raising=False)
     monkeypatch.chdir(tmp_path)
     return Cli(tmp_path, capsys)
+
+
+@pytest.fixture(scope="session")
+def no_std_toolchain() -> Toolchain:
+    """The compiler for programs without the standard library; skips where there is none."""
+    try:
+        return find_toolchain("no-std")
+    except ToolchainMissing as missing:
+        pytest.skip(f"no compiler for the SVM: {missing}")
+
+
+@pytest.fixture(scope="session")
+def std_toolchain() -> Toolchain:
+    """The compiler for programs with the standard library; skips where there is none."""
+    try:
+        return find_toolchain("std")
+    except ToolchainMissing as missing:
+        pytest.skip(f"no compiler for the SVM: {missing}")
+
+
+@pytest.fixture(scope="session")
+def canaries(no_std_toolchain: Toolchain) -> dict[str, Compiled]:
+    """Every canary that does without the standard library, built."""
+    folders = [source.parent for source in sorted(CANARIES.glob("*/src")) if source.parent.name != "harness"]
+    crates = [read_crate(folder) for folder in folders]
+    return {crate.name: compile_crate(crate, no_std_toolchain) for crate in crates if not crate.std}
+
+
+@pytest.fixture(scope="session")
+def toolchain_abilities(canaries: dict[str, Compiled]) -> dict[str, Ability]:
+    """What the compiler gets right, by the canaries' names, in an SVM as it is on mainnet."""
+    abilities = {name: judge(name, compiled.so) for name, compiled in canaries.items() if name in TABLE}
+    _judged.update(abilities)
+    return abilities

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpsol_py.build.ir_check import check_ir_lines, demangle
+
+PROVIDED = """\
+define hidden noundef i128 @__multi3(i128 noundef %0, i128 noundef %1) unnamed_addr #12 {
+  ret i128 %0
+}
+"""
+# rustc's own ABI: the values by pointer, the result through one.
+OTHER_CONVENTION = """\
+define hidden void @__multi3(ptr sret([16 x i8]) %0, ptr %1, ptr %2) unnamed_addr #1 {
+  ret void
+}
+"""
+
+
+def body(line: str, function: str = "_ZN5vault7deposit17h0123456789abcdefE") -> str:
+    return f"define internal i64 @{function}(ptr %0, i64 %1) #0 {{\nstart:\n  {line}\n  ret i64 0\n}}\n"
+
+
+def wide(ir: str) -> list[str]:
+    return [str(operation) for operation in check_ir_lines(ir.splitlines()).wide]
+
+
+@pytest.mark.parametrize(
+    ("line", "operation"),
+    [
+        ("%3 = mul i128 %1, %2", "mul i128"),
+        ("%3 = mul nuw nsw i128 %1, 100", "mul i128"),
+        ("%3 = udiv i128 %1, %2", "udiv i128"),
+        ("%3 = udiv exact i128 %1, %2", "udiv i128"),
+        ("%_5.i.i = sdiv i128 %1, %2", "sdiv i128"),
+        ("%3 = urem i128 %1, %2", "urem i128"),
+        ("%3 = srem i128 %1, %2", "srem i128"),
+        ("%3 = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %1, i64 %2)", "umul.with.overflow.i64"),
+        ("%3 = tail call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %1, i64 %2)", "smul.with.overflow.i64"),
+        ("%3 = call { i128, i1 } @llvm.umul.with.overflow.i128(i128 %1, i128 %2)", "umul.with.overflow.i128"),
+    ],
+)
+def test_a_wide_operation_without_its_function_is_found_with_the_function_it_stands_in(
+    line: str, operation: str
+) -> None:
+    assert wide(body(line)) == [f"vault::deposit ({operation})"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%3 = mul i64 %1, %2",
+        "%3 = add i128 %1, %2",
+        "%3 = sub nuw i128 %1, %2",
+        "%3 = shl i128 %1, 64",
+        "%3 = lshr i128 %1, %2",  # made of 64-bit shifts, in place (canary u128_shift)
+        "%3 = icmp ult i128 %1, %2",
+        "%3 = call { i64, i1 } @llvm.uadd.with.overflow.i64(i64 %1, i64 %2)",
+        "%3 = call { i32, i1 } @llvm.umul.with.overflow.i32(i32 %1, i32 %2)",
+        'store i128 %1, ptr %2, !note !"mul i128"',
+    ],
+)
+def test_what_the_machine_can_do_passes(line: str) -> None:
+    assert wide(body(line)) == []
+
+
+def test_the_function_in_the_code_generators_convention_makes_it_right() -> None:
+    multiply = body("%3 = mul i128 %1, %2")
+    assert wide(multiply + PROVIDED) == []
+    assert wide(PROVIDED + multiply) == []
+    assert wide(body("%3 = udiv i128 %1, %2") + PROVIDED) == ["vault::deposit (udiv i128)"]
+
+
+def test_a_function_in_another_convention_does_not() -> None:
+    assert wide(OTHER_CONVENTION + body("%3 = mul i128 %1, %2")) == ["vault::deposit (mul i128)"]
+
+
+def test_a_library_function_that_would_call_itself_is_found() -> None:
+    circular = PROVIDED.replace("  ret", "  %3 = mul i128 %0, %1\n  ret")
+    assert wide(circular) == ["__multi3 (mul i128)"]
+
+
+def test_each_function_is_named_once_for_each_kind_of_operation() -> None:
+    line = "%3 = mul i128 %1, %2\n  %4 = mul i128 %3, %3\n  %5 = udiv i128 %3, %4"
+    assert wide(body(line)) == ["vault::deposit (mul i128)", "vault::deposit (udiv i128)"]
+
+
+def test_syscalls_by_name_are_found() -> None:
+    ir = "declare void @sol_log_(ptr, i64) #1\ndeclare void @llvm.trap() #2\ndeclare i64 @abort()\n"
+    assert check_ir_lines(ir.splitlines()).dynamic_syscalls == ("sol_log_", "abort")
+
+
+@pytest.mark.parametrize(
+    ("symbol", "path"),
+    [
+        ("_ZN4core3fmt9Formatter3pad17habcdef0123456789E", "core::fmt::Formatter::pad"),
+        ("_RNvNtCs9ltgdHTiPiY_7counter9processor9increment", "counter::processor::increment"),
+        ("_RNvCskNlcAF2Kf3_14wrong_builtins7product", "wrong_builtins::product"),
+        ("entrypoint", "entrypoint"),
+        ("_Rnonsense", "_Rnonsense"),
+        ("_ZN99x", "_ZN99x"),
+    ],
+)
+def test_symbols_are_read_as_paths(symbol: str, path: str) -> None:
+    assert demangle(symbol) == path
+
+
+@given(st.text())
+def test_any_symbol_has_a_name(symbol: str) -> None:
+    assert demangle(symbol) or symbol == ""
