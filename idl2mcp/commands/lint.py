@@ -6,6 +6,7 @@ import click
 
 from idl2mcp import inputs, report
 from mcpsol_py.model.check import check
+from mcpsol_py.schema.lint import lint
 
 
 @click.command("lint")
@@ -27,9 +28,7 @@ def command(source: str, clients: tuple[str, ...], chain: inputs.Chain, as_json:
             {"level": f.level, "rule": f.rule, "path": f.path, "message": f.message, "client": None}
             for f in check(model)
         ]
-        for client in dict.fromkeys(clients):
-            from mcpsol_py.schema.lint import lint
-
+        for client in dict.fromkeys(clients) or (None,):
             rows += [
                 {"level": f.level, "rule": f.rule, "path": f.path, "message": f.message, "client": client}
                 for f in lint(model, client)

@@ -7,8 +7,6 @@ programs); the others can still be called by name. A tool that would break a cli
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,6 +17,7 @@ from mcpsol_py.errors import UnknownName
 from mcpsol_py.model.program import AccountType, Instruction
 from mcpsol_py.names import clean_text, snake
 from mcpsol_py.schema.json_schema import quoted
+from mcpsol_py.schema.lint import lint_tools
 from mcpsol_py.schema.mcp_tools import NAME_BUDGET, ToolCall, ToolMap, safe_name, unique_names
 
 __all__ = ["LISTED", "Mode", "Surface", "Tool", "Toolbox", "fault_of"]
@@ -357,54 +356,7 @@ def _list_accounts(name: str, served: Served, account: AccountType) -> dict[str,
     )
 
 
-# --- what would break a client's list --------------------------------------------------------------------------------
-
-_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,39}")
-_PROPERTY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
-_KEYLIKE = re.compile(r"(secret|private)_?key|mnemonic|seed_?phrase|passphrase", re.I)
-
-
 def fault_of(definition: Mapping[str, Any]) -> str | None:
-    """Why this definition would break some client's list, or None (FIELD-NOTES C-32 to C-46, C-62)."""
-    name = definition["name"]
-    if not _NAME.fullmatch(name):
-        return f"the name {name!r} is not taken by every client"
-    schema = definition["inputSchema"]
-    if schema.get("type") != "object" or "properties" not in schema or {"anyOf", "oneOf", "allOf"} & schema.keys():
-        return "the root of its schema is no plain object"
-    if len(definition.get("description", "")) > 1024:
-        return "its description has over 1,024 characters"
-    try:
-        json.dumps(definition, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        return f"it is no JSON: {error}"
-    return _fault_in(schema, "inputSchema")
-
-
-def _fault_in(node: Any, path: str) -> str | None:
-    if isinstance(node, list):
-        for place, inner in enumerate(node):
-            fault = _fault_in(inner, f"{path}[{place}]")
-            if fault:
-                return fault
-        return None
-    if not isinstance(node, dict):
-        return None
-    if "$ref" in node or "prefixItems" in node or isinstance(node.get("items"), list):
-        return f"{path}: $ref or tuple keywords"
-    properties = node.get("properties")
-    if isinstance(properties, dict) and isinstance(node.get("type", "object"), str):
-        for key, inner in properties.items():
-            if not _PROPERTY.fullmatch(key):
-                return f"{path}.{key}: no property name that every client takes"
-            if _KEYLIKE.search(key):
-                return f"{path}.{key}: asks for a key, which no tool may"
-            if isinstance(inner, dict) and not {"type", "anyOf", "oneOf", "enum", "const"} & inner.keys():
-                return f"{path}.{key}: has no type"
-    for key, inner in node.items():
-        if key in ("enum", "const", "default", "description", "title"):
-            continue
-        fault = _fault_in(inner, f"{path}.{key}")
-        if fault:
-            return fault
-    return None
+    """Why this definition would break some client's list, or None: what schema/lint.py calls an error."""
+    errors = [f for f in lint_tools([dict(definition)], "default") if f.level == "error"]
+    return f"{errors[0].path}: {errors[0].message}" if errors else None
