@@ -273,6 +273,10 @@ class Plan:
 
     # --- types ---------------------------------------------------------------------------------------------------
 
+    def knows_arg(self, path: Sequence[str]) -> bool:
+        """Is the first step an argument of the instruction?"""
+        return bool(path) and path[0] in self.arg_alias
+
     def state_type(self, name: str) -> Type | None:
         """The type of an account type of this program."""
         known = self._state_alias.get(name)
@@ -353,7 +357,7 @@ class Plan:
                 seed.account, leaf, wallet, online, memo, read=bool(seed.field)
             ):
                 return False
-            if isinstance(seed, ArgSeed) and self.arg_alias.get(seed.path[0]) is None:
+            if isinstance(seed, ArgSeed) and not self.knows_arg(seed.path):
                 return False
         return pda.program is None or self._value_fills(pda.program, leaf, wallet, online, memo)
 
@@ -364,7 +368,7 @@ class Plan:
             case IdentityValue() | PayerValue():
                 return wallet
             case ArgValue(path):
-                return path[0] in self.arg_alias
+                return self.knows_arg(path)
             case AccountValue(path, fields, _):
                 return self._account_fills(path, leaf, wallet, online, memo, read=bool(fields))
             case PdaValue(pda):
@@ -725,6 +729,8 @@ class Resolution:
 
     def _argument(self, path: tuple[str, ...]) -> tuple[Any, Type | None, bool]:
         """An argument: its value, its type, and whether it is there."""
+        if not path:
+            return None, None, False
         name = self.plan.arg_alias.get(path[0])
         if name is None:  # not an argument of the data (Codama's extra arguments): taken as it is
             return (self.args[path[0]], None, True) if path[0] in self.args else (None, None, False)
