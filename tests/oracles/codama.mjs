@@ -22,7 +22,7 @@ const WRAPPERS = [
   'preOffsetTypeNode', 'postOffsetTypeNode',
 ];
 const OPTIONS = ['optionTypeNode', 'zeroableOptionTypeNode', 'remainderOptionTypeNode'];
-const programs = new Map();
+const programs = new Map(), codecs = new Map();
 
 const whole = node => {
   if (Array.isArray(node)) return node.map(whole);
@@ -149,7 +149,8 @@ function answer({ file, kind, name, value, hex: ours }) {
   const known = program[{ instruction: 'instructions', account: 'accounts', event: 'events' }[kind]] ?? [];
   const node = known.find(x => x.name === name) ?? known.find(x => plain(x.name) === plain(name));
   if (!node) throw new Error(`Codama has no ${kind} of that name`);
-  const codec = getNodeCodec([root, program, node], { bytesEncoding: 'base16' });
+  if (!codecs.has(node)) codecs.set(node, getNodeCodec([root, program, node], { bytesEncoding: 'base16' }));
+  const codec = codecs.get(node);
   const type = kind === 'instruction' ? { kind: 'structTypeNode', fields: node.arguments } : node.data;
   const encoded = codec.encode(convert(type, value, program, false));
   const decoded = convert(type, codec.decode(Buffer.from(ours, 'hex')), program, true);
