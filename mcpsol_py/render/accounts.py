@@ -591,7 +591,7 @@ class _Builder:
     def step(self, node: Type, step: str) -> tuple[ModelField, Rust] | None:
         if not isinstance(node, Struct):
             return None
-        names = Names()
+        names = Names("r", "w")  # as Types.fields hands them out
         for f in node.fields:
             name = names.take(f.name)
             if f.name == step or snake(f.name) == snake(step):

@@ -74,8 +74,9 @@ class DispatchView:
 
 @dataclass(frozen=True, slots=True)
 class InstructionView:
-    """One instruction."""
+    """One instruction. `source_name` is its name in the source, and not Rust."""
 
+    source_name: str
     module: Rust
     title: Rust
     docs: tuple[Rust, ...]
@@ -144,9 +145,7 @@ def crate_view(
     error_names = Names()
     errors = tuple(_error(e, error_names) for e in model.errors)
     names_of = {e.name: v.name for e, v in zip(model.errors, errors, strict=True)}
-    error_type = code(f"{pascal(_ascii(model.name)) or 'Program'}Error")
-    if error_type[0].isdigit():
-        error_type = code(f"Program{error_type}")
+    error_type = types.names.take(f"{_ascii(model.name)} error", "pascal")
     modules = Names("mod_", "instruction", "processor")
     many = len(model.instructions) > 8
     instructions = tuple(
@@ -332,6 +331,7 @@ def _instruction(
     docs = [*(ix.docs or (f"{ix.name}.",)), *(line for w in when for line in ("", f"When to use: {w}"))]
     heavy = many or accounts.is_heavy
     return InstructionView(
+        source_name=ix.name,
         module=module,
         title=code(module),
         docs=doc(docs),

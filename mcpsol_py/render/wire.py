@@ -341,7 +341,7 @@ class Types:
 
     def fields(self, fields: tuple[Field, ...], hint: str, root: str = "self.") -> tuple[FieldView, ...]:
         """The fields of a struct, or the arguments of an instruction. Raises CannotRender."""
-        names = Names()
+        names = Names("r", "w")  # the Reader and the Output
         out: list[FieldView] = []
         for f in fields:
             name = names.take(f.name)

@@ -1,0 +1,200 @@
+"""Whole crates: the committed ones are what their specs render to, and a hostile source cannot change the code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mcpsol_py.model.program import (
+    Account,
+    AccountType,
+    ConstSeed,
+    Discriminator,
+    ErrorCode,
+    Event,
+    Instruction,
+    Pda,
+    ProgramModel,
+)
+from mcpsol_py.model.types import BORSH_STRING, PUBKEY, U64, Enum, Field, Link, Struct, TypeDef, Variant
+from mcpsol_py.render import render
+from mcpsol_py.render.crate import plan
+from mcpsol_py.render.view import crate_view
+from tests.golden.programs.regen import REPO, regenerate, specs
+from tests.unit.render.rust_lexer import tokens
+
+CARGO = shutil.which("cargo")
+
+
+@pytest.mark.parametrize("spec", specs(), ids=lambda path: path.parent.name)
+def test_the_committed_crate_is_what_its_spec_renders_to(spec: Path, tmp_path: Path) -> None:
+    regenerate(spec, tmp_path)
+    committed = spec.parent
+    made = sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file())
+    owned = [p for p in made if p.name == "Cargo.toml" or (p.parts[1:2] == ("processor",) and p.name != "mod.rs")]
+    for path in made:
+        assert (committed / path).exists(), f"{path}: run `make regen`"
+        if path not in owned:
+            assert (committed / path).read_bytes() == (tmp_path / path).read_bytes(), f"{path}: run `make regen`"
+    there = {p.relative_to(committed) for p in (committed / "src").rglob("*") if p.is_file()}
+    assert there <= set(made), "a file that no spec renders to"
+
+
+def test_the_same_source_gives_the_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from mcpsol_py.render import render; from mcpsol_py.sources.spec import read_spec\n"
+        "render(read_spec(sys.argv[1]), out=Path(sys.argv[2]))"
+    )
+    for seed in ("1", "2"):
+        command = [sys.executable, "-c", code, str(REPO / "programs/vault/spec.py"), str(tmp_path / seed)]
+        subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, check=True, cwd=REPO)
+    for path in (tmp_path / "1").rglob("*"):
+        if path.is_file():
+            assert path.read_bytes() == (tmp_path / "2" / path.relative_to(tmp_path / "1")).read_bytes()
+
+
+# --- hostile sources
+# ---------------------------------------------------------------------------------------------------
+
+NASTY = [
+    '"); std::process::abort(); //',
+    "*/ pub fn evil() {} /*",
+    '"# r#" "##',
+    "line\nbreak\r\nand\u2028more\u2029",
+    "{{ crate.name }}{% raw %}{# x #}",
+    "\u202etxet\u202c\u200b\u2066",
+    "'; \\",
+    "#![allow(warnings)] #[no_mangle]",
+    "x" * 1_000_000,
+]
+
+
+def program(text: str, name: str) -> ProgramModel:
+    """A program whose every text is *text* and whose every name is made with *name*."""
+    docs = (text, text)
+    kind = f"{name}Kind"
+    fields = (Field(f"{name}a", U64, docs), Field(f"{name}b", Link(kind), docs), Field(f"{name}c", BORSH_STRING, docs))
+    body = Struct((Field(f"{name}x", PUBKEY, docs), Field(f"{name}y", U64, docs)))
+    return ProgramModel(
+        name=f"{name}program",
+        docs=docs,
+        version=text[:50],
+        address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb",
+        instructions=(
+            Instruction(
+                f"{name}go",
+                Discriminator(b"12345678"),
+                fields,
+                (
+                    Account(f"{name}state", writable=True, docs=docs, pda=Pda((ConstSeed(text.encode()[:32]),))),
+                    Account(f"{name}signer", signer=True, docs=docs),
+                    Account(f"{name}fixed", address="11111111111111111111111111111112", docs=docs),
+                ),
+                docs=docs,
+                hints=(("when", text),),
+                returns=Link(kind),
+            ),
+        ),
+        accounts=(AccountType(f"{name}State", Discriminator(b"abcdefgh"), Link(f"{name}State"), docs),),
+        events=(Event(f"{name}Event", Discriminator(b"ijklmnop"), Link(f"{name}Event"), docs),),
+        errors=(ErrorCode(6000, f"{name}Error", text),),
+        types=(
+            TypeDef(
+                kind, Enum((Variant(f"{name}One", None, None, docs), Variant(f"{name}Two", body))), docs, shape="enum"
+            ),
+            TypeDef(f"{name}State", body, docs),
+            TypeDef(f"{name}Event", body, docs),
+        ),
+        origin=text[:200],
+    )
+
+
+def rendered(model: ProgramModel) -> dict[str, list[tuple[str, str]]]:
+    """The tokens of each Rust file, in the order of the plan (names of files follow names of the source)."""
+    files = [f for f in plan(crate_view(model, lossless=False), "pinocchio") if f.path.endswith(".rs")]
+    return {str(i): list(tokens(f.data.decode())) for i, f in enumerate(files)}
+
+
+def strings_gone(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Pages are as many as the texts need: a list of literals counts as one literal."""
+    out: list[tuple[str, str]] = []
+    for token in found:
+        if token == ("string", "") and out[-2:] == [("string", ""), ("punct", ",")]:
+            out.pop()
+            continue
+        out.append(token)
+    return out
+
+
+@pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
+def test_hostile_text_changes_no_token(text: str) -> None:
+    plain = rendered(program("A plain text.", "name_"))
+    hostile = rendered(program(text, "name_"))
+    assert plain.keys() == hostile.keys()
+    for file in plain:
+        assert strings_gone(hostile[file]) == strings_gone(plain[file])
+
+
+@pytest.mark.parametrize("text", NASTY[:-1], ids=range(len(NASTY) - 1))
+def test_hostile_names_become_identifiers(text: str) -> None:
+    plain = rendered(program("A plain text.", "name_"))
+    hostile = rendered(program("A plain text.", text))
+    for file in plain:
+        assert strings_gone(hostile[file]) == strings_gone(plain[file])
+
+
+@pytest.mark.parametrize(
+    "name", ["", "type", "self", "Self", "crate", "super", "_", "1", "fn", "r#type", "é", "日本", "foo"]
+)
+def test_every_name_is_renamed_where_rust_has_no_room_for_it(name: str) -> None:
+    model = program("x", "n")
+    ix = model.instructions[0]
+    args = tuple(replace(f, name=name) for f in ix.args)
+    accounts = tuple(replace(a, name=name) for a in ix.accounts if isinstance(a, Account))
+    types = tuple(
+        replace(t, type=Struct(tuple(replace(f, name=name) for f in t.type.fields)))
+        if isinstance(t.type, Struct)
+        else t
+        for t in model.types
+    )
+    model = replace(model, name=name, instructions=(replace(ix, name=name, args=args, accounts=accounts),), types=types)
+    assert rendered(model)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CARGO is None, reason="cargo is missing: install Rust")
+def test_a_hostile_program_compiles_without_a_warning(tmp_path: Path) -> None:
+    models = [program(text, f"{text[:20]}n{i}") for i, text in enumerate(NASTY)]
+    merged = models[0]
+    for i, m in enumerate(models[1:], 1):
+        moved = tuple(replace(ix, discriminator=Discriminator(bytes([i]) * 8)) for ix in m.instructions)
+        merged = replace(
+            merged,
+            instructions=merged.instructions + moved,
+            accounts=merged.accounts + m.accounts,
+            events=merged.events + m.events,
+            errors=merged.errors + tuple(replace(e, code=6000 + i) for e in m.errors),
+            types=merged.types + m.types,
+        )
+    render(merged, out=tmp_path, lossless=False)  # forty megabytes of model are no schema
+    with (tmp_path / "Cargo.toml").open("a") as manifest:
+        manifest.write("\n[workspace]\n")
+    assert CARGO is not None
+    target = Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache/mcpsol")) / "cargo-target-rendered"
+    command = [CARGO, "clippy", "--quiet", "--", "--deny", "warnings"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "CARGO_TARGET_DIR": str(target)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
