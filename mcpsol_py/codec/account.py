@@ -20,6 +20,9 @@ class AccountCodec:
     def __init__(self, codecs: Codecs, account: AccountType) -> None:
         self.account = account
         self.discriminator = leading(account.name, account.discriminator)
+        self._start = len(self.discriminator)
+        #: more to check than the leading bytes
+        self._checks = bool(account.also) or not account.discriminator.consumed
         try:
             self.codec = codecs.codec(account.type)
         except NotUsable as error:
@@ -50,12 +53,13 @@ class AccountCodec:
 
     def decode(self, data: bytes) -> Any:
         """The fields; what stands behind them is not looked at. Raises DecodeError."""
-        data = as_bytes(data)
         try:
-            for discriminator in (self.account.discriminator, *self.account.also):
-                if discriminator.value:  # a size tells account types apart, it refuses no longer account
-                    check_discriminator(discriminator, data)
-            return self.codec.decode_from(data, len(self.discriminator))[0]
+            if self._checks or type(data) is not bytes or not data.startswith(self.discriminator):
+                data = as_bytes(data)
+                for discriminator in (self.account.discriminator, *self.account.also):
+                    if discriminator.value:  # a size tells account types apart, it refuses no longer account
+                        check_discriminator(discriminator, data)
+            return self.codec.decode_from(data, self._start)[0]
         except CodecError as error:
             raise error.under(self.account.name) from None
 

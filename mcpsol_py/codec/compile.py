@@ -895,12 +895,12 @@ class _Reader(_Source):
                 return "[" + ", ".join([self.read(item) for item in items]) + "]"
             case Struct(fields):
                 parts = []
-                for key, field in zip(field_keys(fields), fields, strict=True):
+                for label, field in zip(field_keys(fields), fields, strict=True):
                     const = self.omitted(field)
                     if const is not None:
                         self.constant(const)
                     else:
-                        parts.append(f"{key!r}: {self.read(field.type)}")
+                        parts.append(f"{label!r}: {self.read(field.type)}")
                 return "{" + ", ".join(parts) + "}"
             case Enum():
                 return self.read_enum(node)

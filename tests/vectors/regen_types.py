@@ -194,8 +194,8 @@ def main() -> None:
         row = {"type": type_to_json(node), "value": value, "hex": data}
         rows.append(row | ({"rust": rust[0]} if rust else {}))
     about = (
-        "Types (docs/wire.md, 'The model as JSON'), values in JSON form (DESIGN 6) and their bytes, for every reader and "
-        "writer. `rust`: the oracle in tests/oracles/borsh knows the type by this name. Written by regen_types.py."
+        "Types (docs/wire.md, 'The model as JSON'), values in JSON form (DESIGN 6) and their bytes, for every reader "
+        "and writer. `rust`: the oracle in tests/oracles/borsh knows the type by this name. Written by regen_types.py."
     )
     lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in rows)
     text = f'{{\n "about": {json.dumps(about)},\n "vectors": [\n{lines}\n ]\n}}\n'
