@@ -671,14 +671,14 @@ class Types:
             case SizePrefixed(item, prefix):
                 inner = " ".join(self.write(item, v, hint))
                 put = self._put_length(prefix, "part.len()")
-                return [f"{{ let part = {{ let mut w = Vec::new(); {inner} w }}; {put} w.put(&part)?; }}"]
+                return [f"{{ let mut part = Vec::new(); {{ let w = &mut part; {inner} }} {put} w.put(&part)?; }}"]
             case FixedSize(Bytes() | String("base16" | "base58" | "base64"), _):
                 return [f"w.put({v.text}.as_slice())?;"]
             case FixedSize(String("utf8"), size):
                 return [f"w.padded({v.text}.as_bytes(), {size})?;"]
             case FixedSize(item, size):
                 inner = " ".join(self.write(item, v, hint))
-                return [f"{{ let part = {{ let mut w = Vec::new(); {inner} w }}; w.padded(&part, {size})?; }}"]
+                return [f"{{ let mut part = Vec::new(); {{ let w = &mut part; {inner} }} w.padded(&part, {size})?; }}"]
             case Sentinel(item, end):
                 return [*self.write(item, v, hint), f"w.put({array_text(end)})?;"]
             case HiddenPrefix(item, data):

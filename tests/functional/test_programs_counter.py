@@ -34,9 +34,9 @@ def discriminator(kind: str, name: str) -> bytes:
 class Chain:
     """A LiteSVM with the counter, and a wallet that has SOL."""
 
-    def __init__(self) -> None:
+    def __init__(self, so: Path = REPO / "programs/counter/counter.so") -> None:
         self.svm = LiteSVM()
-        self.svm.add_program(PROGRAM, (REPO / "programs/counter/counter.so").read_bytes())
+        self.svm.add_program(PROGRAM, so.read_bytes())
         self.wallet = self.new_wallet()
 
     def new_wallet(self) -> Keypair:

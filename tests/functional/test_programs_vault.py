@@ -42,9 +42,9 @@ def token_data(mint: Pubkey, owner: Pubkey, amount: int, state: int = 1) -> byte
 class Chain:
     """A LiteSVM with the vault, a mint, a wallet with 1,000 tokens, and that wallet's vault."""
 
-    def __init__(self) -> None:
+    def __init__(self, so: Path = REPO / "programs/vault/vault.so") -> None:
         self.svm = LiteSVM()
-        self.svm.add_program(PROGRAM, (REPO / "programs/vault/vault.so").read_bytes())
+        self.svm.add_program(PROGRAM, so.read_bytes())
         self.wallet = self.new_wallet()
         self.me = self.wallet.pubkey()
         self.mint = self.new_mint()
