@@ -180,7 +180,7 @@ class Demo:
             answer = _content(result)
             self.tell(
                 "an MCP client calls counter_increment: an unsigned transaction and what it would do",
-                [str(line) for line in answer["summary"]],
+                answer["summary"].splitlines(),
                 **{k: answer[k] for k in ("transaction", "signers", "simulation")},
             )
             transaction = VersionedTransaction.from_bytes(base64.b64decode(answer["transaction"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import shutil
@@ -87,6 +88,9 @@ def command(
         f"serving {len(bridge.box.tools)} tools in mode {bridge.mode} on {where}"
         + (" (found by search_tools)" if bridge.box.lazy else "")
     )
+    # what was loaded stays for good: the collector need not walk through it again while calls are answered
+    gc.collect()
+    gc.freeze()
     asyncio.run(run_stdio(server) if settings is None else run_http(server, bridge, settings))
 
 

@@ -224,8 +224,9 @@ class Bridge:
                         prepared, served, message, last_height, flows, taken, bool(ask)
                     )
                     summary = [*lines, f"  sent: {signature}"]
-                    structured = {"summary": summary, **describe(prepared, simulated), "signature": signature}
-                    return Reply("\n".join(summary), structured)
+                    text = "\n".join(summary)
+                    structured = {"summary": text, **describe(prepared, simulated), "signature": signature}
+                    return Reply(text, structured)
             await _confirmed(confirm, ask, lines, _digest(tool.name, args, accounts, ask))
             approved = {flow.mint: flow.amount for flow in ask}
         raise PolicyError("outflow.confirm_above", "the outflow grew each time after the person had said yes")
@@ -431,7 +432,7 @@ def _reply(
     transaction: VersionedTransaction | None = None,
 ) -> Reply:
     lines = text_of(prepared, simulated, why_not=why_not)
-    structured = {"summary": lines, **describe(prepared, simulated)}
+    structured = {"summary": "\n".join(lines), **describe(prepared, simulated)}
     text = list(lines)
     if transaction is not None:
         structured["transaction"] = base64.b64encode(bytes(transaction)).decode()

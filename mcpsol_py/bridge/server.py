@@ -33,17 +33,17 @@ def make_server(
 
     *state_key*: 32 bytes or more that seal what clients hand back, for several replicas; None: made for this process.
     """
-    listed = types.ListToolsResult(tools=[types.Tool.model_validate(d) for d in bridge.box.listed])
+    # as plain data, dumped once: the SDK validates every answer anyway
+    tools = types.ListToolsResult(tools=[types.Tool.model_validate(d) for d in bridge.box.listed])
+    listed = tools.model_dump(by_alias=True, mode="json", exclude_none=True)
     resources = Resources(bridge)
 
-    async def list_tools(
-        ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
+    async def list_tools(ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams) -> dict[str, Any]:
         return listed
 
     async def call_tool(
         ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
+    ) -> dict[str, Any] | types.InputRequiredResult:
         try:
             return _result(await bridge.call(params.name, params.arguments, _asker(ctx, params)))
         except _Ask as ask:
@@ -78,12 +78,12 @@ def make_server(
         version=version,
         title="Solana programs as tools",
         instructions=bridge.instructions,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
+    server.add_request_handler("tools/list", types.PaginatedRequestParams, list_tools)
+    server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
     # the state that a client hands back with a person's answer is sealed: it cannot be made up or moved to another call
     sealed = RequestStateSecurity(keys=[state_key]) if state_key is not None else RequestStateSecurity.ephemeral()
     server.middleware.append(RequestStateBoundary(sealed, default_audience=name))
@@ -133,13 +133,12 @@ def _said_yes(answer: types.ElicitResult) -> bool:
     return answer.action == "accept" and (answer.content or {}).get("send") is True
 
 
-def _result(reply: Reply) -> types.CallToolResult:
-    content: list[Any] = [types.TextContent(type="text", text=reply.text)]
+def _result(reply: Reply) -> dict[str, Any]:
+    content = [{"type": "text", "text": reply.text}]
     if reply.is_error:
-        reason = json.dumps(reply.details, ensure_ascii=False, default=str)
-        content.append(types.TextContent(type="text", text=reason))
-        return types.CallToolResult(content=content, is_error=True)
-    return types.CallToolResult(content=content, structured_content=reply.structured)
+        content.append({"type": "text", "text": json.dumps(reply.details, ensure_ascii=False, default=str)})
+        return {"resultType": "complete", "content": content, "isError": True}
+    return {"resultType": "complete", "content": content, "structuredContent": reply.structured, "isError": False}
 
 
 async def run_stdio(server: Server[Any]) -> None:

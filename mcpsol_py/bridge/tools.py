@@ -30,13 +30,12 @@ Surface = Literal["auto", "full", "lazy"]
 Kind = Literal["instruction", "get", "list", "common", "lazy"]
 
 _ADDRESS = {"type": "string", "pattern": "^[1-9A-HJ-NP-Za-km-z]{32,44}$"}
-_TEXTS = {"type": "array", "items": {"type": "string"}}
 
 #: what every call of an instruction answers (`structuredContent`)
 CALL_RESULT: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "summary": {"type": "array", "items": {"type": "string"}, "description": "the call in words"},
+        "summary": {"type": "string", "description": "the call in words"},
         "transaction": {
             "type": "string",
             "description": "base64, unsigned: sign it with the signers' keys and send it",
@@ -45,7 +44,7 @@ CALL_RESULT: dict[str, Any] = {
         "program_id": {"type": "string"},
         "instruction": {"type": "string"},
         "fee_payer": {"type": "string"},
-        "signers": _TEXTS,
+        "signers": {"type": "array"},
         "data": {"type": "string"},
         "simulation": {"type": "object", "description": "compute units, balance changes, return value, events"},
     },
