@@ -94,10 +94,13 @@ def _size(resolver: Resolver, node: Type, depth: int) -> int | None:
             only = next(iter(sizes)) if len(sizes) == 1 else None
             return only + tag.bits // 8 if only is not None and isinstance(tag, Int) else None
         case Link():
-            try:
-                return size(resolver.expand(node)[1])
-            except UnresolvedName:
-                return None
+            if ("size", node) not in resolver.measured:
+                resolver.measured["size", node] = None  # while it is open: what holds itself has no fixed size
+                try:
+                    resolver.measured["size", node] = size(resolver.expand(node)[1])
+                except UnresolvedName:
+                    pass
+            return resolver.measured["size", node]
         case _:
             return None
 
@@ -136,10 +139,12 @@ def _min(resolver: Resolver, node: Type, depth: int) -> int:
             least = (0 if v.payload is None else _min(resolver, v.payload, depth + 1) for v in variants)
             return min(least, default=0) + (tag.bits // 8 if isinstance(tag, Int) else 1)
         case Link():
-            try:
-                _, body = resolver.expand(node)
-            except UnresolvedName:
-                return 0
-            return _min(resolver, body, depth + 1)
+            if ("least", node) not in resolver.measured:
+                resolver.measured["least", node] = 0  # while it is open: of a recursive type nothing is promised
+                try:
+                    resolver.measured["least", node] = _min(resolver, resolver.expand(node)[1], depth + 1)
+                except UnresolvedName:
+                    pass
+            return resolver.measured["least", node] or 0
         case _:
             return 0

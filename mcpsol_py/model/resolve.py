@@ -34,6 +34,10 @@ from mcpsol_py.model.types import (
 
 __all__ = ["KNOWN_LAYOUTS", "Resolver", "children", "substitute"]
 
+#: How deep types may stand in one another, and of how many one may be made: generic types can name ever larger ones.
+MAX_DEPTH = 64
+MAX_LINKS = 4096
+
 KNOWN_LAYOUTS = frozenset({"borsh", "c", "packed", "transparent"})
 
 
@@ -143,6 +147,9 @@ class Resolver:
             self._defs.setdefault(d.name, d)
         self._expanded: dict[Link, Type] = {}
         self._why: dict[Type, str | None] = {}
+        self._ends: dict[Link, bool] = {}
+        #: for model/layout.py: what is measured already, as ("size" or "least", link)
+        self.measured: dict[tuple[str, Link], int | None] = {}
 
     def definition(self, name: str) -> TypeDef:
         """The definition of *name*. Raises UnresolvedName."""
@@ -176,17 +183,19 @@ class Resolver:
 
     def why_unusable(self, node: Type) -> str | None:
         """Why *node* cannot be encoded and decoded, or None when it can. Looks through links; recursion is fine where
-        an option, a
-        counted list or an enum can end it."""
+        an option, a counted list or an enum can end it. Each type is looked at once, however often it is named."""
         if node in self._why:
             return self._why[node]
-        why = self._search(node, (), 0)
+        seen: set[Link] = set()
+        why = self._search(node, seen, 0)
         self._why[node] = why
+        if why is None:  # then so is all that it holds
+            self._why.update(dict.fromkeys(seen))
         return why
 
-    def _search(self, node: Type, open_links: tuple[Link, ...], depth: int) -> str | None:
-        if depth > 64:
-            return "types nest deeper than 64 levels"
+    def _search(self, node: Type, seen: set[Link], depth: int) -> str | None:
+        if depth > MAX_DEPTH:
+            return f"types nest deeper than {MAX_DEPTH} levels"
         match node:
             case Unsupported(text, why):
                 return f"type {text!r}: {why}"
@@ -195,10 +204,13 @@ class Resolver:
             case Array(count=Generic(name)) | Set(count=Generic(name)) | Map(count=Generic(name)):
                 return f"const parameter {name} has no argument here"
             case Link():
-                if node in open_links:
+                if node in seen:
                     return None  # endless recursion is found by `endless`, once
                 if node in self._why:
                     return self._why[node]
+                seen.add(node)
+                if len(seen) > MAX_LINKS:
+                    return f"it is made of more than {MAX_LINKS:,} types"
                 try:
                     definition, body = self.expand(node)
                 except UnresolvedName as error:
@@ -207,41 +219,60 @@ class Resolver:
                     return f"type {node.name!r} is laid out by {definition.layout!r}, which only the program knows"
                 if self.endless(node):
                     return f"type {node.name!r} holds itself without end"
-                return self._search(body, (*open_links, node), depth + 1)
+                return self._search(body, seen, depth + 1)
             case _:
                 for child in children(node):
-                    found = self._search(child, open_links, depth + 1)
+                    found = self._search(child, seen, depth + 1)
                     if found:
                         return found
                 return None
 
     def endless(self, link: Link) -> bool:
         """Does a value of *link* always hold another of it, so that none is finite?"""
-        return self._endless(link, frozenset())
+        if link not in self._ends:
+            reached = self._reached(link)
+            if len(reached) > MAX_LINKS:
+                return False  # why_unusable tells it
+            for name in reached:
+                self._ends.setdefault(name, False)
+            changed = True
+            while changed:  # what holds only what ends, ends; until nothing more is found to
+                changed = False
+                for name in reversed(reached):
+                    if not self._ends[name] and self._finite(self.expand(name)[1]):
+                        self._ends[name] = changed = True
+        return not self._ends[link]
 
-    def _endless(self, node: Type, seen: frozenset[Link]) -> bool:
-        match node:
-            case Link():
-                if node in seen:
-                    return True
-                if len(seen) > 64:
-                    return True
+    def _reached(self, link: Link) -> list[Link]:
+        """The links that *link* leads to, itself first; those that nothing defines left out."""
+        out: dict[Link, None] = {}
+        todo: list[Type] = [link]
+        while todo and len(out) <= MAX_LINKS:
+            node = todo.pop()
+            if not isinstance(node, Link):
+                todo += children(node)
+            elif node not in out:
                 try:
                     _, body = self.expand(node)
                 except UnresolvedName:
-                    return False
-                return self._endless(body, seen | {node})
+                    if node is link:
+                        self._ends[link] = True
+                    continue
+                out[node] = None
+                todo.append(body)
+        return list(out)
+
+    def _finite(self, node: Type) -> bool:
+        match node:
+            case Link():
+                return self._ends.get(node, True)
             case Option(item=item, fixed=True):
-                return self._endless(item, seen)
-            case Option() | RemainderOption():
-                return False
+                return self._finite(item)
+            case Option() | RemainderOption() | Map():
+                return True
             case Array(item, count) | Set(item, count):
-                return isinstance(count, int) and count > 0 and self._endless(item, seen)
-            case Map():
-                return False
+                return not isinstance(count, int) or count == 0 or self._finite(item)
             case Enum(variants, _):
-                return bool(variants) and all(
-                    v.payload is not None and self._endless(v.payload, seen) for v in variants
-                )
+                return not variants or any(v.payload is None or self._finite(v.payload) for v in variants)
             case _:
-                return any(self._endless(c, seen) for c in children(node))
+                return all(self._finite(c) for c in children(node))

@@ -184,7 +184,7 @@ class _Codama(Reader):
         program = doc.get("program")
         if type(program) is not dict:
             raise SourceError(f"found {kind_of(program)} where a programNode must stand.", path="program")
-        extra = [p for p in doc.get("additionalPrograms") or () if type(p) is dict]
+        extra = _nodes(doc.get("additionalPrograms"))
         self._index(program, "")
         for other in extra:
             if type(other.get("name")) is str:
@@ -210,8 +210,8 @@ class _Codama(Reader):
         name = program.get("name")
         if type(name) is str and type(program.get("publicKey")) is str:
             self.programs[name] = program["publicKey"]
-        for pda in program.get("pdas") or ():
-            if type(pda) is dict and type(pda.get("name")) is str:
+        for pda in _nodes(program.get("pdas")):
+            if type(pda.get("name")) is str:
                 self.pdas.setdefault(space + pda["name"], pda)
 
     def program(self, node: Node) -> ProgramModel:
@@ -248,9 +248,10 @@ class _Codama(Reader):
 
     def count_unread(self, node: Node) -> None:
         """Counts the keys of *node* that are not read."""
-        known = _KNOWN[node["kind"]]
-        if not known.issuperset(node):
-            kind = node["kind"].removesuffix("Node").removesuffix("Type")
+        kind = _kind(node)
+        known = _KNOWN.get(kind)
+        if known is not None and not known.issuperset(node):
+            kind = kind.removesuffix("Node").removesuffix("Type")
             for key in node:
                 if key not in known and node[key] not in (None, [], ""):
                     self.ignored[kind, key] += 1
@@ -432,11 +433,10 @@ class _Codama(Reader):
 
     def field(self, node: Node, depth: int = 0) -> Field:
         """A structFieldTypeNode or an instructionArgumentNode."""
-        if node.get("kind") in _KNOWN:
-            self.count_unread(node)
+        self.count_unread(node)
         default = None
         given = node.get("defaultValue")
-        if type(given) is dict and given.get("kind") not in _CONTEXTUAL:
+        if type(given) is dict and _kind(given) not in _CONTEXTUAL:
             try:
                 default = Default(self.value(given), node.get("defaultValueStrategy") == "omitted")
             except SourceError as error:
@@ -632,7 +632,7 @@ class _Codama(Reader):
                         return head + self.encode(variant.payload, node.get("value"), depth + 1)
                 raise SourceError(f"no variant {abbr(node.get('variant'), 40)}.", path="variant")
             case Struct(fields) if value == "structValueNode":
-                given = {f.get("name"): f.get("value") for f in self._items(node, "fields")}
+                given = {self.name(f): f.get("value") for f in self._items(node, "fields")}
                 return b"".join(self.encode(f.type, given.get(f.name), depth + 1) for f in fields)
             case Link(name, _):
                 definition = self.types.get(name)
@@ -717,7 +717,7 @@ class _Codama(Reader):
             pda = found
         if type(pda) is not dict or pda.get("kind") != "pdaNode":
             raise SourceError(f"found {kind_of(pda)} where a pdaNode must stand.", path="pda")
-        values = {s.get("name"): s.get("value") for s in self._items(node, "seeds")}
+        values = {self.name(s): s.get("value") for s in self._items(node, "seeds")}
         out = self.pda(pda, values, address or "")
         if node.get("programId") is not None:
             program_value = self.fill(node["programId"])
@@ -746,7 +746,7 @@ class _Codama(Reader):
             name, shape = self.name(node), self.type(node.get("type"))
             if values is None:
                 return ArgSeed((name,), shape)
-            value = values.get(node["name"])
+            value = values.get(name)
             if type(value) is not dict:
                 return UnknownSeed(f"nothing gives the seed {name!r}")
             match value.get("kind"):
@@ -897,7 +897,7 @@ class _Data:
             self.fields.append(field)
             return
         omitted = node.get("defaultValueStrategy") == "omitted"
-        contextual = type(given) is dict and given.get("kind") in _CONTEXTUAL
+        contextual = type(given) is dict and _kind(given) in _CONTEXTUAL
         if omitted and not contextual and not self.fields:
             try:
                 self.prefix += reader.encode(field.type, given)
@@ -959,6 +959,16 @@ class _Data:
                 reader.note(f"the discriminator {name!r} is not read: {error.text}", "name")
         else:
             reader.note(f"a discriminator of kind {abbr(kind, 40)}, which this reader does not know", "kind")
+
+
+def _kind(node: Node) -> str:
+    kind = node.get("kind")
+    return kind if type(kind) is str else ""
+
+
+def _nodes(value: Any) -> list[Node]:
+    """The nodes of a list; what is none is told by who reads it."""
+    return [n for n in value if type(n) is dict] if type(value) is list else []
 
 
 def _short_u16(number: int) -> bytes:
