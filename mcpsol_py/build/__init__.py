@@ -24,7 +24,8 @@ class BuildResult:
     """A program that was built.
 
     `size` is in bytes, `rent_lamports` what deploying it locks, `list_tools` what its pages cost (None: it has none),
-    `seconds` what the build took, `wrong` the operations translated wrong (only route "std" builds them at all).
+    `seconds` what the build took, `wrong` the operations translated wrong (only route "std" builds them at all),
+    `program_id` the address that it declares, if any: an Anchor program runs nowhere else.
     """
 
     so: Path
@@ -35,10 +36,12 @@ class BuildResult:
     list_tools: ListToolsCost | None
     seconds: float
     wrong: tuple[WrongOperation, ...]
+    program_id: str | None
 
     def record(self) -> dict[str, str]:
-        """What stands in ``<name>.build.json``: route, compiler, linker, and the file's sha256 in hex."""
-        return {**self.toolchain.record(), "sha256": self.sha256}
+        """What stands in ``<name>.build.json``: route, compiler, linker, the file's sha256 in hex, its declared id."""
+        declared = {"program_id": self.program_id} if self.program_id else {}
+        return {**self.toolchain.record(), "sha256": self.sha256, **declared}
 
 
 def build_program(
@@ -86,7 +89,8 @@ def build_program(
         sha256=hashlib.sha256(content).hexdigest(),
         rent_lamports=deploy_rent(len(content)),
         toolchain=toolchain,
-        list_tools=measure_list_tools(so),
+        list_tools=measure_list_tools(so, program_id=crate.program_id, stack_gaps=toolchain.route != "std"),
+        program_id=crate.program_id,
         seconds=time.monotonic() - started,
         wrong=wrong,
     )

@@ -28,13 +28,14 @@ _OUTPUT_LINES = 80
 class Crate:
     """One program's crate. `name` is its library's, so the file's: ``<name>.so``.
 
-    `std` is true unless the crate's root says ``no_std``.
+    `std` is true unless the crate's root says ``no_std``; `program_id` is what its ``declare_id!`` says, if it has one.
     """
 
     directory: Path
     name: str
     package: str
     std: bool
+    program_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,9 @@ def read_crate(directory: Path) -> Crate:
     except (OSError, UnicodeDecodeError) as error:
         raise BuildError(str(directory), f"{root.relative_to(directory)} cannot be read: {error}") from error
     no_std = re.search(r"^#!\[\s*(no_std|cfg_attr\(.*\bno_std\b)", source, re.MULTILINE)
-    return Crate(directory, lib.get("name", package).replace("-", "_"), package, std=no_std is None)
+    declared = re.search(r'^\s*(?:\w+::)*declare_id!\(\s*"([1-9A-HJ-NP-Za-km-z]{32,44})"', source, re.MULTILINE)
+    name = lib.get("name", package).replace("-", "_")
+    return Crate(directory, name, package, std=no_std is None, program_id=declared and declared[1])
 
 
 def compile_crate(crate: Crate, toolchain: Toolchain, progress: Progress | None = None) -> Compiled:

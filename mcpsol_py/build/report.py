@@ -46,8 +46,11 @@ def deploy_rent(size: int) -> int:
     return rent_exempt(_PROGRAM_ACCOUNT) + rent_exempt(_PROGRAMDATA_HEADER + size)
 
 
-def measure_list_tools(so: Path) -> ListToolsCost | None:
+def measure_list_tools(so: Path, *, program_id: str | None = None, stack_gaps: bool = True) -> ListToolsCost | None:
     """Ask *so* for all its pages in LiteSVM; None if it answers list_tools with no page (a JSON object), so has none.
+
+    It is deployed at *program_id*, if given: an Anchor program refuses to run elsewhere. Without *stack_gaps* all the
+    SVM's features are on, so that functions of more than five arguments work, which route "std" needs.
 
     Raises BuildError where LiteSVM does not load the program, or its pages cannot be followed to an end.
     """
@@ -58,7 +61,13 @@ def measure_list_tools(so: Path) -> ListToolsCost | None:
     from solders.pubkey import Pubkey
     from solders.transaction import VersionedTransaction
 
-    svm, payer, program = LiteSVM(), Keypair(), Pubkey.new_unique()
+    svm, payer = LiteSVM(), Keypair()
+    program = Pubkey.from_string(program_id) if program_id else Pubkey.new_unique()
+    if not stack_gaps:
+        from solders.litesvm import FeatureSet
+
+        svm = LiteSVM.default().with_feature_set(FeatureSet.all_enabled()).with_builtins().with_lamports(10**18)
+        svm = svm.with_sysvars().with_default_programs()
     svm.airdrop(payer.pubkey(), 10**9)
     try:
         svm.add_program(program, so.read_bytes())

@@ -40,6 +40,14 @@ def test_a_crate_is_read(tmp_path: Path, source: str, std: bool) -> None:
     assert read_crate(write(tmp_path / "p", source=source)) == Crate(tmp_path / "p", "my_program", "my-program", std)
 
 
+@pytest.mark.parametrize("macro", ["declare_id!", "solana_program::declare_id!", "anchor_lang::prelude::declare_id!"])
+def test_a_declared_address_is_read(tmp_path: Path, macro: str) -> None:
+    address = "Fg6PaFpoGXkYsidMpWTK6W2BeZ7FEfcYkg476zPFsLnS"
+    source = f'use anchor_lang::prelude::*;\n\n{macro}("{address}");\n'
+    assert read_crate(write(tmp_path / "p", source=source)).program_id == address
+    assert read_crate(write(tmp_path / "q", source=f'// {macro}("{address}");\n')).program_id is None
+
+
 @pytest.mark.parametrize(
     ("manifest", "found"),
     [

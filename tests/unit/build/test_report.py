@@ -24,6 +24,19 @@ def test_a_deployed_program_locks_the_rent_of_both_its_accounts() -> None:
     assert deploy_rent(10_000) == asked
 
 
+PROGRAMS = sorted((Path(__file__).resolve().parents[3] / "programs").glob("*/*.so"))
+
+
+@pytest.mark.parametrize("so", PROGRAMS, ids=lambda so: so.stem)
+def test_our_programs_serve_their_pages_within_the_bars(so: Path) -> None:
+    """At most 15 CU above the syscall's own charge for the first page, 22 for any other."""
+    cost = measure_list_tools(so)
+    assert cost is not None
+    assert cost.first <= 15
+    assert cost.pages >= 1
+    assert cost.pages == 1 or (cost.others is not None and cost.others <= 22)
+
+
 def test_a_file_that_is_no_program_is_named(tmp_path: Path) -> None:
     so = tmp_path / "none.so"
     so.write_bytes(b"\x7fELF but nothing else")
