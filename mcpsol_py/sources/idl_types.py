@@ -43,7 +43,7 @@ from mcpsol_py.model.types import (
 from mcpsol_py.sources import rust_text
 from mcpsol_py.sources.reader import MAX_NAME, Reader, kind_of
 
-__all__ = ["LEAVES", "TypeReader", "typedef_layout"]
+__all__ = ["LEAVES", "TypeReader", "typedef", "typedef_layout"]
 
 MAX_DEPTH = 48
 MAX_LENGTH = 2**31
