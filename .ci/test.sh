@@ -17,8 +17,10 @@ step layers make --no-print-directory layers
 step oracles make --no-print-directory oracles
 if [ -x templates/sbf/install.sh ]; then step rust make --no-print-directory rust; fi
 if [ -n "${CI:-}" ] && [ -x .ci/validator.sh ]; then step validator make --no-print-directory validator; fi
-step "core with anchorpy" make --no-print-directory core-with-anchorpy
-step tests .venv/bin/python -m pytest tests
+# One process a core, a file's tests in one of them, so that what a file sets up is set up once.
+parallel=(-n auto --dist loadfile)
+step "core with anchorpy" make --no-print-directory core-with-anchorpy ARGS="${parallel[*]}"
+step tests .venv/bin/python -m pytest tests "${parallel[@]}"
 
 say "summary"
 printf '%s\n' "${results[@]}"
