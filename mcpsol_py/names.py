@@ -12,6 +12,10 @@ from functools import lru_cache
 
 __all__ = ["RUST_KEYWORDS", "UNRAWABLE", "camel", "clean_text", "forms", "pascal", "rust_ident", "snake", "words"]
 
+#: the shapes of nearly all names, whose words are plain to see
+_SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*\Z")
+_CAMEL = re.compile(r"[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)*\Z")
+_CAMEL_PART = re.compile(r"([A-Z])")
 _SPLIT = re.compile(r"[^0-9A-Za-z\u0080-\uffff]+")
 
 #: Words that Rust 2021/2024 reserves; `r#` makes an identifier of each but those in UNRAWABLE.
@@ -82,6 +86,10 @@ def words(name: str) -> tuple[str, ...]:
     >>> words("openPositionV2"), words("HTTPServer"), words("r#type"), words("token_2022")
     (('open', 'position', 'v2'), ('http', 'server'), ('type',), ('token', '2022'))
     """
+    if _SNAKE.match(name):
+        return tuple(name.split("_"))
+    if _CAMEL.match(name):
+        return tuple(_CAMEL_PART.sub(r"_\1", name).lower().lstrip("_").split("_"))
     if name.startswith("r#"):
         name = name[2:]
     out: list[str] = []
