@@ -7,7 +7,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
     from idl2mcp.local import LocalCluster
+    from mcpsol_py.client.rpc import RpcTransport
     from mcpsol_py.client.transport import Transport
     from mcpsol_py.model.program import ProgramModel
     from mcpsol_py.program import Program
@@ -33,6 +35,7 @@ __all__ = [
     "chain_options",
     "default_id",
     "endpoint",
+    "endpoint_at",
     "json_list",
     "json_object",
     "load_source",
@@ -346,12 +349,12 @@ def _from_so(path: Path, chain: Chain) -> Source:
 
 def _from_chain(text: str, chain: Chain) -> Source:
     from mcpsol_py.client.discovery import discover_sync
-    from mcpsol_py.client.rpc import RpcTransport
 
     if chain.url is None:
         raise click.UsageError(f"{text} is a program id: say where it is deployed, with --url.")
     program_id = address(text, "SOURCE")
-    found = discover_sync(RpcTransport.blocking(chain.url), program_id, all_pages=True)
+    with endpoint_at(chain.url) as transport:
+        found = discover_sync(transport, program_id, all_pages=True)
     how = found.source + (f" {found.address}" if found.address else "")
     return Source(
         found.program.model,
@@ -362,6 +365,19 @@ def _from_chain(text: str, chain: Chain) -> Source:
         pages=list(found.pages),
         _program=found.program,
     )
+
+
+@contextmanager
+def endpoint_at(url: str) -> Iterator[RpcTransport]:
+    """A JSON-RPC endpoint for code without an event loop, closed at the end."""
+    from mcpsol_py.client.rpc import RpcTransport
+    from mcpsol_py.client.transport import run
+
+    transport = RpcTransport.blocking(url)
+    try:
+        yield transport
+    finally:
+        run(transport.close())
 
 
 def transport_of(source: Source, *, blocking: bool = False) -> Transport | None:

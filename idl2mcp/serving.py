@@ -239,10 +239,10 @@ def _cluster_name(source: inputs.Source, *, ask: bool) -> str:
     if not ask:
         return "rpc"
     from mcpsol_py.bridge.policy import cluster_of
-    from mcpsol_py.client.rpc import RpcTransport
     from mcpsol_py.client.transport import run
 
-    return cluster_of(str(run(RpcTransport.blocking(source.url).request("getGenesisHash"))))
+    with inputs.endpoint_at(source.url) as transport:
+        return cluster_of(str(run(transport.request("getGenesisHash"))))
 
 
 def _signer(plan: Plan, cluster: LocalCluster | None) -> Signer:

@@ -80,7 +80,11 @@ def command(
                 f"--mode {mode} needs a chain: --url URL, or --so FILE to run the program on a local cluster."
             )
         call = _Call(loaded, transport, signer_files, running)
-        document, lines = run(call.go(instruction, args, accounts, remaining, mode, wallet, payer))
+        try:
+            document, lines = run(call.go(instruction, args, accounts, remaining, mode, wallet, payer))
+        finally:
+            if transport is not None:
+                run(transport.close())
         if loaded.cluster is not None and mode == "send":
             loaded.cluster.save()
     if not logs:

@@ -24,10 +24,10 @@ def command(program_id: str, out: Path | None, url: str, as_json: bool) -> int:
     """
     with report.progress(f"asking {url}"):
         from mcpsol_py.client.discovery import fetch_idl_sync
-        from mcpsol_py.client.rpc import RpcTransport
 
         key = inputs.address(program_id, "ID")
-        found = fetch_idl_sync(RpcTransport(inputs.endpoint(url)), key)
+        with inputs.endpoint_at(inputs.endpoint(url)) as transport:
+            found = fetch_idl_sync(transport, key)
     document = {"program_id": program_id, "outcome": found.outcome, "source": found.source, "address": found.address}
     if found.outcome != "ok":
         report.emit({**document, "why": found.why}, f"{found.outcome}: {found.why}", as_json=as_json)

@@ -91,7 +91,16 @@ def command(
     # what was loaded stays for good: the collector need not walk through it again while calls are answered
     gc.collect()
     gc.freeze()
-    asyncio.run(run_stdio(server) if settings is None else run_http(server, bridge, settings))
+
+    async def run() -> None:
+        try:
+            await (run_stdio(server) if settings is None else run_http(server, bridge, settings))
+        finally:
+            for program in bridge.box.programs:
+                if program.transport is not None:
+                    await program.transport.close()
+
+    asyncio.run(run())
 
 
 def _version() -> str:
