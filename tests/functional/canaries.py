@@ -231,6 +231,10 @@ class Asker:
         return bytes(outcome.meta().return_data().data), ""
 
 
+def _short(data: bytes) -> str:
+    return data.hex() if len(data) <= 40 else f"{data[:20].hex()}… ({len(data)} bytes)"
+
+
 def judge(name: str, so: Path, svm: LiteSVM | None = None) -> Ability:
     """Ask the canary *name*, built as *so*, all its questions."""
     asker = Asker(svm or LiteSVM(), so)
@@ -240,8 +244,8 @@ def judge(name: str, so: Path, svm: LiteSVM | None = None) -> Ability:
         answer, why = asker.ask(question)
         if expected is None:
             if answer is not None:
-                return Ability(name, asked, f"{question.hex()}: answered {answer.hex()}, had to refuse")
+                return Ability(name, asked, f"{_short(question)} was answered with {_short(answer)}, had to be refused")
         elif answer is None or answer.ljust(len(expected), b"\0") != expected:
-            found = why if answer is None else answer.hex()
-            return Ability(name, asked, f"{question.hex()}: {found}, not {expected.hex()}")
+            found = why if answer is None else _short(answer)
+            return Ability(name, asked, f"{_short(question)} was answered with {found}, not {_short(expected)}")
     return Ability(name, asked, "")

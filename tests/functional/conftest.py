@@ -64,3 +64,12 @@ def toolchain_abilities(canaries: dict[str, Compiled]) -> dict[str, Ability]:
     abilities = {name: judge(name, compiled.so) for name, compiled in canaries.items() if name in TABLE}
     _judged.update(abilities)
     return abilities
+
+
+@pytest.fixture(scope="session")
+def std_abilities(std_toolchain: Toolchain) -> dict[str, Ability]:
+    """The same for the compiler with the standard library. Its first build on a machine takes minutes."""
+    crates = [read_crate(source.parent) for source in sorted(CANARIES.glob("std_*/src"))]
+    abilities = {crate.name: judge(crate.name, compile_crate(crate, std_toolchain).so) for crate in crates}
+    _judged.update(abilities)
+    return abilities
