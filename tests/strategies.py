@@ -57,7 +57,7 @@ from mcpsol_py.model.types import (
     field_keys,
 )
 
-__all__ = ["NoValue", "Values", "programs", "same", "types"]
+__all__ = ["Choices", "NoValue", "Values", "draw_type", "programs", "same", "types"]
 
 
 def same(a: Any, b: Any) -> bool:
@@ -73,7 +73,7 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-class _Choices:
+class Choices:
     """Where choices come from: Hypothesis, which shrinks, or a seeded generator, for values too large for Hypothesis
     to draw."""
 
@@ -99,7 +99,7 @@ class _Choices:
         reject()
 
 
-class _Seeded(_Choices):
+class _Seeded(Choices):
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
 
@@ -142,7 +142,7 @@ class Values:
 
     def of(self, node: Type) -> st.SearchStrategy[Any]:
         """Values of *node*."""
-        return st.composite(lambda draw: self._draw(_Choices(draw), node, 0))()
+        return st.composite(lambda draw: self._draw(Choices(draw), node, 0))()
 
     def seeded(self, node: Type) -> st.SearchStrategy[Any]:
         """Values of *node*, each from one number that Hypothesis draws: for large types, and for many values."""
@@ -152,7 +152,7 @@ class Values:
         """The value of *node* that *seed* leads to. Raises NoValue if it leads to none."""
         return self._draw(_Seeded(seed), node, 0)
 
-    def _draw(self, draw: _Choices, node: Type, depth: int) -> Any:
+    def _draw(self, draw: Choices, node: Type, depth: int) -> Any:
         match node:
             case Int() | ShortU16():
                 return draw.integer(*int_range(node))
@@ -225,12 +225,12 @@ class Values:
             case _:
                 raise AssertionError(f"no values of {node}")
 
-    def _length(self, draw: _Choices, count: object, depth: int) -> int:
+    def _length(self, draw: Choices, count: object, depth: int) -> int:
         if isinstance(count, int):
             return count
         return draw.integer(0, self.most) if depth < self.depth else 0
 
-    def _some(self, draw: _Choices, node: Type, make: Callable[[], Any]) -> Any:
+    def _some(self, draw: Choices, node: Type, make: Callable[[], Any]) -> Any:
         """A value that the type's own rules allow (no end mark within, each set item once, not the bytes of absence,
         …)."""
         careful = self.codecs.careful
@@ -289,18 +289,15 @@ _plain = Codecs(ProgramModel("plain"))
 @st.composite
 def types(draw: st.DrawFn, depth: int = 3) -> Type:
     """Types of the whole table, nested up to *depth* deep, without links."""
-    return _type(draw, depth)
+    return draw_type(Choices(draw), depth)
 
 
-def _type(draw: st.DrawFn, depth: int) -> Type:
-    def one(choices: Sequence[Any]) -> Any:
-        return draw(st.sampled_from(choices))
-
-    def number(low: int, high: int) -> int:
-        return draw(_integers(low, high))
+def draw_type(draw: Choices, depth: int) -> Type:
+    """A type of the whole table, nested up to *depth* deep, from any source of choices."""
+    one, number = draw.one, draw.integer
 
     def inner() -> Type:
-        return _type(draw, depth - 1)
+        return draw_type(draw, depth - 1)
 
     def fixed() -> Type:
         node = inner()
@@ -349,7 +346,7 @@ def _type(draw: st.DrawFn, depth: int) -> Type:
             return Enum(tuple(Variant(n, one(payloads)) for n in "ABCD"[: number(1, 4)]), one(_PREFIXES))
         case 22:
             wrap = one((HiddenPrefix, HiddenSuffix))
-            return wrap(inner(), draw(_binary(1, 4)))  # type: ignore[no-any-return]  # as above
+            return wrap(inner(), draw.binary(1, 4))  # type: ignore[no-any-return]  # as above
         case 23:
             return SizePrefixed(tail() if number(0, 1) else inner(), one(_PREFIXES))
         case _:
@@ -362,6 +359,6 @@ def programs(draw: st.DrawFn) -> tuple[ProgramModel, Type]:
     and that type."""
     me = Link("B")
     again: list[Type] = [Option(me), Array(me, Int(8)), Enum((Variant("End"), Variant("More", Tuple((me,)))))]
-    first, second = _type(draw, 2), _type(draw, 2)
+    first, second = draw_type(Choices(draw), 2), draw_type(Choices(draw), 2)
     body = Struct((Field("a", Link("A")), Field("rest", second), Field("again", draw(st.sampled_from(again)))))
     return ProgramModel("linked", types=(TypeDef("A", first), TypeDef("B", body))), me

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcpsol_py.codec.compile import Codecs, as_bytes
+from mcpsol_py.codec.compile import Codecs, Data, as_bytes
 from mcpsol_py.codec.instruction import best_match, check_discriminator, leading
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable, UnknownName
 from mcpsol_py.model.program import AccountType, ProgramModel
@@ -51,7 +51,7 @@ class AccountCodec:
         except CodecError as error:
             raise error.under(self.account.name) from None
 
-    def decode(self, data: bytes) -> Any:
+    def decode(self, data: Data) -> Any:
         """The fields; what stands behind them is not looked at. Raises DecodeError."""
         try:
             if self._checks or type(data) is not bytes or not data.startswith(self.discriminator):
@@ -63,12 +63,12 @@ class AccountCodec:
         except CodecError as error:
             raise error.under(self.account.name) from None
 
-    def decode_json(self, data: bytes) -> Any:
+    def decode_json(self, data: Data) -> Any:
         """The fields in the JSON forms. Raises DecodeError."""
         return self.codec.to_json(self.decode(data))
 
 
-def find_account(codecs: Codecs, data: bytes) -> AccountType | None:
+def find_account(codecs: Codecs, data: Data) -> AccountType | None:
     """The account type that *data* is of: by the longest discriminator that matches, then by size; None if none
     does."""
     data = as_bytes(data)
@@ -96,7 +96,7 @@ def account_named(model: ProgramModel, name: str) -> AccountType:
     raise UnknownName("account type", name, [a.name for a in model.accounts])
 
 
-def decode_account(codecs: Codecs, data: bytes, name: str | None = None) -> tuple[str, Any]:
+def decode_account(codecs: Codecs, data: Data, name: str | None = None) -> tuple[str, Any]:
     """The account type's name and the fields; *name* says which type it is, else the data does.
 
     Raises DecodeError, UnknownName (no type of that name) or NotUsable (a type that cannot be decoded).

@@ -24,7 +24,7 @@ import struct
 from collections.abc import Callable
 from itertools import count as counter
 from threading import RLock
-from typing import Any
+from typing import Any, TypeAlias
 
 from solders.pubkey import Pubkey as Address
 
@@ -66,7 +66,7 @@ from mcpsol_py.model.types import (
     type_text,
 )
 
-__all__ = ["Codec", "Codecs", "as_bytes"]
+__all__ = ["Codec", "Codecs", "Data", "as_bytes"]
 
 #: Fixed arrays of up to this many numbers are written out; longer ones become loops.
 _INLINE_SLOTS = 32
@@ -95,6 +95,10 @@ NOT_PLAIN = (
 )
 
 _numbers = counter(1)
+
+
+#: What is decoded: bytes, or anything like them.
+Data: TypeAlias = bytes | bytearray | memoryview
 
 
 def as_bytes(data: object) -> bytes:
@@ -130,8 +134,10 @@ class Codec:
         EncodeError."""
         return self._codecs.careful.encode(self.node, value, strict=True)
 
-    def decode(self, data: bytes) -> Any:
+    def decode(self, data: Data) -> Any:
         """The value of *data*, all of it. Raises DecodeError, also for bytes that are left over."""
+        if type(data) is not bytes:
+            data = as_bytes(data)
         value, end = self.decode_from(data)
         if end != len(data):
             left = len(data) - end
@@ -144,12 +150,12 @@ class Codec:
             )
         return value
 
-    def decode_from(self, data: bytes, offset: int = 0) -> tuple[Any, int]:
+    def decode_from(self, data: Data, offset: int = 0) -> tuple[Any, int]:
         """The value at *offset*, and the offset behind it. Raises DecodeError."""
         self.decode_from = self._codecs.reader(self.node)  # type: ignore[method-assign]  # as encode
         return self.decode_from(data, offset)
 
-    def decode_return(self, data: bytes) -> Any:
+    def decode_return(self, data: Data) -> Any:
         """The value of a transaction's return data, from which validators trim the zeros at the end. Raises
         DecodeError.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcpsol_py.codec.compile import Codecs, as_bytes
+from mcpsol_py.codec.compile import Codecs, Data, as_bytes
 from mcpsol_py.codec.instruction import best_match, check_discriminator, leading
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable
 from mcpsol_py.model.program import Event
@@ -34,7 +34,7 @@ class EventCodec:
         except CodecError as error:
             raise error.under(self.event.name) from None
 
-    def decode(self, data: bytes) -> Any:
+    def decode(self, data: Data) -> Any:
         """The fields of the event in *data*, all of it. Raises DecodeError."""
         data = _bare(data)
         try:
@@ -48,7 +48,7 @@ class EventCodec:
             raise error.under(self.event.name) from None
         return value
 
-    def decode_json(self, data: bytes) -> Any:
+    def decode_json(self, data: Data) -> Any:
         """The fields in the JSON forms. Raises DecodeError."""
         return self.codec.to_json(self.decode(data))
 
@@ -57,7 +57,7 @@ def _bare(data: object) -> bytes:
     return as_bytes(data).removeprefix(EVENT_CPI_TAG)
 
 
-def find_event(codecs: Codecs, data: bytes) -> Event | None:
+def find_event(codecs: Codecs, data: Data) -> Event | None:
     """The event that *data* is of, with or without the tag of an event by CPI; None if it is none of the program's."""
     data = _bare(data)
 
@@ -71,7 +71,7 @@ def find_event(codecs: Codecs, data: bytes) -> Event | None:
     return best_match(codecs.model.events, data, fits)
 
 
-def decode_event(codecs: Codecs, data: bytes) -> tuple[str, Any]:
+def decode_event(codecs: Codecs, data: Data) -> tuple[str, Any]:
     """The event's name and its fields. Raises DecodeError, or NotUsable for an event whose type cannot be decoded."""
     event = find_event(codecs, data)
     if event is None:

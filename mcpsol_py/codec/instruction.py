@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from mcpsol_py.codec import json_values as leaf
 from mcpsol_py.codec.careful import Buffer
-from mcpsol_py.codec.compile import Codecs, as_bytes
+from mcpsol_py.codec.compile import Codecs, Data, as_bytes
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable
 from mcpsol_py.model.program import Discriminator, Instruction, ProgramModel
 from mcpsol_py.model.types import Field, Struct
@@ -88,7 +88,7 @@ class InstructionCodec:
             return args
         return {**{key: value for key, value in args.items() if key not in loose}, **homes}
 
-    def decode(self, data: bytes) -> dict[str, Any]:
+    def decode(self, data: Data) -> dict[str, Any]:
         """The arguments in *data*, all of it. Raises DecodeError."""
         data = as_bytes(data)
         try:
@@ -106,7 +106,7 @@ class InstructionCodec:
         arguments: dict[str, Any] = value
         return arguments
 
-    def decode_json(self, data: bytes) -> dict[str, Any]:
+    def decode_json(self, data: Data) -> dict[str, Any]:
         """The arguments in *data* in the JSON forms. Raises DecodeError."""
         arguments: dict[str, Any] = leaf.to_json(self._codecs.layouts, self.codec.node, self.decode(data))
         return arguments
@@ -175,7 +175,7 @@ def best_match(known: Iterable[_K], data: bytes, fits: Callable[[_K], bool] | No
     return best[0] if best else None
 
 
-def find_instruction(model: ProgramModel, data: bytes) -> Instruction | None:
+def find_instruction(model: ProgramModel, data: Data) -> Instruction | None:
     """The instruction that *data* is of, by the longest discriminator that matches; None if none does.
 
     Of several without a discriminator, or with the same, the first whose arguments *data* decodes to.
@@ -189,4 +189,4 @@ def find_instruction(model: ProgramModel, data: bytes) -> Instruction | None:
             return False
         return True
 
-    return best_match(model.instructions, data, fits)
+    return best_match(model.instructions, as_bytes(data), fits)
