@@ -252,7 +252,7 @@ class Schemas:
                 return Shape(self._text("base58 address", _BASE58))
             case Bytes():
                 return Shape(self._bytes(None))
-            case Array(Int(8, False), count):
+            case Array(Int(8, False, False), count):
                 return Shape(self._bytes(count if isinstance(count, int) else None))
             case FixedSize(Bytes(), size):
                 return Shape(self._bytes(None, f", at most {size}"))

@@ -1,7 +1,7 @@
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -166,7 +166,7 @@ def as_tool_form(codecs: Codecs, node: t.Type, value: Any) -> Any:
                 inner = as_tool_form(codecs, item, value["some"])
                 return {} if inner is None else {"some": inner}
             return as_tool_form(codecs, item, value)
-        case t.Array(t.Int(8, False), _):
+        case t.Array(t.Int(8, False, False), _):
             return value
         case t.Array(item, _) | t.Set(item, _):
             return [as_tool_form(codecs, item, v) for v in value]
@@ -261,3 +261,41 @@ def test_account_schemas_of_real_programs_are_valid(shared_idl: Path) -> None:
         Draft7Validator.check_schema(schema)
         Draft202012Validator.check_schema(schema)
         assert "$ref" not in json.dumps(schema)
+
+
+def test_every_kind_of_type_has_a_schema_of_its_own() -> None:
+    item, number = t.U16, t.U8
+    samples: dict[Any, t.Type] = {
+        t.Int: t.U8,
+        t.ShortU16: t.ShortU16(),
+        t.Float: t.F32,
+        t.Bool: t.BOOL,
+        t.Pubkey: t.PUBKEY,
+        t.String: t.String("base58"),
+        t.Bytes: t.Bytes(),
+        t.SizePrefixed: t.SizePrefixed(item, number),
+        t.FixedSize: t.FixedSize(item, 4),
+        t.Sentinel: t.Sentinel(item, b"\0"),
+        t.HiddenPrefix: t.HiddenPrefix(item, b"\0"),
+        t.HiddenSuffix: t.HiddenSuffix(item, b"\0"),
+        t.Offset: t.Offset(item, 4, "pre", "padded"),
+        t.Option: t.Option(item),
+        t.ZeroableOption: t.ZeroableOption(item),
+        t.RemainderOption: t.RemainderOption(item),
+        t.Array: t.vec(item),
+        t.Set: t.Set(item, number),
+        t.Map: t.Map(item, item, number),
+        t.Tuple: t.Tuple((item,)),
+        t.Struct: t.Struct(()),
+        t.Enum: t.Enum((t.Variant("A"),)),
+        t.Link: t.Link("T"),
+        t.Amount: t.Amount(t.U64, 6),
+        t.DateTime: t.DateTime(t.I64),
+    }
+    assert set(get_args(t.Type)) - samples.keys() == {t.Generic, t.Unsupported}, "these have no values"
+    model = ProgramModel("x", types=(t.TypeDef("T", t.U8),))
+    for node in samples.values():
+        for output in (False, True):
+            schema = Schemas(Resolver(model), output=output).shape(node).schema
+            assert "as JSON text" not in json.dumps(schema)
+            assert not isinstance(schema.get("type"), list)
