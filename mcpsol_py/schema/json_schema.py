@@ -364,7 +364,9 @@ class Schemas:
 
         def each(value: Any) -> Any:
             value = opened(value)
-            return [convert(v) for v in value] if isinstance(value, list) and convert else value
+            if not isinstance(value, list) or convert is None:
+                return value
+            return [v if v is None else convert(v) for v in value]
 
         self._left -= 1
         return Shape(schema, each if convert else None, nodes=inner.nodes + 1, depth=inner.depth + 1)
@@ -385,10 +387,10 @@ class Schemas:
                 return given
             out: list[Any] = []
             for entry in given:
-                if isinstance(entry, dict) and entry.keys() <= {"key", "value"} and "key" in entry:
-                    entry = [entry["key"], entry.get("value")]
+                if isinstance(entry, dict) and entry.keys() <= {"key", "value"}:
+                    entry = [entry.get("key"), entry.get("value")]
                 if isinstance(entry, (list, tuple)) and len(entry) == 2:
-                    entry = [first(entry[0]) if first else entry[0], second(entry[1]) if second else entry[1]]
+                    entry = [c(x) if c and x is not None else x for c, x in zip((first, second), entry, strict=True)]
                 out.append(entry)
             return out
 
@@ -414,7 +416,7 @@ class Schemas:
             if isinstance(value, dict) and value.keys() <= set(names):
                 value = [value.get(n) for n, s in zip(names, shapes, strict=True) if n in value or s.nullable]
             if isinstance(value, list) and len(value) == len(shapes):
-                return [s.convert(v) if s.convert else v for s, v in zip(shapes, value, strict=True)]
+                return [s.convert(v) if s.convert and v is not None else v for s, v in zip(shapes, value, strict=True)]
             return value
 
         return Shape(whole.schema, listed, nodes=whole.nodes, depth=whole.depth)
@@ -489,7 +491,7 @@ class Schemas:
             key, convert = converts.get(name, (name, None))
             if key in bare:
                 return key
-            return {key: convert(payload) if convert else payload}
+            return {key: convert(payload) if convert and payload is not None else payload}
 
         return Shape(whole.schema, variant, False, whole.nodes, whole.depth)
 

@@ -263,6 +263,38 @@ def test_account_schemas_of_real_programs_are_valid(shared_idl: Path) -> None:
         assert "$ref" not in json.dumps(schema)
 
 
+PAIR = t.Tuple((t.U8, t.Option(t.BOOL)))
+
+
+@pytest.mark.parametrize(
+    ("node", "given", "becomes"),
+    [
+        (t.Map(t.U8, PAIR, t.U32), [{"key": 1, "value": {"field_0": 2}}], [[1, [2, None]]]),
+        (t.Map(t.U8, PAIR, t.U32), [[1, [2, True]]], [[1, [2, True]]]),
+        (t.Map(t.BORSH_STRING, t.U8, t.U32), {"a": 1}, [["a", 1]]),
+        (t.Map(t.BORSH_STRING, t.U8, t.U32), '[{"key": "a", "value": 1}]', [["a", 1]]),
+        (t.Map(t.U8, t.Option(PAIR), t.U32), [{"key": 1}], [[1, None]]),
+        (t.Map(t.U8, t.U8, t.U32), 5, 5),
+        (t.Map(t.U8, t.U8, t.U32), [5], [5]),
+        (t.vec(t.Option(PAIR)), [None, {"field_0": 1}], [None, [1, None]]),
+        (t.vec(PAIR), "[1", "[1"),
+        (PAIR, {"field_7": 1}, {"field_7": 1}),
+        (t.Struct((t.Field("aB", t.U8), t.Field("c", t.Option(t.U8)))), {"a_b": 1}, {"aB": 1, "c": None}),
+        (t.Struct((t.Field("1st", t.U8),)), {"_1st": 1}, {"1st": 1}),
+        (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), "A", "A"),
+        (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"A": {}}, "A"),
+        (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"A": None}, "A"),
+        (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"B": [1, None]}, {"B": [1, None]}),
+        (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"A": {}, "B": {}}, {"A": {}, "B": {}}),
+        (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"Z": 1}, {"Z": 1}),
+    ],
+)
+def test_what_callers_give_becomes_the_codec_s_form(node: t.Type, given: Any, becomes: Any) -> None:
+    convert = Schemas(Resolver(EMPTY)).shape(node).convert
+    assert convert is not None
+    assert convert(given) == becomes
+
+
 def test_every_kind_of_type_has_a_schema_of_its_own() -> None:
     item, number = t.U16, t.U8
     samples: dict[Any, t.Type] = {

@@ -203,6 +203,17 @@ def test_unknown_tools_and_profiles() -> None:
         tools(MODEL, "netscape")
 
 
+def test_several_lists_of_remaining_accounts_are_an_object() -> None:
+    remaining = (p.RemainingAccounts("makers", docs=("Who sells.",)), p.RemainingAccounts("hooks", signer=True))
+    ix = p.Instruction("go", p.Discriminator(b"\1"), remaining=remaining)
+    found = ToolMap(p.ProgramModel("x", (ix,)))
+    schema = found.definition("go")["inputSchema"]["properties"]["remaining_accounts"]
+    assert list(schema["properties"]) == ["makers", "hooks"]
+    assert "Who sells." in schema["properties"]["makers"]["description"]
+    call = found.call("go", {"remaining_accounts": {"makers": [KEY], "hooks": None}})
+    assert call.remaining == {"makers": [KEY]}
+
+
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
