@@ -24,8 +24,9 @@ class BuildResult:
     """A program that was built.
 
     `size` is in bytes, `rent_lamports` what deploying it locks, `list_tools` what its pages cost (None: it has none),
-    `seconds` what the build took, `wrong` the operations translated wrong (only route "std" builds them at all),
-    `program_id` the address that it declares, if any: an Anchor program runs nowhere else.
+    `seconds` what the build took, `program_id` the address that it declares, if any: an Anchor program runs nowhere
+    else. `wrong` is what the compiler translates wrong and is built all the same: functions of more than five arguments,
+    which an SVM with stack gaps stops, and with route "std" arithmetic of 128 bits.
     """
 
     so: Path
@@ -74,9 +75,9 @@ def build_program(
                 f"calls {', '.join(findings.dynamic_syscalls[:5])} by name; this compiler loses the arguments then. "
                 "Call syscalls through solana-define-syscall, which calls them by number",
             )
-        wrong = findings.wide
-        if wrong and toolchain.route != "std":
-            raise WrongArithmetic(str(crate_dir), [str(operation) for operation in wrong])
+        if findings.wide and toolchain.route != "std":
+            raise WrongArithmetic(str(crate_dir), [str(operation) for operation in findings.wide])
+        wrong = (*findings.wide, *findings.many_arguments)
     so = compiled.so
     content = so.read_bytes()
     if out is not None:

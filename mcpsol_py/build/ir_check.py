@@ -5,6 +5,9 @@ passes 128-bit values in registers, while rustc's own ABI takes pointers: a func
 faults or reads a stray address. Our own (templates/sbf/builtins.rs) have LLVM's convention, which shows in the IR as
 ``i128`` in the signature; a module that needs a function and has none, or one of another shape, is refused. And a
 syscall that is declared as an external function, not called by its number, loses its arguments.
+
+A third is told, not refused: a function of more arguments than there are registers for them takes the rest from its own
+stack frame, which an SVM with stack gaps (so a cluster's) stops.
 """
 
 from __future__ import annotations
@@ -13,6 +16,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+#: What r1 to r5 hold. A 128-bit value takes two of them.
+_ARGUMENT_REGISTERS = 5
 
 #: Operation as it stands in IR -> the library function that the code generator calls for it.
 _WIDE_INTEGER = {
@@ -36,7 +42,9 @@ _DEFINE = re.compile(r"^define\b[^@]*?(?P<result>\S+) @(?P<name>\"[^\"]+\"|[\w.$
 _OPERATION = re.compile(r"^\s+%\S+ = (?P<name>mul|udiv|urem|sdiv|srem)(?: (?:nuw|nsw|exact))* i128 ")
 _CALL = re.compile(r"\bcall\b.* @(?P<name>llvm\.[usn]\w+(?:\.\w+)+)\(")
 _DECLARE = re.compile(r"^declare\b[^@]*@(?P<name>[\w.$]+)\(")
-_V0_PATH = re.compile(r"(\d+)_?")
+# Disambiguators and references back: their digits are of base 62, and no length.
+_V0_NUMBER = re.compile(r"[sB][0-9A-Za-z]*_")
+_V0_LENGTH = re.compile(r"(\d+)_?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +60,15 @@ class WrongOperation:
 
 @dataclass(frozen=True, slots=True)
 class IrFindings:
-    """What `check_ir` found: wide operations without their library function, and syscalls that are not static."""
+    """What `check_ir` found.
+
+    `wide` are operations without their library function, `dynamic_syscalls` the names of syscalls called by name, and
+    `many_arguments` the functions whose arguments do not fit the registers.
+    """
 
     wide: tuple[WrongOperation, ...]
     dynamic_syscalls: tuple[str, ...]
+    many_arguments: tuple[WrongOperation, ...]
 
 
 def check_ir(module: Path) -> IrFindings:
@@ -77,6 +90,7 @@ def check_ir_lines(lines: Iterable[str]) -> IrFindings:
     provided: set[str] = set()
     needed: dict[WrongOperation, str] = {}
     syscalls: list[str] = []
+    crowded: list[WrongOperation] = []
     function = ""
     for line in lines:
         if line.startswith("define"):
@@ -85,6 +99,9 @@ def check_ir_lines(lines: Iterable[str]) -> IrFindings:
                 wide = match["result"] == "i128" and match["parameters"].count("i128") >= 2
                 if function in library and wide:
                     provided.add(function)
+                registers = _registers(match["parameters"])
+                if registers > _ARGUMENT_REGISTERS:
+                    crowded.append(WrongOperation(demangle(function), f"{registers} arguments"))
         elif line.startswith("declare"):
             match = _DECLARE.match(line)
             if match and (match["name"].startswith("sol_") or match["name"] == "abort"):
@@ -95,7 +112,7 @@ def check_ir_lines(lines: Iterable[str]) -> IrFindings:
                 needs = f"{called} in itself" if called == function else called
                 needed.setdefault(WrongOperation(demangle(function), operation), needs)
     wrong = tuple(where for where, called in needed.items() if called not in provided)
-    return IrFindings(wrong, tuple(syscalls))
+    return IrFindings(wrong, tuple(syscalls), tuple(crowded))
 
 
 def _operations(line: str) -> Iterator[tuple[str, str]]:
@@ -103,6 +120,22 @@ def _operations(line: str) -> Iterator[tuple[str, str]]:
         yield f"{match['name']} i128", _WIDE_INTEGER[match["name"]]
     elif (match := _CALL.search(line)) and (called := _INTRINSICS.get(match["name"])):
         yield match["name"].removeprefix("llvm."), called
+
+
+def _registers(parameters: str) -> int:
+    """How many registers these parameters take: what follows the opening bracket of a definition."""
+    depth, start, found = 0, 0, []
+    for at, char in enumerate(parameters):
+        if char in "([{<":
+            depth += 1
+        elif char in ")]}>" and depth:
+            depth -= 1
+        elif char == ")" or (char == "," and not depth):
+            found.append(parameters[start:at].strip())
+            start = at + 1
+            if char == ")":
+                break
+    return sum(2 if parameter.startswith("i128") else 1 for parameter in found if parameter)
 
 
 def demangle(symbol: str) -> str:
@@ -121,9 +154,7 @@ def demangle(symbol: str) -> str:
             parts.pop()
         return "::".join(parts) or symbol
     if symbol.startswith("_R"):
-        # A crate is "Cs<hash>_<length><name>"; the hash would look like a length.
-        parts = _lengths(re.sub(r"Cs[0-9A-Za-z]*_", "", symbol[2:]))
-        return "::".join(parts) or symbol
+        return "::".join(_lengths(symbol[2:])) or symbol
     return symbol
 
 
@@ -131,10 +162,15 @@ def _lengths(text: str) -> list[str]:
     """The identifiers of *text*, each written as its length and itself; what stands between them is skipped."""
     parts: list[str] = []
     at = 0
-    while match := _V0_PATH.search(text, at):
-        start, size = match.end(), int(match[1])
-        if size == 0 or start + size > len(text):
-            break
-        parts.append(text[start : start + size])
-        at = start + size
+    while at < len(text):
+        if skipped := _V0_NUMBER.match(text, at):
+            at = skipped.end()
+        elif length := _V0_LENGTH.match(text, at):
+            start, size = length.end(), int(length[1])
+            if size == 0 or start + size > len(text):
+                break
+            parts.append(text[start : start + size])
+            at = start + size
+        else:
+            at += 1
     return parts

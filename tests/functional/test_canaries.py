@@ -39,6 +39,9 @@ def test_the_compiler_gets_it_right(name: str, toolchain_abilities: dict[str, Ab
 def test_more_than_five_arguments_need_an_svm_without_stack_gaps(name: str, canaries: dict[str, Compiled]) -> None:
     ability = judge(name, canaries[name].so, svm_without_stack_gaps())
     assert ability.right, ability
+    count = {"six_arguments": 6, "seven_arguments": 7}[name]
+    (told,) = build_program(CANARIES / name).wrong
+    assert str(told) == f"{name}::sum ({count} arguments)"
 
 
 def test_sysvars_are_read(canaries: dict[str, Compiled]) -> None:

@@ -93,11 +93,28 @@ def test_syscalls_by_name_are_found() -> None:
 
 
 @pytest.mark.parametrize(
+    ("parameters", "registers"),
+    [
+        ("i64 %0, i64 %1, ptr align 8 dereferenceable(16) %2, i64 %3, i64 %4", None),
+        ("i64 %0, i64 %1, ptr %2, i64 %3, i64 %4, i1 zeroext %5", 6),
+        ("ptr sret([16 x i8]) align 8 captures(none) %0, i128 noundef %1, i128 noundef %2", None),
+        ("ptr sret({ i64, [2 x i32] }) %0, i128 %1, i128 %2, i8 %3", 6),
+        ("", None),
+    ],
+)
+def test_functions_with_more_arguments_than_registers_are_found(parameters: str, registers: int | None) -> None:
+    ir = f"define internal fastcc void @_ZN5vault4swap17h0123456789abcdefE({parameters}) unnamed_addr #3 {{\n}}"
+    found = [str(operation) for operation in check_ir_lines(ir.splitlines()).many_arguments]
+    assert found == ([f"vault::swap ({registers} arguments)"] if registers else [])
+
+
+@pytest.mark.parametrize(
     ("symbol", "path"),
     [
         ("_ZN4core3fmt9Formatter3pad17habcdef0123456789E", "core::fmt::Formatter::pad"),
         ("_RNvNtCs9ltgdHTiPiY_7counter9processor9increment", "counter::processor::increment"),
         ("_RNvCskNlcAF2Kf3_14wrong_builtins7product", "wrong_builtins::product"),
+        ("_RNvMsa_NtCsbtk7G0qgzaC_4core3fmtNtB5_9Formatter12pad_integral", "core::fmt::Formatter::pad_integral"),
         ("entrypoint", "entrypoint"),
         ("_Rnonsense", "_Rnonsense"),
         ("_ZN99x", "_ZN99x"),
