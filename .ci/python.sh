@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
-# python.sh dev|demo|anchorpy: the virtual environment that requirements/<name>.txt locks, with this project in it, editable.
-# dev and demo are one environment, .venv (dev holds all of demo at the same versions); anchorpy's pins need one of its own.
+# python.sh dev|demo|anchorpy: the virtual environment that requirements/<name>.txt locks.
+# dev and demo are one, .venv (dev holds all of demo at the same versions), with this project in it, editable. anchorpy's
+# pins need one of its own; checkouts share it, so this project is not in it, and comes by PYTHONPATH.
 . "$(dirname "$0")/lib.sh"
 name=$1
 lock=requirements/$name.txt
 [ "$name" = anchorpy ] && venv=$MCPSOL_CACHE/anchorpy-venv || venv=.venv
 
-# An environment is current while the lock and the project's own metadata are what they were when it was filled.
-stamp() { cat "requirements/$1.txt" pyproject.toml | sha256sum | cut -c1-64; pwd; }
+# An environment is current while what it was filled from is the same: the lock, and with this project in it its metadata
+# and its place.
+stamp() {
+    if [ "$1" = anchorpy ]; then sha256sum "requirements/$1.txt"; else sha256sum "requirements/$1.txt" pyproject.toml; pwd; fi
+}
 is_current() { [ -x "$venv/bin/python" ] && [ "$(cat "$venv/.filled-from-$1" 2>/dev/null)" = "$(stamp "$1")" ]; }
 if is_current "$name" || { [ "$name" = demo ] && is_current dev; }; then exit 0; fi
 
@@ -35,7 +39,6 @@ fi
 [ -x "$venv/bin/python" ] || .venv/bin/uv venv --quiet --python .venv/bin/python "$venv"
 
 say "filling $venv from $lock"
-export VIRTUAL_ENV=$venv
 .venv/bin/uv pip install --quiet --python "$venv" --require-hashes -r "$lock"
-.venv/bin/uv pip install --quiet --python "$venv" --no-deps --no-build-isolation -e .
+if [ "$name" != anchorpy ]; then .venv/bin/uv pip install --quiet --python "$venv" --no-deps --no-build-isolation -e .; fi
 stamp "$name" > "$venv/.filled-from-$name"
