@@ -48,7 +48,9 @@ def _definition(name: str, type: Type, layout: str = "borsh", align: int | None 
     return TypeDef(name, type, layout=layout, align=align)
 
 
-_NUMBERS: dict[str, Type] = dict(zip("abcdefghijklm", (U8, I8, U16, I16, U32, I32, U64, I64, U128, I128, F32, F64, BOOL), strict=True))
+_NUMBERS: dict[str, Type] = dict(
+    zip("abcdefghijklm", (U8, I8, U16, I16, U32, I32, U64, I64, U128, I128, F32, F64, BOOL), strict=True)
+)
 
 #: src/types.rs: what borsh writes.
 BORSH = ProgramModel(
