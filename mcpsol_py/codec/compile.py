@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import linecache
 import struct
+import weakref
 from collections.abc import Callable
 from itertools import count as counter
 from threading import RLock
@@ -192,6 +193,8 @@ class Codecs:
         self._names: dict[object, str] = {}
         self._space: dict[str, Any] = {**_TOOLS, "careful": self.careful.encode}
         self._lock = RLock()
+        self._files: list[str] = []
+        weakref.finalize(self, _forget, self._files)
 
     def codec(self, node: Type) -> Codec:
         """The codec of *node*. Raises NotUsable if the type cannot be encoded, with the reason."""
@@ -300,9 +303,16 @@ class Codecs:
         source = "\n".join(text) + "\n"
         filename = f"<mcpsol_py codec {next(_numbers)}: {name}>"
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        self._files.append(filename)
         exec(compile(source, filename, "exec"), self._space)
         made: Callable[..., Any] = self._space[name]
         return made
+
+
+def _forget(files: list[str]) -> None:
+    """Takes the source of codecs that are gone out of linecache."""
+    for file in files:
+        linecache.cache.pop(file, None)
 
 
 def _depth_check(node: Type) -> list[str]:

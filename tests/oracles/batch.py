@@ -91,7 +91,7 @@ def _discriminates(codec: InstructionCodec | AccountCodec | EventCodec, data: by
     return known is None or all(matches(d, data) for d in (known.discriminator, *known.also))
 
 
-def ask(command: Sequence[str], asked: Sequence[Row], folder: Path, timeout: float = 600) -> list[dict[str, Any]]:
+def ask(command: Sequence[str], asked: Sequence[Row], folder: Path, timeout: float = 1800) -> list[dict[str, Any]]:
     """The answers of an oracle that reads a JSON object a line and writes one for each."""
     lines = "".join(json.dumps({"id": i, **row.__dict__}) + "\n" for i, row in enumerate(asked))
     run = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=folder, timeout=timeout, check=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import linecache
 from collections.abc import Callable
@@ -120,6 +121,16 @@ def test_the_source_of_compiled_code_is_kept() -> None:
     codecs.codec(Struct(())).encode({})
     code = codecs.codec(Struct(())).encode.__code__
     assert linecache.getline(code.co_filename, code.co_firstlineno).startswith("def encode_")
+
+
+def test_the_source_is_forgotten_with_the_codecs() -> None:
+    codecs = Codecs(ProgramModel("p"))
+    codecs.codec(Struct(())).encode({})
+    file = codecs.codec(Struct(())).encode.__code__.co_filename
+    assert file in linecache.cache
+    del codecs
+    gc.collect()
+    assert file not in linecache.cache
 
 
 def test_a_type_that_cannot_be_encoded_says_why() -> None:
