@@ -25,8 +25,8 @@ class BuildResult:
 
     `size` is in bytes, `rent_lamports` what deploying it locks, `list_tools` what its pages cost (None: it has none),
     `seconds` what the build took, `program_id` the address that it declares, if any: an Anchor program runs nowhere
-    else. `wrong` is what the compiler translates wrong and is built all the same: functions of more than five arguments,
-    which an SVM with stack gaps stops, and with route "std" arithmetic of 128 bits.
+    else. `wrong` is what the compiler translates wrong and is built all the same: functions of more than five
+    arguments, which an SVM with stack gaps stops, and with route "std" arithmetic of 128 bits.
     """
 
     so: Path

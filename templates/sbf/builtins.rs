@@ -29,8 +29,17 @@ fn multiply(a: u64, b: u64) -> (u64, u64) {
     let low = a0.wrapping_mul(b0);
     let middle = a1.wrapping_mul(b0).wrapping_add(low >> 32);
     let carry = (middle & 0xffff_ffff).wrapping_add(a0.wrapping_mul(b1));
-    let high = a1.wrapping_mul(b1).wrapping_add(middle >> 32).wrapping_add(carry >> 32);
+    let high = a1
+        .wrapping_mul(b1)
+        .wrapping_add(middle >> 32)
+        .wrapping_add(carry >> 32);
     ((carry << 32) | (low & 0xffff_ffff), high)
+}
+
+/// Quotient and remainder of one word. Rust excludes a divisor of zero before it comes here; said so, no panic message is linked in.
+#[inline(always)]
+fn divide_word(n: u64, d: u64) -> (u64, u64) {
+    (n.checked_div(d).unwrap_or(0), n.checked_rem(d).unwrap_or(0))
 }
 
 /// `(high, low) / divisor` and the remainder, where high < divisor: two digits of 32 bits, each estimated and corrected (Knuth's algorithm D).
@@ -39,11 +48,15 @@ fn divide_words(high: u64, low: u64, divisor: u64) -> (u64, u64) {
     let shift = divisor.leading_zeros();
     let divisor = divisor << shift;
     let (d1, d0) = (divisor >> 32, divisor & 0xffff_ffff);
-    let high = if shift == 0 { high } else { high << shift | low >> (64 - shift) };
+    let high = if shift == 0 {
+        high
+    } else {
+        high << shift | low >> (64 - shift)
+    };
     let low = low << shift;
 
     let digit = |high: u64, next: u64| {
-        let (mut quotient, mut rest) = (high / d1, high % d1);
+        let (mut quotient, mut rest) = divide_word(high, d1);
         while quotient >> 32 != 0 || quotient.wrapping_mul(d0) > (rest << 32 | next) {
             quotient -= 1;
             rest += d1;
@@ -65,9 +78,14 @@ fn divide(n: u128, d: u128) -> (u128, u128) {
     let ((n0, n1), (d0, d1)) = (words(n), words(d));
     if d1 == 0 {
         if n1 == 0 {
-            return (whole(n0 / d0, 0), whole(n0 % d0, 0));
+            let (quotient, rest) = divide_word(n0, d0);
+            return (whole(quotient, 0), whole(rest, 0));
         }
-        let (q1, rest) = if n1 < d0 { (0, n1) } else { (n1 / d0, n1 % d0) };
+        let (q1, rest) = if n1 < d0 {
+            (0, n1)
+        } else {
+            divide_word(n1, d0)
+        };
         let (q0, rest) = divide_words(rest, n0, d0);
         return (whole(q0, q1), whole(rest, 0));
     }
@@ -99,7 +117,11 @@ fn divide(n: u128, d: u128) -> (u128, u128) {
 pub unsafe extern "unadjusted" fn __multi3(a: u128, b: u128) -> u128 {
     let ((a0, a1), (b0, b1)) = (words(a), words(b));
     let (low, high) = multiply(a0, b0);
-    whole(low, high.wrapping_add(a0.wrapping_mul(b1)).wrapping_add(a1.wrapping_mul(b0)))
+    whole(
+        low,
+        high.wrapping_add(a0.wrapping_mul(b1))
+            .wrapping_add(a1.wrapping_mul(b0)),
+    )
 }
 
 #[no_mangle]
@@ -115,11 +137,19 @@ pub unsafe extern "unadjusted" fn __umodti3(n: u128, d: u128) -> u128 {
 #[no_mangle]
 pub unsafe extern "unadjusted" fn __divti3(n: i128, d: i128) -> i128 {
     let quotient = divide(n.unsigned_abs(), d.unsigned_abs()).0 as i128;
-    if (n < 0) == (d < 0) { quotient } else { quotient.wrapping_neg() }
+    if (n < 0) == (d < 0) {
+        quotient
+    } else {
+        quotient.wrapping_neg()
+    }
 }
 
 #[no_mangle]
 pub unsafe extern "unadjusted" fn __modti3(n: i128, d: i128) -> i128 {
     let rest = divide(n.unsigned_abs(), d.unsigned_abs()).1 as i128;
-    if n < 0 { rest.wrapping_neg() } else { rest }
+    if n < 0 {
+        rest.wrapping_neg()
+    } else {
+        rest
+    }
 }
