@@ -69,9 +69,10 @@ class Validator:
             file = folder / f"{key}.json"
             file.write_text(json.dumps(_account_file(key, account)))
             command += ["--account", str(key), str(file)]
-        self.process = subprocess.Popen(
-            command, stdout=self.log.open("wb"), stderr=subprocess.STDOUT, start_new_session=True, cwd=folder
-        )
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, cwd=folder
+            )
         self._wait(60)
 
     def _wait(self, seconds: float) -> None:
