@@ -59,6 +59,7 @@ from mcpsol_py.model.types import (
     U8,
     U32,
     Array,
+    Bytes,
     Default,
     Field,
     Int,
@@ -86,9 +87,11 @@ _PLAIN: dict[object, Type] = {
     str: BORSH_STRING,
     bytes: BORSH_BYTES,
     words.Pubkey: PUBKEY,
+    words.RemainingBytes: Bytes(),
 }
 _PLAIN.update({number: node for number, node in words.NUMBERS.items()})  # noqa: C416  # widens the value's type
 _MAX_SEED = 32
+_TOKEN_PROGRAMS = (words.TokenProgram, words.Token2022Program, words.TokenInterface)
 
 
 def read_spec(source: str | PathLike[str] | types.ModuleType | type) -> ProgramModel:
@@ -932,6 +935,9 @@ class _InstructionReader:
                         raise SourceError(f"{abbr(text)} is no address: {error}.") from error
                     address = text
                     on_error("address", failure)
+                case words.otherwise():
+                    on_error("signer", remark.signer)
+                    on_error("address", remark.address)
                 case words.token(of, authority, program):
                     self.token_kind(p, words.TokenAccount, "token")
                     tokens = TokenConstraint("account", of, authority, None, program)
@@ -969,6 +975,7 @@ class _InstructionReader:
             executable=is_program,
             sysvar=p.base.__name__ if issubclass(p.base, words.Sysvar) else None,
             errors=tuple(errors),
+            one_of=p.base.mcpsol_one_of if issubclass(p.base, words.Kind) else (),
         )
         return ModelAccount(
             name=p.name,
@@ -1035,7 +1042,7 @@ class _InstructionReader:
         return Init(payer, space, if_needed)
 
     def token_init(self, p: _Parameter, tokens: TokenConstraint) -> None:
-        self.program_account_any((words.TokenProgram, words.Token2022Program), tokens.program)
+        self.program_account_any(_TOKEN_PROGRAMS, tokens.program)
         if tokens.kind == "associated":
             self.program_account(words.AssociatedTokenProgram, "the associated token program creates the account")
         elif tokens.kind == "account" and (tokens.mint is None or tokens.authority is None):
@@ -1119,7 +1126,7 @@ class _InstructionReader:
             token_program = AccountSeed(self.need(remark.program, p.path).path)
         else:
             for other in self.accounts.values():
-                if issubclass(other.base, (words.TokenProgram, words.Token2022Program)):
+                if issubclass(other.base, _TOKEN_PROGRAMS):
                     token_program = AccountSeed(other.path)
         if token_program is None:
             token_program = ConstSeed(address_bytes(words.TokenProgram.mcpsol_address or ""))

@@ -33,12 +33,14 @@ __all__ = [
     "ProgramAccount",
     "Pubkey",
     "Ref",
+    "RemainingBytes",
     "Rent",
     "Signer",
     "Struct",
     "SystemProgram",
     "Token2022Program",
     "TokenAccount",
+    "TokenInterface",
     "TokenProgram",
     "Unchecked",
     "Wallet",
@@ -60,6 +62,7 @@ __all__ = [
     "init",
     "instruction",
     "mint",
+    "otherwise",
     "owner",
     "program",
     "realloc",
@@ -146,6 +149,10 @@ class Pubkey:
 NUMBERS: dict[type, Int | Float] = {c: INTS[c.__name__] for c in (u8, u16, u32, u64, u128, u256)}
 NUMBERS |= {c: INTS[c.__name__] for c in (i8, i16, i32, i64, i128, i256)}
 NUMBERS |= {f32: Float(32), f64: Float(64)}
+
+
+class RemainingBytes(bytes):
+    """All bytes that are left, without a length: the last argument of an instruction."""
 
 
 class COption(Generic[_T]):
@@ -274,6 +281,8 @@ class Kind:
     """What an account is, beyond this program's own state."""
 
     mcpsol_address: ClassVar[str | None] = None
+    #: where there are several addresses, of which it must have one
+    mcpsol_one_of: ClassVar[tuple[str, ...]] = ()
 
 
 class Signer(Kind):
@@ -320,6 +329,15 @@ class Token2022Program(ProgramAccount):
     """SPL Token-2022."""
 
     mcpsol_address = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
+
+
+class TokenInterface(ProgramAccount):
+    """SPL Token or SPL Token-2022, whichever the caller gives."""
+
+    mcpsol_one_of = (
+        "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+        "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
+    )
 
 
 class AssociatedTokenProgram(ProgramAccount):
@@ -494,6 +512,15 @@ class associated(Constraint):
     mint: str
     authority: str
     program: str | None = None
+
+
+@dataclass(frozen=True)
+class otherwise(Constraint):
+    """What a caller is told when a check that comes with the account's kind fails, one of the program's errors:
+    `Ref[Signer, otherwise(signer=NotSigned)]`, `Ref[TokenInterface, otherwise(address=WrongProgram)]`."""
+
+    signer: _Error | None = None
+    address: _Error | None = None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,85 @@
+// Rendered by idl2mcp from spec.py; edit the source. [bde84a7e44e8bab7]
+//! How a channel stands now. Changes nothing.
+
+use crate::codec::{Output, Writer};
+use crate::entrypoint::Context;
+use crate::error::Check;
+use crate::log::return_data;
+use crate::state::Channel;
+use crate::{checks, processor};
+use pinocchio::error::ProgramError;
+use pinocchio::{AccountView, Address, ProgramResult};
+
+/// This instruction expects no data.
+pub struct Args {}
+
+impl Args {
+    /// The arguments in instruction data that has all of them and nothing else.
+    #[inline(always)]
+    pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
+        if !data.is_empty() {
+            return Err(Check::InstructionDidNotDeserialize.into());
+        }
+        Ok(Self {})
+    }
+
+    /// The arguments as instruction data, without the discriminator.
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(&[])
+    }
+}
+
+/// Accounts expected by this instruction:
+///
+/// 0. `[]` channel The channel.
+pub struct Accounts<'a> {
+    /// This program.
+    pub program_id: &'a Address,
+    /// The channel.
+    pub channel: &'a AccountView,
+}
+
+impl<'a> Accounts<'a> {
+    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
+    /// first, and nothing is changed before all of them hold.
+    #[inline(always)]
+    pub fn validate(
+        program_id: &'a Address,
+        accounts: &'a mut [AccountView],
+        _args: &Args,
+    ) -> Result<Self, ProgramError> {
+        let [channel, ..] = accounts else {
+            return Err(Check::AccountNotEnoughKeys.into());
+        };
+
+        // channel: its state
+        checks::state(channel, program_id)?;
+        {
+            let data = channel.try_borrow()?;
+            Channel::load(&data)?;
+        }
+
+        Ok(Self {
+            program_id,
+            channel,
+        })
+    }
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(never)]
+pub fn dispatch(context: Context) -> ProgramResult {
+    let Context {
+        program_id,
+        accounts,
+        arguments,
+    } = context;
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
+    let returned = processor::channel_status::process(&mut accounts, &args)?;
+    let mut bytes = [0; 49];
+    let w = &mut Writer::new(&mut bytes);
+    returned.encode(w)?;
+    return_data(&bytes);
+    Ok(())
+}

@@ -1,0 +1,95 @@
+// Rendered by idl2mcp from spec.py; edit the source. [e676f2b3f2502b9c]
+//! Give a plan's rent back. Subscriptions go on with the terms that they have.
+
+use crate::codec::Output;
+use crate::entrypoint::Context;
+use crate::error::{Check, X402Error};
+use crate::state::Plan;
+use crate::{checks, processor};
+use pinocchio::error::ProgramError;
+use pinocchio::{AccountView, Address, ProgramResult};
+
+/// This instruction expects no data.
+pub struct Args {}
+
+impl Args {
+    /// The arguments in instruction data that has all of them and nothing else.
+    #[inline(always)]
+    pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
+        if !data.is_empty() {
+            return Err(Check::InstructionDidNotDeserialize.into());
+        }
+        Ok(Self {})
+    }
+
+    /// The arguments as instruction data, without the discriminator.
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(&[])
+    }
+}
+
+/// Accounts expected by this instruction:
+///
+/// 0. `[writable]` plan The plan.
+/// 1. `[writable, signer]` merchant The plan's merchant.
+pub struct Accounts<'a> {
+    /// This program.
+    pub program_id: &'a Address,
+    /// The plan.
+    pub plan: &'a mut AccountView,
+    /// The plan's merchant.
+    pub merchant: &'a mut AccountView,
+}
+
+impl<'a> Accounts<'a> {
+    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
+    /// first, and nothing is changed before all of them hold.
+    #[inline(always)]
+    pub fn validate(
+        program_id: &'a Address,
+        accounts: &'a mut [AccountView],
+        _args: &Args,
+    ) -> Result<Self, ProgramError> {
+        let [plan, merchant, ..] = accounts else {
+            return Err(Check::AccountNotEnoughKeys.into());
+        };
+
+        checks::writable(plan)?;
+        checks::signer(merchant)?;
+        checks::writable(merchant)?;
+        // plan: its state, and what its fields must equal
+        checks::state(plan, program_id)?;
+        {
+            let data = plan.try_borrow()?;
+            let state = Plan::load(&data)?;
+            checks::equal(&state.merchant, merchant.address(), X402Error::PlanMismatch)?;
+        }
+
+        Ok(Self {
+            program_id,
+            plan,
+            merchant,
+        })
+    }
+
+    /// Closes what this instruction closes.
+    #[inline(always)]
+    fn finish(self) -> ProgramResult {
+        checks::close(self.plan, self.merchant)?;
+        Ok(())
+    }
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(never)]
+pub fn dispatch(context: Context) -> ProgramResult {
+    let Context {
+        program_id,
+        accounts,
+        arguments,
+    } = context;
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
+    processor::close_plan::process(&mut accounts, &args)?;
+    accounts.finish()
+}

@@ -1,0 +1,180 @@
+// Rendered by idl2mcp from spec.py; edit the source. [5820dc809f144e38]
+//! Cancel a subscription as its merchant: the unused part of the paid period goes back to the
+//! subscriber.
+
+use crate::codec::Output;
+use crate::entrypoint::Context;
+use crate::error::{Check, X402Error};
+use crate::state::Subscription;
+use crate::{checks, processor};
+use pinocchio::error::ProgramError;
+use pinocchio::{AccountView, Address, ProgramResult};
+
+// TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA
+const TOKEN_PROGRAM_0: Address = Address::new_from_array([
+    0x06, 0xdd, 0xf6, 0xe1, 0xd7, 0x65, 0xa1, 0x93, 0xd9, 0xcb, 0xe1, 0x46, 0xce, 0xeb, 0x79, 0xac,
+    0x1c, 0xb4, 0x85, 0xed, 0x5f, 0x5b, 0x37, 0x91, 0x3a, 0x8c, 0xf5, 0x85, 0x7e, 0xff, 0x00, 0xa9,
+]);
+
+// TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb
+const TOKEN_PROGRAM_1: Address = Address::new_from_array([
+    0x06, 0xdd, 0xf6, 0xe1, 0xee, 0x75, 0x8f, 0xde, 0x18, 0x42, 0x5d, 0xbc, 0xe4, 0x6c, 0xcd, 0xda,
+    0xb6, 0x1a, 0xfc, 0x4d, 0x83, 0xb9, 0x0d, 0x27, 0xfe, 0xbd, 0xf9, 0x28, 0xd8, 0xa1, 0x8b, 0xfc,
+]);
+
+// ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL
+const SOURCE_SEEDS_PROGRAM: Address = Address::new_from_array([
+    0x8c, 0x97, 0x25, 0x8f, 0x4e, 0x24, 0x89, 0xf1, 0xbb, 0x3d, 0x10, 0x29, 0x14, 0x8e, 0x0d, 0x83,
+    0x0b, 0x5a, 0x13, 0x99, 0xda, 0xff, 0x10, 0x84, 0x04, 0x8e, 0x7b, 0xd8, 0xdb, 0xe9, 0xf8, 0x59,
+]);
+
+// ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL
+const DESTINATION_SEEDS_PROGRAM: Address = Address::new_from_array([
+    0x8c, 0x97, 0x25, 0x8f, 0x4e, 0x24, 0x89, 0xf1, 0xbb, 0x3d, 0x10, 0x29, 0x14, 0x8e, 0x0d, 0x83,
+    0x0b, 0x5a, 0x13, 0x99, 0xda, 0xff, 0x10, 0x84, 0x04, 0x8e, 0x7b, 0xd8, 0xdb, 0xe9, 0xf8, 0x59,
+]);
+
+/// This instruction expects no data.
+pub struct Args {}
+
+impl Args {
+    /// The arguments in instruction data that has all of them and nothing else.
+    #[inline(always)]
+    pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
+        if !data.is_empty() {
+            return Err(Check::InstructionDidNotDeserialize.into());
+        }
+        Ok(Self {})
+    }
+
+    /// The arguments as instruction data, without the discriminator.
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(&[])
+    }
+}
+
+/// Accounts expected by this instruction:
+///
+/// 0. `[writable]` subscription The subscription.
+/// 1. `[signer]` merchant The merchant.
+/// 2. `[]` subscriber
+/// 3. `[]` mint
+/// 4. `[writable]` source The merchant's associated token account.
+/// 5. `[writable]` destination The subscriber's associated token account.
+/// 6. `[]` token_program
+pub struct Accounts<'a> {
+    /// This program.
+    pub program_id: &'a Address,
+    /// The subscription.
+    pub subscription: &'a mut AccountView,
+    /// The merchant.
+    pub merchant: &'a AccountView,
+    pub subscriber: &'a AccountView,
+    pub mint: &'a AccountView,
+    /// The merchant's associated token account.
+    pub source: &'a mut AccountView,
+    /// The subscriber's associated token account.
+    pub destination: &'a mut AccountView,
+    pub token_program: &'a AccountView,
+}
+
+impl<'a> Accounts<'a> {
+    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
+    /// first, and nothing is changed before all of them hold.
+    #[inline(always)]
+    pub fn validate(
+        program_id: &'a Address,
+        accounts: &'a mut [AccountView],
+        _args: &Args,
+    ) -> Result<Self, ProgramError> {
+        let [subscription, merchant, subscriber, mint, source, destination, token_program, ..] =
+            accounts
+        else {
+            return Err(Check::AccountNotEnoughKeys.into());
+        };
+
+        checks::writable(subscription)?;
+        checks::signer(merchant)?;
+        checks::writable(source)?;
+        checks::writable(destination)?;
+        checks::one_of(
+            token_program.address(),
+            &[&TOKEN_PROGRAM_0, &TOKEN_PROGRAM_1],
+            X402Error::WrongTokenProgram,
+        )?;
+        checks::different(subscription, source)?;
+        checks::different(subscription, destination)?;
+        checks::different(source, destination)?;
+        // subscription: its state, and what its fields must equal
+        checks::state(subscription, program_id)?;
+        {
+            let data = subscription.try_borrow()?;
+            let state = Subscription::load(&data)?;
+            checks::equal(
+                &state.subscriber,
+                subscriber.address(),
+                X402Error::NotSubscriber,
+            )?;
+            checks::equal(&state.merchant, merchant.address(), X402Error::NotMerchant)?;
+            checks::equal(&state.mint, mint.address(), X402Error::SubscriptionMismatch)?;
+        }
+        checks::mint_account(mint, None, None, Some(token_program.address()))?;
+        checks::token_account(
+            source,
+            Some(mint.address()),
+            Some(merchant.address()),
+            Some(token_program.address()),
+        )?;
+        checks::token_account(
+            destination,
+            Some(mint.address()),
+            Some(subscriber.address()),
+            Some(token_program.address()),
+        )?;
+        checks::found(
+            source,
+            &[
+                merchant.address().as_ref(),
+                token_program.address().as_ref(),
+                mint.address().as_ref(),
+            ],
+            &SOURCE_SEEDS_PROGRAM,
+            Check::ConstraintAssociated,
+        )?;
+        checks::found(
+            destination,
+            &[
+                subscriber.address().as_ref(),
+                token_program.address().as_ref(),
+                mint.address().as_ref(),
+            ],
+            &DESTINATION_SEEDS_PROGRAM,
+            Check::ConstraintAssociated,
+        )?;
+
+        Ok(Self {
+            program_id,
+            subscription,
+            merchant,
+            subscriber,
+            mint,
+            source,
+            destination,
+            token_program,
+        })
+    }
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(never)]
+pub fn dispatch(context: Context) -> ProgramResult {
+    let Context {
+        program_id,
+        accounts,
+        arguments,
+    } = context;
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
+    processor::merchant_cancel::process(&mut accounts, &args)?;
+    Ok(())
+}

@@ -1,0 +1,27 @@
+// Rendered by idl2mcp from spec.py; edit the source. [e1e963d10f11786e]
+//! The instructions: what each is given, decoded and checked.
+
+pub mod cancel;
+pub mod change_plan;
+pub mod channel_status;
+pub mod charge;
+pub mod close_plan;
+pub mod close_receipt;
+pub mod close_subscription;
+pub mod create_plan;
+pub mod distribute;
+pub mod emit_event;
+pub mod merchant_cancel;
+pub mod open;
+pub mod pay;
+pub mod quote;
+pub mod reclaim;
+pub mod request_close;
+pub mod seal;
+pub mod set_plan_open;
+pub mod settle;
+pub mod settle_and_seal;
+pub mod subscribe;
+pub mod subscription_status;
+pub mod top_up;
+pub mod withdraw_payer;

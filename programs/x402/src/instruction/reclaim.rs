@@ -1,0 +1,91 @@
+// Rendered by idl2mcp from spec.py; edit the source. [0ac0650c14ac0fb6]
+//! Give the account of a drained channel back, once its window has passed. Anyone may.
+
+use crate::codec::Output;
+use crate::entrypoint::Context;
+use crate::error::{Check, X402Error};
+use crate::state::Channel;
+use crate::{checks, processor};
+use pinocchio::error::ProgramError;
+use pinocchio::{AccountView, Address, ProgramResult};
+
+/// This instruction expects no data.
+pub struct Args {}
+
+impl Args {
+    /// The arguments in instruction data that has all of them and nothing else.
+    #[inline(always)]
+    pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
+        if !data.is_empty() {
+            return Err(Check::InstructionDidNotDeserialize.into());
+        }
+        Ok(Self {})
+    }
+
+    /// The arguments as instruction data, without the discriminator.
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(&[])
+    }
+}
+
+/// Accounts expected by this instruction:
+///
+/// 0. `[writable]` channel The channel.
+/// 1. `[writable]` rent_payer Who paid for it.
+pub struct Accounts<'a> {
+    /// This program.
+    pub program_id: &'a Address,
+    /// The channel.
+    pub channel: &'a mut AccountView,
+    /// Who paid for it.
+    pub rent_payer: &'a mut AccountView,
+}
+
+impl<'a> Accounts<'a> {
+    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
+    /// first, and nothing is changed before all of them hold.
+    #[inline(always)]
+    pub fn validate(
+        program_id: &'a Address,
+        accounts: &'a mut [AccountView],
+        _args: &Args,
+    ) -> Result<Self, ProgramError> {
+        let [channel, rent_payer, ..] = accounts else {
+            return Err(Check::AccountNotEnoughKeys.into());
+        };
+
+        checks::writable(channel)?;
+        checks::writable(rent_payer)?;
+        // channel: its state, and what its fields must equal
+        checks::state(channel, program_id)?;
+        {
+            let data = channel.try_borrow()?;
+            let state = Channel::load(&data)?;
+            checks::equal(
+                &state.rent_payer,
+                rent_payer.address(),
+                X402Error::InvalidChannelRentPayer,
+            )?;
+        }
+
+        Ok(Self {
+            program_id,
+            channel,
+            rent_payer,
+        })
+    }
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(never)]
+pub fn dispatch(context: Context) -> ProgramResult {
+    let Context {
+        program_id,
+        accounts,
+        arguments,
+    } = context;
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
+    processor::reclaim::process(&mut accounts, &args)?;
+    Ok(())
+}

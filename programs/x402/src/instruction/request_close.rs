@@ -1,0 +1,91 @@
+// Rendered by idl2mcp from spec.py; edit the source. [b1c55e57c7a1c871]
+//! Ask to close a channel as its payer: the payee has the grace period for a last voucher.
+
+use crate::codec::Output;
+use crate::entrypoint::Context;
+use crate::error::{Check, X402Error};
+use crate::state::Channel;
+use crate::{checks, processor};
+use pinocchio::error::ProgramError;
+use pinocchio::{AccountView, Address, ProgramResult};
+
+/// This instruction expects no data.
+pub struct Args {}
+
+impl Args {
+    /// The arguments in instruction data that has all of them and nothing else.
+    #[inline(always)]
+    pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
+        if !data.is_empty() {
+            return Err(Check::InstructionDidNotDeserialize.into());
+        }
+        Ok(Self {})
+    }
+
+    /// The arguments as instruction data, without the discriminator.
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(&[])
+    }
+}
+
+/// Accounts expected by this instruction:
+///
+/// 0. `[signer]` payer The channel's payer.
+/// 1. `[writable]` channel The channel.
+pub struct Accounts<'a> {
+    /// This program.
+    pub program_id: &'a Address,
+    /// The channel's payer.
+    pub payer: &'a AccountView,
+    /// The channel.
+    pub channel: &'a mut AccountView,
+}
+
+impl<'a> Accounts<'a> {
+    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
+    /// first, and nothing is changed before all of them hold.
+    #[inline(always)]
+    pub fn validate(
+        program_id: &'a Address,
+        accounts: &'a mut [AccountView],
+        _args: &Args,
+    ) -> Result<Self, ProgramError> {
+        let [payer, channel, ..] = accounts else {
+            return Err(Check::AccountNotEnoughKeys.into());
+        };
+
+        checks::signer_or(payer, X402Error::MissingRequiredSignature)?;
+        checks::writable(channel)?;
+        // channel: its state, and what its fields must equal
+        checks::state(channel, program_id)?;
+        {
+            let data = channel.try_borrow()?;
+            let state = Channel::load(&data)?;
+            checks::equal(
+                &state.payer,
+                payer.address(),
+                X402Error::InvalidChannelPayer,
+            )?;
+        }
+
+        Ok(Self {
+            program_id,
+            payer,
+            channel,
+        })
+    }
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(never)]
+pub fn dispatch(context: Context) -> ProgramResult {
+    let Context {
+        program_id,
+        accounts,
+        arguments,
+    } = context;
+    let args = Args::decode(arguments)?;
+    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
+    processor::request_close::process(&mut accounts, &args)?;
+    Ok(())
+}

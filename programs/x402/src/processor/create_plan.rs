@@ -1,0 +1,39 @@
+//! Offer a plan that others can subscribe to.
+
+use crate::checks::ensure;
+use crate::error::X402Error;
+use crate::events::PlanCreated;
+use crate::instruction::create_plan::{Accounts, Args};
+use crate::processor::shared::tokens;
+use crate::state::Plan;
+use pinocchio::ProgramResult;
+
+/// The plan's account was created before this, as the spec says.
+pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
+    ensure(
+        args.price > 0 && args.period > 0 && args.grace > 0 && args.max_charges > 0,
+        X402Error::InvalidPlan,
+    )?;
+    tokens::mint_to_pass(accounts.mint)?;
+    let address = *accounts.plan.address();
+    let (merchant, mint) = (*accounts.merchant.address(), *accounts.mint.address());
+    let mut data = accounts.plan.try_borrow_mut()?;
+    let plan = Plan::load_mut(&mut data)?;
+    plan.open.set(true);
+    plan.merchant = merchant;
+    plan.mint = mint;
+    plan.plan_id.set(args.plan_id);
+    plan.price.set(args.price);
+    plan.period.set(args.period);
+    plan.trial.set(args.trial);
+    plan.grace.set(args.grace);
+    plan.max_charges.set(args.max_charges);
+    PlanCreated {
+        plan: address,
+        merchant,
+        mint,
+        price: args.price,
+        period: args.period,
+    }
+    .emit()
+}

@@ -1,0 +1,29 @@
+// Rendered by idl2mcp from spec.py; edit the source. [562ef6a8eea5a0aa]
+//! What each instruction does. These files are the author's: they are written once and never
+//! touched again.
+
+pub mod cancel;
+pub mod change_plan;
+pub mod channel_status;
+pub mod charge;
+pub mod close_plan;
+pub mod close_receipt;
+pub mod close_subscription;
+pub mod create_plan;
+pub mod distribute;
+pub mod emit_event;
+pub mod merchant_cancel;
+pub mod open;
+pub mod pay;
+pub mod quote;
+pub mod reclaim;
+pub mod request_close;
+pub mod seal;
+pub mod set_plan_open;
+pub mod settle;
+pub mod settle_and_seal;
+pub mod shared;
+pub mod subscribe;
+pub mod subscription_status;
+pub mod top_up;
+pub mod withdraw_payer;

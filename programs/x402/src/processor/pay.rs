@@ -1,0 +1,104 @@
+//! Pay for one call, and leave a receipt: the same payment id is never paid twice.
+//!
+//! A payment id carries its expiry in its first 8 bytes, and the receipt stays longer than that. So
+//! there is no time at which the same id could be paid again, and a receipt's rent need not be lost.
+
+use crate::checks::{self, ensure};
+use crate::constants::MAX_PAYMENT_TIME;
+use crate::error::X402Error;
+use crate::events::Paid;
+use crate::instruction::pay::{Accounts, Args};
+use crate::log::return_data;
+use crate::processor::shared::tokens;
+use crate::state::Receipt;
+use pinocchio::cpi::{Seed, Signer};
+use pinocchio::sysvars::clock::Clock;
+use pinocchio::sysvars::Sysvar;
+use pinocchio::ProgramResult;
+
+/// A retry: nothing is moved, the caller gets the first receipt and hears whether it is for the same.
+#[inline(never)]
+fn paid_before(accounts: &Accounts, args: &Args) -> ProgramResult {
+    checks::state(accounts.receipt, accounts.program_id)?;
+    let data = accounts.receipt.try_borrow()?;
+    let receipt = Receipt::load(&data)?;
+    return_data(&data);
+    let is_same = receipt.amount.get() == args.amount
+        && &receipt.call_hash == args.call_hash
+        && &receipt.mint == accounts.mint.address();
+    ensure(is_same, X402Error::PaymentIdReused)?;
+    Err(X402Error::AlreadyPaid.into())
+}
+
+pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
+    if !checks::is_new(accounts.receipt) {
+        return paid_before(accounts, args);
+    }
+    let (payer, payee) = (*accounts.payer.address(), *accounts.payee.address());
+    let clock = Clock::get()?;
+    let now = clock.unix_timestamp;
+    ensure(args.amount > 0, X402Error::ZeroAmount)?;
+    ensure(payer != payee, X402Error::SelfPayment)?;
+    ensure(
+        args.payment_id.first_chunk() == Some(&args.expires_at.to_be_bytes()),
+        X402Error::PaymentIdWithoutExpiry,
+    )?;
+    ensure(now < args.expires_at, X402Error::PaymentExpired)?;
+    ensure(
+        args.expires_at
+            .checked_sub(now)
+            .is_some_and(|time| time <= MAX_PAYMENT_TIME),
+        X402Error::ExpiryTooFar,
+    )?;
+    let decimals = tokens::mint_to_pass(accounts.mint)?;
+
+    checks::Create {
+        account: accounts.receipt,
+        payer: accounts.rent_payer,
+        space: Receipt::LEN,
+        owner: accounts.program_id,
+        signers: &[Signer::from(&[
+            Seed::from(b"receipt".as_slice()),
+            Seed::from(payer.as_ref()),
+            Seed::from(payee.as_ref()),
+            Seed::from(args.payment_id.as_slice()),
+            Seed::from(core::slice::from_ref(&accounts.receipt_bump)),
+        ])],
+    }
+    .invoke()?;
+    {
+        let mut data = accounts.receipt.try_borrow_mut()?;
+        let receipt = Receipt::create(&mut data)?;
+        receipt.bump = accounts.receipt_bump;
+        receipt.payer = payer;
+        receipt.payee = payee;
+        receipt.mint = *accounts.mint.address();
+        receipt.rent_payer = *accounts.rent_payer.address();
+        receipt.payment_id = *args.payment_id;
+        receipt.call_hash = *args.call_hash;
+        receipt.amount.set(args.amount);
+        receipt.paid_at.set(now);
+        receipt.paid_slot.set(clock.slot);
+        receipt.expires_at.set(args.expires_at);
+    }
+    tokens::Move {
+        from: accounts.source,
+        mint: accounts.mint,
+        to: accounts.destination,
+        authority: accounts.authority,
+        amount: args.amount,
+        decimals,
+        token_program: accounts.token_program,
+    }
+    .make_exact(&payer, &[])?;
+    Paid {
+        receipt: *accounts.receipt.address(),
+        payer,
+        payee,
+        mint: *accounts.mint.address(),
+        amount: args.amount,
+        payment_id: args.payment_id,
+        call_hash: args.call_hash,
+    }
+    .emit()
+}

@@ -1,0 +1,26 @@
+//! Give the account of a drained channel back, once its window has passed. Anyone may.
+
+use crate::checks::{close, ensure};
+use crate::error::X402Error;
+use crate::events::Reclaimed;
+use crate::instruction::reclaim::{Accounts, Args};
+use crate::processor::shared::channel;
+use crate::state::Channel;
+use pinocchio::sysvars::clock::Clock;
+use pinocchio::sysvars::Sysvar;
+use pinocchio::ProgramResult;
+
+pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
+    let address = *accounts.channel.address();
+    {
+        let data = accounts.channel.try_borrow()?;
+        let state = Channel::load(&data)?;
+        channel::in_status(state, channel::DISTRIBUTED)?;
+        ensure(
+            Clock::get()?.slot >= channel::reclaim_slot(state.open_slot.get())?,
+            X402Error::ChannelCloseTooEarly,
+        )?;
+    }
+    close(accounts.channel, accounts.rent_payer)?;
+    Reclaimed { channel: address }.emit()
+}

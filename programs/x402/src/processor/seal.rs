@@ -1,0 +1,26 @@
+//! Seal a closing channel after its grace period. Anyone may.
+
+use crate::checks::ensure;
+use crate::error::X402Error;
+use crate::events::Sealed;
+use crate::instruction::seal::{Accounts, Args};
+use crate::processor::shared::{channel, now};
+use crate::state::Channel;
+use pinocchio::ProgramResult;
+
+pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
+    let address = *accounts.channel.address();
+    let mut data = accounts.channel.try_borrow_mut()?;
+    let state = Channel::load_mut(&mut data)?;
+    channel::in_status(state, channel::CLOSING)?;
+    ensure(
+        now()? >= channel::deadline(state)?,
+        X402Error::SealGracePeriodNotElapsed,
+    )?;
+    channel::seal(state);
+    Sealed {
+        channel: address,
+        settled: state.settled.get(),
+    }
+    .emit()
+}

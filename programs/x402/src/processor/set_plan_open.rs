@@ -1,0 +1,17 @@
+//! Open a plan to new subscribers, or close it to them.
+
+use crate::events::PlanOpened;
+use crate::instruction::set_plan_open::{Accounts, Args};
+use crate::state::Plan;
+use pinocchio::ProgramResult;
+
+pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
+    let address = *accounts.plan.address();
+    let mut data = accounts.plan.try_borrow_mut()?;
+    Plan::load_mut(&mut data)?.open.set(args.open);
+    PlanOpened {
+        plan: address,
+        open: args.open,
+    }
+    .emit()
+}

@@ -1,0 +1,31 @@
+//! Seal a channel as its payee, after a last voucher or without one: no voucher counts any more.
+
+use crate::checks::ensure;
+use crate::error::X402Error;
+use crate::events::Sealed;
+use crate::instruction::settle_and_seal::{Accounts, Args};
+use crate::processor::shared::{channel, now};
+use crate::state::Channel;
+use pinocchio::ProgramResult;
+
+pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
+    let address = *accounts.channel.address();
+    let mut data = accounts.channel.try_borrow_mut()?;
+    let state = Channel::load_mut(&mut data)?;
+    channel::version(state)?;
+    let in_time = match state.status {
+        channel::OPEN => true,
+        channel::CLOSING => now()? < channel::deadline(state)?,
+        _ => false,
+    };
+    ensure(in_time, X402Error::InvalidChannelStatus)?;
+    if args.has_voucher != 0 {
+        channel::settle(state, &address, accounts.instructions_sysvar)?;
+    }
+    channel::seal(state);
+    Sealed {
+        channel: address,
+        settled: state.settled.get(),
+    }
+    .emit()
+}

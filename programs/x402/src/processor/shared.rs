@@ -1,0 +1,19 @@
+//! What several handlers need: channels, vouchers, token accounts, allowances, terms, events by CPI.
+
+pub mod allowance;
+pub mod channel;
+pub mod emit;
+pub mod extensions;
+pub mod terms;
+pub mod tokens;
+pub mod voucher;
+
+use pinocchio::error::ProgramError;
+use pinocchio::sysvars::clock::Clock;
+use pinocchio::sysvars::Sysvar;
+
+/// Seconds since 1970, as the cluster counts them.
+#[inline(always)]
+pub fn now() -> Result<i64, ProgramError> {
+    Ok(Clock::get()?.unix_timestamp)
+}

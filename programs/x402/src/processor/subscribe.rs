@@ -1,0 +1,85 @@
+//! Subscribe to a plan: charges the first period at once unless there is a trial, and lets later
+//! charges take no more than the agreed number of periods.
+
+use crate::checks::ensure;
+use crate::error::X402Error;
+use crate::events::{Charged, Subscribed};
+use crate::instruction::subscribe::{Accounts, Args};
+use crate::processor::shared::allowance::Allowance;
+use crate::processor::shared::{now, terms, tokens};
+use crate::state::{Plan, Subscription};
+use pinocchio::ProgramResult;
+
+/// The subscription's account was created before this, as the spec says.
+pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
+    let now = now()?;
+    let address = *accounts.subscription.address();
+    let (merchant, subscriber) = (*accounts.merchant.address(), *accounts.subscriber.address());
+    ensure(merchant != subscriber, X402Error::SelfPayment)?;
+    let decimals = tokens::mint_to_pass(accounts.mint)?;
+    let (has_trial, due_at, outstanding) = {
+        let data = accounts.plan.try_borrow()?;
+        let plan = Plan::load(&data)?;
+        terms::agreed(plan, args.price, args.period, args.periods)?;
+        let mut data = accounts.subscription.try_borrow_mut()?;
+        let state = Subscription::load_mut(&mut data)?;
+        state.plan = *accounts.plan.address();
+        state.terms = *accounts.plan.address();
+        state.merchant = merchant;
+        state.subscriber = subscriber;
+        state.mint = *accounts.mint.address();
+        state.rent_payer = *accounts.rent_payer.address();
+        state.price.set(args.price);
+        state.period.set(args.period);
+        state.grace.set(plan.grace.get());
+        state.max_charges.set(args.periods);
+        let trial = plan.trial.get();
+        if trial == 0 {
+            terms::count(state, now)?;
+        } else {
+            let end = now.checked_add(i64::from(trial)).ok_or(X402Error::Overflow)?;
+            state.due_at.set(end);
+        }
+        (trial > 0, state.due_at.get(), terms::outstanding(state)?)
+    };
+    if !has_trial {
+        tokens::Move {
+            from: accounts.source,
+            mint: accounts.mint,
+            to: accounts.destination,
+            authority: accounts.subscriber,
+            amount: args.price,
+            decimals,
+            token_program: accounts.token_program,
+        }
+        .make_exact(&subscriber, &[])?;
+    }
+    Allowance {
+        source: accounts.source,
+        mint: accounts.mint,
+        delegate: accounts.delegate,
+        subscriber: accounts.subscriber,
+        token_program: accounts.token_program,
+        decimals,
+    }
+    .change(0, outstanding)?;
+    Subscribed {
+        subscription: address,
+        plan: *accounts.plan.address(),
+        subscriber,
+        price: args.price,
+        max_charges: args.periods,
+        due_at,
+    }
+    .emit()?;
+    if has_trial {
+        return Ok(());
+    }
+    Charged {
+        subscription: address,
+        amount: args.price,
+        charges: 1,
+        due_at,
+    }
+    .emit()
+}

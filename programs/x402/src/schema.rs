@@ -1,0 +1,171 @@
+// Rendered by idl2mcp from spec.py; edit the source. [df04c7a62f97108f]
+//! The pages of list_tools, and how they are found.
+//!
+//! It is asked without accounts. The loader then writes
+//!
+//! ```text
+//! +0   u64  number of accounts, 0
+//! +8   u64  length of the instruction data
+//! +16       the instruction data: 8 bytes of discriminator, then the cursor (none, u8 or u16)
+//! ```
+//!
+//! so it is told apart by two loads at fixed places. With an account the byte at +8 is its
+//! marker 0xff (a first account is never a duplicate), so that no length from 8 to 10 can be
+//! read there: the number of accounts needs no look.
+
+use pinocchio::{error::ProgramError, hint::cold_path};
+
+/// sha256("global:list_tools")[..8]
+pub const LIST_TOOLS: u64 = u64::from_le_bytes([0x42, 0x19, 0x5e, 0x6a, 0x55, 0xfd, 0x41, 0xc0]);
+
+/// One JSON page for each cursor from 0.
+static PAGES: [&[u8]; 23] = [
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[{\"n\":\"open\",\"d\":\"01\",\"p\":{\"payer_sw\":\"pubkey\",\"rent_payer_sw\":\"pubkey\",\"payee\":\"pubkey\",\"mint\":\"pubkey\",\"authorized_signer\":\"pubkey\",\"channel_w\":\"pubkey\",\"payer_token_account_w\":\"pubkey\",\"channel_token_account_w\":\"pubkey\",\"token_program\":\"pubkey\",\"system_program\":\"pubkey\",\"rent\":\"pubkey\",\"associated_token_program\":\"pubkey\",\"event_authority\":\"pubkey\",\"self_program\":\"pubkey\",\"salt\":\"u64\",\"deposit\":\"u64\",\"grace_period\":\"u32\",\"open_slot\":\"u64\",\"recipients\":\"Vec<DistributionEntry>\",\"read x\":\"x\"},\"r\":[\"payer_sw\",\"rent_payer_sw\",\"payee\",\"mint\",\"authorized_signer\",\"channel_w\",\"payer_token_account_w\",\"channel_token_account_w\",\"token_program\",\"system_program\",\"rent\",\"associated_token_program\",\"event_authority\",\"self_program\",\"salt\",\"deposit\",\"grace_period\",\"open_slot\",\"recipients\",\"read x\"]}],\"stream\":{\"at\":32768,\"size\":8397,\"text\":46946,\"sha256\":\"38df31ec439f41360b71122369f081667be3e3ce0a52aa6971323c52380e6fdf\"},\"nextCursor\":\"1\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[{\"n\":\"settle\",\"i\":\"Settle a voucher: the Ed25519 instruction right before this one proves it. Anyone may.\",\"d\":\"02\",\"p\":{\"channel_w\":\"pubkey\",\"instructions_sysvar\":\"pubkey\"},\"r\":[\"channel_w\",\"instructions_sysvar\"]},{\"n\":\"top_up\",\"i\":\"Put more tokens into an open channel.\",\"d\":\"03\",\"p\":{\"payer_sw\":\"pubkey\",\"channel_w\":\"pubkey\",\"payer_token_account_w\":\"pubkey\",\"channel_token_account_w\":\"pubkey\",\"mint\":\"pubkey\",\"token_program\":\"pubkey\",\"amount\":\"u64\"},\"r\":[\"payer_sw\",\"channel_w\",\"payer_token_account_w\",\"channel_token_account_w\",\"mint\",\"token_program\",\"amount\"]},{\"n\":\"settle_and_seal\",\"i\":\"Seal a channel as its payee, after a last voucher or without one: no voucher counts any more.\",\"d\":\"04\",\"p\":{\"payee_s\":\"pubkey\",\"channel_w\":\"pubkey\",\"instructions_sysvar\":\"pubkey\",\"has_voucher\":\"u8\"},\"r\":[\"payee_s\",\"channel_w\",\"instructions_sysvar\",\"has_voucher\"]}],\"nextCursor\":\"2\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[{\"n\":\"request_close\",\"i\":\"Ask to close a channel as its payer: the payee has the grace period for a last voucher.\",\"d\":\"05\",\"p\":{\"payer_s\":\"pubkey\",\"channel_w\":\"pubkey\"},\"r\":[\"payer_s\",\"channel_w\"]},{\"n\":\"seal\",\"i\":\"Seal a closing channel after its grace period. Anyone may.\",\"d\":\"06\",\"p\":{\"channel_w\":\"pubkey\"},\"r\":[\"channel_w\"]}],\"nextCursor\":\"3\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[{\"n\":\"distribute\",\"i\":\"Pay out what vouchers proved. Of a sealed channel the payer gets the rest, and the escrow is closed. Anyone\\nmay.\",\"d\":\"07\",\"p\":{\"channel_w\":\"pubkey\",\"payer_w\":\"pubkey\",\"rent_payer_w\":\"pubkey\",\"channel_token_account_w\":\"pubkey\",\"payer_token_account_w\":\"pubkey\",\"payee_token_account_w\":\"pubkey\",\"treasury_token_account_w\":\"pubkey\",\"mint\":\"pubkey\",\"token_program\":\"pubkey\",\"event_authority\":\"pubkey\",\"self_program\":\"pubkey\",\"recipients\":\"Vec<DistributionEntry>\",\"read x\":\"x\"},\"r\":[\"channel_w\",\"payer_w\",\"rent_payer_w\",\"channel_token_account_w\",\"payer_token_account_w\",\"payee_token_account_w\",\"treasury_token_account_w\",\"mint\",\"token_program\",\"event_authority\",\"self_program\",\"recipients\",\"read x\"]}],\"nextCursor\":\"4\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[{\"n\":\"withdraw_payer\",\"i\":\"Take out of a sealed channel, as its payer, what no voucher proved. Once.\",\"d\":\"08\",\"p\":{\"payer_s\":\"pubkey\",\"channel_w\":\"pubkey\",\"channel_token_account_w\":\"pubkey\",\"payer_token_account_w\":\"pubkey\",\"mint\":\"pubkey\",\"token_program\":\"pubkey\"},\"r\":[\"payer_s\",\"channel_w\",\"channel_token_account_w\",\"payer_token_account_w\",\"mint\",\"token_program\"]},{\"n\":\"reclaim\",\"i\":\"Give the account of a drained channel back, once its window has passed. Anyone may.\",\"d\":\"09\",\"p\":{\"channel_w\":\"pubkey\",\"rent_payer_w\":\"pubkey\"},\"r\":[\"channel_w\",\"rent_payer_w\"]},{\"n\":\"emit_event\",\"i\":\"The program's own call to itself that carries an event. Nobody else can make it.\",\"d\":\"e4\",\"p\":{\"event_authority_s\":\"pubkey\",\"event\":\"raw\",\"read x\":\"x\"},\"r\":[\"event_authority_s\",\"event\",\"read x\"]}],\"nextCursor\":\"5\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[{\"n\":\"pay\",\"i\":\"Pay for one call, and leave a receipt: the same payment id is never paid twice.\",\"d\":\"10\",\"p\":{\"authority_s\":\"pubkey\",\"rent_payer_sw\":\"pubkey\",\"payer\":\"pubkey\",\"payee\":\"pubkey\",\"mint\":\"pubkey\",\"source_w\":\"pubkey\",\"destination_w\":\"pubkey\",\"receipt_w\":\"pubkey\",\"token_program\":\"pubkey\",\"system_program\":\"pubkey\",\"payment_id\":\"[u8; 32]\",\"call_hash\":\"[u8; 32]\",\"amount\":\"u64\",\"expires_at\":\"i64\",\"read x\":\"x\"},\"r\":[\"authority_s\",\"rent_payer_sw\",\"payer\",\"payee\",\"mint\",\"source_w\",\"destination_w\",\"receipt_w\",\"token_program\",\"system_program\",\"payment_id\",\"call_hash\",\"amount\",\"expires_at\",\"read x\"]},{\"n\":\"close_receipt\",\"i\":\"Give a receipt's rent back, 7 days after its expiry. Anyone may.\",\"d\":\"11\",\"p\":{\"receipt_w\":\"pubkey\",\"rent_payer_w\":\"pubkey\"},\"r\":[\"receipt_w\",\"rent_payer_w\"]}],\"nextCursor\":\"6\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[{\"n\":\"create_plan\",\"i\":\"Offer a plan that others can subscribe to.\",\"d\":\"20\",\"p\":{\"plan_w\":\"pubkey\",\"merchant_sw\":\"pubkey\",\"mint\":\"pubkey\",\"token_program\":\"pubkey\",\"system_program\":\"pubkey\",\"plan_id\":\"u64\",\"price\":\"u64\",\"period\":\"u32\",\"trial\":\"u32\",\"grace\":\"u32\",\"max_charges\":\"u32\"},\"r\":[\"plan_w\",\"merchant_sw\",\"mint\",\"token_program\",\"system_program\",\"plan_id\",\"price\",\"period\",\"trial\",\"grace\",\"max_charges\"]},{\"n\":\"set_plan_open\",\"i\":\"Open a plan to new subscribers, or close it to them.\",\"d\":\"21\",\"p\":{\"plan_w\":\"pubkey\",\"merchant_s\":\"pubkey\",\"open\":\"bool\"},\"r\":[\"plan_w\",\"merchant_s\",\"open\"]},{\"n\":\"close_plan\",\"i\":\"Give a plan's rent back. Subscriptions go on with the terms that they have.\",\"d\":\"22\",\"p\":{\"plan_w\":\"pubkey\",\"merchant_sw\":\"pubkey\"},\"r\":[\"plan_w\",\"merchant_sw\"]}],\"nextCursor\":\"7\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[{\"n\":\"subscribe\",\"i\":\"Subscribe to a plan: charges the first period at once unless there is a trial, and lets later charges take\\nno more than the agreed number of periods.\",\"d\":\"23\",\"p\":{\"subscription_w\":\"pubkey\",\"plan\":\"pubkey\",\"subscriber_s\":\"pubkey\",\"rent_payer_sw\":\"pubkey\",\"merchant\":\"pubkey\",\"mint\":\"pubkey\",\"source_w\":\"pubkey\",\"destination_w\":\"pubkey\",\"delegate\":\"pubkey\",\"token_program\":\"pubkey\",\"system_program\":\"pubkey\",\"price\":\"u64\",\"period\":\"u32\",\"periods\":\"u32\"},\"r\":[\"subscription_w\",\"plan\",\"subscriber_s\",\"rent_payer_sw\",\"merchant\",\"mint\",\"source_w\",\"destination_w\",\"delegate\",\"token_program\",\"system_program\",\"price\",\"period\",\"periods\"]}],\"nextCursor\":\"8\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[{\"n\":\"charge\",\"i\":\"Charge a subscription that is due. Anyone may; once a period, and missed periods do not pile up.\",\"d\":\"24\",\"p\":{\"subscription_w\":\"pubkey\",\"subscriber\":\"pubkey\",\"merchant\":\"pubkey\",\"mint\":\"pubkey\",\"source_w\":\"pubkey\",\"destination_w\":\"pubkey\",\"delegate\":\"pubkey\",\"token_program\":\"pubkey\"},\"r\":[\"subscription_w\",\"subscriber\",\"merchant\",\"mint\",\"source_w\",\"destination_w\",\"delegate\",\"token_program\"]},{\"n\":\"change_plan\",\"i\":\"Agree to the terms of another plan of the same merchant, from the next charge on; or to more periods of the\\nsame plan.\",\"d\":\"25\",\"p\":{\"subscription_w\":\"pubkey\",\"plan\":\"pubkey\",\"subscriber_s\":\"pubkey\",\"merchant\":\"pubkey\",\"mint\":\"pubkey\",\"source_w\":\"pubkey\",\"delegate\":\"pubkey\",\"token_program\":\"pubkey\",\"price\":\"u64\",\"period\":\"u32\",\"periods\":\"u32\"},\"r\":[\"subscription_w\",\"plan\",\"subscriber_s\",\"merchant\",\"mint\",\"source_w\",\"delegate\",\"token_program\",\"price\",\"period\",\"periods\"]}],\"nextCursor\":\"9\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[{\"n\":\"cancel\",\"i\":\"Cancel a subscription as its subscriber, at any time. What is paid stays paid; nothing more is charged.\",\"d\":\"26\",\"p\":{\"subscription_w\":\"pubkey\",\"subscriber_s\":\"pubkey\",\"mint\":\"pubkey\",\"source_w\":\"pubkey\",\"delegate\":\"pubkey\",\"token_program\":\"pubkey\"},\"r\":[\"subscription_w\",\"subscriber_s\",\"mint\",\"source_w\",\"delegate\",\"token_program\"]},{\"n\":\"merchant_cancel\",\"i\":\"Cancel a subscription as its merchant: the unused part of the paid period goes back to the subscriber.\",\"d\":\"27\",\"p\":{\"subscription_w\":\"pubkey\",\"merchant_s\":\"pubkey\",\"subscriber\":\"pubkey\",\"mint\":\"pubkey\",\"source_w\":\"pubkey\",\"destination_w\":\"pubkey\",\"token_program\":\"pubkey\"},\"r\":[\"subscription_w\",\"merchant_s\",\"subscriber\",\"mint\",\"source_w\",\"destination_w\",\"token_program\"]}],\"nextCursor\":\"10\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[{\"n\":\"close_subscription\",\"i\":\"Give the rent of a subscription back that is cancelled or expired, once what is paid has ended. Anyone may.\",\"d\":\"28\",\"p\":{\"subscription_w\":\"pubkey\",\"rent_payer_w\":\"pubkey\"},\"r\":[\"subscription_w\",\"rent_payer_w\"]},{\"n\":\"quote\",\"i\":\"What subscribing to a plan for some periods would cost now. Changes nothing.\",\"d\":\"30\",\"p\":{\"plan\":\"pubkey\",\"periods\":\"u32\"},\"r\":[\"plan\",\"periods\"]},{\"n\":\"channel_status\",\"i\":\"How a channel stands now. Changes nothing.\",\"d\":\"31\",\"p\":{\"channel\":\"pubkey\"},\"r\":[\"channel\"]},{\"n\":\"subscription_status\",\"i\":\"How a subscription stands now. Changes nothing.\",\"d\":\"32\",\"p\":{\"subscription\":\"pubkey\"},\"r\":[\"subscription\"]}],\"nextCursor\":\"11\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[],\"more\":[[0,0,2,\"{\\\"i\\\":\\\"Open a channel: put tokens in that vouchers of the authorized signer give to the payee bit by bit.\\\",\\\"x\\\":{\\\"s\\\":{\\\"channel_w\\\":[[[\\\"const\\\",\\\"6368616e6e656c\\\"],[\\\"account\\\",[\\\"payer\\\"]],[\\\"account\\\",[\\\"payee\\\"]],[\\\"account\\\",[\\\"mint\\\"]],[\\\"account\\\",[\\\"authorized_signer\\\"]],[\\\"arg\\\",[\\\"salt\\\"],\\\"u64\\\"],[\\\"arg\\\",[\\\"open_slot\\\"],\\\"u64\\\"]]],\\\"payer_token_account_w\\\":[[[\\\"account\\\",[\\\"payer\\\"]],[\\\"account\\\",[\\\"token_program\\\"]],[\\\"account\\\",[\\\"mint\\\"]]],[\\\"const\\\",\\\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\\\"]],\\\"channel_token_account_w\\\":[[[\\\"account\\\",[\\\"channel\\\"]],[\\\"account\\\",[\\\"token_program\\\"]],[\\\"account\\\",[\\\"mint\\\"]]],[\\\"const\\\",\\\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\\\"]],\\\"event_authority\\\":[[[\\\"const\\\",\\\"6576656e745f617574686f72697479\\\"]]]},\\\"a\\\":{\\\"system_program\\\":\\\"11111111111111111111111111111111\\\",\\\"rent\\\":\\\"SysvarRent111111111111111111111111111111111\\\",\\\"associated_token_program\\\"\"]],\"nextCursor\":\"12\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[],\"more\":[[0,1,2,\":\\\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\\\",\\\"self_program\\\":\\\"8nQhkjXpoGbhdNGys4oBbMT926kyNa5SsDoxjWXWnicz\\\"},\\\"t\\\":{\\\"recipients\\\":[\\\"vec\\\",\\\"@DistributionEntry\\\"]}}}\"],[1,{\"x\":{\"a\":{\"instructions_sysvar\":\"Sysvar1nstructions1111111111111111111111111\"}}}],[2,{\"x\":{\"s\":{\"payer_token_account_w\":[[[\"account\",[\"payer\"]],[\"account\",[\"token_program\"]],[\"account\",[\"mint\"]]],[\"const\",\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\"]],\"channel_token_account_w\":[[[\"account\",[\"channel\"]],[\"account\",[\"token_program\"]],[\"account\",[\"mint\"]]],[\"const\",\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\"]]}}}],[3,{\"x\":{\"a\":{\"instructions_sysvar\":\"Sysvar1nstructions1111111111111111111111111\"}}}]],\"nextCursor\":\"13\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[],\"more\":[[6,0,2,\"{\\\"x\\\":{\\\"s\\\":{\\\"channel_w\\\":[[[\\\"const\\\",\\\"6368616e6e656c\\\"],[\\\"account\\\",[\\\"channel\\\"],[\\\"payer\\\"],\\\"Channel\\\",\\\"pubkey\\\"],[\\\"account\\\",[\\\"channel\\\"],[\\\"payee\\\"],\\\"Channel\\\",\\\"pubkey\\\"],[\\\"account\\\",[\\\"channel\\\"],[\\\"mint\\\"],\\\"Channel\\\",\\\"pubkey\\\"],[\\\"account\\\",[\\\"channel\\\"],[\\\"authorized_signer\\\"],\\\"Channel\\\",\\\"pubkey\\\"],[\\\"account\\\",[\\\"channel\\\"],[\\\"salt\\\"],\\\"Channel\\\",\\\"u64\\\"],[\\\"account\\\",[\\\"channel\\\"],[\\\"open_slot\\\"],\\\"Channel\\\",\\\"u64\\\"]]],\\\"channel_token_account_w\\\":[[[\\\"account\\\",[\\\"channel\\\"]],[\\\"account\\\",[\\\"token_program\\\"]],[\\\"account\\\",[\\\"mint\\\"]]],[\\\"const\\\",\\\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\\\"]],\\\"payer_token_account_w\\\":[[[\\\"account\\\",[\\\"payer\\\"]],[\\\"account\\\",[\\\"token_program\\\"]],[\\\"account\\\",[\\\"mint\\\"]]],[\\\"const\\\",\\\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\\\"]],\\\"payee_token_account_w\\\":[[[\\\"account\\\",[\\\"channel\\\"],[\\\"payee\\\"],\\\"Channel\\\",\\\"pubkey\\\"],[\\\"account\\\",[\\\"token_program\"]],\"nextCursor\":\"14\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[],\"more\":[[6,1,2,\"\\\"]],[\\\"account\\\",[\\\"mint\\\"]]],[\\\"const\\\",\\\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\\\"]],\\\"treasury_token_account_w\\\":[[[\\\"const\\\",\\\"beefbeefbeefbeefbeefbeefbeefbeefbeefbeefbeefbeefbeefbeefbeefbeef\\\"],[\\\"account\\\",[\\\"token_program\\\"]],[\\\"account\\\",[\\\"mint\\\"]]],[\\\"const\\\",\\\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\\\"]],\\\"event_authority\\\":[[[\\\"const\\\",\\\"6576656e745f617574686f72697479\\\"]]]},\\\"a\\\":{\\\"self_program\\\":\\\"8nQhkjXpoGbhdNGys4oBbMT926kyNa5SsDoxjWXWnicz\\\"},\\\"t\\\":{\\\"recipients\\\":[\\\"vec\\\",\\\"@DistributionEntry\\\"]},\\\"rest\\\":[{\\\"name\\\":\\\"recipient_token_accounts\\\"}]}}\"]],\"nextCursor\":\"15\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[],\"more\":[[7,{\"x\":{\"s\":{\"channel_w\":[[[\"const\",\"6368616e6e656c\"],[\"account\",[\"channel\"],[\"payer\"],\"Channel\",\"pubkey\"],[\"account\",[\"channel\"],[\"payee\"],\"Channel\",\"pubkey\"],[\"account\",[\"channel\"],[\"mint\"],\"Channel\",\"pubkey\"],[\"account\",[\"channel\"],[\"authorized_signer\"],\"Channel\",\"pubkey\"],[\"account\",[\"channel\"],[\"salt\"],\"Channel\",\"u64\"],[\"account\",[\"channel\"],[\"open_slot\"],\"Channel\",\"u64\"]]],\"channel_token_account_w\":[[[\"account\",[\"channel\"]],[\"account\",[\"token_program\"]],[\"account\",[\"mint\"]]],[\"const\",\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\"]],\"payer_token_account_w\":[[[\"account\",[\"payer\"]],[\"account\",[\"token_program\"]],[\"account\",[\"mint\"]]],[\"const\",\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\"]]}}}],[9,{\"x\":{\"s\":{\"event_authority_s\":[[[\"const\",\"6576656e745f617574686f72697479\"]]]}}}]],\"nextCursor\":\"16\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[],\"more\":[[10,{\"x\":{\"s\":{\"destination_w\":[[[\"account\",[\"payee\"]],[\"account\",[\"token_program\"]],[\"account\",[\"mint\"]]],[\"const\",\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\"]],\"receipt_w\":[[[\"const\",\"72656365697074\"],[\"account\",[\"payer\"]],[\"account\",[\"payee\"]],[\"arg\",[\"payment_id\"],[\"array\",\"u8\",32]]]]},\"a\":{\"system_program\":\"11111111111111111111111111111111\"},\"t\":{\"payment_id\":[\"array\",\"u8\",32],\"call_hash\":[\"array\",\"u8\",32]}}}],[12,{\"x\":{\"s\":{\"plan_w\":[[[\"const\",\"706c616e\"],[\"account\",[\"merchant\"]],[\"arg\",[\"plan_id\"],\"u64\"]]]},\"a\":{\"system_program\":\"11111111111111111111111111111111\"}}}]],\"nextCursor\":\"17\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[],\"more\":[[15,{\"x\":{\"s\":{\"subscription_w\":[[[\"const\",\"737562736372697074696f6e\"],[\"account\",[\"plan\"]],[\"account\",[\"subscriber\"]]]],\"source_w\":[[[\"account\",[\"subscriber\"]],[\"account\",[\"token_program\"]],[\"account\",[\"mint\"]]],[\"const\",\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\"]],\"destination_w\":[[[\"account\",[\"merchant\"]],[\"account\",[\"token_program\"]],[\"account\",[\"mint\"]]],[\"const\",\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\"]],\"delegate\":[[[\"const\",\"64656c6567617465\"],[\"account\",[\"subscriber\"]]]]},\"a\":{\"system_program\":\"11111111111111111111111111111111\"}}}]],\"nextCursor\":\"18\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[],\"more\":[[16,{\"x\":{\"s\":{\"source_w\":[[[\"account\",[\"subscriber\"]],[\"account\",[\"token_program\"]],[\"account\",[\"mint\"]]],[\"const\",\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\"]],\"destination_w\":[[[\"account\",[\"merchant\"]],[\"account\",[\"token_program\"]],[\"account\",[\"mint\"]]],[\"const\",\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\"]],\"delegate\":[[[\"const\",\"64656c6567617465\"],[\"account\",[\"subscriber\"]]]]}}}],[17,{\"x\":{\"s\":{\"source_w\":[[[\"account\",[\"subscriber\"]],[\"account\",[\"token_program\"]],[\"account\",[\"mint\"]]],[\"const\",\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\"]],\"delegate\":[[[\"const\",\"64656c6567617465\"],[\"account\",[\"subscriber\"]]]]}}}],[18,{\"x\":{\"s\":{\"source_w\":[[[\"account\",[\"subscriber\"]],[\"account\",[\"token_program\"]],[\"account\",[\"mint\"]]],[\"const\",\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\"]],\"delegate\":[[[\"const\",\"64656c6567617465\"],[\"account\",[\"subscriber\"]]]]}}}]],\"nextCursor\":\"19\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[],\"more\":[[19,{\"x\":{\"s\":{\"source_w\":[[[\"account\",[\"merchant\"]],[\"account\",[\"token_program\"]],[\"account\",[\"mint\"]]],[\"const\",\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\"]],\"destination_w\":[[[\"account\",[\"subscriber\"]],[\"account\",[\"token_program\"]],[\"account\",[\"mint\"]]],[\"const\",\"ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL\"]]}}}],[21,{\"x\":{\"ret\":\"@Quote\"}}],[22,{\"x\":{\"ret\":\"@ChannelReport\"}}],[23,{\"x\":{\"ret\":\"@SubscriptionReport\"}}]],\"types\":[{\"name\":\"DistributionEntry\",\"type\":[\"struct\",[[\"recipient\",\"pubkey\",[\"The wallet; its associated token account gets the tokens.\"]],[\"bps\",\"u16\",[\"Its part in hundredths of a percent, 1 to 10,000.\"]]]]}],\"nextCursor\":\"20\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[],\"types\":[{\"name\":\"Quote\",\"type\":[\"struct\",[[\"price\",\"u64\",[\"Tokens for each period, in base units.\"]],[\"first_charge\",\"u64\",[\"Tokens taken at once: 0 when there is a trial.\"]],[\"allowance\",\"u64\",[\"Tokens that later charges can take together at most.\"]],[\"first_due\",\"i64\",[\"When the first charge after subscribing is due, in seconds since 1970.\"]],[\"period\",\"u32\",[\"Seconds in a period.\"]],[\"mint\",\"pubkey\",[\"The mint of the tokens.\"]],[\"open\",\"bool\",[\"The plan takes new subscribers.\"]]]]}],\"nextCursor\":\"21\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[],\"types\":[{\"name\":\"ChannelReport\",\"type\":[\"struct\",[[\"state\",\"@ChannelState\",[\"Open, Sealed, Closing or Distributed.\"]],[\"deposit\",\"u64\",[\"Tokens that the payer put in, in base units.\"]],[\"settled\",\"u64\",[\"Tokens that vouchers proved, in base units.\"]],[\"undistributed\",\"u64\",[\"Tokens that are proved and not paid out yet.\"]],[\"unspent\",\"u64\",[\"Tokens that no voucher proved: a new voucher can be for them, or the payer gets them back.\"]],[\"seal_at\",\"i64\",[\"When anyone may seal a closing channel, in seconds since 1970; else 0.\"]],[\"reclaim_slot\",\"u64\",[\"From this slot on the account itself can be given back.\"]]]]},{\"name\":\"ChannelState\",\"type\":[\"enum\",[[\"Open\"],[\"Sealed\"],[\"Closing\"],[\"Distributed\"]]]}],\"nextCursor\":\"22\"}",
+    b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[],\"types\":[{\"name\":\"SubscriptionReport\",\"type\":[\"struct\",[[\"state\",\"@SubscriptionState\",[\"Pending (trial), Active, PastDue, Cancelled or Expired.\"]],[\"chargeable\",\"bool\",[\"A charge would be right now.\"]],[\"price\",\"u64\",[\"Tokens for each charge, in base units.\"]],[\"charges\",\"u32\",[\"How many charges were made under these terms.\"]],[\"max_charges\",\"u32\",[\"How many may be made.\"]],[\"due_at\",\"i64\",[\"When the next charge is due, or what is paid ends, in seconds since 1970.\"]],[\"expires_at\",\"i64\",[\"When it expires without a charge, in seconds since 1970.\"]]]]},{\"name\":\"SubscriptionState\",\"type\":[\"enum\",[[\"Pending\"],[\"Active\"],[\"PastDue\"],[\"Cancelled\"],[\"Expired\"]]]}]}",
+];
+
+/// The lossless stream: the whole model, compressed, in pages at high cursors. Page 0 says
+/// where, how long it is and its sha256.
+const STREAM: &[u8] = include_bytes!("schema.bin");
+
+/// The cursor of the stream's first page.
+const STREAM_BASE: usize = 32768;
+
+/// Bytes of a stream page; the last one may be shorter.
+const STREAM_PAGE: usize = 1_024;
+
+/// The page at `cursor`, if there is one.
+#[inline(always)]
+fn page(cursor: usize) -> Option<&'static [u8]> {
+    PAGES.get(cursor).copied()
+}
+
+/// The stream page at `cursor`, if there is one.
+#[inline(always)]
+fn stream_page(cursor: usize) -> Option<&'static [u8]> {
+    let start = cursor.checked_sub(STREAM_BASE)?.checked_shl(10)?;
+    let rest = STREAM.get(start..)?;
+    match rest.get(..STREAM_PAGE) {
+        _ if rest.is_empty() => None,
+        Some(page) => Some(page),
+        None => Some(rest),
+    }
+}
+
+/// What the program returns if this is list_tools asked without accounts; None for all else,
+/// which goes the ordinary way.
+///
+/// # Safety
+///
+/// `input` is the loader's buffer. It holds at least 48 bytes: both counts and the program's id.
+#[inline(always)]
+pub unsafe fn asked_without_accounts(input: *const u8) -> Option<u64> {
+    // SAFETY: 8 bytes at +8 and at +16 are there (see above) and aligned; a cursor is read only
+    // where the length says so.
+    unsafe {
+        let length = input.add(8).cast::<u64>().read();
+        if length > 10 || input.add(16).cast::<u64>().read() != LIST_TOOLS {
+            return None;
+        }
+        let cursor = if length == 9 {
+            usize::from(input.add(24).read())
+        } else {
+            cold_path();
+            match length {
+                10 => usize::from(input.add(24).cast::<u16>().read()),
+                8 => 0,
+                _ => return None,
+            }
+        };
+        if cursor == 0 {
+            // The page that every client asks for: its place is known at compile time.
+            return Some(answer(PAGES[0]));
+        }
+        if let Some(page) = page(cursor) {
+            return Some(answer(page));
+        }
+        cold_path();
+        let cursor =
+            core::slice::from_raw_parts(input.add(24), (length as usize).saturating_sub(8));
+        Some(match list_tools(LIST_TOOLS, cursor) {
+            true => 0,
+            false => ProgramError::InvalidInstructionData.into(),
+        })
+    }
+}
+
+/// Hands `page` to the caller. The syscall leaves 0, success, in the register that a program
+/// returns by.
+#[inline(always)]
+fn answer(page: &[u8]) -> u64 {
+    // SAFETY: the syscall reads `page.len()` bytes from `page`.
+    unsafe { syscalls::sol_set_return_data(page.as_ptr(), page.len() as u64) }
+}
+
+#[cfg(any(target_os = "solana", target_arch = "bpf"))]
+mod syscalls {
+    // As solana-define-syscall's own, but with the result, which is 0.
+    solana_define_syscall::define_syscall!(fn sol_set_return_data(data: *const u8, length: u64) -> u64);
+}
+
+#[cfg(not(any(target_os = "solana", target_arch = "bpf")))]
+mod syscalls {
+    /// On the host there is no caller to tell.
+    pub unsafe fn sol_set_return_data(data: *const u8, length: u64) -> u64 {
+        core::hint::black_box((data, length));
+        0
+    }
+}
+
+/// The end of dispatch, where no other instruction was meant: answers list_tools that comes with
+/// accounts.
+///
+/// A function of its own, so that no other instruction pays for the comparison. False where this
+/// is not list_tools, or there is no such page.
+#[cold]
+#[inline(never)]
+pub fn list_tools(discriminator: u64, cursor: &[u8]) -> bool {
+    let cursor = match *cursor {
+        _ if discriminator != LIST_TOOLS => return false,
+        [] => 0,
+        [low] => usize::from(low),
+        [low, high] => usize::from(u16::from_le_bytes([low, high])),
+        _ => return false,
+    };
+    let found = page(cursor).or_else(|| stream_page(cursor));
+    if let Some(page) = found {
+        answer(page);
+    }
+    found.is_some()
+}
+
+/// As `list_tools`, for instruction data of which nothing was read yet.
+#[cold]
+#[inline(never)]
+pub fn list_tools_in(data: &[u8]) -> bool {
+    match data.split_first_chunk() {
+        Some((discriminator, cursor)) => list_tools(u64::from_le_bytes(*discriminator), cursor),
+        None => false,
+    }
+}

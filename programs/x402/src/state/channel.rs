@@ -1,0 +1,101 @@
+// Rendered by idl2mcp from spec.py; edit the source. [914fead18cb1fb5b]
+//! Channel: what stands in an account, and how it is read and written.
+
+use crate::codec::{I64, U32, U64};
+use crate::error::Check;
+use pinocchio::error::ProgramError;
+use pinocchio::{Address, ProgramResult};
+
+/// A channel: tokens of a payer, which vouchers give to a payee bit by bit.
+///
+/// It lies over the account's data as it is: every field is aligned to one byte, so nothing is
+/// copied.
+#[repr(C)]
+pub struct Channel {
+    discriminator_: [u8; 1],
+    /// 1\.
+    pub version: u8,
+    /// The bump of the channel's address.
+    pub bump: u8,
+    /// 0 open, 1 sealed, 2 closing, 3 distributed.
+    pub status: u8,
+    /// Tells channels of the same parties apart.
+    pub salt: U64,
+    /// Tokens that were put in, in base units.
+    pub deposit: U64,
+    /// Tokens that vouchers proved so far, in base units.
+    pub settled: U64,
+    /// Tokens of these that were accounted for by distributions.
+    pub payout_watermark: U64,
+    /// When the payer asked to close, in seconds since 1970; 0 when not closing.
+    pub closure_started_at: I64,
+    /// When the payer took the rest out, in seconds since 1970; 0 before.
+    pub payer_withdrawn_at: I64,
+    /// Seconds that the payee has for a last voucher after the payer asked to close.
+    pub grace_period: U32,
+    /// SHA-256 of the distribution entries.
+    pub distribution_hash: [u8; 32],
+    /// Who put the tokens in, and gets back what is left.
+    pub payer: Address,
+    /// Who gets what the distribution entries leave.
+    pub payee: Address,
+    /// Whose signature makes a voucher.
+    pub authorized_signer: Address,
+    /// The mint of the tokens.
+    pub mint: Address,
+    /// Who paid for the accounts, and gets their lamports back.
+    pub rent_payer: Address,
+    /// The slot named when it was opened.
+    pub open_slot: U64,
+}
+
+const _: () = assert!(size_of::<Channel>() == Channel::LEN && align_of::<Channel>() == 1);
+
+impl Channel {
+    /// The bytes by which the account is known.
+    pub const DISCRIMINATOR: [u8; 1] = [0x01];
+
+    /// Bytes in the account, the discriminator included.
+    pub const LEN: usize = 256;
+
+    /// The account holds this type.
+    #[inline(always)]
+    fn check(data: &[u8]) -> ProgramResult {
+        let Some(found) = data.first_chunk::<1>() else {
+            return Err(Check::AccountDiscriminatorNotFound.into());
+        };
+        if *found != Self::DISCRIMINATOR {
+            return Err(Check::AccountDiscriminatorMismatch.into());
+        }
+        if data.len() < Self::LEN {
+            return Err(Check::AccountDidNotDeserialize.into());
+        }
+        Ok(())
+    }
+
+    /// The state in an account's data.
+    #[inline(always)]
+    pub fn load(data: &[u8]) -> Result<&Self, ProgramError> {
+        Self::check(data)?;
+        // SAFETY: there are at least LEN bytes, any bytes are a valid value, and one byte is
+        // alignment enough (see above).
+        Ok(unsafe { &*data.as_ptr().cast::<Self>() })
+    }
+
+    /// The state in an account's data, to be changed.
+    #[inline(always)]
+    pub fn load_mut(data: &mut [u8]) -> Result<&mut Self, ProgramError> {
+        Self::check(data)?;
+        // SAFETY: as in `load`; the borrow is exclusive.
+        Ok(unsafe { &mut *data.as_mut_ptr().cast::<Self>() })
+    }
+
+    /// The state in the data of an account that was just created: marks it, all else is zero.
+    #[inline(always)]
+    pub fn create(data: &mut [u8]) -> Result<&mut Self, ProgramError> {
+        data.first_chunk_mut()
+            .map(|found| *found = Self::DISCRIMINATOR)
+            .ok_or(ProgramError::AccountDataTooSmall)?;
+        Self::load_mut(data)
+    }
+}

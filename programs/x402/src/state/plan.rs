@@ -1,0 +1,87 @@
+// Rendered by idl2mcp from spec.py; edit the source. [8a5614868f25f471]
+//! Plan: what stands in an account, and how it is read and written.
+
+use crate::codec::{Flag, U32, U64};
+use crate::error::Check;
+use pinocchio::error::ProgramError;
+use pinocchio::{Address, ProgramResult};
+
+/// What a merchant offers to subscribers. Only \`open\` ever changes.
+///
+/// It lies over the account's data as it is: every field is aligned to one byte, so nothing is
+/// copied.
+#[repr(C)]
+pub struct Plan {
+    discriminator_: [u8; 1],
+    /// The bump of the plan's address.
+    pub bump: u8,
+    /// The plan takes new subscribers.
+    pub open: Flag,
+    /// Who is paid.
+    pub merchant: Address,
+    /// The mint of the tokens.
+    pub mint: Address,
+    /// Tells the merchant's plans apart.
+    pub plan_id: U64,
+    /// Tokens for each period, in base units.
+    pub price: U64,
+    /// Seconds in a period.
+    pub period: U32,
+    /// Seconds before the first charge; 0 charges at once.
+    pub trial: U32,
+    /// Seconds after a charge is due in which it can still be made.
+    pub grace: U32,
+    /// Charges that a subscriber can agree to at most.
+    pub max_charges: U32,
+}
+
+const _: () = assert!(size_of::<Plan>() == Plan::LEN && align_of::<Plan>() == 1);
+
+impl Plan {
+    /// The bytes by which the account is known.
+    pub const DISCRIMINATOR: [u8; 1] = [0x20];
+
+    /// Bytes in the account, the discriminator included.
+    pub const LEN: usize = 99;
+
+    /// The account holds this type.
+    #[inline(always)]
+    fn check(data: &[u8]) -> ProgramResult {
+        let Some(found) = data.first_chunk::<1>() else {
+            return Err(Check::AccountDiscriminatorNotFound.into());
+        };
+        if *found != Self::DISCRIMINATOR {
+            return Err(Check::AccountDiscriminatorMismatch.into());
+        }
+        if data.len() < Self::LEN {
+            return Err(Check::AccountDidNotDeserialize.into());
+        }
+        Ok(())
+    }
+
+    /// The state in an account's data.
+    #[inline(always)]
+    pub fn load(data: &[u8]) -> Result<&Self, ProgramError> {
+        Self::check(data)?;
+        // SAFETY: there are at least LEN bytes, any bytes are a valid value, and one byte is
+        // alignment enough (see above).
+        Ok(unsafe { &*data.as_ptr().cast::<Self>() })
+    }
+
+    /// The state in an account's data, to be changed.
+    #[inline(always)]
+    pub fn load_mut(data: &mut [u8]) -> Result<&mut Self, ProgramError> {
+        Self::check(data)?;
+        // SAFETY: as in `load`; the borrow is exclusive.
+        Ok(unsafe { &mut *data.as_mut_ptr().cast::<Self>() })
+    }
+
+    /// The state in the data of an account that was just created: marks it, all else is zero.
+    #[inline(always)]
+    pub fn create(data: &mut [u8]) -> Result<&mut Self, ProgramError> {
+        data.first_chunk_mut()
+            .map(|found| *found = Self::DISCRIMINATOR)
+            .ok_or(ProgramError::AccountDataTooSmall)?;
+        Self::load_mut(data)
+    }
+}

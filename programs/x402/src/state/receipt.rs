@@ -1,0 +1,89 @@
+// Rendered by idl2mcp from spec.py; edit the source. [f43c87edd06f99e3]
+//! Receipt: what stands in an account, and how it is read and written.
+
+use crate::codec::{I64, U64};
+use crate::error::Check;
+use pinocchio::error::ProgramError;
+use pinocchio::{Address, ProgramResult};
+
+/// Proof of one exact payment.
+///
+/// It lies over the account's data as it is: every field is aligned to one byte, so nothing is
+/// copied.
+#[repr(C)]
+pub struct Receipt {
+    discriminator_: [u8; 1],
+    /// The bump of the receipt's address.
+    pub bump: u8,
+    /// Whose tokens paid.
+    pub payer: Address,
+    /// Whose wallet was paid.
+    pub payee: Address,
+    /// The mint of the tokens.
+    pub mint: Address,
+    /// Who paid for this account, and gets its lamports back.
+    pub rent_payer: Address,
+    /// The payment's id; its first 8 bytes are the expiry, big-endian.
+    pub payment_id: [u8; 32],
+    /// Hash of the resource or the tool call that was paid for.
+    pub call_hash: [u8; 32],
+    /// Tokens paid, in base units.
+    pub amount: U64,
+    /// When, in seconds since 1970.
+    pub paid_at: I64,
+    /// In which slot.
+    pub paid_slot: U64,
+    /// Until when the payment could be made, in seconds since 1970.
+    pub expires_at: I64,
+}
+
+const _: () = assert!(size_of::<Receipt>() == Receipt::LEN && align_of::<Receipt>() == 1);
+
+impl Receipt {
+    /// The bytes by which the account is known.
+    pub const DISCRIMINATOR: [u8; 1] = [0x10];
+
+    /// Bytes in the account, the discriminator included.
+    pub const LEN: usize = 226;
+
+    /// The account holds this type.
+    #[inline(always)]
+    fn check(data: &[u8]) -> ProgramResult {
+        let Some(found) = data.first_chunk::<1>() else {
+            return Err(Check::AccountDiscriminatorNotFound.into());
+        };
+        if *found != Self::DISCRIMINATOR {
+            return Err(Check::AccountDiscriminatorMismatch.into());
+        }
+        if data.len() < Self::LEN {
+            return Err(Check::AccountDidNotDeserialize.into());
+        }
+        Ok(())
+    }
+
+    /// The state in an account's data.
+    #[inline(always)]
+    pub fn load(data: &[u8]) -> Result<&Self, ProgramError> {
+        Self::check(data)?;
+        // SAFETY: there are at least LEN bytes, any bytes are a valid value, and one byte is
+        // alignment enough (see above).
+        Ok(unsafe { &*data.as_ptr().cast::<Self>() })
+    }
+
+    /// The state in an account's data, to be changed.
+    #[inline(always)]
+    pub fn load_mut(data: &mut [u8]) -> Result<&mut Self, ProgramError> {
+        Self::check(data)?;
+        // SAFETY: as in `load`; the borrow is exclusive.
+        Ok(unsafe { &mut *data.as_mut_ptr().cast::<Self>() })
+    }
+
+    /// The state in the data of an account that was just created: marks it, all else is zero.
+    #[inline(always)]
+    pub fn create(data: &mut [u8]) -> Result<&mut Self, ProgramError> {
+        data.first_chunk_mut()
+            .map(|found| *found = Self::DISCRIMINATOR)
+            .ok_or(ProgramError::AccountDataTooSmall)?;
+        Self::load_mut(data)
+    }
+}

@@ -1,0 +1,869 @@
+// Rendered by idl2mcp from spec.py; edit the source. [d5687c608ca2fd59]
+//! The program's own types, as they stand in instruction data, state and events.
+
+use crate::codec::{Output, Reader};
+use crate::error::Check;
+use pinocchio::error::ProgramError;
+use pinocchio::{Address, ProgramResult};
+
+/// A part of what a channel's payee gets, for someone else.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DistributionEntry {
+    /// The wallet; its associated token account gets the tokens.
+    pub recipient: Address,
+    /// Its part in hundredths of a percent, 1 to 10,000.
+    pub bps: u16,
+}
+
+impl DistributionEntry {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let recipient = Address::new_from_array(*r.array()?);
+        let bps = u16::from_le_bytes(*r.array()?);
+        Ok(Self { recipient, bps })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.recipient.as_array().as_slice())?;
+        w.put(&self.bps.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// What subscribing to a plan costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quote {
+    /// Tokens for each period, in base units.
+    pub price: u64,
+    /// Tokens taken at once: 0 when there is a trial.
+    pub first_charge: u64,
+    /// Tokens that later charges can take together at most.
+    pub allowance: u64,
+    /// When the first charge after subscribing is due, in seconds since 1970.
+    pub first_due: i64,
+    /// Seconds in a period.
+    pub period: u32,
+    /// The mint of the tokens.
+    pub mint: Address,
+    /// The plan takes new subscribers.
+    pub open: bool,
+}
+
+impl Quote {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let price = u64::from_le_bytes(*r.array()?);
+        let first_charge = u64::from_le_bytes(*r.array()?);
+        let allowance = u64::from_le_bytes(*r.array()?);
+        let first_due = i64::from_le_bytes(*r.array()?);
+        let period = u32::from_le_bytes(*r.array()?);
+        let mint = Address::new_from_array(*r.array()?);
+        let open = r.flag::<1>()?;
+        Ok(Self {
+            price,
+            first_charge,
+            allowance,
+            first_due,
+            period,
+            mint,
+            open,
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(&self.price.to_le_bytes())?;
+        w.put(&self.first_charge.to_le_bytes())?;
+        w.put(&self.allowance.to_le_bytes())?;
+        w.put(&self.first_due.to_le_bytes())?;
+        w.put(&self.period.to_le_bytes())?;
+        w.put(self.mint.as_array().as_slice())?;
+        w.length::<1>(usize::from(self.open))?;
+        Ok(())
+    }
+}
+
+/// A channel as it stands now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChannelReport {
+    /// Open, Sealed, Closing or Distributed.
+    pub state: ChannelState,
+    /// Tokens that the payer put in, in base units.
+    pub deposit: u64,
+    /// Tokens that vouchers proved, in base units.
+    pub settled: u64,
+    /// Tokens that are proved and not paid out yet.
+    pub undistributed: u64,
+    /// Tokens that no voucher proved: a new voucher can be for them, or the payer gets them back.
+    pub unspent: u64,
+    /// When anyone may seal a closing channel, in seconds since 1970; else 0.
+    pub seal_at: i64,
+    /// From this slot on the account itself can be given back.
+    pub reclaim_slot: u64,
+}
+
+impl ChannelReport {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let state = ChannelState::decode(r)?;
+        let deposit = u64::from_le_bytes(*r.array()?);
+        let settled = u64::from_le_bytes(*r.array()?);
+        let undistributed = u64::from_le_bytes(*r.array()?);
+        let unspent = u64::from_le_bytes(*r.array()?);
+        let seal_at = i64::from_le_bytes(*r.array()?);
+        let reclaim_slot = u64::from_le_bytes(*r.array()?);
+        Ok(Self {
+            state,
+            deposit,
+            settled,
+            undistributed,
+            unspent,
+            seal_at,
+            reclaim_slot,
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        self.state.encode(w)?;
+        w.put(&self.deposit.to_le_bytes())?;
+        w.put(&self.settled.to_le_bytes())?;
+        w.put(&self.undistributed.to_le_bytes())?;
+        w.put(&self.unspent.to_le_bytes())?;
+        w.put(&self.seal_at.to_le_bytes())?;
+        w.put(&self.reclaim_slot.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// Where a channel stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(clippy::enum_variant_names)] // the source says what they are called
+pub enum ChannelState {
+    Open,
+    Sealed,
+    Closing,
+    Distributed,
+}
+
+impl ChannelState {
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        Ok(match r.byte()? {
+            0 => Self::Open,
+            1 => Self::Sealed,
+            2 => Self::Closing,
+            3 => Self::Distributed,
+            _ => return Err(Check::InstructionDidNotDeserialize.into()),
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        match self {
+            Self::Open => {
+                w.put(&0_u8.to_le_bytes())?;
+            }
+            Self::Sealed => {
+                w.put(&1_u8.to_le_bytes())?;
+            }
+            Self::Closing => {
+                w.put(&2_u8.to_le_bytes())?;
+            }
+            Self::Distributed => {
+                w.put(&3_u8.to_le_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A subscription as it stands now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SubscriptionReport {
+    /// Pending (trial), Active, PastDue, Cancelled or Expired.
+    pub state: SubscriptionState,
+    /// A charge would be right now.
+    pub chargeable: bool,
+    /// Tokens for each charge, in base units.
+    pub price: u64,
+    /// How many charges were made under these terms.
+    pub charges: u32,
+    /// How many may be made.
+    pub max_charges: u32,
+    /// When the next charge is due, or what is paid ends, in seconds since 1970.
+    pub due_at: i64,
+    /// When it expires without a charge, in seconds since 1970.
+    pub expires_at: i64,
+}
+
+impl SubscriptionReport {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let state = SubscriptionState::decode(r)?;
+        let chargeable = r.flag::<1>()?;
+        let price = u64::from_le_bytes(*r.array()?);
+        let charges = u32::from_le_bytes(*r.array()?);
+        let max_charges = u32::from_le_bytes(*r.array()?);
+        let due_at = i64::from_le_bytes(*r.array()?);
+        let expires_at = i64::from_le_bytes(*r.array()?);
+        Ok(Self {
+            state,
+            chargeable,
+            price,
+            charges,
+            max_charges,
+            due_at,
+            expires_at,
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        self.state.encode(w)?;
+        w.length::<1>(usize::from(self.chargeable))?;
+        w.put(&self.price.to_le_bytes())?;
+        w.put(&self.charges.to_le_bytes())?;
+        w.put(&self.max_charges.to_le_bytes())?;
+        w.put(&self.due_at.to_le_bytes())?;
+        w.put(&self.expires_at.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// Where a subscription stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(clippy::enum_variant_names)] // the source says what they are called
+pub enum SubscriptionState {
+    Pending,
+    Active,
+    PastDue,
+    Cancelled,
+    Expired,
+}
+
+impl SubscriptionState {
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        Ok(match r.byte()? {
+            0 => Self::Pending,
+            1 => Self::Active,
+            2 => Self::PastDue,
+            3 => Self::Cancelled,
+            4 => Self::Expired,
+            _ => return Err(Check::InstructionDidNotDeserialize.into()),
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        match self {
+            Self::Pending => {
+                w.put(&0_u8.to_le_bytes())?;
+            }
+            Self::Active => {
+                w.put(&1_u8.to_le_bytes())?;
+            }
+            Self::PastDue => {
+                w.put(&2_u8.to_le_bytes())?;
+            }
+            Self::Cancelled => {
+                w.put(&3_u8.to_le_bytes())?;
+            }
+            Self::Expired => {
+                w.put(&4_u8.to_le_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A channel was opened (emitted by CPI).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Opened {
+    pub channel: Address,
+    pub open_slot: u64,
+}
+
+impl Opened {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let channel = Address::new_from_array(*r.array()?);
+        let open_slot = u64::from_le_bytes(*r.array()?);
+        Ok(Self { channel, open_slot })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.channel.as_array().as_slice())?;
+        w.put(&self.open_slot.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// A payout went to the treasury, since the beneficiary's token account cannot be used
+/// (emitted by CPI).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PayoutRedirected {
+    pub channel: Address,
+    pub owner: Address,
+    pub amount: u64,
+    pub beneficiary: PayoutBeneficiary,
+    pub reason: RedirectReason,
+}
+
+impl PayoutRedirected {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let channel = Address::new_from_array(*r.array()?);
+        let owner = Address::new_from_array(*r.array()?);
+        let amount = u64::from_le_bytes(*r.array()?);
+        let beneficiary = PayoutBeneficiary::decode(r)?;
+        let reason = RedirectReason::decode(r)?;
+        Ok(Self {
+            channel,
+            owner,
+            amount,
+            beneficiary,
+            reason,
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.channel.as_array().as_slice())?;
+        w.put(self.owner.as_array().as_slice())?;
+        w.put(&self.amount.to_le_bytes())?;
+        self.beneficiary.encode(w)?;
+        self.reason.encode(w)?;
+        Ok(())
+    }
+}
+
+/// Whose payout went to the treasury.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(clippy::enum_variant_names)] // the source says what they are called
+pub enum PayoutBeneficiary {
+    Recipient,
+    Payee,
+    Payer,
+}
+
+impl PayoutBeneficiary {
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        Ok(match r.byte()? {
+            0 => Self::Recipient,
+            1 => Self::Payee,
+            2 => Self::Payer,
+            _ => return Err(Check::InstructionDidNotDeserialize.into()),
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        match self {
+            Self::Recipient => {
+                w.put(&0_u8.to_le_bytes())?;
+            }
+            Self::Payee => {
+                w.put(&1_u8.to_le_bytes())?;
+            }
+            Self::Payer => {
+                w.put(&2_u8.to_le_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why it did: what is wrong with the beneficiary's token account.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(clippy::enum_variant_names)] // the source says what they are called
+pub enum RedirectReason {
+    UnsupportedExtension,
+    ClosedOrMalformed,
+    NotInitialized,
+    ReassignedAuthority,
+}
+
+impl RedirectReason {
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        Ok(match r.byte()? {
+            0 => Self::UnsupportedExtension,
+            1 => Self::ClosedOrMalformed,
+            2 => Self::NotInitialized,
+            3 => Self::ReassignedAuthority,
+            _ => return Err(Check::InstructionDidNotDeserialize.into()),
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        match self {
+            Self::UnsupportedExtension => {
+                w.put(&0_u8.to_le_bytes())?;
+            }
+            Self::ClosedOrMalformed => {
+                w.put(&1_u8.to_le_bytes())?;
+            }
+            Self::NotInitialized => {
+                w.put(&2_u8.to_le_bytes())?;
+            }
+            Self::ReassignedAuthority => {
+                w.put(&3_u8.to_le_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A voucher was settled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settled {
+    pub channel: Address,
+    pub settled: u64,
+}
+
+impl Settled {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let channel = Address::new_from_array(*r.array()?);
+        let settled = u64::from_le_bytes(*r.array()?);
+        Ok(Self { channel, settled })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.channel.as_array().as_slice())?;
+        w.put(&self.settled.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// A channel's deposit grew.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ToppedUp {
+    pub channel: Address,
+    pub deposit: u64,
+}
+
+impl ToppedUp {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let channel = Address::new_from_array(*r.array()?);
+        let deposit = u64::from_le_bytes(*r.array()?);
+        Ok(Self { channel, deposit })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.channel.as_array().as_slice())?;
+        w.put(&self.deposit.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// The payer asked to close; from \`seal_at\` on anyone may seal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CloseRequested {
+    pub channel: Address,
+    pub seal_at: i64,
+}
+
+impl CloseRequested {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let channel = Address::new_from_array(*r.array()?);
+        let seal_at = i64::from_le_bytes(*r.array()?);
+        Ok(Self { channel, seal_at })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.channel.as_array().as_slice())?;
+        w.put(&self.seal_at.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// No voucher counts any more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sealed {
+    pub channel: Address,
+    pub settled: u64,
+}
+
+impl Sealed {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let channel = Address::new_from_array(*r.array()?);
+        let settled = u64::from_le_bytes(*r.array()?);
+        Ok(Self { channel, settled })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.channel.as_array().as_slice())?;
+        w.put(&self.settled.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// What vouchers proved was paid out, up to \`watermark\`; after the last one the channel is
+/// drained.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Distributed {
+    pub channel: Address,
+    pub watermark: u64,
+    pub drained: bool,
+}
+
+impl Distributed {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let channel = Address::new_from_array(*r.array()?);
+        let watermark = u64::from_le_bytes(*r.array()?);
+        let drained = r.flag::<1>()?;
+        Ok(Self {
+            channel,
+            watermark,
+            drained,
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.channel.as_array().as_slice())?;
+        w.put(&self.watermark.to_le_bytes())?;
+        w.length::<1>(usize::from(self.drained))?;
+        Ok(())
+    }
+}
+
+/// The payer took out what no voucher proved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PayerWithdrew {
+    pub channel: Address,
+    pub amount: u64,
+}
+
+impl PayerWithdrew {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let channel = Address::new_from_array(*r.array()?);
+        let amount = u64::from_le_bytes(*r.array()?);
+        Ok(Self { channel, amount })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.channel.as_array().as_slice())?;
+        w.put(&self.amount.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// A channel's account was given back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reclaimed {
+    pub channel: Address,
+}
+
+impl Reclaimed {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let channel = Address::new_from_array(*r.array()?);
+        Ok(Self { channel })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.channel.as_array().as_slice())?;
+        Ok(())
+    }
+}
+
+/// An exact payment was made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Paid<'a> {
+    pub receipt: Address,
+    pub payer: Address,
+    pub payee: Address,
+    pub mint: Address,
+    pub amount: u64,
+    pub payment_id: &'a [u8; 32],
+    pub call_hash: &'a [u8; 32],
+}
+
+impl<'a> Paid<'a> {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'a>) -> Result<Self, ProgramError> {
+        let receipt = Address::new_from_array(*r.array()?);
+        let payer = Address::new_from_array(*r.array()?);
+        let payee = Address::new_from_array(*r.array()?);
+        let mint = Address::new_from_array(*r.array()?);
+        let amount = u64::from_le_bytes(*r.array()?);
+        let payment_id = r.array()?;
+        let call_hash = r.array()?;
+        Ok(Self {
+            receipt,
+            payer,
+            payee,
+            mint,
+            amount,
+            payment_id,
+            call_hash,
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.receipt.as_array().as_slice())?;
+        w.put(self.payer.as_array().as_slice())?;
+        w.put(self.payee.as_array().as_slice())?;
+        w.put(self.mint.as_array().as_slice())?;
+        w.put(&self.amount.to_le_bytes())?;
+        w.put(self.payment_id.as_slice())?;
+        w.put(self.call_hash.as_slice())?;
+        Ok(())
+    }
+}
+
+/// A receipt was given back after its retention time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReceiptClosed<'a> {
+    pub receipt: Address,
+    pub payment_id: &'a [u8; 32],
+}
+
+impl<'a> ReceiptClosed<'a> {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'a>) -> Result<Self, ProgramError> {
+        let receipt = Address::new_from_array(*r.array()?);
+        let payment_id = r.array()?;
+        Ok(Self {
+            receipt,
+            payment_id,
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.receipt.as_array().as_slice())?;
+        w.put(self.payment_id.as_slice())?;
+        Ok(())
+    }
+}
+
+/// A merchant offers a plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlanCreated {
+    pub plan: Address,
+    pub merchant: Address,
+    pub mint: Address,
+    pub price: u64,
+    pub period: u32,
+}
+
+impl PlanCreated {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let plan = Address::new_from_array(*r.array()?);
+        let merchant = Address::new_from_array(*r.array()?);
+        let mint = Address::new_from_array(*r.array()?);
+        let price = u64::from_le_bytes(*r.array()?);
+        let period = u32::from_le_bytes(*r.array()?);
+        Ok(Self {
+            plan,
+            merchant,
+            mint,
+            price,
+            period,
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.plan.as_array().as_slice())?;
+        w.put(self.merchant.as_array().as_slice())?;
+        w.put(self.mint.as_array().as_slice())?;
+        w.put(&self.price.to_le_bytes())?;
+        w.put(&self.period.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// A plan takes new subscribers, or not any more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlanOpened {
+    pub plan: Address,
+    pub open: bool,
+}
+
+impl PlanOpened {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let plan = Address::new_from_array(*r.array()?);
+        let open = r.flag::<1>()?;
+        Ok(Self { plan, open })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.plan.as_array().as_slice())?;
+        w.length::<1>(usize::from(self.open))?;
+        Ok(())
+    }
+}
+
+/// A plan was given back; subscriptions go on with the terms that they have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlanClosed {
+    pub plan: Address,
+}
+
+impl PlanClosed {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let plan = Address::new_from_array(*r.array()?);
+        Ok(Self { plan })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.plan.as_array().as_slice())?;
+        Ok(())
+    }
+}
+
+/// A subscriber agreed to a plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Subscribed {
+    pub subscription: Address,
+    pub plan: Address,
+    pub subscriber: Address,
+    pub price: u64,
+    pub max_charges: u32,
+    pub due_at: i64,
+}
+
+impl Subscribed {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let subscription = Address::new_from_array(*r.array()?);
+        let plan = Address::new_from_array(*r.array()?);
+        let subscriber = Address::new_from_array(*r.array()?);
+        let price = u64::from_le_bytes(*r.array()?);
+        let max_charges = u32::from_le_bytes(*r.array()?);
+        let due_at = i64::from_le_bytes(*r.array()?);
+        Ok(Self {
+            subscription,
+            plan,
+            subscriber,
+            price,
+            max_charges,
+            due_at,
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.subscription.as_array().as_slice())?;
+        w.put(self.plan.as_array().as_slice())?;
+        w.put(self.subscriber.as_array().as_slice())?;
+        w.put(&self.price.to_le_bytes())?;
+        w.put(&self.max_charges.to_le_bytes())?;
+        w.put(&self.due_at.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// A period was paid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Charged {
+    pub subscription: Address,
+    pub amount: u64,
+    pub charges: u32,
+    pub due_at: i64,
+}
+
+impl Charged {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let subscription = Address::new_from_array(*r.array()?);
+        let amount = u64::from_le_bytes(*r.array()?);
+        let charges = u32::from_le_bytes(*r.array()?);
+        let due_at = i64::from_le_bytes(*r.array()?);
+        Ok(Self {
+            subscription,
+            amount,
+            charges,
+            due_at,
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.subscription.as_array().as_slice())?;
+        w.put(&self.amount.to_le_bytes())?;
+        w.put(&self.charges.to_le_bytes())?;
+        w.put(&self.due_at.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// A subscriber agreed to other terms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlanChanged {
+    pub subscription: Address,
+    pub terms: Address,
+    pub price: u64,
+    pub max_charges: u32,
+}
+
+impl PlanChanged {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let subscription = Address::new_from_array(*r.array()?);
+        let terms = Address::new_from_array(*r.array()?);
+        let price = u64::from_le_bytes(*r.array()?);
+        let max_charges = u32::from_le_bytes(*r.array()?);
+        Ok(Self {
+            subscription,
+            terms,
+            price,
+            max_charges,
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.subscription.as_array().as_slice())?;
+        w.put(self.terms.as_array().as_slice())?;
+        w.put(&self.price.to_le_bytes())?;
+        w.put(&self.max_charges.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// A subscription takes no more charges.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cancelled {
+    pub subscription: Address,
+    pub by_merchant: bool,
+    pub refunded: u64,
+}
+
+impl Cancelled {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let subscription = Address::new_from_array(*r.array()?);
+        let by_merchant = r.flag::<1>()?;
+        let refunded = u64::from_le_bytes(*r.array()?);
+        Ok(Self {
+            subscription,
+            by_merchant,
+            refunded,
+        })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.subscription.as_array().as_slice())?;
+        w.length::<1>(usize::from(self.by_merchant))?;
+        w.put(&self.refunded.to_le_bytes())?;
+        Ok(())
+    }
+}
+
+/// A subscription's account was given back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SubscriptionClosed {
+    pub subscription: Address,
+}
+
+impl SubscriptionClosed {
+    #[inline(always)]
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
+        let subscription = Address::new_from_array(*r.array()?);
+        Ok(Self { subscription })
+    }
+
+    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
+        w.put(self.subscription.as_array().as_slice())?;
+        Ok(())
+    }
+}
