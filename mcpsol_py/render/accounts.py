@@ -45,6 +45,7 @@ from mcpsol_py.model.types import Field as ModelField
 from mcpsol_py.names import snake
 from mcpsol_py.render.rust import Names, Rust, address, byte_string, code, comment, doc
 from mcpsol_py.render.state import StateView
+from mcpsol_py.render.targets import Target
 from mcpsol_py.render.wire import Types
 
 __all__ = ["AccountsView", "SeedsView", "Slot", "accounts_view"]
@@ -144,10 +145,10 @@ def accounts_view(
     error_type: Rust,
     error_names: dict[str, Rust],
     arg_names: dict[str, Rust] | None,
-    arg_docs: dict[str, str],
+    api: Target,
 ) -> AccountsView:
     """The view of *ix*'s accounts. Raises RenderError where a spec's constraint cannot become code."""
-    return _Builder(ix, types, states, error_type, error_names, arg_names).build()
+    return _Builder(ix, types, states, error_type, error_names, arg_names, api).build()
 
 
 def _flatten(items: tuple[AccountItem, ...], prefix: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Account]]:
@@ -169,7 +170,9 @@ class _Builder:
         error_type: Rust,
         error_names: dict[str, Rust],
         arg_names: dict[str, Rust] | None,
+        api: Target,
     ) -> None:
+        self.api = api
         self.ix = ix
         self.types = types
         self.states = states
@@ -187,6 +190,7 @@ class _Builder:
         ]
         self.by_path = {a.path: a for a in self.accounts}
         self.bumps: dict[tuple[str, ...], str] = {}
+        self.seeds_of: dict[tuple[str, ...], list[str]] = {}
         self.captured: dict[tuple[tuple[str, ...], str], str] = {}
         self.constant_names = Names()
 
@@ -264,14 +268,15 @@ class _Builder:
 
     def slot(self, index: int, a: _Account) -> Slot:
         m = a.model
-        pointer = "&'a mut AccountView" if m.writable else "&'a AccountView"
+        pointer = self.api.written if m.writable else self.api.read
         flags = [
             f for f, on in (("writable", m.writable), ("signer", m.signer is True), ("optional", m.optional)) if on
         ]
         text = doc([" ".join([".".join(a.path), *m.docs])]) or (code("///"),)
         row = [code(text[0].replace("///", f"/// {index}. `[{', '.join(flags)}]`", 1))]
         row += [code(line.replace("/// ", "/// " + " " * len(f"{index}. "), 1)) for line in text[1:]]
-        build = a.name if m.writable or not m.optional else code(f"{a.name}: {a.name}.map(|account| &*account)")
+        same = m.writable or not m.optional or not self.api.accounts_mut
+        build = a.name if same else code(f"{a.name}: {a.name}.map(|account| &*account)")
         return Slot(
             a.name,
             code(f"Option<{pointer}>" if m.optional else pointer),
@@ -286,7 +291,9 @@ class _Builder:
         for a in self.accounts:
             statements: list[str] = []
             if a.model.signer is True:
-                statements.append(f"checks::signer({a.name})?;")
+                fault = self.fault(a, "signer", "AccountNotSigner")
+                own = fault != "Check::AccountNotSigner"
+                statements.append(f"checks::{f'signer_or({a.name}, {fault})' if own else f'signer({a.name})'}?;")
             if a.model.writable:
                 statements.append(f"checks::writable({a.name})?;")
             for s in self.guarded(a, statements):
@@ -301,7 +308,14 @@ class _Builder:
                 kind = (
                     "AccountSysvarMismatch" if c.sysvar else "InvalidProgramId" if c.executable else "ConstraintAddress"
                 )
-                statements.append(f"checks::equal({a.name}.address(), &{name}, {self.fault(a, 'address', kind)})?;")
+                statements.append(
+                    f"checks::equal({self.api.address(a.name)}, &{name}, {self.fault(a, 'address', kind)})?;"
+                )
+            elif c.one_of:
+                names = [self.constant(a, str(i), text) for i, text in enumerate(c.one_of)]
+                fault = self.fault(a, "address", "InvalidProgramId" if c.executable else "ConstraintAddress")
+                listed = ", ".join(f"&{name}" for name in names)
+                statements.append(f"checks::one_of({self.api.address(a.name)}, &[{listed}], {fault})?;")
             elif c.executable:
                 statements.append(f"checks::executable({a.name})?;")
             for s in self.guarded(a, statements):
@@ -317,7 +331,7 @@ class _Builder:
                 target = "program_id"
                 self.view.uses_program_id = True
             elif named is not None:
-                target = f"{named.name}.address()"
+                target = f"{self.api.address(named.name)}"
             elif owner == "11111111111111111111111111111111":
                 target = "&checks::SYSTEM_PROGRAM"
             else:
@@ -376,7 +390,7 @@ class _Builder:
             for name, target in c.has_one:
                 other = self.need(target, a)
                 fault = self.fault(a, f"has_one:{name}", "ConstraintHasOne")
-                compare = f"checks::equal(&state.{state.fields[name].name}, {other.name}.address(), {fault})?;"
+                compare = f"checks::equal(&state.{state.fields[name].name}, {self.api.address(other.name)}, {fault})?;"
                 if other.model.optional:
                     compare = f"if let Some({other.name}) = {other.name}.as_ref() {{ {compare} }}"
                 inner.append(compare)
@@ -386,7 +400,7 @@ class _Builder:
                 self.captured[(a.path, name)] = local
                 captured.append((local, state.fields[name].copy))
             load = f"let state = {state.name}::load(&data)?;" if inner or captured else f"{state.name}::load(&data)?;"
-            block = [f"let data = {a.name}.try_borrow()?;", load, *inner]
+            block = [f"let data = {self.api.borrow(a.name)};", load, *inner]
             note = f"// {a.name}: its state" + (", and what its fields must equal" if inner else "")
             if captured and not a.model.optional and (c.init is None):
                 left = ", ".join(n for n, _ in captured)
@@ -412,10 +426,14 @@ class _Builder:
         """The expression of the token program's address, where the instruction has just one such account."""
         token = a.constraints.token
         if token is not None and token.program is not None:
-            return f"{self.need(token.program, a).name}.address()"
+            return f"{self.api.address(self.need(token.program, a).name)}"
         known = ("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
-        found = [x for x in self.accounts if x.model.address in known and not x.model.optional]
-        return f"{found[0].name}.address()" if len(found) == 1 else None
+        found = [
+            x
+            for x in self.accounts
+            if not x.model.optional and (x.model.address in known or set(x.constraints.one_of) == set(known))
+        ]
+        return f"{self.api.address(found[0].name)}" if len(found) == 1 else None
 
     def token_checks(self) -> None:
         for a in self.accounts:
@@ -425,7 +443,7 @@ class _Builder:
                 continue
 
             def some(name: str | None, of: _Account = a) -> str:
-                return "None" if name is None else f"Some({self.need(name, of).name}.address())"
+                return "None" if name is None else f"Some({self.api.address(self.need(name, of).name)})"
 
             program = self.token_program(a)
             owner = "None" if program is None else f"Some({program})"
@@ -483,10 +501,11 @@ class _Builder:
         view.kept.append(Kept(code(bump), code("u8"), doc([f"The bump of {a.name}'s address."])))
         view.kept.extend(s.kept for s in seeds if s.kept is not None and s.kept not in view.kept)
         later = [*(s.later for s in seeds), f"core::slice::from_ref(&self.{bump})"]
+        self.seeds_of[a.path] = [s.check for s in seeds]
         stem = a.name.removeprefix("r#")
         view.seeds.append(
             SeedsView(
-                code(f"{stem}_seeds"), a.name, code(str(len(later))), tuple(code(f"Seed::from({t})") for t in later)
+                code(f"{stem}_seeds"), a.name, code(str(len(later))), tuple(code(self.api.seed_of(t)) for t in later)
             )
         )
 
@@ -498,12 +517,12 @@ class _Builder:
             case ConstValue(str(text), _):
                 found = self.find(text, a.path)
                 if found is not None:
-                    return f"{found.name}.address()"
+                    return f"{self.api.address(found.name)}"
                 return f"&{self.constant(a, 'seeds_program', text)}"
             case AccountValue(account=path, field=()):
                 owner = self.by_path.get(path)
                 if owner is not None and not owner.model.optional:
-                    return f"{owner.name}.address()"
+                    return f"{self.api.address(owner.name)}"
         raise _CannotCheck("the program that owns it is not known here")
 
     def seed(self, a: _Account, index: int, seed: Seed) -> _Seed:
@@ -520,7 +539,9 @@ class _Builder:
                     raise _CannotCheck("a seed is an account that this instruction does not have")
                 if owner.model.optional:
                     raise _CannotCheck("a seed is an account that may be absent")
-                return _Seed(f"{owner.name}.address().as_ref()", f"self.{owner.name}.address().as_ref()")
+                return _Seed(
+                    f"{self.api.address(owner.name)}.as_ref()", f"{self.api.address('self.' + owner.name)}.as_ref()"
+                )
             case AccountSeed(account=path, field=(name, *more)) if not more and seed.sort is None:
                 local = self.captured.get((path, name))
                 owner = self.by_path.get(path)
@@ -624,10 +645,9 @@ class _Builder:
         pda = a.model.pda
         if pda is not None and a.path in self.bumps:
             # validation's own seeds, and the bump that was found
-            parts = [self.again(a, i, s) for i, s in enumerate(pda.seeds)]
+            parts = list(self.seeds_of[a.path])
             parts.append(f"core::slice::from_ref(&{self.bumps[a.path]})")
-            seeds = ", ".join(f"Seed::from({p})" for p in parts)
-            signers = f"&[Signer::from(&[{seeds}])]"
+            signers = self.api.signers(parts)
         lines = [f"// {a.name}: created, paid by {payer.name}"]
         token = c.token
         if token is not None:
@@ -640,10 +660,12 @@ class _Builder:
                 lines += self.associated(a, payer, program)
             elif token.kind == "mint":
                 authority = self.need(token.authority or "", a)
-                lines.append(f"checks::create_mint({create}, {authority.name}.address(), {token.decimals})?;")
+                lines.append(f"checks::create_mint({create}, {self.api.address(authority.name)}, {token.decimals})?;")
             else:
                 mint, authority = self.need(token.mint or "", a), self.need(token.authority or "", a)
-                lines.append(f"checks::create_token_account({create}, {mint.name}, {authority.name}.address())?;")
+                lines.append(
+                    f"checks::create_token_account({create}, {mint.name}, {self.api.address(authority.name)})?;"
+                )
         else:
             state = self.states[c.state or ""]
             self.view.uses_program_id = True
@@ -657,20 +679,12 @@ class _Builder:
             bump = pda.bump if pda is not None else None
             if state.is_fixed and bump is not None and a.path in self.bumps:
                 kept = f"{state.fields[bump].name} = {self.bumps[a.path]};"
-                lines.append(f"{state.name}::create(&mut {a.name}.try_borrow_mut()?)?.{kept}")
+                lines.append(f"{state.name}::create(&mut {self.api.borrow_mut(a.name)})?.{kept}")
             else:
-                lines.append(f"{state.name}::create(&mut {a.name}.try_borrow_mut()?)?;")
+                lines.append(f"{state.name}::create(&mut {self.api.borrow_mut(a.name)})?;")
         if c.init.if_needed:
             lines = [f"if checks::is_new({a.name}) {{", *lines, "}"]
         return lines
-
-    def again(self, a: _Account, index: int, seed: Seed) -> str:
-        """The seed's expression during validation, without taking new names."""
-        for view in self.view.seeds:
-            if view.account == a.name:
-                item = view.items[index].removeprefix("Seed::from(").removesuffix(")")
-                return item.replace("self.", "")
-        raise RenderError(f"{self.ix.name}.{'.'.join(a.path)}: the seeds of a new account must be derivable.")
 
     def associated(self, a: _Account, payer: _Account, program: str) -> list[str]:
         token = a.constraints.token
@@ -679,13 +693,10 @@ class _Builder:
         system = next((x for x in self.accounts if x.model.address == "11111111111111111111111111111111"), None)
         if system is None:
             raise RenderError(f"{self.ix.name}.{'.'.join(a.path)}: creating it needs the system program's account.")
-        token_program = program.removesuffix(".address()")
-        return [
-            f"checks::ensure(checks::is_new({a.name}), Check::AccountDiscriminatorAlreadySet)?;",
-            "pinocchio_associated_token_account::instructions::Create {",
-            f"funding_account: {payer.name}, account: {a.name}, wallet: {wallet.name}, mint: {mint.name},",
-            f"system_program: {system.name}, token_program: {token_program} }}.invoke()?;",
-        ]
+        token_program = program.removesuffix(self.api.key.removeprefix("{x}"))
+        parts = f"account: {a.name}, payer: {payer.name}, wallet: {wallet.name}, mint: {mint.name}, "
+        parts += f"system_program: {system.name}, token_program: {token_program}"
+        return [f"checks::CreateAssociated {{ {parts} }}.invoke()?;"]
 
     def closings(self) -> None:
         for a in self.accounts:

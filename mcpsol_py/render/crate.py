@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from mcpsol_py.errors import RenderError
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.render.environment import environment
 from mcpsol_py.render.imports import Imports
+from mcpsol_py.render.targets import target_of
 from mcpsol_py.render.view import CrateView, crate_view
 from mcpsol_py.render.write import Planned, RenderResult, format_rust, write_plan
 from mcpsol_py.schema.pages import Descriptions, Form
 
-__all__ = ["TARGETS", "plan", "render"]
+__all__ = ["plan", "render"]
 
-Target = Literal["pinocchio"]
-TARGETS: tuple[Target, ...] = ("pinocchio",)
+#: the author's own module beside the handlers, known when the file is there
+_SHARED = "src/processor/shared.rs"
 
 
 def render(
@@ -35,11 +35,10 @@ def render(
     `descriptions`, `form`, `lossless` say what the schema pages hold. `source` is named in each generated file (the
     model's origin if not given). Raises RenderError, EditedByHand, SchemaError; nothing is written then.
     """
-    if target not in TARGETS:
-        raise RenderError(f"there is no target {target!r}; there are {', '.join(TARGETS)}.")
+    found = target_of(target)
     out = Path(out)
-    view = crate_view(model, form=form, descriptions=descriptions, lossless=lossless)
-    files, formatted = format_rust(plan(view, target))
+    view = crate_view(model, found, form=form, descriptions=descriptions, lossless=lossless)
+    files, formatted = format_rust(plan(view, shared=(out / _SHARED).is_file()))
     return write_plan(files, out, source or _source(model, out), handlers="src/processor", formatted=formatted)
 
 
@@ -55,11 +54,14 @@ def _source(model: ProgramModel, out: Path) -> str:
         return path.name
 
 
-def plan(view: CrateView, target: str) -> list[Planned]:
-    """Every file of the crate, before rustfmt and without headers."""
-    env = environment(target)
+def plan(view: CrateView, *, shared: bool = False) -> list[Planned]:
+    """Every file of the crate, before rustfmt and without headers. `shared`: the author has a module `shared` beside
+    the handlers, for what several of them need."""
+    shared = shared and all(ix.module != "shared" for ix in view.instructions)
+    env = environment(*view.target.folders)
     imports = Imports(
-        {str(t.name): "crate::types" for t in view.types}
+        view.target.imports
+        | {str(t.name): "crate::types" for t in view.types}
         | {str(s.name): "crate::state" for s in view.states}
         | {str(view.error_type): "crate::error"}
     )
@@ -67,12 +69,15 @@ def plan(view: CrateView, target: str) -> list[Planned]:
     def made(template: str, path: str, owned: bool = False, **more: Any) -> Planned:
         text = env.get_template(template + ".jinja").render(crate=view, **more)
         local = {}
+        home = "crate::" + path.removeprefix("src/").removesuffix(".rs").replace("/", "::")
         if owned and "ix" in more:
             local = dict.fromkeys(("Accounts", "Args"), f"crate::instruction::{more['ix'].module}")
-        return Planned(path, imports.fill(text, **local).encode(), owned)
+        return Planned(path, imports.fill(text, home, **local).encode(), owned)
 
     files = [made("Cargo.toml", "Cargo.toml", owned=True)]
     names = ["lib", "entrypoint", "schema", "error", "checks", "codec", "log"]
+    if view.constants:
+        names.append("constants")
     if view.types:
         names.append("types")
     if view.events:
@@ -85,7 +90,9 @@ def plan(view: CrateView, target: str) -> list[Planned]:
     for state in view.states:
         files.append(made("src/state/account.rs", f"src/state/{_file(state.module)}.rs", state=state))
     files.append(made("src/instruction/mod.rs", "src/instruction/mod.rs"))
-    files.append(made("src/processor/mod.rs", "src/processor/mod.rs"))
+    files.append(made("src/processor/mod.rs", "src/processor/mod.rs", shared=shared))
+    if shared:
+        files.append(Planned(_SHARED, b"", owned=True))
     for ix in view.instructions:
         files.append(made("src/instruction/instruction.rs", f"src/instruction/{_file(ix.module)}.rs", ix=ix))
         files.append(made("src/processor/handler.rs", f"src/processor/{_file(ix.module)}.rs", owned=True, ix=ix))

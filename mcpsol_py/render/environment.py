@@ -36,10 +36,10 @@ def _finalize(value: object) -> object:
 
 
 @lru_cache(maxsize=8)
-def environment(target: str) -> Environment:
-    """The environment of a target's templates."""
+def environment(*folders: str) -> Environment:
+    """The environment of a target's templates: those of the first folder, else those of the next."""
     return Environment(
-        loader=FileSystemLoader(templates_folder() / target),
+        loader=FileSystemLoader([templates_folder() / folder for folder in folders]),
         undefined=StrictUndefined,
         finalize=_finalize,
         trim_blocks=True,

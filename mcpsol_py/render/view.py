@@ -10,12 +10,13 @@ from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.layout import size_of
 from mcpsol_py.model.program import Discriminator, ErrorCode, Event, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
-from mcpsol_py.model.types import Struct, type_text
+from mcpsol_py.model.types import BOOL, PUBKEY, Int, Struct, type_text
 from mcpsol_py.names import pascal, snake
 from mcpsol_py.render.accounts import AccountsView, accounts_view
 from mcpsol_py.render.faults import CHECKS
-from mcpsol_py.render.rust import Names, Rust, byte_array, byte_string, code, comment, doc, number, string
+from mcpsol_py.render.rust import Names, Rust, address, byte_array, byte_string, code, comment, doc, number, string
 from mcpsol_py.render.state import StateView, state_view
+from mcpsol_py.render.targets import PINOCCHIO, Target
 from mcpsol_py.render.wire import CannotRender, EnumView, FieldView, StructView, Types, Val
 from mcpsol_py.schema.pages import Descriptions, Form, page_set
 
@@ -103,9 +104,20 @@ class InstructionView:
 
 
 @dataclass(frozen=True, slots=True)
+class ConstantView:
+    """A constant of the source."""
+
+    name: Rust
+    type: Rust
+    value: Rust
+    docs: tuple[Rust, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CrateView:
     """The whole crate."""
 
+    target: Target
     name: Rust
     library: Rust
     title: tuple[Rust, ...]
@@ -122,6 +134,7 @@ class CrateView:
     error_type: Rust
     checks: tuple[ErrorView, ...]
     types: tuple[StructView | EnumView, ...]
+    constants: tuple[ConstantView, ...]
     skipped: tuple[Rust, ...]
     pages: tuple[Rust, ...]
     page_count: Rust
@@ -132,7 +145,12 @@ class CrateView:
 
 
 def crate_view(
-    model: ProgramModel, *, form: Form = "compact", descriptions: Descriptions = "full", lossless: bool = True
+    model: ProgramModel,
+    target: Target = PINOCCHIO,
+    *,
+    form: Form = "compact",
+    descriptions: Descriptions = "full",
+    lossless: bool = True,
 ) -> CrateView:
     """The view of *model*. Raises RenderError, SchemaError."""
     if not model.instructions:
@@ -149,7 +167,7 @@ def crate_view(
     modules = Names("mod_", "instruction", "processor")
     many = len(model.instructions) > 8
     instructions = tuple(
-        _instruction(ix, model, types, states, error_type, names_of, modules, many, skipped)
+        _instruction(ix, target, types, states, error_type, names_of, modules, many, skipped)
         for ix in _unique(model.instructions)
     )
     events = _events(model, types, skipped)
@@ -157,17 +175,18 @@ def crate_view(
     most = max(len(i.accounts.slots) for i in instructions)
     if any(i.accounts.remaining for i in instructions):
         most = max(most, _WITH_REMAINING)
-    address, text, has_address = _address(model)
+    own_id, text, has_address = _address(model)
     library = code(snake(_ascii(model.name)) or "program")
     if library[0].isdigit():
         library = code(f"program_{library}")
     return CrateView(
+        target=target,
         name=code(library.replace("_", "-")),
         library=library,
         title=doc(model.docs or [f"The program {model.name}."], inner=True),
         version=code(_version(model.version)),
         has_address=has_address,
-        address=address,
+        address=own_id,
         address_text=text,
         max_accounts=code(str(min(max(most, 1), 255))),
         dispatch=_dispatch(model, instructions),
@@ -181,6 +200,7 @@ def crate_view(
             for value, name, text in CHECKS
         ),
         types=types.views(),
+        constants=_constants(model),
         skipped=comment(skipped, limit=20000),
         pages=tuple(byte_string(p) for p in pages.json_pages),
         page_count=code(str(len(pages.json_pages))),
@@ -188,6 +208,32 @@ def crate_view(
         stream_base=code(str(pages.stream_base)),
         stream=_stream(pages.stream_pages),
     )
+
+
+def _constants(model: ProgramModel) -> tuple[ConstantView, ...]:
+    """Constants that are numbers, true or false, or addresses; a source's text is read, never passed on as code."""
+    names = Names()
+    out: list[ConstantView] = []
+    for constant in model.constants:
+        kind, text = constant.type, constant.value
+        try:
+            match kind:
+                case Int(bits, signed, _) if bits <= 128:
+                    amount = int(text.replace("_", ""))
+                    if not (-(2 ** (bits - 1)) if signed else 0) <= amount < 2 ** (bits - 1 if signed else bits):
+                        continue
+                    rust, value = code(f"{'i' if signed else 'u'}{bits}"), number(amount)
+                case _ if kind == BOOL and text in ("true", "false"):
+                    rust, value = code("bool"), code(text)
+                case _ if kind == PUBKEY:
+                    rust, value = code("Address"), address(address_bytes(text))
+                case _:
+                    continue
+        except ValueError:
+            continue
+        docs = (*constant.docs, *((text,) if kind == PUBKEY else ()))
+        out.append(ConstantView(names.take(constant.name, "screaming"), rust, value, doc(docs)))
+    return tuple(out)
 
 
 def _ascii(text: str) -> str:
@@ -300,7 +346,7 @@ def _event(event: Event, types: Types) -> EventView:
 
 def _instruction(
     ix: Instruction,
-    model: ProgramModel,
+    target: Target,
     types: Types,
     states: dict[str, StateView],
     error_type: Rust,
@@ -316,7 +362,7 @@ def _instruction(
     args = () if raw else fields
     borrows = raw != "" or any("'a" in f.type for f in args)
     names = {f.name: v.name for f, v in zip(ix.args, args, strict=True)} if not raw else None
-    accounts = accounts_view(ix, types, states, error_type, error_names, names, {})
+    accounts = accounts_view(ix, types, states, error_type, error_names, names, target)
     size: int | None = None
     if not raw:
         size = size_of(types.resolver, Struct(ix.args))

@@ -102,7 +102,7 @@ def test_every_argument_comes_back_as_it_was_encoded(idl: Path, tmp_path: Path) 
     if not model.instructions:
         pytest.skip("no instruction")
     view = crate_view(model, lossless=False)
-    write_plan(plan(view, "pinocchio"), tmp_path, "", handlers="src/processor", formatted=False)
+    write_plan(plan(view), tmp_path, "", handlers="src/processor", formatted=False)
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples/echo.rs").write_text(echo(view))
     with (tmp_path / "Cargo.toml").open("a") as manifest:

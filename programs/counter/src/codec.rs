@@ -1,15 +1,14 @@
-// Rendered by idl2mcp from spec.py; edit the source. [7d484256818c948b]
+// Rendered by idl2mcp from spec.py; edit the source. [7e934c217aacc7a7]
 //! Reading values from bytes and writing them, with every length checked.
 //!
 //! Numbers are little-endian unless the source says otherwise. A reader that is done must be at
 //! the end of its data.
 
-use {
-    crate::error::Check,
-    alloc::vec::Vec,
-    core::{mem::MaybeUninit, str},
-    pinocchio::{error::ProgramError, ProgramResult},
-};
+use crate::error::Check;
+use alloc::vec::Vec;
+use core::{mem::MaybeUninit, str};
+use pinocchio::error::ProgramError;
+use pinocchio::ProgramResult;
 
 /// Items without a size that a counted list may claim to hold.
 const MOST_EMPTY_ITEMS: usize = 1_024;

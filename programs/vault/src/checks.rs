@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [4e65cd4aa6d1ce2b]
+// Rendered by idl2mcp from spec.py; edit the source. [0b7b668fb4c25013]
 //! What accounts are checked for. Each check says by its error what was wrong; the error is
 //! logged where it is made.
 
@@ -51,6 +51,12 @@ pub fn signer(account: &AccountView) -> ProgramResult {
     ensure(account.is_signer(), Check::AccountNotSigner)
 }
 
+/// As `signer`, with the program's own error.
+#[inline(always)]
+pub fn signer_or<E: Into<ProgramError>>(account: &AccountView, otherwise: E) -> ProgramResult {
+    ensure(account.is_signer(), otherwise)
+}
+
 #[inline(always)]
 pub fn writable(account: &AccountView) -> ProgramResult {
     ensure(account.is_writable(), Check::ConstraintMut)
@@ -69,6 +75,16 @@ pub fn equal<E: Into<ProgramError>>(
     otherwise: E,
 ) -> ProgramResult {
     ensure(address_eq(found, wanted), otherwise)
+}
+
+/// An address is one of these.
+#[inline(always)]
+pub fn one_of<E: Into<ProgramError>>(
+    found: &Address,
+    wanted: &[&Address],
+    otherwise: E,
+) -> ProgramResult {
+    ensure(wanted.iter().any(|one| address_eq(found, one)), otherwise)
 }
 
 /// Two accounts that are both written are not the same one.
@@ -259,6 +275,32 @@ impl Create<'_, '_> {
             None,
             self.signers,
         )
+    }
+}
+
+/// A new associated token account.
+pub struct CreateAssociated<'a> {
+    pub account: &'a AccountView,
+    pub payer: &'a AccountView,
+    pub wallet: &'a AccountView,
+    pub mint: &'a AccountView,
+    pub system_program: &'a AccountView,
+    pub token_program: &'a AccountView,
+}
+
+impl CreateAssociated<'_> {
+    #[inline(never)]
+    pub fn invoke(self) -> ProgramResult {
+        ensure(is_new(self.account), Check::AccountDiscriminatorAlreadySet)?;
+        pinocchio_associated_token_account::instructions::Create {
+            funding_account: self.payer,
+            account: self.account,
+            wallet: self.wallet,
+            mint: self.mint,
+            system_program: self.system_program,
+            token_program: self.token_program,
+        }
+        .invoke()
     }
 }
 

@@ -1,8 +1,9 @@
-// Rendered by idl2mcp from spec.py; edit the source. [4395ca0139164b2c]
+// Rendered by idl2mcp from spec.py; edit the source. [170ee0f58242f2e4]
 //! Errors: the program's own, and those of the generated checks. Each is logged with its name
 //! where it becomes a ProgramError.
 
-use {crate::log::log, pinocchio::error::ProgramError};
+use crate::log::log;
+use pinocchio::error::ProgramError;
 
 /// The program's own errors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -1,0 +1,130 @@
+"""What differs between the Rust libraries that a crate may stand on: how an account is held, borrowed and signed for.
+
+Everything else that is rendered (codec, types, state, events, errors, order of checks) is the same for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from mcpsol_py.errors import RenderError
+from mcpsol_py.render.rust import Rust, code
+
+__all__ = ["NATIVE", "PINOCCHIO", "TARGETS", "Target", "target_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One library. `folders`: where its templates are looked for, in this order."""
+
+    name: str
+    folders: tuple[str, ...]
+    #: an account that is written, one that is only read, and the list of all, as types
+    written: Rust
+    read: Rust
+    listed: Rust
+    generics: Rust
+    handler_accounts: Rust
+    accounts_mut: bool
+    seed: Rust
+    #: an account's address, its data, its data to be written; {x} is the account
+    key: str
+    data: str
+    data_mut: str
+    imports: dict[str, str] = field(default_factory=dict)
+
+    def address(self, x: str) -> str:
+        """The expression for the account's address: a reference."""
+        return self.key.format(x=x)
+
+    def borrow(self, x: str) -> str:
+        return self.data.format(x=x)
+
+    def borrow_mut(self, x: str) -> str:
+        return self.data_mut.format(x=x)
+
+    def seed_of(self, expression: str) -> str:
+        """One seed, as the library wants it."""
+        return f"Seed::from({expression})" if self.name == "pinocchio" else expression
+
+    def signers(self, seeds: Iterable[str]) -> str:
+        """The signers of a call that one derived address signs."""
+        listed = ", ".join(self.seed_of(s) for s in seeds)
+        return f"&[Signer::from(&[{listed}])]" if self.name == "pinocchio" else f"&[&[{listed}]]"
+
+
+_CRATE = {
+    "Reader": "crate::codec",
+    "Writer": "crate::codec",
+    "Output": "crate::codec",
+    "Flag": "crate::codec",
+    **{f"{kind}{bits}": "crate::codec" for kind in "UI" for bits in (16, 32, 64, 128)},
+    "F32": "crate::codec",
+    "F64": "crate::codec",
+    "Check": "crate::error",
+    "Context": "crate::entrypoint",
+    "checks": "crate",
+    "processor": "crate",
+    "log": "crate::log",
+    "log_data": "crate::log",
+    "return_data": "crate::log",
+}
+
+PINOCCHIO = Target(
+    name="pinocchio",
+    folders=("pinocchio",),
+    written=code("&'a mut AccountView"),
+    read=code("&'a AccountView"),
+    listed=code("&'a mut [AccountView]"),
+    generics=code("<'a>"),
+    handler_accounts=code("&mut Accounts"),
+    accounts_mut=True,
+    seed=code("Seed<'_>"),
+    key="{x}.address()",
+    data="{x}.try_borrow()?",
+    data_mut="{x}.try_borrow_mut()?",
+    imports={
+        **_CRATE,
+        "AccountView": "pinocchio",
+        "Address": "pinocchio",
+        "ProgramResult": "pinocchio",
+        "ProgramError": "pinocchio::error",
+        "Seed": "pinocchio::cpi",
+        "Signer": "pinocchio::cpi",
+        "Vec": "alloc::vec",
+        "Box": "alloc::boxed",
+    },
+)
+
+NATIVE = Target(
+    name="native",
+    folders=("native", "pinocchio"),
+    written=code("&'a AccountInfo<'info>"),
+    read=code("&'a AccountInfo<'info>"),
+    listed=code("&'a [AccountInfo<'info>]"),
+    generics=code("<'a, 'info>"),
+    handler_accounts=code("&Accounts"),
+    accounts_mut=False,
+    seed=code("&[u8]"),
+    key="{x}.key",
+    data="{x}.try_borrow_data()?",
+    data_mut="{x}.try_borrow_mut_data()?",
+    imports={
+        **_CRATE,
+        "AccountInfo": "solana_program::account_info",
+        "Address": "solana_program::pubkey::Pubkey as Address",
+        "ProgramResult": "solana_program::entrypoint",
+        "ProgramError": "solana_program::program_error",
+    },
+)
+
+TARGETS: tuple[Target, ...] = (PINOCCHIO, NATIVE)
+
+
+def target_of(name: str) -> Target:
+    """The target called *name*. Raises RenderError."""
+    for target in TARGETS:
+        if target.name == name:
+            return target
+    raise RenderError(f"there is no target {name!r}; there are {', '.join(t.name for t in TARGETS)}.")
