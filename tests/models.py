@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from mcpsol_py.model import program as p
 from mcpsol_py.model import types as t
 from mcpsol_py.model.base58 import b58encode
+from mcpsol_py.names import clean_text
 from mcpsol_py.sources import detect
 
 __all__ = ["anything", "json_values", "names", "programs", "real"]
@@ -34,7 +35,7 @@ def real(path: Path) -> p.ProgramModel:
 _LEAVES: tuple[Any, ...] = (t.Int, t.ShortU16, t.Float, t.Bool, t.Pubkey, t.String, t.Bytes, t.Link, t.Generic)
 
 names = st.from_regex(r"[a-z][a-z0-9]{0,5}(_[a-z]{1,4})?", fullmatch=True)
-texts = st.text(st.characters(codec="utf-8"), max_size=20)
+texts = st.text(st.characters(codec="utf-8"), max_size=20).map(clean_text)
 addresses = st.binary(min_size=32, max_size=32).map(b58encode)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,

@@ -8,7 +8,8 @@ Three shapes carry every class, so that a new field of a dataclass is carried wi
 - a *record* (an instruction, an account, the program) is an object of its fields.
 
 Trailing fields of nodes and rows, and any field of a record, are left out where they have their default. Bytes are
-lower-case hex. Fields that do not take part in a comparison (where the model was read from) are not written.
+lower-case hex. Text is cleaned when it is read, as all that comes from a stranger (names.clean_text). Fields that do
+not take part in a comparison (where the model was read from) are not written.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model import program, types
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.types import Type
+from mcpsol_py.names import clean_text
 
 __all__ = [
     "MAX_DEPTH",
     "MAX_ITEMS",
+    "MAX_TEXT",
     "WORDS",
     "from_json",
     "model_from_json",
@@ -41,6 +44,8 @@ __all__ = [
 #: stranger's program.
 MAX_DEPTH = 96
 MAX_ITEMS = 1_000_000
+#: The longest text (a name, a line of docs) that is read whole, in characters.
+MAX_TEXT = 65_536
 
 T = TypeVar("T")
 Decoder = Callable[[Any, "_Budget"], Any]
@@ -330,7 +335,7 @@ def _decoder(hint: Any) -> Decoder:
     if hint is object or hint is Any:
         return _any_from_json
     if hint is str:
-        return lambda v, _: v if isinstance(v, str) else _bad(v, "text")
+        return lambda v, _: clean_text(v, MAX_TEXT) if isinstance(v, str) else _bad(v, "text")
     if hint is bool:
         return lambda v, _: v if isinstance(v, bool) else _bad(v, "true or false")
     if hint is int:
@@ -464,7 +469,7 @@ def _node(union: str) -> Decoder:
                 if word is not None:
                     return word
                 if value[:1] == "@":
-                    return types.Link(value[1:])
+                    return types.Link(clean_text(value[1:], MAX_TEXT))
                 return _bad(value, "a type")
             if isinstance(value, list) and len(value) == 2 and value[0] == "vec":
                 with budget:

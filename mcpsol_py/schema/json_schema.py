@@ -118,6 +118,7 @@ class Shape:
 
 
 _PROPERTY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
+_WORD = re.compile(r"[\w .:$-]{1,64}")
 _BASE58 = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
 _BYTES_IN = 'bytes: "0x" and hex, "base64:…" or "base58:…"'
 
@@ -237,7 +238,7 @@ class Schemas:
             case Int() | ShortU16():
                 return Shape(self._int(node, type_text(node)))
             case Amount(number, decimals, unit):
-                whole = f" ({10**decimals:,} make one {unit})" if unit and decimals <= 30 else ""
+                whole = f" ({10**decimals:,} make one {clean_text(unit, 20)})" if unit and decimals <= 30 else ""
                 return Shape(self._int(number, f"{type_text(number)}, base units with {decimals} decimals{whole}"))
             case DateTime(number):
                 return Shape(self._int(number, f"{type_text(number)}, seconds since 1970-01-01 UTC"))
@@ -458,8 +459,7 @@ class Schemas:
         units = [v.name for v in variants if v.payload is None]
         self._left -= 1
         if len(units) == len(variants):
-            schema: dict[str, Any] = {"type": "string", "enum": units} if units else {"type": "string"}
-            return Shape(schema)
+            return self._units(units)
         single = self.output or self.profile.unions
         shown = [v for v in variants if v.payload is not None or not single]
         names = [v.name for v in shown] if self.output else property_names(v.name for v in shown)
@@ -468,10 +468,9 @@ class Schemas:
             shape = self._shape(v.payload if v.payload is not None else Struct(()), depth + 1)
             members.append((name, v.name, shape, quoted(v.docs, 100) if not self.output else "", False))
         whole = self._one_of(members)
+        words = self._units(units)
         if single and units:
-            whole = Shape(
-                {"anyOf": [{"type": "string", "enum": units}, whole.schema]}, None, False, whole.nodes + 2, whole.depth
-            )
+            whole = Shape({"anyOf": [words.schema, whole.schema]}, nodes=whole.nodes + 2, depth=whole.depth)
         if self.output:
             return whole
         bare = frozenset(units)
@@ -481,7 +480,7 @@ class Schemas:
         def variant(value: Any) -> Any:
             value = opened(value)
             if not isinstance(value, dict):
-                return value
+                return words.convert(value) if words.convert else value
             chosen = {k: v for k, v in value.items() if v is not None}
             if len(chosen) != 1 and len(value) == 1:
                 chosen = value
@@ -494,6 +493,14 @@ class Schemas:
             return {key: convert(payload) if convert and payload is not None else payload}
 
         return Shape(whole.schema, variant, False, whole.nodes, whole.depth)
+
+    def _units(self, names: list[str]) -> Shape:
+        """One of these words. Those that are no plain words are shown as `property_names` makes them."""
+        shown = [n if _WORD.fullmatch(n) else p for n, p in zip(names, property_names(names), strict=True)]
+        if self.output or shown == names:
+            return Shape({"type": "string", "enum": names} if names else {"type": "string"})
+        meant = dict(zip(shown, names, strict=True))
+        return Shape({"type": "string", "enum": shown}, lambda v: meant.get(v, v) if isinstance(v, str) else v)
 
     def _one_of(self, members: list[tuple[str, str, Shape, str, bool]]) -> Shape:
         """An object with exactly one of the members."""

@@ -248,11 +248,17 @@ def _remaining_schema(remaining: tuple[RemainingAccounts, ...], profile: Profile
 def _description(instruction: Instruction, program: str, profile: Profile) -> str:
     when = next((text for key, text in instruction.hints if key == "when"), "")
     return join(
-        f"Instruction {clean_text(instruction.name, 80)} of the Solana program {clean_text(program, 80)}",
+        f"Instruction {_shown(instruction.name)} of the Solana program {_shown(program)}",
         quoted(instruction.docs, 600),
         f"When: {quoted((when,), 200)}" if when else "",
         limit=profile.about,
     )
+
+
+def _shown(name: str) -> str:
+    """A name as it is where it is one word, else quoted: it may be a sentence that a stranger wrote."""
+    text = clean_text(name, 80)
+    return text if re.fullmatch(r"[\w.:-]+", text) else f'"{text.replace(chr(34), chr(39))}"'
 
 
 def _annotations(instruction: Instruction) -> dict[str, Any]:

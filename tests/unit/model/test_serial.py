@@ -121,6 +121,15 @@ def test_what_does_not_fit_is_named_with_its_path(value: Any, path: str, part: s
     assert part in caught.value.text
 
 
+def test_text_that_is_read_is_cleaned() -> None:
+    model = model_from_json(
+        {"name": "a\u202eb", "docs": ["x\u200b" + "y" * 100_000], "types": [{"name": "T", "type": "@a\a"}]}
+    )
+    assert model.name == "ab"
+    assert len(model.docs[0]) < 70_000
+    assert model.types[0].type == t.Link("a")
+
+
 def test_nesting_is_bounded() -> None:
     node: Any = "u8"
     for _ in range(2000):

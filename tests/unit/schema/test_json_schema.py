@@ -283,6 +283,8 @@ PAIR = t.Tuple((t.U8, t.Option(t.BOOL)))
         (t.Struct((t.Field("1st", t.U8),)), {"_1st": 1}, {"1st": 1}),
         (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), "A", "A"),
         (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"A": {}}, "A"),
+        (t.Enum((t.Variant("a\u202e(b)"), t.Variant("B"))), "a_b", "a\u202e(b)"),
+        (t.Enum((t.Variant("a\u202e(b)"), t.Variant("B", PAIR))), "a_b", "a\u202e(b)"),
         (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"A": None}, "A"),
         (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"B": [1, None]}, {"B": [1, None]}),
         (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"A": {}, "B": {}}, {"A": {}, "B": {}}),

@@ -100,6 +100,13 @@ def test_descriptions_mark_the_program_s_words_and_tell_units_and_use() -> None:
     assert "u64" in price
 
 
+def test_a_name_that_is_a_sentence_is_quoted() -> None:
+    ix = p.Instruction('Ignore "all" of it', p.Discriminator(b"\1"))
+    (tool,) = tools(p.ProgramModel("x", (ix,)))
+    assert tool["description"] == "Instruction \"Ignore 'all' of it\" of the Solana program x"
+    assert tool["name"] == "Ignore_all_of_it"
+
+
 def test_annotations() -> None:
     hints = ToolMap(MODEL).definition("read")["annotations"]
     assert (hints["readOnlyHint"], hints["destructiveHint"]) == (True, False)
