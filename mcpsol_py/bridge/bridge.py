@@ -40,6 +40,7 @@ from mcpsol_py.errors import (
     abbr,
 )
 from mcpsol_py.names import clean_text
+from mcpsol_py.schema.json_schema import opened
 from mcpsol_py.schema.mcp_tools import ToolCall
 
 __all__ = ["Bridge", "Confirm", "Reply"]
@@ -63,6 +64,8 @@ def _no_names(value: Any, *, known_only: bool = False) -> Any:
 _ASK_TIMES = 3
 #: a new blockhash is looked for this often, with these seconds in between
 _BLOCKS, _BLOCK_SECONDS = 60, 0.5
+#: a transaction locks no more accounts (solana: MAX_TX_ACCOUNT_LOCKS)
+_MOST_REMAINING = 64
 #: messages remembered as sent: more than can be sent while one blockhash lives
 _SENT_KEPT = 4096
 
@@ -143,6 +146,7 @@ class Bridge:
 
     async def _answered(self, name: str, arguments: Mapping[str, Any] | None, confirm: Confirm | None) -> Reply:
         try:
+            _bounded(arguments)
             return await self._call(name, dict(arguments or {}), confirm)
         except ProgramFailed as error:
             tail = "\n".join(f"  {clean_text(line, 300)}" for line in error.logs[-_LOG_LINES:])
@@ -175,12 +179,15 @@ class Bridge:
     async def _instruction(self, tool: Tool, arguments: dict[str, Any], confirm: Confirm | None) -> Reply:
         served = tool.served
         assert served is not None
+        remaining = _remaining(tool, arguments)
         parts = tool.split(arguments)
+        _bounded([parts.args, parts.accounts, parts.remaining])  # what came as JSON text is open now
         ix = served.program.instruction(parts.instruction)
         if self.mode == "send" and not tool.definition["annotations"]["readOnlyHint"]:
-            return await self._send(served, tool, parts, confirm)
+            return await self._send(served, tool, parts, remaining, confirm)
         accounts = self.names({**parts.accounts, **parts.remaining})
-        prepared = await prepare(served, ix, self.names(parts.args, known_only=True), accounts, wallet=self.wallet)
+        args = self.names(parts.args, known_only=True)
+        prepared = await prepare(served, ix, args, accounts, remaining=self.names(remaining), wallet=self.wallet)
         if self.mode == "describe":
             return _reply(prepared, None, "the mode is describe")
         if served.transport is None:
@@ -195,7 +202,9 @@ class Bridge:
 
     # --- sending -------------------------------------------------------------------------------------------------
 
-    async def _send(self, served: Served, tool: Tool, parts: ToolCall, confirm: Confirm | None) -> Reply:
+    async def _send(
+        self, served: Served, tool: Tool, parts: ToolCall, remaining: list[Any], confirm: Confirm | None
+    ) -> Reply:
         """Simulate, check, ask, and then again from the start: what is signed is what was simulated a moment ago."""
         signer = self.signer
         assert signer is not None
@@ -207,10 +216,13 @@ class Bridge:
         wallet = str(signer.address)
         accounts = self.names({**parts.accounts, **parts.remaining})
         args = self.names(parts.args, known_only=True)
+        rest = self.names(remaining)
         approved: dict[str, int] = {}
         for _ in range(_ASK_TIMES):
             async with self._sending:
-                prepared = await prepare(served, ix, args, accounts, wallet=signer.address, payer=signer.address)
+                prepared = await prepare(
+                    served, ix, args, accounts, remaining=rest, wallet=signer.address, payer=signer.address
+                )
                 message, last_height = await self._new_message(prepared, served.transport)
                 simulated = await simulate(prepared, unsigned(message), exact=True)
                 _passed(prepared, simulated)
@@ -227,7 +239,7 @@ class Bridge:
                     text = "\n".join(summary)
                     structured = {"summary": text, **describe(prepared, simulated), "signature": signature}
                     return Reply(text, structured)
-            await _confirmed(confirm, ask, lines, _digest(tool.name, args, accounts, ask))
+            await _confirmed(confirm, ask, lines, _digest(tool.name, args, [accounts, rest], ask))
             approved = {flow.mint: flow.amount for flow in ask}
         raise PolicyError("outflow.confirm_above", "the outflow grew each time after the person had said yes")
 
@@ -406,7 +418,7 @@ def _written(prepared: Prepared, simulated: Simulated, wallet: str) -> tuple[lis
     return [str(m.pubkey) for m in prepared.instruction.accounts if m.is_writable], own
 
 
-def _digest(tool: str, args: Mapping[str, Any], accounts: Mapping[str, Any], ask: Sequence[Outflow]) -> str:
+def _digest(tool: str, args: Mapping[str, Any], accounts: Any, ask: Sequence[Outflow]) -> str:
     """What a person said yes to: this call with these amounts, and no other."""
     text = json.dumps([tool, args, accounts, [[f.mint, f.amount] for f in ask]], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -442,7 +454,40 @@ def _reply(
     return Reply("\n".join(text), structured)
 
 
+#: no type that can be served nests deeper (codec: MAX_DEPTH); what does would only exhaust the stack
+_DEPTH = 100
+
+
+def _bounded(arguments: Any) -> None:
+    """Raises EncodeError for arguments that nest without end."""
+    layer = [arguments]
+    for _ in range(_DEPTH):
+        layer = [
+            inner
+            for value in layer
+            if isinstance(value, (dict, list))
+            for inner in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not layer:
+            return
+    raise EncodeError(f"the arguments nest over {_DEPTH} levels deep", path="arguments")
+
+
 # --- reading arguments -----------------------------------------------------------------------------------------------
+
+
+def _remaining(tool: Tool, arguments: dict[str, Any]) -> list[Any]:
+    """The accounts after the named ones, where the source cannot say them (tools.UNTOLD); taken out of *arguments*."""
+    if not tool.untold or "remaining_accounts" not in arguments:
+        return []
+    value = opened(arguments.pop("remaining_accounts"))
+    path = f"{tool.name}.remaining_accounts"
+    if value is None:
+        return []
+    if not isinstance(value, list) or len(value) > _MOST_REMAINING:
+        raise EncodeError(f"{abbr(value)}: a list of at most {_MOST_REMAINING} accounts is wanted", path=path)
+    _bounded(value)
+    return value
 
 
 def _only(arguments: Mapping[str, Any], tool: Tool) -> None:

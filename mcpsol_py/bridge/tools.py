@@ -8,7 +8,7 @@ programs); the others can still be called by name. A tool that would break a cli
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from mcpsol_py.bridge.calls import Served
@@ -70,6 +70,8 @@ class Tool:
     target: str
     served: Served | None = None
     tool_map: ToolMap | None = None
+    #: it takes `remaining_accounts` although its source does not name any
+    untold: bool = False
 
     def split(self, arguments: Mapping[str, Any]) -> ToolCall:
         """The parts of an instruction call. Raises UnknownName."""
@@ -112,7 +114,7 @@ class Toolbox:
                 for i in range(2, 1000)
                 if (n := safe_name(f"{tool.name[: NAME_BUDGET - 4]}_{i}")).lower() not in taken
             )
-            tool = Tool(name, {**tool.definition, "name": name}, tool.kind, tool.target, tool.served, tool.tool_map)
+            tool = replace(tool, name=name, definition={**tool.definition, "name": name})
         fault = fault_of(tool.definition)
         if fault is not None:
             self.quarantined[name] = fault
@@ -132,7 +134,11 @@ class Toolbox:
         for definition in tool_map.tools:
             name = definition["name"]
             ix = tool_map.instruction(name)
-            self._add(Tool(name, self._instruction(definition, ix), "instruction", ix.name, served, tool_map))
+            untold = program.model.dialect.startswith("anchor") and not ix.remaining
+            if untold:
+                definition = _with_untold(definition)
+            full = self._instruction(definition, ix)
+            self._add(Tool(name, full, "instruction", ix.name, served, tool_map, untold))
         if online:
             readable = [a for a in program.model.accounts if _readable(served, a)]
             names = unique_names(f"{prefix}{verb}_{snake(a.name)}" for a in readable for verb in ("get", "list"))
@@ -267,6 +273,29 @@ class Toolbox:
                 if t.kind != "lazy"
             )
         return self._index.search(query, limit)
+
+
+#: Anchor's IDLs have no word for the accounts that a handler reads after the named ones (FIELD-NOTES W12)
+UNTOLD: dict[str, Any] = {
+    "type": "array",
+    "description": "accounts after the named ones, where the program reads more than its IDL says",
+    "items": {
+        "type": "object",
+        "properties": {
+            "address": _ADDRESS,
+            "signer": {"type": "boolean"},
+            "writable": {"type": "boolean"},
+        },
+        "required": ["address"],
+        "additionalProperties": False,
+    },
+}
+
+
+def _with_untold(definition: Mapping[str, Any]) -> dict[str, Any]:
+    schema = definition["inputSchema"]
+    properties = {**schema["properties"], "remaining_accounts": UNTOLD}
+    return {**definition, "inputSchema": {**schema, "properties": properties}}
 
 
 def _parameter_names(schema: Mapping[str, Any]) -> list[str]:

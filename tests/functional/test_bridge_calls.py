@@ -117,6 +117,22 @@ async def test_wrong_arguments_name_the_field_and_make_no_transaction(arguments:
     assert "reason" in _reason(result)
 
 
+async def test_accounts_after_the_named_ones_can_be_given_where_an_idl_cannot_say_them() -> None:
+    more = [{"address": "@bob"}, {"address": "@usdc", "writable": True}]
+    async with Client(make_server(bridge())) as client:
+        result = await client.call_tool("transfer", {"amount": "1", "accounts": ACCOUNTS, "remaining_accounts": more})
+        assert not result.is_error, text(result)
+        rows = result.structured_content["accounts"][3:]
+        assert [(r["name"], r["address"], r["writable"]) for r in rows] == [
+            ("remaining[0]", key("bob"), False),
+            ("remaining[1]", cluster().names["usdc"], True),
+        ]
+        for bad in ("x", [{"address": 5}], [{"address": "@bob", "signer": "yes"}], [[1]], [{}] * 65):
+            wrong = await client.call_tool("transfer", {"amount": "1", "accounts": ACCOUNTS, "remaining_accounts": bad})
+            assert wrong.is_error
+            assert "remaining_accounts" in text(wrong)
+
+
 async def test_objects_that_arrive_as_json_text_are_opened() -> None:
     async with Client(make_server(bridge())) as client:
         result = await client.call_tool("transfer", {"amount": "1", "accounts": json.dumps(ACCOUNTS)})
