@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import pytest
 from solders.account import Account
@@ -15,8 +16,12 @@ from solders.pubkey import Pubkey
 from mcpsol_py.accounts.pda import anchor_idl_address
 from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
 from mcpsol_py.client.discovery import metadata_address
+from mcpsol_py.client.rpc import RpcTransport
+from mcpsol_py.client.transport import run
 from tests.functional.counter_scenario import PROGRAMS
 from tests.functional.validator.node import BINARY, Proxy, Validator
+
+Blocking: TypeAlias = Callable[[str], RpcTransport]
 
 #: Ids at which there is no program, only what the IDL places hold.
 WITH_ANCHOR_IDL, WITH_METADATA, WITH_JUNK = (Pubkey(bytes([7, n] * 16)) for n in (1, 2, 3))
@@ -52,6 +57,20 @@ def proxy(validator: Validator) -> Iterator[Proxy]:
     it = Proxy(validator.url)
     yield it
     it.stop()
+
+
+@pytest.fixture
+def blocking_rpc() -> Iterator[Blocking]:
+    """Makes blocking transports that are closed when the test is over."""
+    made: list[RpcTransport] = []
+
+    def make(url: str) -> RpcTransport:
+        made.append(RpcTransport.blocking(url))
+        return made[-1]
+
+    yield make
+    for transport in made:
+        run(transport.close())
 
 
 @pytest.fixture

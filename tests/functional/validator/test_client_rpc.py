@@ -24,7 +24,7 @@ from mcpsol_py.client.transactions import compile_message, sign
 from mcpsol_py.client.transport import run
 from mcpsol_py.errors import MissingAccount, NoSchema, ProgramFailed, SendUnknown, TransactionTooLarge, TransportError
 from tests.functional.counter_scenario import COUNTER, PROGRAMS, VAULT, whole_life_of_a_counter
-from tests.functional.validator.conftest import IDL, WITH_ANCHOR_IDL, WITH_JUNK, WITH_METADATA
+from tests.functional.validator.conftest import IDL, WITH_ANCHOR_IDL, WITH_JUNK, WITH_METADATA, Blocking
 from tests.functional.validator.node import Proxy, Validator, call
 
 pytestmark = pytest.mark.validator
@@ -47,44 +47,48 @@ def test_the_synchronous_client_does_the_same_without_a_loop(validator: Validato
 
 
 @pytest.mark.parametrize("program_id", [COUNTER, VAULT], ids=["counter", "vault"])
-def test_a_program_says_of_itself_what_its_spec_says(validator: Validator, program_id: Pubkey) -> None:
-    found = discover_sync(RpcTransport.blocking(validator.url), program_id)
+def test_a_program_says_of_itself_what_its_spec_says(
+    blocking_rpc: Blocking, validator: Validator, program_id: Pubkey
+) -> None:
+    found = discover_sync(blocking_rpc(validator.url), program_id)
     assert found.program.model == load(PROGRAMS[program_id].parent / "spec.py").model
 
 
-def test_an_unfunded_wallet_steps_down_the_ladder(validator: Validator, proxy: Proxy) -> None:
+def test_an_unfunded_wallet_steps_down_the_ladder(blocking_rpc: Blocking, validator: Validator, proxy: Proxy) -> None:
     poor = Keypair()
     with connect_sync(COUNTER, proxy.url, wallet=poor) as client:
         assert client.program.name == "counter"
     assert proxy.count("getIdentity") == 1
-    transport = RpcTransport.blocking(proxy.url)
+    transport = blocking_rpc(proxy.url)
     with pytest.raises(MissingAccount) as caught:
         list_tools_sync(transport, COUNTER, payer=poor.pubkey())
     assert str(poor.pubkey()) in caught.value.why
 
 
-def test_several_pages_come_in_one_round_trip_through_the_logs(validator: Validator, proxy: Proxy) -> None:
-    transport = RpcTransport.blocking(proxy.url)
+def test_several_pages_come_in_one_round_trip_through_the_logs(
+    blocking_rpc: Blocking, validator: Validator, proxy: Proxy
+) -> None:
+    transport = blocking_rpc(proxy.url)
     pages = list_tools_sync(transport, VAULT)
     assert len(pages) > 1
     assert proxy.count("simulateTransaction") == 1
 
 
-def test_without_logs_pages_come_one_by_one(validator: Validator, proxy: Proxy) -> None:
+def test_without_logs_pages_come_one_by_one(blocking_rpc: Blocking, validator: Validator, proxy: Proxy) -> None:
     def without_logs(method: str, forward: Callable[[], bytes]) -> bytes:
         answer = json.loads(forward())
         if method == "simulateTransaction":
             answer["result"]["value"]["logs"] = None
         return json.dumps(answer).encode()
 
-    expected = list_tools_sync(RpcTransport.blocking(validator.url), VAULT)
+    expected = list_tools_sync(blocking_rpc(validator.url), VAULT)
     proxy.fault = without_logs
-    assert list_tools_sync(RpcTransport.blocking(proxy.url), VAULT) == expected
+    assert list_tools_sync(blocking_rpc(proxy.url), VAULT) == expected
     assert proxy.count("simulateTransaction") > len(expected) - 1
 
 
-def test_the_idl_is_fetched_from_where_it_lies(validator: Validator) -> None:
-    transport = RpcTransport.blocking(validator.url)
+def test_the_idl_is_fetched_from_where_it_lies(blocking_rpc: Blocking, validator: Validator) -> None:
+    transport = blocking_rpc(validator.url)
     for program_id, source in ((WITH_ANCHOR_IDL, "Anchor IDL account"), (WITH_METADATA, "Program Metadata")):
         fetched = fetch_idl_sync(transport, program_id)
         assert (fetched.outcome, fetched.source, fetched.document) == ("ok", source, IDL)
@@ -93,9 +97,9 @@ def test_the_idl_is_fetched_from_where_it_lies(validator: Validator) -> None:
     assert fetch_idl_sync(transport, Pubkey.new_unique()).outcome == "absent"
 
 
-def test_an_address_without_a_program_is_told_as_such(validator: Validator) -> None:
+def test_an_address_without_a_program_is_told_as_such(blocking_rpc: Blocking, validator: Validator) -> None:
     with pytest.raises(NoSchema) as caught:
-        discover_sync(RpcTransport.blocking(validator.url), Pubkey.new_unique())
+        discover_sync(blocking_rpc(validator.url), Pubkey.new_unique())
     assert "no program" in caught.value.outcome
 
 
@@ -171,8 +175,10 @@ async def test_rate_limits_and_hiccups_are_waited_out(validator: Validator, prox
 
 async def test_an_endpoint_that_only_refuses_is_told(proxy: Proxy) -> None:
     proxy.fault = lambda method, forward: 429
+    transport = RpcTransport(proxy.url, attempts=2)
     with pytest.raises(TransportError, match="429"):
-        await connect(COUNTER, RpcTransport(proxy.url, attempts=2))
+        await connect(COUNTER, transport)
+    await transport.close()
 
 
 async def test_a_lookup_table_makes_room(validator: Validator, wallet: Keypair, shared_idls: Path) -> None:
@@ -230,8 +236,8 @@ async def test_changes_and_events_are_told_as_they_happen(validator: Validator, 
     assert events == [("Changed", 2), ("Changed", 5)]
 
 
-def test_the_nodes_answers_are_those_that_the_notes_say(validator: Validator) -> None:
+def test_the_nodes_answers_are_those_that_the_notes_say(blocking_rpc: Blocking, validator: Validator) -> None:
     """docs/svm-vs-validator.md, where a line can be checked by asking."""
-    transport = RpcTransport.blocking(validator.url)
+    transport = blocking_rpc(validator.url)
     assert run(transport.identity()) is not None
     assert run(transport.priority_fees([COUNTER])) is not None
