@@ -167,7 +167,7 @@ def programs(draw: st.DrawFn, max_instructions: int = 6, docs: bool = True) -> p
     kinds = _types(defined)
     types = tuple(t.TypeDef(n, t.Struct(draw(_members(_types([]))))) for n in defined)
     prose = st.lists(
-        st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), max_size=80),
+        st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), max_size=80).map(clean_text),
         max_size=3,
     )
     instructions = tuple(
