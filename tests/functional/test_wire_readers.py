@@ -10,6 +10,12 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from solders.instruction import Instruction as Call
+from solders.keypair import Keypair
+from solders.litesvm import LiteSVM
+from solders.message import Message
+from solders.pubkey import Pubkey as Address
+from solders.transaction import VersionedTransaction
 
 from mcpsol_py.model import types as t
 from mcpsol_py.model.program import Account, AccountGroup, ConstSeed, Discriminator, Instruction, Pda, ProgramModel
@@ -19,6 +25,7 @@ from mcpsol_py.schema.pages import PageSet, page_set
 from mcpsol_py.schema.stream import DICTIONARY, model_text
 from mcpsol_py.schema.tool import leaves, tool_of
 from mcpsol_py.schema.wire import old_client_fault
+from mcpsol_py.sources import detect
 from tests.functional.mcpsol_reader import OldRust, OldTypeScript, Reader, Stopped
 from tests.models import programs, real
 
@@ -239,3 +246,37 @@ def test_an_old_client_says_what_it_misses() -> None:
 
 def test_models_compare_through_json_alone() -> None:
     assert model_to_json(TRAPS) == json.loads(model_text(TRAPS))
+
+
+# --- the committed programs -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["counter", "vault", "x402"])
+def test_the_second_reader_reads_the_committed_programs_in_the_svm(repo: Path, name: str) -> None:
+    """No code of ours between the program and what is read: solders runs it, the reader of docs/wire.md asks it."""
+    model = detect.read(repo / "programs" / name / "spec.py")
+    reader = Reader(_svm(repo / "programs" / name / f"{name}.so"))
+    said = reader.program()
+    assert [(t["name"], t["discriminator"]) for t in said["tools"]] == [
+        (ix.name, ix.discriminator.value.hex()) for ix in model.instructions
+    ]
+    assert [[a["path"] for a in t["accounts"]] for t in said["tools"]] == [
+        [list(path) for path, _ in leaves(ix.accounts)] for ix in model.instructions
+    ]
+    assert reader.model() == json.loads(model_text(model))
+
+
+def _svm(program: Path) -> Any:
+    """Asks a program for its pages as docs/wire.md says: in a simulated transaction, without accounts."""
+    svm, payer, program_id = LiteSVM(), Keypair(), Address.new_unique()
+    svm.airdrop(payer.pubkey(), 10**9)
+    svm.add_program(program_id, program.read_bytes())
+
+    def get(cursor: int) -> bytes:
+        size = 0 if cursor == 0 else 1 if cursor < 256 else 2
+        data = bytes.fromhex("42195e6a55fd41c0") + cursor.to_bytes(size, "little")
+        message = Message.new_with_blockhash([Call(program_id, data, [])], payer.pubkey(), svm.latest_blockhash())
+        done = svm.simulate_transaction(VersionedTransaction(message, [payer]))
+        return bytes(done.meta().return_data().data)
+
+    return get
