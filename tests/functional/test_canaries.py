@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from solders.system_program import ID as SYSTEM_PROGRAM
 from mcpsol_py.build import build_program
 from mcpsol_py.build.cargo import Compiled, compile_crate, read_crate
 from mcpsol_py.build.ir_check import check_ir
-from mcpsol_py.build.toolchain import Debian, Toolchain
+from mcpsol_py.build.toolchain import Debian, Toolchain, installer
 from mcpsol_py.errors import WrongArithmetic
 from tests.functional.canaries import CANARIES, SPECIAL, TABLE, Ability, Asker, judge, svm_without_stack_gaps
 
@@ -28,6 +29,15 @@ NEEDS_AN_SVM_WITHOUT_STACK_GAPS = ("six_arguments", "seven_arguments")
 def test_every_canary_is_asked() -> None:
     folders = {source.parent.name for source in CANARIES.glob("*/src")} - {"harness"}
     assert folders == set(TABLE) | set(SPECIAL)
+
+
+def test_the_rust_sources_are_formatted(no_std_toolchain: Toolchain) -> None:
+    sources = [*sorted(CANARIES.glob("*/src/lib.rs")), installer().with_name("builtins.rs")]
+    config = ["--edition", "2021", "--config-path", str(CANARIES / "rustfmt.toml")]
+    done = subprocess.run(
+        ["/usr/bin/rustfmt", "--check", *config, *sources], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("name", [n for n in TABLE if n not in (*NEEDS_AN_SVM_WITHOUT_STACK_GAPS, "std_format")])
