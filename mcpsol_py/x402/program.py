@@ -1,0 +1,123 @@
+"""Our payment program on chain (programs/x402): the bytes and addresses that its callers make themselves.
+
+Vouchers and addresses of channels are those of the audited payment-channels program too (X402.md 4.2), so these
+functions take the program's id. docs/x402-program.md says what each is for.
+"""
+
+from __future__ import annotations
+
+import struct
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from solders.instruction import Instruction
+from solders.pubkey import Pubkey
+
+if TYPE_CHECKING:
+    from solders.keypair import Keypair
+
+__all__ = [
+    "PROGRAM_ID",
+    "TREASURY_OWNER",
+    "channel_address",
+    "delegate_address",
+    "distribution_hash",
+    "ed25519_instruction",
+    "event_authority",
+    "payment_id",
+    "plan_address",
+    "receipt_address",
+    "signed_voucher",
+    "subscription_address",
+    "voucher_bytes",
+]
+
+#: The address that programs/x402/spec.py gives.
+PROGRAM_ID = Pubkey.from_string("8nQhkjXpoGbhdNGys4oBbMT926kyNa5SsDoxjWXWnicz")
+#: Whose token accounts get what no beneficiary of a channel can get, in the committed build.
+TREASURY_OWNER = Pubkey(bytes([0xBE, 0xEF]) * 16)
+_ED25519 = Pubkey.from_string("Ed25519SigVerify111111111111111111111111111")
+#: One signature, then where signature, key and message stand: all in this same instruction (0xffff).
+_HEAD = struct.pack("<BBHHHHHHH", 1, 0, 48, 0xFFFF, 16, 0xFFFF, 112, 50, 0xFFFF)
+VOUCHER_MAGIC = b"\x56\x01"
+
+
+def payment_id(expires_at: int, what: bytes | str) -> bytes:
+    """The 32 bytes under which `pay` takes a payment: *expires_at* (seconds since 1970) as 8 bytes, big-endian, then 24
+    bytes of the SHA-256 of *what* (an invoice, an x402 payment identifier).
+
+    The expiry stands in the id, so that an id whose receipt is gone can never be paid again.
+
+    >>> payment_id(1, "pay_7d5d747be160e280").hex()[:20]
+    '0000000000000001a06f'
+    """
+    data = what.encode() if isinstance(what, str) else what
+    return struct.pack(">q", expires_at) + sha256(data).digest()[:24]
+
+
+def _derived(program_id: Pubkey, *seeds: bytes) -> Pubkey:
+    return Pubkey.find_program_address(seeds, program_id)[0]
+
+
+def receipt_address(payer: Pubkey, payee: Pubkey, payment: bytes, program_id: Pubkey = PROGRAM_ID) -> Pubkey:
+    """Where the receipt of a payment stands: of whose tokens pay, who is paid, and the payment id."""
+    return _derived(program_id, b"receipt", bytes(payer), bytes(payee), payment)
+
+
+def channel_address(
+    payer: Pubkey,
+    payee: Pubkey,
+    mint: Pubkey,
+    authorized_signer: Pubkey,
+    salt: int,
+    open_slot: int,
+    program_id: Pubkey = PROGRAM_ID,
+) -> Pubkey:
+    """Where a channel stands."""
+    numbers = (struct.pack("<Q", salt), struct.pack("<Q", open_slot))
+    parties = (bytes(payer), bytes(payee), bytes(mint), bytes(authorized_signer))
+    return _derived(program_id, b"channel", *parties, *numbers)
+
+
+def event_authority(program_id: Pubkey = PROGRAM_ID) -> Pubkey:
+    """Who signs the program's calls to itself that carry events."""
+    return _derived(program_id, b"event_authority")
+
+
+def plan_address(merchant: Pubkey, plan_id: int, program_id: Pubkey = PROGRAM_ID) -> Pubkey:
+    """Where a merchant's plan stands."""
+    return _derived(program_id, b"plan", bytes(merchant), struct.pack("<Q", plan_id))
+
+
+def subscription_address(plan: Pubkey, subscriber: Pubkey, program_id: Pubkey = PROGRAM_ID) -> Pubkey:
+    """Where the subscription to *plan* stands."""
+    return _derived(program_id, b"subscription", bytes(plan), bytes(subscriber))
+
+
+def delegate_address(subscriber: Pubkey, program_id: Pubkey = PROGRAM_ID) -> Pubkey:
+    """The program's delegate on the token accounts of *subscriber*."""
+    return _derived(program_id, b"delegate", bytes(subscriber))
+
+
+def distribution_hash(entries: list[tuple[Pubkey, int]]) -> bytes:
+    """What a channel keeps of its distribution: SHA-256 of the number of entries (u32) and of each (recipient, bps)."""
+    listed = b"".join(bytes(key) + struct.pack("<H", bps) for key, bps in entries)
+    return sha256(struct.pack("<I", len(entries)) + listed).digest()
+
+
+def voucher_bytes(channel: Pubkey, cumulative: int, expires_at: int = 0) -> bytes:
+    """The 50 bytes that a channel's authorized signer signs: *cumulative* tokens in base units since the channel was
+    opened; *expires_at* in seconds since 1970, 0 for never."""
+    return VOUCHER_MAGIC + bytes(channel) + struct.pack("<Qq", cumulative, expires_at)
+
+
+def ed25519_instruction(public_key: bytes, signature: bytes, message: bytes) -> Instruction:
+    """The instruction by which the cluster verifies a signature over a voucher; it stands right before `settle` or
+    `settle_and_seal`."""
+    return Instruction(_ED25519, _HEAD + public_key + signature + message, [])
+
+
+def signed_voucher(signer: Keypair, channel: Pubkey, cumulative: int, expires_at: int = 0) -> Instruction:
+    """A voucher, signed, as the Ed25519 instruction that proves it."""
+    message = voucher_bytes(channel, cumulative, expires_at)
+    return ed25519_instruction(bytes(signer.pubkey()), bytes(signer.sign_message(message)), message)

@@ -1,0 +1,228 @@
+"""A LiteSVM with the committed x402 program, mints of both token programs, and wallets with tokens; calls are built by
+our own client from the program's spec."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from solders.account import Account
+from solders.instruction import AccountMeta, Instruction
+from solders.keypair import Keypair
+from solders.litesvm import LiteSVM
+from solders.message import Message
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+from solders.transaction_metadata import FailedTransactionMetadata, TransactionMetadata
+
+from mcpsol_py import Program, load
+from mcpsol_py.accounts.pda import associated_token
+from mcpsol_py.accounts.wellknown import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.x402 import program as x402
+
+REPO = Path(__file__).resolve().parents[2]
+ID = x402.PROGRAM_ID
+T0 = 1_700_000_000
+
+
+@cache
+def spec() -> Program:
+    return load(REPO / "programs/x402/spec.py")
+
+
+@cache
+def elf() -> bytes:
+    return (REPO / "programs/x402/x402.so").read_bytes()
+
+
+def mint_data(supply: int = 10**18, decimals: int = 6) -> bytes:
+    """82 bytes: no authority, supply, decimals, initialized, no freeze authority."""
+    return struct.pack("<I32sQBBI32s", 0, bytes(32), supply, decimals, 1, 0, bytes(32))
+
+
+def token_data(
+    mint: Pubkey, owner: Pubkey, amount: int, *, state: int = 1, delegate: Pubkey | None = None, delegated: int = 0
+) -> bytes:
+    """165 bytes of a token account."""
+    key = bytes(32) if delegate is None else bytes(delegate)
+    given = (bytes(mint), bytes(owner), amount, int(delegate is not None), key)
+    return struct.pack("<32s32sQI32sBIQQI32s", *given, state, 0, 0, delegated, 0, bytes(32))
+
+
+def extended(base: bytes, kind: int, extensions: Sequence[tuple[int, bytes]]) -> bytes:
+    """A Token-2022 mint (kind 1) or account (kind 2) with these extensions."""
+    listed = b"".join(struct.pack("<HH", number, len(value)) + value for number, value in extensions)
+    return base.ljust(165, b"\0") + bytes([kind]) + listed
+
+
+class Failed(AssertionError):
+    pass
+
+
+class Chain:
+    """Everything that a test of the program needs. `token_program`: of the default mint."""
+
+    def __init__(self, token_program: Pubkey = TOKEN_PROGRAM) -> None:
+        self.svm = LiteSVM()
+        self.svm.add_program(ID, elf())
+        self.token_program = token_program
+        self.set_time(T0)
+        self.payer, self.payee, self.relay = self.wallet(), self.wallet(), self.wallet()
+        self.mint = self.put(mint_data(), token_program)
+        self.spent = 0  # compute units of the last transaction
+        for owner, amount in ((self.payer, 1_000_000), (self.payee, 0)):
+            self.purse(owner.pubkey(), amount)
+        self.purse(x402.TREASURY_OWNER, 0)
+
+    # setting the scene
+
+    def set_time(self, seconds: int, slot: int | None = None) -> None:
+        clock = self.svm.get_clock()
+        clock.unix_timestamp = seconds
+        if slot is not None:
+            clock.slot = slot
+        self.svm.set_clock(clock)
+
+    @property
+    def now(self) -> int:
+        return self.svm.get_clock().unix_timestamp
+
+    @property
+    def slot(self) -> int:
+        return self.svm.get_clock().slot
+
+    def wallet(self) -> Keypair:
+        key = Keypair()
+        self.svm.airdrop(key.pubkey(), 10**10)
+        return key
+
+    def put(self, data: bytes, owner: Pubkey, key: Pubkey | None = None) -> Pubkey:
+        key = key or Keypair().pubkey()
+        self.svm.set_account(key, Account(10**7, data, owner))
+        return key
+
+    def ata(self, owner: Pubkey, mint: Pubkey | None = None, token_program: Pubkey | None = None) -> Pubkey:
+        return associated_token(owner, mint or self.mint, token_program or self.token_program)
+
+    def purse(self, owner: Pubkey, amount: int, mint: Pubkey | None = None, **more: Any) -> Pubkey:
+        """The associated token account of *owner*, holding *amount*."""
+        key = self.ata(owner, mint)
+        return self.put(token_data(mint or self.mint, owner, amount, **more), self.token_program, key)
+
+    # reading
+
+    def data(self, key: Pubkey) -> bytes | None:
+        found = self.svm.get_account(key)
+        return None if found is None or found.lamports == 0 else bytes(found.data)
+
+    def amount(self, key: Pubkey) -> int:
+        data = self.data(key)
+        if not data:
+            return 0
+        [amount] = struct.unpack_from("<Q", data, 64)
+        return int(amount)
+
+    def delegated(self, key: Pubkey) -> tuple[Pubkey | None, int]:
+        data = self.data(key)
+        assert data is not None
+        if data[72:76] != b"\1\0\0\0":
+            return None, 0
+        return Pubkey(data[76:108]), struct.unpack_from("<Q", data, 121)[0]
+
+    def state(self, key: Pubkey) -> dict[str, Any]:
+        data = self.data(key)
+        assert data
+        return dict(spec().decode_account(data)[1])
+
+    # calling
+
+    def ix(
+        self,
+        name: str,
+        args: Mapping[str, Any],
+        accounts: Mapping[str, Any],
+        remaining: Sequence[AccountMeta] = (),
+    ) -> Instruction:
+        given = {k: v.pubkey() if isinstance(v, Keypair) else v for k, v in accounts.items()}
+        built = spec().instruction(name).build(args, given, program_id=ID, remaining=list(remaining))
+        assert isinstance(built, Instruction)
+        return built
+
+    def run(self, *instructions: Instruction, signers: Sequence[Keypair]) -> Any:
+        self.svm.expire_blockhash()
+        message = Message.new_with_blockhash(list(instructions), signers[0].pubkey(), self.svm.latest_blockhash())
+        return self.svm.send_transaction(VersionedTransaction(message, list(signers)))
+
+    def ok(self, *instructions: Instruction, signers: Sequence[Keypair]) -> TransactionMetadata:
+        outcome = self.run(*instructions, signers=signers)
+        if isinstance(outcome, FailedTransactionMetadata):
+            raise Failed("\n".join([str(outcome.err()), *outcome.meta().logs()]))
+        assert isinstance(outcome, TransactionMetadata)
+        self.spent = outcome.compute_units_consumed()
+        return outcome
+
+    def refused(
+        self, name: str, *instructions: Instruction, signers: Sequence[Keypair], watch: Sequence[Pubkey] = ()
+    ) -> FailedTransactionMetadata:
+        """The transaction fails, its log names the error, and none of the accounts of any instruction changed (but the
+        fee payer's lamports)."""
+        touched = {meta.pubkey for ix in instructions for meta in ix.accounts} | set(watch)
+        touched.discard(signers[0].pubkey())
+        before = {key: self.svm.get_account(key) for key in touched}
+        outcome = self.run(*instructions, signers=signers)
+        assert isinstance(outcome, FailedTransactionMetadata), f"{name}: it went through"
+        logs = "\n".join(outcome.meta().logs())
+        assert f"Program log: {name} (" in logs or f"Program log: Error: {name}" in logs, f"{name}: {logs}"
+        for key in touched:
+            assert self.svm.get_account(key) == before[key], f"{name}: {key} changed"
+        return outcome
+
+    def view(self, name: str, args: Mapping[str, Any], accounts: Mapping[str, Any]) -> Any:
+        outcome = self.ok(self.ix(name, args, accounts), signers=[self.relay])
+        return spec().instruction(name).decode_return(bytes(outcome.return_data().data))
+
+    def events(self, outcome: TransactionMetadata) -> list[tuple[str, Any]]:
+        """Events in the log and by CPI, in that order."""
+        import base64
+
+        found: list[tuple[str, Any]] = []
+        for line in outcome.logs():
+            if line.startswith("Program data: "):
+                found.append(spec().decode_event(base64.b64decode(line.removeprefix("Program data: "))))
+        for group in outcome.inner_instructions():
+            for inner in group:
+                data = bytes(inner.instruction().data)
+                if data[:8] == bytes.fromhex("e445a52e51cb9a1d"):
+                    found.append(spec().decode_event(data[8:]))
+        return found
+
+    # exact payments
+
+    def pay(self, *, signer: Keypair | None = None, **changed: Any) -> Instruction:
+        """`pay` of 1,000 from payer to payee; arguments and accounts by name may be others."""
+        expires = changed.pop("expires_at", self.now + 60)
+        ident = changed.pop("payment_id", x402.payment_id(expires, "invoice 1"))
+        args = {
+            "payment_id": ident,
+            "call_hash": changed.pop("call_hash", bytes(range(32))),
+            "amount": changed.pop("amount", 1000),
+            "expires_at": expires,
+        }
+        payer, payee = changed.pop("payer", self.payer.pubkey()), changed.pop("payee", self.payee.pubkey())
+        mint = changed.pop("mint", self.mint)
+        program = changed.pop("token_program", self.token_program)
+        accounts = {
+            "authority": signer or self.payer,
+            "rent_payer": self.relay,
+            "payer": payer,
+            "payee": payee,
+            "mint": mint,
+            "source": self.ata(payer, mint, program),
+            "destination": self.ata(payee, mint, program),
+            "receipt": x402.receipt_address(payer, payee, ident),
+            "token_program": program,
+        }
+        return self.ix("pay", args, accounts | changed)
