@@ -261,14 +261,22 @@ def _send_and_wait(
     transaction = VersionedTransaction.from_bytes(row.wire)
     blockhash = str(transaction.message.recent_blockhash)
     deadline = clock() + timeout
-    resend = True
+    sent, why = False, "not sent yet"
     while True:
         try:
-            if resend:
+            if not sent:
                 fault("settle.before_send")
                 chain.send(row.wire)
                 fault("settle.sent")
-                resend = False
+                sent, why = True, "not confirmed yet"
+        except ChainRejected as error:
+            if chain.status(row.signature).state == "unknown":
+                store.release(row.key)
+                raise PaymentError("transaction_failed", f"the cluster refused the transaction: {error}") from error
+            sent = True
+        except ChainUnavailable as error:  # it may have been taken all the same: the status below tells
+            why = f"the cluster did not answer ({error})"
+        try:
             status = chain.status(row.signature)
             if status.state == "landed":
                 fault("settle.landed")
@@ -281,20 +289,9 @@ def _send_and_wait(
             if chain.blockhash_expired(blockhash) and chain.status(row.signature).state == "unknown":
                 store.update(row.key, "failed", "its blockhash expired before it landed")
                 raise PaymentError("transaction_failed", f"{row.signature} did not land before its blockhash expired")
-        except ChainRejected as error:
-            if chain.status(row.signature).state == "unknown":
-                store.release(row.key)
-                raise PaymentError("transaction_failed", f"the cluster refused the transaction: {error}") from error
-            resend = False
         except ChainUnavailable as error:
-            if clock() >= deadline:
-                store.update(row.key, "pending")
-                raise PaymentError(
-                    "settlement_pending", f"{row.signature}: the cluster did not answer; settle again to go on waiting"
-                ) from error
+            why = f"the cluster did not answer ({error})"
         if clock() >= deadline:
             store.update(row.key, "pending")
-            raise PaymentError(
-                "settlement_pending", f"{row.signature} is sent, not confirmed yet; settle again to wait on"
-            )
+            raise PaymentError("settlement_pending", f"{row.signature}: {why}; settle again to go on waiting")
         sleep(poll)

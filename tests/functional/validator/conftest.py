@@ -18,8 +18,10 @@ from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
 from mcpsol_py.client.discovery import metadata_address
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import run
+from mcpsol_py.x402.exact.transaction import associated_token_address
 from tests.functional.counter_scenario import PROGRAMS
 from tests.functional.validator.node import BINARY, Proxy, Validator
+from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair, mint_data, token_data
 
 Blocking: TypeAlias = Callable[[str], RpcTransport]
 
@@ -39,6 +41,14 @@ def _metadata(program_id: Pubkey, packed: bytes) -> tuple[Pubkey, Account]:
     return metadata_address(program_id), Account(lamports=10**9, data=head + packed, owner=PROGRAM_METADATA)
 
 
+def token_accounts() -> dict[Pubkey, Account]:
+    """Devnet's USDC mint, a payer with a million base units, and a payee's empty account (tests of payments)."""
+    rows = {USDC: mint_data(6, 10**6)}
+    for owner, amount in ((keypair(1).pubkey(), 10**6), (keypair(3).pubkey(), 0)):
+        rows[associated_token_address(owner, USDC, TOKEN_PROGRAM)] = token_data(USDC, owner, amount)
+    return {key: Account(lamports=10**8, data=data, owner=TOKEN_PROGRAM) for key, data in rows.items()}
+
+
 @pytest.fixture(scope="session")
 def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Validator]:
     """The node; its binary comes from `make validator`."""
@@ -46,6 +56,7 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Validator]:
         pytest.skip(f"no solana-test-validator at {BINARY}; `make validator` builds it")
     packed = zlib.compress(json.dumps(IDL).encode())
     accounts = dict([_anchor(WITH_ANCHOR_IDL, packed), _metadata(WITH_METADATA, packed), _anchor(WITH_JUNK, b"junk")])
+    accounts |= token_accounts()
     node = Validator(tmp_path_factory.mktemp("validator"), PROGRAMS, accounts)
     yield node
     node.stop()

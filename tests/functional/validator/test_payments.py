@@ -1,0 +1,99 @@
+"""x402's exact scheme on a real node: the same verification and settlement as on LiteSVM, over JSON-RPC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from solders.pubkey import Pubkey
+from x402.schemas import PaymentPayload, PaymentRequirements
+
+from mcpsol_py.x402.chain import ChainUnavailable
+from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
+from mcpsol_py.x402.exact.settle import KeypairSponsor, MemorySettlements
+from mcpsol_py.x402.exact.transaction import associated_token_address, read_transaction
+from mcpsol_py.x402.rpc_chain import RpcChain
+from tests.functional.validator.node import Proxy, Validator
+from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair
+
+pytestmark = pytest.mark.validator
+
+PAYER, SPONSOR, PAYEE = keypair(1), keypair(2), keypair(3)
+
+
+@pytest.fixture
+def chain(validator: Validator) -> Iterator[RpcChain]:
+    validator.airdrop(SPONSOR.pubkey())
+    chain = RpcChain(validator.url)
+    yield chain
+    chain.close()
+
+
+def tokens(chain: RpcChain, owner: Pubkey) -> int:
+    (account,) = chain.get_accounts([str(associated_token_address(owner, USDC, TOKEN_PROGRAM))])
+    assert account is not None
+    return int.from_bytes(account.data[64:72], "little")
+
+
+def requirements(chain: RpcChain, amount: int = 10_000) -> PaymentRequirements:
+    return PaymentRequirements(
+        scheme="exact",
+        network=chain.network,
+        asset=str(USDC),
+        amount=str(amount),
+        pay_to=str(PAYEE.pubkey()),
+        max_timeout_seconds=60,
+        extra={"feePayer": str(SPONSOR.pubkey())},
+    )
+
+
+def pay(chain: RpcChain, asked: PaymentRequirements) -> PaymentPayload:
+    return PaymentPayload(payload=ExactClient(PAYER, chain).create_payment_payload(asked), accepted=asked)
+
+
+def test_a_payment_lands_once_and_is_found_by_its_payer(chain: RpcChain) -> None:
+    asked = requirements(chain)
+    payment = pay(chain, asked)
+    before = tokens(chain, PAYEE.pubkey())
+    wire = bytes(read_transaction(payment.payload["transaction"]))
+    assert chain.find(wire).state == "unknown"
+    desk = ExactFacilitator(chain, KeypairSponsor(SPONSOR), poll=0.2)
+    assert desk.verify(payment, asked).is_valid
+    settled = desk.settle(payment, asked)
+    assert settled.success, settled.error_message
+    assert tokens(chain, PAYEE.pubkey()) == before + 10_000
+    assert desk.settle(payment, asked).error_reason == "duplicate_settlement"
+    # Another facilitator with the same key and no memory of it: the node itself knows the transaction.
+    forgetful = ExactFacilitator(chain, KeypairSponsor(SPONSOR), MemorySettlements(), poll=0.2)
+    assert not forgetful.settle(payment, asked).success
+    found = chain.find(wire)
+    assert (found.state, found.signature) == ("landed", settled.transaction)
+    assert tokens(chain, PAYEE.pubkey()) == before + 10_000
+
+
+def test_what_cannot_be_paid_fails_in_simulation(chain: RpcChain) -> None:
+    asked = requirements(chain, 10**9)
+    verified = ExactFacilitator(chain, KeypairSponsor(SPONSOR)).verify(pay(chain, asked), asked)
+    assert (verified.is_valid, verified.invalid_reason) == (False, "transaction_simulation_failed")
+
+
+def test_a_lost_answer_to_the_send_does_not_pay_twice(chain: RpcChain, proxy: Proxy) -> None:
+    asked = requirements(chain, 7_000)
+    payment = pay(chain, asked)
+    before = tokens(chain, PAYEE.pubkey())
+    proxy.fault = lambda method, forward: (forward(), None)[1] if method == "sendTransaction" else forward()
+    through = RpcChain(proxy.url)
+    settled = ExactFacilitator(through, KeypairSponsor(SPONSOR), poll=0.2, timeout=20.0).settle(payment, asked)
+    through.close()
+    assert settled.success, settled.error_message
+    assert tokens(chain, PAYEE.pubkey()) == before + 7_000
+
+
+def test_an_unknown_blockhash_can_no_longer_land(chain: RpcChain) -> None:
+    assert chain.blockhash_expired("CmpNeggWJ4JaWJeJ8YKN1Zypmk7uvQq3PECGUCAEMbky")
+    assert not chain.blockhash_expired(chain.latest_blockhash()[0])
+
+
+def test_a_dead_node_says_nothing() -> None:
+    with pytest.raises(ChainUnavailable):
+        RpcChain("http://127.0.0.1:1")
