@@ -78,18 +78,16 @@ class Tokens:
 
 
 class RateLimit:
-    """At most *per_minute* requests of one client to *path*; what is over gets 429 with Retry-After. *clients* are
-    remembered.
-    """
+    """At most *per_minute* requests of one client; what is over gets 429 with Retry-After. *clients* are remembered."""
 
-    def __init__(self, app: App, per_minute: int, *, path: str, clients: int = 10_000) -> None:
-        self.app, self.path, self.clients = app, path, clients
+    def __init__(self, app: App, per_minute: int, *, clients: int = 10_000) -> None:
+        self.app, self.clients = app, clients
         self.rate, self.most = per_minute / 60.0, float(per_minute)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        if scope["type"] != "http" or not str(scope.get("path", "")).startswith(self.path):
+        if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         wait = self.take(_client(scope), time.monotonic())

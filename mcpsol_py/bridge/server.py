@@ -19,6 +19,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import AnyHttpUrl
 
 from mcpsol_py.bridge.bridge import Bridge, Confirm, Reply
+from mcpsol_py.bridge.explorer import Explorer
 from mcpsol_py.bridge.http import App, HttpSettings, Metrics, RateLimit, Tokens, operators_pages
 from mcpsol_py.bridge.resources import Resources
 from mcpsol_py.errors import McpsolError
@@ -186,9 +187,14 @@ def http_app(server: Server[Any], bridge: Bridge, settings: HttpSettings) -> App
         token_verifier=_StaticTokens(tokens) if tokens is not None else None,
     )
     metrics = Metrics()
-    bridge.observe = metrics.observe
-    limited = RateLimit(app, settings.calls_per_minute, path=settings.path)
-    return operators_pages(limited, metrics, tokens)
+    explorer = Explorer(app, bridge, settings)
+
+    def observe(tool: str, outcome: str, seconds: float) -> None:
+        metrics.observe(tool, outcome, seconds)
+        explorer.observe(tool, outcome, seconds)
+
+    bridge.observe = observe
+    return operators_pages(RateLimit(explorer, settings.calls_per_minute), metrics, tokens)
 
 
 async def run_http(server: Server[Any], bridge: Bridge, settings: HttpSettings) -> None:
