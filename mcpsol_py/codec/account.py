@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcpsol_py.codec.compile import Codecs, Data, as_bytes
-from mcpsol_py.codec.instruction import best_match, check_discriminator, leading
+from mcpsol_py.codec.discriminator import Finder, check_discriminator, leading
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable, UnknownName
 from mcpsol_py.model.program import AccountType, ProgramModel
 from mcpsol_py.names import forms
@@ -68,20 +68,43 @@ class AccountCodec:
         return self.codec.to_json(self.decode(data))
 
 
-def find_account(codecs: Codecs, data: Data) -> AccountType | None:
-    """The account type that *data* is of: by the longest discriminator that matches, then by size; None if none
-    does."""
-    data = as_bytes(data)
+class _Accounts:
+    """A program's account types: found by data or name, their codecs made once."""
 
-    def fits(account: AccountType) -> bool:
+    def __init__(self, codecs: Codecs) -> None:
+        self.codecs = codecs
+        self._made: dict[int, AccountCodec] = {}
+        self._named: dict[str, AccountType] = {}
+        self._finder = Finder(codecs.model.accounts, self._fits)
+
+    def find(self, data: bytes) -> AccountType | None:
+        return self._finder.find(data)
+
+    def named(self, name: str) -> AccountType:
+        found = self._named.get(name)
+        if found is None:
+            found = self._named[name] = account_named(self.codecs.model, name)
+        return found
+
+    def codec(self, account: AccountType) -> AccountCodec:
+        found = self._made.get(id(account))
+        if found is None:
+            found = self._made[id(account)] = AccountCodec(self.codecs, account)
+        return found
+
+    def _fits(self, account: AccountType, data: bytes) -> bool:
         try:
-            codec = AccountCodec(codecs, account)
+            codec = self.codec(account)
             codec.decode(data)
         except (CodecError, NotUsable):
             return False
         return codec.size in (None, len(data))
 
-    return best_match(codecs.model.accounts, data, fits)
+
+def find_account(codecs: Codecs, data: Data) -> AccountType | None:
+    """The account type that *data* is of: by the longest discriminator that matches, then by size; None if none
+    does."""
+    return codecs.kept(_Accounts).find(as_bytes(data))
 
 
 def account_named(model: ProgramModel, name: str) -> AccountType:
@@ -101,11 +124,12 @@ def decode_account(codecs: Codecs, data: Data, name: str | None = None) -> tuple
 
     Raises DecodeError, UnknownName (no type of that name) or NotUsable (a type that cannot be decoded).
     """
-    data = as_bytes(data)
+    accounts = codecs.kept(_Accounts)
     if name is not None:
-        account = account_named(codecs.model, name)
+        account = accounts.named(name)
     else:
-        found = find_account(codecs, data)
+        data = as_bytes(data)
+        found = accounts.find(data)
         if found is None:
             known = len(codecs.model.accounts)
             raise DecodeError(
@@ -113,4 +137,4 @@ def decode_account(codecs: Codecs, data: Data, name: str | None = None) -> tuple
                 left=len(data),
             )
         account = found
-    return account.name, AccountCodec(codecs, account).decode(data)
+    return account.name, accounts.codec(account).decode(data)

@@ -25,7 +25,7 @@ import weakref
 from collections.abc import Callable
 from itertools import count as counter
 from threading import RLock
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from solders.pubkey import Pubkey as Address
 
@@ -96,6 +96,7 @@ NOT_PLAIN = (
 )
 
 _numbers = counter(1)
+_Kept = TypeVar("_Kept")
 
 
 #: What is decoded: bytes, or anything like them.
@@ -192,6 +193,7 @@ class Codecs:
         self._pending: list[tuple[str, str, Type]] = []
         self._names: dict[object, str] = {}
         self._space: dict[str, Any] = {**_TOOLS, "careful": self.careful.encode}
+        self._kept: dict[object, Any] = {}
         self._lock = RLock()
         self._files: list[str] = []
         weakref.finalize(self, _forget, self._files)
@@ -202,6 +204,14 @@ class Codecs:
         if found is None:
             found = self._codecs[node] = Codec(self, node)
         return found
+
+    def kept(self, make: Callable[[Codecs], _Kept]) -> _Kept:
+        """What *make* makes of these codecs, made once: the views of one program that are asked over and over."""
+        found = self._kept.get(make)
+        if found is None:
+            found = self._kept[make] = make(self)
+        kept: _Kept = found
+        return kept
 
     def writer(
         self, node: Type, *, prefix: bytes = b"", careful: Callable[[Any], bytes] | None = None

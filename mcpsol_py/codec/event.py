@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcpsol_py.codec.compile import Codecs, Data, as_bytes
-from mcpsol_py.codec.instruction import best_match, check_discriminator, leading
+from mcpsol_py.codec.discriminator import Finder, check_discriminator, leading
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable
 from mcpsol_py.model.program import Event
 
@@ -57,25 +57,43 @@ def _bare(data: object) -> bytes:
     return as_bytes(data).removeprefix(EVENT_CPI_TAG)
 
 
-def find_event(codecs: Codecs, data: Data) -> Event | None:
-    """The event that *data* is of, with or without the tag of an event by CPI; None if it is none of the program's."""
-    data = _bare(data)
+class _Events:
+    """A program's events: found by data, their codecs made once."""
 
-    def fits(event: Event) -> bool:
+    def __init__(self, codecs: Codecs) -> None:
+        self.codecs = codecs
+        self._made: dict[int, EventCodec] = {}
+        self._finder = Finder(codecs.model.events, self._fits)
+
+    def find(self, data: bytes) -> Event | None:
+        return self._finder.find(data)
+
+    def codec(self, event: Event) -> EventCodec:
+        found = self._made.get(id(event))
+        if found is None:
+            found = self._made[id(event)] = EventCodec(self.codecs, event)
+        return found
+
+    def _fits(self, event: Event, data: bytes) -> bool:
         try:
-            EventCodec(codecs, event).decode(data)
+            self.codec(event).decode(data)
         except (CodecError, NotUsable):
             return False
         return True
 
-    return best_match(codecs.model.events, data, fits)
+
+def find_event(codecs: Codecs, data: Data) -> Event | None:
+    """The event that *data* is of, with or without the tag of an event by CPI; None if it is none of the program's."""
+    return codecs.kept(_Events).find(_bare(data))
 
 
 def decode_event(codecs: Codecs, data: Data) -> tuple[str, Any]:
     """The event's name and its fields. Raises DecodeError, or NotUsable for an event whose type cannot be decoded."""
-    event = find_event(codecs, data)
+    events = codecs.kept(_Events)
+    data = _bare(data)
+    event = events.find(data)
     if event is None:
         raise DecodeError(
-            f"data starting 0x{_bare(data)[:8].hex()} is none of the program's {len(codecs.model.events)} events"
+            f"data starting 0x{data[:8].hex()} is none of the program's {len(codecs.model.events)} events"
         )
-    return event.name, EventCodec(codecs, event).decode(data)
+    return event.name, events.codec(event).decode(data)

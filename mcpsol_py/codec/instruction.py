@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from mcpsol_py.codec import json_values as leaf
 from mcpsol_py.codec.careful import Buffer
 from mcpsol_py.codec.compile import Codecs, Data, as_bytes
+from mcpsol_py.codec.discriminator import best_match, check_discriminator, leading
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable
-from mcpsol_py.model.program import Discriminator, Instruction, ProgramModel
+from mcpsol_py.model.program import Instruction, ProgramModel
 from mcpsol_py.model.types import Field, Struct
 from mcpsol_py.names import forms
 
-__all__ = ["InstructionCodec", "best_match", "check_discriminator", "find_instruction", "leading", "matches"]
+__all__ = ["InstructionCodec", "find_instruction"]
 
 
 class InstructionCodec:
@@ -110,69 +111,6 @@ class InstructionCodec:
         """The arguments in *data* in the JSON forms. Raises DecodeError."""
         arguments: dict[str, Any] = leaf.to_json(self._codecs.layouts, self.codec.node, self.decode(data))
         return arguments
-
-
-def leading(name: str, discriminator: Discriminator) -> bytes:
-    """The bytes that come before the fields. Raises NotUsable for a discriminator elsewhere that is no field."""
-    if not discriminator.consumed:
-        return b""
-    if discriminator.offset:
-        raise NotUsable("discriminator of", name, f"it stands at offset {discriminator.offset}, and no field is there")
-    return discriminator.value
-
-
-def matches(discriminator: Discriminator, data: bytes) -> bool:
-    """Is *data* of this discriminator?"""
-    if discriminator.size is not None and len(data) != discriminator.size:
-        return False
-    return data.startswith(discriminator.value, discriminator.offset) if discriminator.value else True
-
-
-def check_discriminator(discriminator: Discriminator, data: bytes) -> None:
-    """Raises DecodeError, with what was found, unless *data* is of this discriminator."""
-    if matches(discriminator, data):
-        return
-    at, value = discriminator.offset, discriminator.value
-    if discriminator.size is not None and len(data) != discriminator.size:
-        raise DecodeError(
-            f"it has {len(data)} bytes, not {discriminator.size}", left=len(data), wanted=discriminator.size
-        )
-    raise DecodeError(
-        f"the discriminator 0x{value.hex()} must stand at offset {at}, not 0x{data[at : at + len(value)].hex()}",
-        offset=at,
-        wanted=len(value),
-        left=max(0, len(data) - at),
-    )
-
-
-class _Known(Protocol):
-    @property
-    def discriminator(self) -> Discriminator: ...
-
-
-_K = TypeVar("_K", bound=_Known)
-
-
-def best_match(known: Iterable[_K], data: bytes, fits: Callable[[_K], bool] | None = None) -> _K | None:
-    """Whose data this is: of those whose discriminators all match, the one with the longest; of equals the first that
-    *fits* (the first of all, if none does).
-
-    One without any discriminator matches everything, and so only when nothing else does.
-    """
-    best: list[_K] = []
-    most = -1
-    for one in known:
-        every = (one.discriminator, *getattr(one, "also", ()))
-        if not all(matches(d, data) for d in every):
-            continue
-        weight = sum(2 * len(d.value) + (d.size is not None) for d in every)
-        if weight > most:
-            best, most = [one], weight
-        elif weight == most:
-            best.append(one)
-    if len(best) > 1 and fits:
-        return next((one for one in best if fits(one)), best[0])
-    return best[0] if best else None
 
 
 def find_instruction(model: ProgramModel, data: Data) -> Instruction | None:

@@ -15,8 +15,9 @@ from typing import Any
 
 from mcpsol_py.codec.account import AccountCodec
 from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.discriminator import matches
 from mcpsol_py.codec.event import EventCodec
-from mcpsol_py.codec.instruction import InstructionCodec, matches
+from mcpsol_py.codec.instruction import InstructionCodec
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.types import Struct
