@@ -9,7 +9,7 @@ PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
 ARGS ?=
 
-.PHONY: help demo test setup runtime lint format types layers unit functional rust oracles core-with-anchorpy \
+.PHONY: help demo test setup runtime lint format types layers unit functional rust oracles core-with-anchorpy fuzz \
         sbf-toolchain validator bench regen lock clean
 
 help: ## this list
@@ -66,6 +66,10 @@ rust: sbf-toolchain ## rustfmt, clippy and cargo test over programs/
 
 core-with-anchorpy: oracles ## the core's tests beside anchorpy, so with solders 0.26
 	@.ci/core_with_anchorpy.sh $(ARGS)
+
+fuzz: setup ## coverage-guided fuzzing, ARGS="TARGET SECONDS"
+	.venv/bin/uv pip install --quiet --python .venv --require-hashes -r requirements/fuzz.txt
+	$(PY) -m tests.fuzz $(ARGS)
 
 bench: setup ## yardsticks: both sides measured in the same run, and their ratio
 	$(PY) -m benchmarks $(ARGS)

@@ -86,9 +86,8 @@ def main() -> int:
         return 0
     page = PAGE.read_text(encoding="utf-8")
     gone = sorted(paths(page) - paths(wanted))
-    missing = sorted(
-        p for p in paths(wanted) - paths(page) if p.endswith("/") and p.startswith(("mcpsol_py", "idl2mcp"))
-    )
+    packages = re.compile(r"(mcpsol_py|idl2mcp)/.*/")
+    missing = sorted(path for path in paths(wanted) - paths(page) if packages.fullmatch(path))
     if gone or missing:
         print(f"docs/layout.md draws what is not there: {gone}, and leaves out: {missing}; run `make regen`")
     return 1 if gone or missing else 0

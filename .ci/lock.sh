@@ -13,6 +13,8 @@ compile demo pyproject.toml --extra all --group build --constraint requirements/
 # At the lowest versions that pyproject.toml allows, so that the bounds it names are true.
 compile anchorpy pyproject.toml --extra anchorpy --group test --group build --resolution lowest-direct
 
+compile fuzz --group fuzz
+
 say tests/oracles/package-lock.json
 # Made in a folder of its own, so that the links of an existing node_modules are not taken for the wanted tree.
 work=$(mktemp -d)

@@ -39,7 +39,7 @@ def locked_command(repo: Path, name: str) -> list[str]:
     return found[1].split()
 
 
-@pytest.mark.parametrize("name", ["dev", "demo", "anchorpy"])
+@pytest.mark.parametrize("name", ["dev", "demo", "anchorpy", "fuzz"])
 def test_the_locks_are_what_pyproject_asks(repo: Path, tmp_path: Path, name: str) -> None:
     committed = (repo / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     again = tmp_path / "again.txt"
@@ -49,7 +49,7 @@ def test_the_locks_are_what_pyproject_asks(repo: Path, tmp_path: Path, name: str
     assert again.read_text(encoding="utf-8") == committed, "run `make lock`"
 
 
-@pytest.mark.parametrize("name", ["bootstrap", "dev", "demo", "anchorpy"])
+@pytest.mark.parametrize("name", ["bootstrap", "dev", "demo", "anchorpy", "fuzz"])
 def test_every_locked_package_has_a_hash(repo: Path, name: str) -> None:
     text = (repo / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     packages = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
