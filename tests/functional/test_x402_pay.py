@@ -164,7 +164,9 @@ class TestRefused:
     def test_oneself(self, chain: Chain) -> None:
         # one account twice is seen before; a second account of the payer is no associated one
         chain.refused(
-            "ConstraintDuplicateMutableAccount", chain.pay(payee=chain.payer.pubkey()), signers=[chain.relay, chain.payer]
+            "ConstraintDuplicateMutableAccount",
+            chain.pay(payee=chain.payer.pubkey()),
+            signers=[chain.relay, chain.payer],
         )
         second = chain.put(token_data(chain.mint, chain.payer.pubkey(), 5000), chain.token_program)
         chain.refused(
@@ -179,7 +181,9 @@ class TestRefused:
         chain.refused("ConstraintTokenOwner", chain.pay(destination=pocket), signers=signers)
         loose = chain.put(token_data(chain.mint, chain.payee.pubkey(), 0), chain.token_program)
         chain.refused("ConstraintAssociated", chain.pay(destination=loose), signers=signers)
-        chain.refused("ConstraintTokenMint", chain.pay(source=chain.purse(chain.payer.pubkey(), 9, other_mint)), signers=signers)
+        chain.refused(
+            "ConstraintTokenMint", chain.pay(source=chain.purse(chain.payer.pubkey(), 9, other_mint)), signers=signers
+        )
         chain.refused("ConstraintTokenOwner", chain.pay(source=pocket), signers=signers)
         wrong = x402.receipt_address(chain.payer.pubkey(), chain.payee.pubkey(), bytes(32))
         chain.refused("ReceiptAddressMismatch", chain.pay(receipt=wrong), signers=signers)
@@ -210,7 +214,9 @@ class TestRefused:
     def test_signatures(self, chain: Chain) -> None:
         ix = chain.pay()
         for unsigned, signer in ((0, chain.relay), (1, chain.payer)):
-            metas = [AccountMeta(m.pubkey, m.is_signer and i != unsigned, m.is_writable) for i, m in enumerate(ix.accounts)]
+            metas = [
+                AccountMeta(m.pubkey, m.is_signer and i != unsigned, m.is_writable) for i, m in enumerate(ix.accounts)
+            ]
             call = Instruction(ix.program_id, bytes(ix.data), metas)
             chain.refused("AccountNotSigner", call, signers=[chain.wallet(), signer])
 

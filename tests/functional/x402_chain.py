@@ -226,3 +226,103 @@ class Chain:
             "token_program": program,
         }
         return self.ix("pay", args, accounts | changed)
+
+    # channels
+
+    def open(self, **changed: Any) -> tuple[Instruction, Pubkey]:
+        """`open` of a channel with 10,000 and a grace period of 900 s; its address."""
+        mint = changed.pop("mint", self.mint)
+        program = changed.pop("token_program", self.token_program)
+        payer = changed.pop("payer", self.payer.pubkey())
+        payee = changed.pop("payee", self.payee.pubkey())
+        signer = changed.pop("authorized_signer", self.payer.pubkey())
+        entries = changed.pop("recipients", [])
+        args = {
+            "salt": changed.pop("salt", 7),
+            "deposit": changed.pop("deposit", 10_000),
+            "grace_period": changed.pop("grace_period", 900),
+            "open_slot": changed.pop("open_slot", self.slot),
+            "recipients": [{"recipient": key, "bps": bps} for key, bps in entries],
+        }
+        channel = x402.channel_address(payer, payee, mint, signer, args["salt"], args["open_slot"])
+        accounts = {
+            "payer": payer,
+            "rent_payer": self.relay,
+            "payee": payee,
+            "mint": mint,
+            "authorized_signer": signer,
+            "channel": channel,
+            "payer_token_account": self.ata(payer, mint, program),
+            "channel_token_account": self.ata(channel, mint, program),
+            "token_program": program,
+        }
+        return self.ix("open", args, accounts | changed), channel
+
+    def opened(self, **changed: Any) -> Pubkey:
+        """A channel that was opened."""
+        ix, channel = self.open(**changed)
+        self.ok(ix, signers=[self.relay, self.payer])
+        return channel
+
+    def settle(self, channel: Pubkey, **changed: Any) -> Instruction:
+        return self.ix("settle", {}, {"channel": channel} | changed)
+
+    def top_up(self, channel: Pubkey, amount: int, **changed: Any) -> Instruction:
+        accounts = {
+            "payer": self.payer,
+            "channel": channel,
+            "payer_token_account": self.ata(self.payer.pubkey()),
+            "channel_token_account": self.ata(channel),
+            "mint": self.mint,
+            "token_program": self.token_program,
+        }
+        return self.ix("top_up", {"amount": amount}, accounts | changed)
+
+    def settle_and_seal(self, channel: Pubkey, has_voucher: int = 0, **changed: Any) -> Instruction:
+        return self.ix(
+            "settle_and_seal", {"has_voucher": has_voucher}, {"payee": self.payee, "channel": channel} | changed
+        )
+
+    def request_close(self, channel: Pubkey, **changed: Any) -> Instruction:
+        return self.ix("request_close", {}, {"payer": self.payer, "channel": channel} | changed)
+
+    def seal(self, channel: Pubkey) -> Instruction:
+        return self.ix("seal", {}, {"channel": channel})
+
+    def distribute(
+        self,
+        channel: Pubkey,
+        entries: Sequence[tuple[Pubkey, int]] = (),
+        *,
+        tails: Sequence[Pubkey] | None = None,
+        **changed: Any,
+    ) -> Instruction:
+        payee = changed.pop("payee", self.payee.pubkey())
+        accounts = {
+            "channel": channel,
+            "payer": self.payer,
+            "rent_payer": self.relay,
+            "channel_token_account": self.ata(channel),
+            "payer_token_account": self.ata(self.payer.pubkey()),
+            "payee_token_account": self.ata(payee),
+            "treasury_token_account": self.ata(x402.TREASURY_OWNER),
+            "mint": self.mint,
+            "token_program": self.token_program,
+        }
+        listed = [self.ata(key) for key, _ in entries] if tails is None else tails
+        args = {"recipients": [{"recipient": key, "bps": bps} for key, bps in entries]}
+        return self.ix("distribute", args, accounts | changed, [AccountMeta(key, False, True) for key in listed])
+
+    def withdraw_payer(self, channel: Pubkey, **changed: Any) -> Instruction:
+        accounts = {
+            "payer": self.payer,
+            "channel": channel,
+            "channel_token_account": self.ata(channel),
+            "payer_token_account": self.ata(self.payer.pubkey()),
+            "mint": self.mint,
+            "token_program": self.token_program,
+        }
+        return self.ix("withdraw_payer", {}, accounts | changed)
+
+    def reclaim(self, channel: Pubkey, **changed: Any) -> Instruction:
+        return self.ix("reclaim", {}, {"channel": channel, "rent_payer": self.relay} | changed)
