@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from solders.account import Account
@@ -395,7 +395,7 @@ class TestOpenRefused:
         assert both.amount(both.ata(both.payer.pubkey())) == 1_000_000
 
     #: by number; channels hold tokens, so pointers and metadata only
-    REFUSED = {1: 108, 3: 32, 4: 65, 6: 1, 9: 0, 10: 52, 12: 32, 14: 64, 16: 129, 25: 56, 26: 33, 999: 4}
+    REFUSED: ClassVar = {1: 108, 3: 32, 4: 65, 6: 1, 9: 0, 10: 52, 12: 32, 14: 64, 16: 129, 25: 56, 26: 33, 999: 4}
 
     @pytest.mark.parametrize("number", REFUSED)
     def test_mint_extensions(self, number: int) -> None:

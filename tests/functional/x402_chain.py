@@ -3,6 +3,7 @@ our own client from the program's spec."""
 
 from __future__ import annotations
 
+import base64
 import struct
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -20,7 +21,7 @@ from solders.transaction_metadata import FailedTransactionMetadata, TransactionM
 
 from mcpsol_py import Program, load
 from mcpsol_py.accounts.pda import associated_token
-from mcpsol_py.accounts.wellknown import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.accounts.wellknown import TOKEN_PROGRAM
 from mcpsol_py.x402 import program as x402
 
 REPO = Path(__file__).resolve().parents[2]
@@ -186,12 +187,9 @@ class Chain:
 
     def events(self, outcome: TransactionMetadata) -> list[tuple[str, Any]]:
         """Events in the log and by CPI, in that order."""
-        import base64
-
         found: list[tuple[str, Any]] = []
-        for line in outcome.logs():
-            if line.startswith("Program data: "):
-                found.append(spec().decode_event(base64.b64decode(line.removeprefix("Program data: "))))
+        lines = [line.removeprefix("Program data: ") for line in outcome.logs() if line.startswith("Program data: ")]
+        found += [spec().decode_event(base64.b64decode(line)) for line in lines]
         for group in outcome.inner_instructions():
             for inner in group:
                 data = bytes(inner.instruction().data)
@@ -326,3 +324,73 @@ class Chain:
 
     def reclaim(self, channel: Pubkey, **changed: Any) -> Instruction:
         return self.ix("reclaim", {}, {"channel": channel, "rent_payer": self.relay} | changed)
+
+    # subscriptions: the payer subscribes to plans of the payee
+
+    def create_plan(self, plan_id: int = 1, **changed: Any) -> tuple[Instruction, Pubkey]:
+        """A plan of 100 tokens for each 1,000 s, 300 s of grace, up to 12 charges, without a trial; its address."""
+        terms = {"price": 100, "period": 1_000, "trial": 0, "grace": 300, "max_charges": 12}
+        terms |= {k: changed.pop(k) for k in list(changed) if k in terms}
+        plan = x402.plan_address(self.payee.pubkey(), plan_id)
+        accounts = {"plan": plan, "merchant": self.payee, "mint": self.mint, "token_program": self.token_program}
+        return self.ix("create_plan", {"plan_id": plan_id, **terms}, accounts | changed), plan
+
+    def plan(self, plan_id: int = 1, **changed: Any) -> Pubkey:
+        ix, plan = self.create_plan(plan_id, **changed)
+        self.ok(ix, signers=[self.payee])
+        return plan
+
+    def parties(self) -> dict[str, Any]:
+        return {
+            "subscriber": self.payer,
+            "merchant": self.payee,
+            "mint": self.mint,
+            "source": self.ata(self.payer.pubkey()),
+            "destination": self.ata(self.payee.pubkey()),
+            "delegate": x402.delegate_address(self.payer.pubkey()),
+            "token_program": self.token_program,
+        }
+
+    def subscribe(
+        self, plan: Pubkey, periods: int = 3, price: int = 100, period: int = 1_000, **changed: Any
+    ) -> Instruction:
+        accounts = {
+            **self.parties(),
+            "subscription": x402.subscription_address(plan, self.payer.pubkey()),
+            "plan": plan,
+            "rent_payer": self.relay,
+        }
+        return self.ix("subscribe", {"price": price, "period": period, "periods": periods}, accounts | changed)
+
+    def subscribed(self, plan: Pubkey, periods: int = 3, **changed: Any) -> Pubkey:
+        self.ok(self.subscribe(plan, periods, **changed), signers=[self.relay, self.payer])
+        return x402.subscription_address(plan, self.payer.pubkey())
+
+    def charge(self, subscription: Pubkey, **changed: Any) -> Instruction:
+        return self.ix("charge", {}, {**self.parties(), "subscription": subscription} | changed)
+
+    def change_plan(
+        self, subscription: Pubkey, plan: Pubkey, periods: int, price: int = 100, period: int = 1_000, **changed: Any
+    ) -> Instruction:
+        accounts = {**self.parties(), "subscription": subscription, "plan": plan}
+        accounts.pop("destination")
+        args = {"price": price, "period": period, "periods": periods}
+        return self.ix("change_plan", args, accounts | changed)
+
+    def cancel(self, subscription: Pubkey, **changed: Any) -> Instruction:
+        accounts = {**self.parties(), "subscription": subscription}
+        for name in ("destination", "merchant"):
+            accounts.pop(name)
+        return self.ix("cancel", {}, accounts | changed)
+
+    def merchant_cancel(self, subscription: Pubkey, **changed: Any) -> Instruction:
+        accounts = {**self.parties(), "subscription": subscription}
+        accounts.pop("delegate")
+        accounts["source"], accounts["destination"] = accounts["destination"], accounts["source"]
+        return self.ix("merchant_cancel", {}, accounts | changed)
+
+    def close_subscription(self, subscription: Pubkey, **changed: Any) -> Instruction:
+        return self.ix("close_subscription", {}, {"subscription": subscription, "rent_payer": self.relay} | changed)
+
+    def status(self, subscription: Pubkey) -> dict[str, Any]:
+        return dict(self.view("subscription_status", {}, {"subscription": subscription}))

@@ -1,0 +1,416 @@
+"""Subscriptions of the committed x402 program: terms, charges at most once a period, both ways to cancel, and every
+refusal by its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from solders.account import Account
+from solders.instruction import AccountMeta, Instruction
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+
+from mcpsol_py.accounts.wellknown import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.x402 import program as x402
+
+from .x402_chain import ID, T0, Chain, extended, mint_data, token_data
+
+
+@pytest.fixture(params=[TOKEN_PROGRAM, TOKEN_2022_PROGRAM], ids=["token", "token-2022"])
+def both(request: pytest.FixtureRequest) -> Chain:
+    return Chain(request.param)
+
+
+@pytest.fixture
+def chain() -> Chain:
+    return Chain()
+
+
+def paid(chain: Chain) -> int:
+    return chain.amount(chain.ata(chain.payee.pubkey()))
+
+
+def allowance(chain: Chain) -> int:
+    key, amount = chain.delegated(chain.ata(chain.payer.pubkey()))
+    assert key in (None, x402.delegate_address(chain.payer.pubkey()))
+    return amount
+
+
+class TestLife:
+    def test_two_charges_then_the_end(self, both: Chain) -> None:
+        plan = both.plan()
+        quote = both.view("quote", {"periods": 3}, {"plan": plan})
+        assert quote == {
+            "price": 100, "first_charge": 100, "allowance": 200, "first_due": T0 + 1_000, "period": 1_000,
+            "mint": both.mint, "open": True,
+        }  # fmt: skip
+        outcome = both.ok(both.subscribe(plan), signers=[both.relay, both.payer])
+        subscription = x402.subscription_address(plan, both.payer.pubkey())
+        assert [name for name, _ in both.events(outcome)] == ["Subscribed", "Charged"]
+        assert (paid(both), allowance(both)) == (100, 200)
+        assert both.status(subscription) == {
+            "state": "Active", "chargeable": False, "price": 100, "charges": 1, "max_charges": 3,
+            "due_at": T0 + 1_000, "expires_at": T0 + 1_300,
+        }  # fmt: skip
+        both.set_time(T0 + 999)
+        both.refused("NotDue", both.charge(subscription), signers=[both.relay])
+        both.set_time(T0 + 1_000)
+        assert both.status(subscription)["state"] == "PastDue"
+        outcome = both.ok(both.charge(subscription), signers=[both.relay])
+        assert both.events(outcome) == [
+            ("Charged", {"subscription": subscription, "amount": 100, "charges": 2, "due_at": T0 + 2_000})
+        ]
+        both.refused("NotDue", both.charge(subscription), signers=[both.relay])
+        both.set_time(T0 + 2_299)
+        both.ok(both.charge(subscription), signers=[both.relay])  # late, in the grace period
+        assert both.status(subscription)["due_at"] == T0 + 3_000  # the schedule does not move
+        assert (paid(both), allowance(both)) == (300, 0)
+        both.refused("StillRunning", both.close_subscription(subscription), signers=[both.payee])
+        both.set_time(T0 + 3_000)
+        assert both.status(subscription)["state"] == "Expired"
+        both.refused("ChargesUsedUp", both.charge(subscription), signers=[both.relay])
+        both.ok(both.close_subscription(subscription), signers=[both.payee])
+        assert both.data(subscription) is None
+
+    def test_a_trial_comes_first(self, both: Chain) -> None:
+        plan = both.plan(trial=500)
+        assert both.view("quote", {"periods": 3}, {"plan": plan})["first_charge"] == 0
+        subscription = both.subscribed(plan)
+        assert (paid(both), allowance(both), both.status(subscription)["state"]) == (0, 300, "Pending")
+        both.refused("NotDue", both.charge(subscription), signers=[both.relay])
+        both.set_time(T0 + 500)
+        both.ok(both.charge(subscription), signers=[both.relay])
+        assert (paid(both), both.status(subscription)["due_at"]) == (100, T0 + 1_500)
+
+    def test_expiry_at_the_very_second(self, chain: Chain) -> None:
+        subscription = chain.subscribed(chain.plan())
+        chain.set_time(T0 + 1_300)
+        assert chain.status(subscription)["state"] == "Expired"
+        chain.refused("SubscriptionExpired", chain.charge(subscription), signers=[chain.relay])
+        chain.set_time(T0 + 1_299)
+        chain.ok(chain.charge(subscription), signers=[chain.relay])
+
+    def test_missed_periods_do_not_pile_up(self, chain: Chain) -> None:
+        """With a grace of many periods the merchant still gets one charge, for the period that runs now."""
+        subscription = chain.subscribed(chain.plan(grace=50_000), 12)
+        chain.set_time(T0 + 4_700)
+        chain.ok(chain.charge(subscription), signers=[chain.relay])
+        assert chain.status(subscription)["due_at"] == T0 + 5_000
+        assert paid(chain) == 200
+        chain.refused("NotDue", chain.charge(subscription), signers=[chain.relay])
+        chain.refused("NotDue", chain.charge(subscription), chain.charge(subscription), signers=[chain.relay])
+
+    def test_twice_in_one_transaction(self, chain: Chain) -> None:
+        subscription = chain.subscribed(chain.plan())
+        chain.set_time(T0 + 1_000)
+        ix = chain.charge(subscription)
+        chain.refused("NotDue", ix, ix, signers=[chain.relay])
+
+    def test_a_merchant_cannot_change_what_was_agreed(self, chain: Chain) -> None:
+        """The plan is closed and made again with another price: the old subscription goes on as it was."""
+        plan = chain.plan()
+        subscription = chain.subscribed(plan)
+        chain.ok(chain.ix("close_plan", {}, {"plan": plan, "merchant": chain.payee}), signers=[chain.payee])
+        assert chain.plan(price=9_999) == plan
+        chain.set_time(T0 + 1_000)
+        chain.ok(chain.charge(subscription), signers=[chain.relay])
+        assert paid(chain) == 200
+        # and whoever means to subscribe to the old price does not get the new one
+        other = chain.plan(2, price=9_999)
+        chain.refused("TermsChanged", chain.subscribe(other), signers=[chain.relay, chain.payer])
+        third = chain.plan(3, period=10)
+        chain.refused("TermsChanged", chain.subscribe(third), signers=[chain.relay, chain.payer])
+
+    def test_two_subscriptions_share_one_delegate(self, chain: Chain) -> None:
+        one, two = chain.subscribed(chain.plan(1)), chain.subscribed(chain.plan(2, price=7), 5, price=7)
+        assert allowance(chain) == 200 + 28
+        chain.ok(chain.cancel(one), signers=[chain.relay, chain.payer])
+        assert allowance(chain) == 28
+        chain.set_time(T0 + 1_000)
+        chain.refused("SubscriptionCancelled", chain.charge(one), signers=[chain.relay])
+        chain.ok(chain.charge(two), signers=[chain.relay])
+        assert paid(chain) == 114
+        chain.ok(chain.cancel(two), signers=[chain.relay, chain.payer])
+        assert chain.delegated(chain.ata(chain.payer.pubkey())) == (None, 0)
+
+
+class TestChangePlan:
+    def test_from_the_next_charge_on(self, both: Chain) -> None:
+        cheap, dear = both.plan(1), both.plan(2, price=500, period=2_000, grace=60)
+        subscription = both.subscribed(cheap)
+        change = both.change_plan(subscription, dear, 4, price=500, period=2_000)
+        outcome = both.ok(change, signers=[both.relay, both.payer])
+        assert [name for name, _ in both.events(outcome)] == ["PlanChanged"]
+        assert (paid(both), allowance(both)) == (100, 2_000)
+        assert both.status(subscription)["due_at"] == T0 + 1_000
+        both.set_time(T0 + 1_000)
+        both.ok(both.charge(subscription), signers=[both.relay])
+        assert (paid(both), allowance(both), both.status(subscription)["due_at"]) == (600, 1_500, T0 + 3_000)
+
+    def test_only_with_the_subscriber(self, chain: Chain) -> None:
+        plan = chain.plan()
+        subscription = chain.subscribed(plan)
+        ix = chain.change_plan(subscription, plan, 5)
+        unsigned = [AccountMeta(m.pubkey, False, m.is_writable) for m in ix.accounts]
+        call = Instruction(ID, bytes(ix.data), unsigned)
+        chain.refused("AccountNotSigner", call, signers=[chain.payee])
+        theirs = chain.change_plan(subscription, plan, 5, subscriber=chain.payee)
+        chain.refused("NotSubscriber", theirs, signers=[chain.payee])
+
+    def test_refused(self, chain: Chain) -> None:
+        plan = chain.plan()
+        subscription = chain.subscribed(plan)
+        signers = [chain.relay, chain.payer]
+        chain.refused("TermsChanged", chain.change_plan(subscription, plan, 5, price=99), signers=signers)
+        chain.refused("TooManyPeriods", chain.change_plan(subscription, plan, 13), signers=signers)
+        chain.refused("TooManyPeriods", chain.change_plan(subscription, plan, 0), signers=signers)
+        other = chain.put(mint_data(), TOKEN_PROGRAM)
+        chain.purse(chain.payee.pubkey(), 0, other)
+        foreign, _ = chain.create_plan(9, mint=other)
+        chain.ok(foreign, signers=[chain.payee])
+        wrong = chain.change_plan(subscription, x402.plan_address(chain.payee.pubkey(), 9), 5)
+        chain.refused("PlanMismatch", wrong, signers=signers)
+        chain.ok(chain.cancel(subscription), signers=signers)
+        chain.refused("SubscriptionCancelled", chain.change_plan(subscription, plan, 5), signers=signers)
+
+    def test_not_after_the_end(self, chain: Chain) -> None:
+        plan = chain.plan()
+        subscription = chain.subscribed(plan)
+        chain.set_time(T0 + 1_300)
+        chain.refused(
+            "SubscriptionExpired", chain.change_plan(subscription, plan, 5), signers=[chain.relay, chain.payer]
+        )
+
+
+class TestCancel:
+    def test_what_is_paid_stays_paid_and_nothing_more_is_charged(self, both: Chain) -> None:
+        subscription = both.subscribed(both.plan())
+        outcome = both.ok(both.cancel(subscription), signers=[both.relay, both.payer])
+        assert both.events(outcome) == [
+            ("Cancelled", {"subscription": subscription, "by_merchant": False, "refunded": 0})
+        ]
+        assert (paid(both), allowance(both), both.status(subscription)["state"]) == (100, 0, "Cancelled")
+        both.set_time(T0 + 1_000)
+        both.refused("SubscriptionCancelled", both.charge(subscription), signers=[both.relay])
+        both.refused("SubscriptionCancelled", both.cancel(subscription), signers=[both.relay, both.payer])
+        both.ok(both.close_subscription(subscription), signers=[both.payee])
+
+    def test_not_closed_before_what_is_paid_has_ended(self, chain: Chain) -> None:
+        subscription = chain.subscribed(chain.plan())
+        chain.ok(chain.cancel(subscription), signers=[chain.relay, chain.payer])
+        chain.set_time(T0 + 999)
+        chain.refused("StillRunning", chain.close_subscription(subscription), signers=[chain.payee])
+        thief = chain.wallet()
+        chain.set_time(T0 + 1_000)
+        theirs = chain.close_subscription(subscription, rent_payer=thief)
+        chain.refused("SubscriptionMismatch", theirs, signers=[thief])
+        chain.ok(chain.close_subscription(subscription), signers=[thief])
+
+    @pytest.mark.parametrize("source", ["frozen", "closed", "other delegate"])
+    def test_nothing_keeps_a_subscriber(self, chain: Chain, source: str) -> None:
+        subscription = chain.subscribed(chain.plan())
+        key = chain.ata(chain.payer.pubkey())
+        if source == "frozen":
+            chain.purse(chain.payer.pubkey(), 5, state=2)
+        elif source == "closed":
+            chain.svm.set_account(key, Account(0, b"", Pubkey.default()))
+        else:
+            chain.purse(chain.payer.pubkey(), 5, delegate=chain.relay.pubkey(), delegated=3)
+        chain.ok(chain.cancel(subscription), signers=[chain.relay, chain.payer])
+        assert chain.status(subscription)["state"] == "Cancelled"
+        if source == "other delegate":
+            assert chain.delegated(key) == (chain.relay.pubkey(), 3)
+
+    @pytest.mark.parametrize(("after", "refund"), [(0, 100), (1, 100), (250, 75), (999, 1), (1_000, 0), (1_200, 0)])
+    def test_a_merchant_pays_the_unused_part_back(self, both: Chain, after: int, refund: int) -> None:
+        subscription = both.subscribed(both.plan())
+        both.set_time(T0 + after)
+        outcome = both.ok(both.merchant_cancel(subscription), signers=[both.relay, both.payee])
+        assert both.events(outcome) == [
+            ("Cancelled", {"subscription": subscription, "by_merchant": True, "refunded": refund})
+        ]
+        assert paid(both) == 100 - refund
+        assert both.amount(both.ata(both.payer.pubkey())) == 1_000_000 - 100 + refund
+        both.refused("SubscriptionCancelled", both.charge(subscription), signers=[both.relay])
+        both.ok(both.close_subscription(subscription), signers=[both.relay])
+
+    def test_a_refund_is_of_what_was_charged(self, chain: Chain) -> None:
+        """Not of what the next charge would be."""
+        subscription = chain.subscribed(chain.plan(1))
+        dear = chain.plan(2, price=500)
+        chain.ok(chain.change_plan(subscription, dear, 4, price=500), signers=[chain.relay, chain.payer])
+        chain.set_time(T0 + 500)
+        chain.ok(chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
+        assert paid(chain) == 50
+
+    def test_a_merchant_without_tokens_cannot_cancel(self, chain: Chain) -> None:
+        subscription = chain.subscribed(chain.plan())
+        chain.purse(chain.payee.pubkey(), 99)
+        chain.refused("BalanceTooSmall", chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
+
+    def test_who_may(self, chain: Chain) -> None:
+        subscription = chain.subscribed(chain.plan())
+        thief = chain.wallet()
+        chain.purse(thief.pubkey(), 500)
+        their_delegate = x402.delegate_address(thief.pubkey())
+        theirs = {"subscriber": thief, "source": chain.ata(thief.pubkey()), "delegate": their_delegate}
+        chain.refused("NotSubscriber", chain.cancel(subscription, **theirs), signers=[chain.relay, thief])
+        theirs = {"merchant": thief, "source": chain.ata(thief.pubkey())}
+        chain.refused("NotMerchant", chain.merchant_cancel(subscription, **theirs), signers=[chain.relay, thief])
+        for ix in (chain.cancel(subscription), chain.merchant_cancel(subscription)):
+            unsigned = [AccountMeta(m.pubkey, False, m.is_writable) for m in ix.accounts]
+            chain.refused("AccountNotSigner", Instruction(ID, bytes(ix.data), unsigned), signers=[chain.relay])
+
+
+class TestRefused:
+    @pytest.mark.parametrize("field", ["price", "period", "grace", "max_charges"])
+    def test_plans_with_nothing(self, chain: Chain, field: str) -> None:
+        ix, _ = chain.create_plan(**{field: 0})
+        chain.refused("InvalidPlan", ix, signers=[chain.payee])
+
+    def test_plans(self, chain: Chain) -> None:
+        plan = chain.plan()
+        again, _ = chain.create_plan()
+        chain.refused("AccountDiscriminatorAlreadySet", again, signers=[chain.payee])
+        other, _ = chain.create_plan(2, plan=Keypair().pubkey())
+        chain.refused("ConstraintSeeds", other, signers=[chain.payee])
+        thief = chain.wallet()
+        theirs = {"plan": plan, "merchant": thief}
+        chain.refused("PlanMismatch", chain.ix("close_plan", {}, theirs), signers=[thief])
+        chain.refused("PlanMismatch", chain.ix("set_plan_open", {"open": False}, theirs), signers=[thief])
+
+    def test_a_plan_that_takes_nobody_new(self, chain: Chain) -> None:
+        plan = chain.plan()
+        shut = chain.ix("set_plan_open", {"open": False}, {"plan": plan, "merchant": chain.payee})
+        chain.ok(shut, signers=[chain.payee])
+        assert chain.view("quote", {"periods": 1}, {"plan": plan})["open"] is False
+        chain.refused("PlanNotOpen", chain.subscribe(plan), signers=[chain.relay, chain.payer])
+        opened = chain.ix("set_plan_open", {"open": True}, {"plan": plan, "merchant": chain.payee})
+        chain.ok(opened, signers=[chain.payee])
+        chain.subscribed(plan)
+
+    def test_subscribing(self, chain: Chain) -> None:
+        plan, signers = chain.plan(), [chain.relay, chain.payer]
+        chain.refused("TooManyPeriods", chain.subscribe(plan, 0), signers=signers)
+        chain.refused("TooManyPeriods", chain.subscribe(plan, 13), signers=signers)
+        chain.refused("TooManyPeriods", chain.subscribe(plan, 2**32 - 1), signers=signers)
+        chain.subscribed(plan)
+        chain.refused("AccountDiscriminatorAlreadySet", chain.subscribe(plan), signers=signers)
+
+    def test_another_delegate_is_not_pushed_aside(self, chain: Chain) -> None:
+        """An agent's capped approval stays; its owner decides."""
+        plan = chain.plan()
+        chain.purse(chain.payer.pubkey(), 5_000, delegate=chain.relay.pubkey(), delegated=1)
+        chain.refused("OtherDelegate", chain.subscribe(plan), signers=[chain.relay, chain.payer])
+        chain.purse(chain.payer.pubkey(), 5_000, delegate=chain.relay.pubkey(), delegated=0)
+        chain.subscribed(plan)
+
+    def test_not_enough(self, chain: Chain) -> None:
+        plan = chain.plan()
+        chain.purse(chain.payer.pubkey(), 99)
+        chain.refused("BalanceTooSmall", chain.subscribe(plan), signers=[chain.relay, chain.payer])
+        chain.purse(chain.payer.pubkey(), 150)
+        subscription = chain.subscribed(plan)
+        chain.set_time(T0 + 1_000)
+        chain.refused("BalanceTooSmall", chain.charge(subscription), signers=[chain.relay])
+        key, delegate = chain.payer.pubkey(), x402.delegate_address(chain.payer.pubkey())
+        chain.purse(key, 500, delegate=delegate, delegated=99)
+        chain.refused("AllowanceTooSmall", chain.charge(subscription), signers=[chain.relay])
+        chain.purse(key, 500)
+        chain.refused("NotOwnerNorDelegate", chain.charge(subscription), signers=[chain.relay])
+        chain.purse(key, 500, delegate=delegate, delegated=100)
+        chain.ok(chain.charge(subscription), signers=[chain.relay])
+
+    def test_edges_of_u64(self, chain: Chain) -> None:
+        most = 2**64 - 1
+        plan = chain.plan(price=most)
+        chain.purse(chain.payer.pubkey(), most)
+        chain.refused("Overflow", chain.subscribe(plan, 12, price=most), signers=[chain.relay, chain.payer])
+        subscription = chain.subscribed(plan, 1, price=most)
+        assert paid(chain) == most
+        chain.set_time(T0 + 500)
+        chain.ok(chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
+        assert chain.amount(chain.ata(chain.payer.pubkey())) == 2**63  # half, rounded up
+
+    def test_times_that_cannot_be_counted(self, chain: Chain) -> None:
+        plan = chain.plan(period=2**32 - 1, grace=2**32 - 1)
+        subscription = chain.subscribed(plan, period=2**32 - 1)
+        assert chain.status(subscription)["due_at"] == T0 + 2**32 - 1
+
+    def test_charging_from_and_to_others(self, chain: Chain) -> None:
+        subscription = chain.subscribed(chain.plan())
+        chain.set_time(T0 + 1_000)
+        thief = chain.wallet()
+        pocket = chain.purse(thief.pubkey(), 500)
+        cases: list[tuple[str, dict[str, Any]]] = [
+            ("NotMerchant", {"merchant": thief, "destination": pocket}),
+            ("ConstraintTokenOwner", {"destination": pocket}),
+            (
+                "NotSubscriber",
+                {"subscriber": thief, "source": pocket, "delegate": x402.delegate_address(thief.pubkey())},
+            ),
+            ("ConstraintTokenOwner", {"source": pocket}),
+            ("ConstraintSeeds", {"delegate": x402.delegate_address(thief.pubkey())}),
+            ("WrongTokenProgram", {"token_program": ID}),
+        ]
+        for error, changed in cases:
+            chain.refused(error, chain.charge(subscription, **changed), signers=[chain.relay])
+        loose = chain.put(token_data(chain.mint, chain.payee.pubkey(), 0), TOKEN_PROGRAM)
+        chain.refused("ConstraintAssociated", chain.charge(subscription, destination=loose), signers=[chain.relay])
+        other = chain.put(mint_data(), TOKEN_PROGRAM)
+        accounts = {
+            "mint": other,
+            "source": chain.purse(chain.payer.pubkey(), 9_999, other),
+            "destination": chain.purse(chain.payee.pubkey(), 0, other),
+        }
+        chain.refused("SubscriptionMismatch", chain.charge(subscription, **accounts), signers=[chain.relay])
+
+    def test_oneself(self, chain: Chain) -> None:
+        plan = chain.plan()
+        me = chain.payee
+        second = chain.put(token_data(chain.mint, me.pubkey(), 500), TOKEN_PROGRAM)
+        accounts = {
+            "subscriber": me, "delegate": x402.delegate_address(me.pubkey()),
+            "subscription": x402.subscription_address(plan, me.pubkey()),
+        }  # fmt: skip
+        mine = {**accounts, "source": chain.ata(me.pubkey())}
+        chain.refused("ConstraintDuplicateMutableAccount", chain.subscribe(plan, **mine), signers=[chain.relay, me])
+        chain.refused(
+            "ConstraintAssociated", chain.subscribe(plan, **accounts, source=second), signers=[chain.relay, me]
+        )
+
+    def test_look_alikes(self, chain: Chain) -> None:
+        subscription = chain.subscribed(chain.plan())
+        data = chain.data(subscription)
+        assert data is not None
+        chain.set_time(T0 + 1_000)
+        foreign = chain.put(data, TOKEN_PROGRAM)
+        chain.refused("AccountOwnedByWrongProgram", chain.charge(foreign), signers=[chain.relay])
+        other = chain.put(b"\x20" + data[1:], ID)
+        chain.refused("AccountDiscriminatorMismatch", chain.charge(other), signers=[chain.relay])
+        fake_plan = chain.put(chain.data(x402.plan_address(chain.payee.pubkey(), 1)) or b"", TOKEN_PROGRAM)
+        chain.refused("AccountOwnedByWrongProgram", chain.subscribe(fake_plan), signers=[chain.relay, chain.payer])
+
+    def test_mints_whose_tokens_do_not_pass_exactly(self) -> None:
+        chain = Chain(TOKEN_2022_PROGRAM)
+        for number, value in ((9, b""), (14, bytes(32) + b"\7" * 32), (999, b"")):
+            chain.put(extended(mint_data(), 1, [(number, value)]), TOKEN_2022_PROGRAM, chain.mint)
+            ix, _ = chain.create_plan()
+            chain.refused("UnsupportedMintExtension", ix, signers=[chain.payee])
+
+    def test_subscribing_again_after_closing(self, chain: Chain) -> None:
+        """A closed subscription leaves nothing behind: a new one needs the subscriber's signature again."""
+        plan = chain.plan()
+        subscription = chain.subscribed(plan)
+        chain.ok(chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
+        chain.ok(chain.close_subscription(subscription), signers=[chain.relay])
+        chain.set_time(T0 + 1_000)
+        chain.refused("AccountNotInitialized", chain.charge(subscription), signers=[chain.relay])
+        again = chain.subscribe(plan)
+        unsigned = [
+            AccountMeta(m.pubkey, m.is_signer and m.pubkey != chain.payer.pubkey(), m.is_writable)
+            for m in again.accounts
+        ]
+        chain.refused("AccountNotSigner", Instruction(ID, bytes(again.data), unsigned), signers=[chain.relay])
+        assert chain.subscribed(plan) == subscription
