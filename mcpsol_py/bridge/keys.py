@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
     from solders.signature import Signature
 
-__all__ = ["KeypairSigner", "Signer", "create_keystore", "open_keystore"]
+__all__ = ["KeypairSigner", "Signer", "create_keystore", "open_keypair", "open_keystore"]
 
 _FORMAT = "mcpsol keystore 1"
 _N, _R, _P = 1 << 17, 8, 1
@@ -85,7 +85,12 @@ def create_keystore(path: Path, keypair: Keypair, passphrase: str) -> None:
 
 
 def open_keystore(path: Path, passphrase: str) -> KeypairSigner:
-    """The signer of a keystore file.
+    """The signer of a keystore file. Raises as open_keypair."""
+    return KeypairSigner(open_keypair(path, passphrase))
+
+
+def open_keypair(path: Path, passphrase: str) -> Keypair:
+    """The key pair of a keystore file, for code of this process that must sign by itself (payments).
 
     Raises SourceError where the file is none, others may read it, or the passphrase does not open it.
     """
@@ -116,7 +121,7 @@ def open_keystore(path: Path, passphrase: str) -> KeypairSigner:
     keypair = Keypair.from_seed(seed)
     if str(keypair.pubkey()) != document["address"]:
         raise SourceError("the key is not that of the address beside it", origin=str(path))
-    return KeypairSigner(keypair)
+    return keypair
 
 
 def _authenticated(header: dict[str, Any]) -> bytes:

@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 import mcp_types as types
+from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
@@ -21,6 +22,7 @@ from pydantic import AnyHttpUrl
 from mcpsol_py.bridge.bridge import Bridge, Confirm, Reply
 from mcpsol_py.bridge.explorer import Explorer
 from mcpsol_py.bridge.http import App, HttpSettings, Metrics, RateLimit, Tokens, operators_pages
+from mcpsol_py.bridge.prompts import Prompts
 from mcpsol_py.bridge.resources import Resources
 from mcpsol_py.errors import McpsolError
 
@@ -37,7 +39,7 @@ def make_server(
     # as plain data, dumped once: the SDK validates every answer anyway
     tools = types.ListToolsResult(tools=[types.Tool.model_validate(d) for d in bridge.box.listed])
     listed = tools.model_dump(by_alias=True, mode="json", exclude_none=True)
-    resources = Resources(bridge)
+    resources, prompts = Resources(bridge), Prompts(bridge)
 
     async def list_tools(ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams) -> dict[str, Any]:
         return listed
@@ -64,8 +66,6 @@ def make_server(
     async def read_resource(
         ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        from mcp import MCPError
-
         uri = str(params.uri)
         try:
             text = await resources.read(uri)
@@ -73,6 +73,30 @@ def make_server(
             raise MCPError(types.INVALID_PARAMS, str(error), error.details()) from None
         contents = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[contents])
+
+    async def list_prompts(
+        ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[types.Prompt.model_validate(p) for p in prompts.listed()])
+
+    async def get_prompt(ctx: ServerRequestContext[Any], params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        try:
+            text = prompts.get(params.name, params.arguments or {})
+        except (McpsolError, ValueError) as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        return types.GetPromptResult(messages=[message])
+
+    async def complete(ctx: ServerRequestContext[Any], params: types.CompleteRequestParams) -> types.CompleteResult:
+        ref = params.ref
+        given = params.context.arguments if params.context is not None else None
+        found = prompts.complete(
+            ref.name if isinstance(ref, types.PromptReference) else ref.uri,
+            params.argument.name,
+            params.argument.value,
+            given or {},
+        )
+        return types.CompleteResult(completion=types.Completion(values=found, total=len(found), has_more=False))
 
     server: Server[Any] = Server(
         name,
@@ -82,6 +106,9 @@ def make_server(
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+        on_completion=complete,
     )
     server.add_request_handler("tools/list", types.PaginatedRequestParams, list_tools)
     server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
