@@ -1,0 +1,211 @@
+"""`idl2mcp x402 facilitator|pay|history`: payments from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from idl2mcp import report
+
+if TYPE_CHECKING:
+    from mcpsol_py.x402.budget import Budget
+
+_WALLET = click.Path(dir_okay=False, path_type=Path, exists=True)
+_HOME = Path("~/.mcpsol/payments.db")
+
+
+def _database_option(function: Any) -> Any:
+    return click.option(
+        "--database", metavar="URL", help=f"Where payments are kept (default: sqlite:///{_HOME}). SQLAlchemy's URLs."
+    )(function)
+
+
+@click.group("x402")
+def command() -> None:
+    """Payments by x402: pay for HTTP resources within a budget, look at what was paid, run a facilitator."""
+
+
+@command.command("facilitator")
+@click.option("--url", required=True, help="The cluster's JSON-RPC.")
+@click.option("--wallet", type=_WALLET, required=True, multiple=True, help="A fee payer's key file; may be repeated.")
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--port", default=8402, show_default=True, type=click.IntRange(1, 65535))
+@_database_option
+def facilitator(url: str, wallet: tuple[Path, ...], host: str, port: int, database: str | None) -> None:
+    """Serve /verify, /settle, /supported and /discovery for one cluster, paying fees with the wallets given."""
+    import uvicorn
+
+    from idl2mcp.serving import passphrase
+    from mcpsol_py.bridge.keys import open_keypair
+    from mcpsol_py.x402.exact.settle import KeypairSponsor
+    from mcpsol_py.x402.facilitator_app import facilitator_app, make_facilitator
+    from mcpsol_py.x402.store.settlements import SqlSettlements
+
+    sponsor = KeypairSponsor(*(open_keypair(file, passphrase(file)) for file in wallet))
+    with report.progress("reading the cluster"):
+        chain = _chain(url)
+        core = make_facilitator(chain, sponsor, SqlSettlements(_open(database)))
+    report.note(
+        f"facilitator on http://{host}:{port} for {chain.network}, paying with {', '.join(sponsor.addresses())}"
+    )
+    uvicorn.run(facilitator_app(core), host=host, port=port, log_level="warning")
+
+
+@command.command("pay")
+@click.argument("resource", metavar="URL")
+@click.option("--url", required=True, help="The cluster's JSON-RPC.")
+@click.option("--wallet", type=_WALLET, required=True, help="The payer's key file (`idl2mcp wallet new`).")
+@click.option(
+    "--max",
+    "most",
+    required=True,
+    metavar="PRICE",
+    help='The most it may cost: "$0.01", "0.01 USDC", or {"amount": base units, "asset": mint}.',
+)
+@click.option("--per-day", metavar="PRICE", help="The most that this wallet may spend a day.")
+@click.option("--id", "payment_id", metavar="ID", help="Names this call: the same id again never pays twice.")
+@click.option("--method", default="GET", show_default=True)
+@_database_option
+@report.json_option
+def pay(
+    resource: str,
+    url: str,
+    wallet: Path,
+    most: str,
+    per_day: str | None,
+    payment_id: str | None,
+    method: str,
+    database: str | None,
+    as_json: bool,
+) -> None:
+    """Get URL, and pay what it asks, at most --max. Prints the answer; with --json also the receipt."""
+    import httpx
+    from x402 import x402Client
+
+    from idl2mcp.serving import passphrase
+    from mcpsol_py.bridge.keys import open_keypair
+    from mcpsol_py.x402.budget import Budget, Limit, Limits
+    from mcpsol_py.x402.exact.mechanism import ExactClient, ExactClientV1
+    from mcpsol_py.x402.http_buyer import HttpBuyer
+    from mcpsol_py.x402.networks import v1_name
+    from mcpsol_py.x402.paying import Payer
+
+    keypair = open_keypair(wallet, passphrase(wallet))
+    chain = _chain(url)
+    cap = _price(most, chain.network)
+    day = _price(per_day, chain.network) if per_day is not None else None
+    limit = Limit(per_payment=cap.amount, per_day=day.amount if day is not None and day.mint == cap.mint else None)
+    budget = Budget(_open(database), str(keypair.pubkey()), Limits({cap.mint: limit}), session="command line")
+    signer = x402Client()
+    signer.register(chain.network, ExactClient(keypair, chain))
+    old_name = v1_name(chain.network)
+    if old_name is not None:
+        signer.register_v1(old_name, ExactClientV1(keypair, chain))
+
+    async def bought() -> Any:
+        async with httpx.AsyncClient(timeout=60) as client:
+            buyer = HttpBuyer(client, Payer(signer, budget))
+            return await buyer.request(method, resource, payment_id=payment_id)
+
+    with report.progress("paying"):
+        done = asyncio.run(bought())
+    receipt = done.receipt.model_dump(by_alias=True, exclude_none=True, mode="json") if done.receipt else None
+    document = {
+        "status": done.result.status_code,
+        "body": done.result.text,
+        "paid": str(done.amount),
+        "asset": done.asset,
+        "paymentId": done.payment_id,
+        "receipt": receipt,
+    }
+    if receipt is not None:
+        report.note(f"paid {done.amount:,} base units of {done.asset}, as {receipt.get('transaction')}")
+    report.emit(document, done.result.text, as_json=as_json)
+
+
+@command.command("history")
+@click.option("--wallet", "address", required=True, metavar="ADDRESS", help="Whose payments.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
+@_database_option
+@report.json_option
+def history(address: str, limit: int, database: str | None, as_json: bool) -> None:
+    """What a wallet paid, newest first."""
+    from datetime import UTC, datetime
+
+    from mcpsol_py.x402.budget import Budget, Limits
+    from mcpsol_py.x402.price import format_amount
+
+    budget: Budget = Budget(_open(database), address, Limits({}), session="history")
+    rows = [
+        {
+            "time": datetime.fromtimestamp(row.created_ms / 1000, UTC).isoformat(timespec="seconds"),
+            "state": row.state,
+            "amount": str(row.amount),
+            "asset": row.asset,
+            "network": row.network,
+            "payTo": row.pay_to,
+            "resource": row.resource,
+            "paymentId": row.payment_id,
+            "signature": row.signature,
+        }
+        for row in budget.history(limit)
+    ]
+    lines = report.table(
+        [
+            ["time", "state", "amount", "to", "for"],
+            *(
+                [
+                    str(r["time"]),
+                    str(r["state"]),
+                    format_amount(int(str(r["amount"])), str(r["network"]), str(r["asset"])),
+                    str(r["payTo"]),
+                    str(r["resource"]),
+                ]
+                for r in rows
+            ),
+        ]
+    )
+    report.emit(
+        {"wallet": address, "payments": rows}, lines if rows else f"{address} has paid nothing", as_json=as_json
+    )
+
+
+def _price(text: str, network: str) -> Any:
+    """A price as people write it, or as JSON ({"amount": base units, "asset": mint}) for tokens without a symbol
+    here.
+    """
+    import orjson
+
+    from mcpsol_py.x402.price import parse_price
+
+    if not text.lstrip().startswith("{"):
+        return parse_price(text, network)
+    try:
+        return parse_price(orjson.loads(text), network)
+    except orjson.JSONDecodeError as error:
+        raise click.BadParameter(f"{text!r} is neither a price nor JSON", param_hint="--max") from error
+
+
+def _chain(url: str) -> Any:
+    from idl2mcp.inputs import endpoint
+    from mcpsol_py.errors import TransportError
+    from mcpsol_py.x402.chain import ChainUnavailable
+    from mcpsol_py.x402.rpc_chain import RpcChain
+
+    try:
+        return RpcChain(endpoint(url))
+    except ChainUnavailable as error:  # exit 3: the network's fault
+        raise TransportError("the cluster", str(error)) from error
+
+
+def _open(url: str | None) -> Any:
+    from mcpsol_py.x402.store.database import Database
+
+    if url is None:
+        path = _HOME.expanduser()
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        url = f"sqlite:///{path}"
+    return Database(url)
