@@ -4,6 +4,7 @@ our own client from the program's spec."""
 from __future__ import annotations
 
 import base64
+import re
 import struct
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -59,8 +60,13 @@ def extended(base: bytes, kind: int, extensions: Sequence[tuple[int, bytes]]) ->
     return base.ljust(165, b"\0") + bytes([kind]) + listed
 
 
+def named(logs: str) -> list[str]:
+    """The errors that programs of ours logged by name."""
+    return re.findall(r"Program log: (\w+) \(\d+\)", logs)
+
+
 class Failed(AssertionError):
-    pass
+    """A call that should have gone through did not; the text is its log."""
 
 
 class Chain:
@@ -162,6 +168,7 @@ class Chain:
         if isinstance(outcome, FailedTransactionMetadata):
             raise Failed("\n".join([str(outcome.err()), *outcome.meta().logs()]))
         assert isinstance(outcome, TransactionMetadata)
+        assert named("\n".join(outcome.logs())) == [], "an error was logged though nothing failed"
         self.spent = outcome.compute_units_consumed()
         return outcome
 
@@ -176,7 +183,7 @@ class Chain:
         outcome = self.run(*instructions, signers=signers)
         assert isinstance(outcome, FailedTransactionMetadata), f"{name}: it went through"
         logs = "\n".join(outcome.meta().logs())
-        assert f"Program log: {name} (" in logs or f"Program log: Error: {name}" in logs, f"{name}: {logs}"
+        assert named(logs) == [name], f"{name}: {logs}"
         for key in touched:
             assert self.svm.get_account(key) == before[key], f"{name}: {key} changed"
         return outcome

@@ -23,7 +23,7 @@ pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
     // The state alone stops all charges. The allowance is tidied up where that is possible: a frozen
     // or closed token account, or another delegate on it, must not keep anyone subscribed.
     let program = accounts.token_program.address();
-    let is_usable = accounts.source.owned_by(program) && tokens::usable(accounts.source).is_ok();
+    let is_usable = accounts.source.owned_by(program) && tokens::is_usable(accounts.source)?;
     let is_ours = is_usable
         && tokens::delegate(accounts.source)?
             .is_some_and(|found| &found.address == accounts.delegate.address());

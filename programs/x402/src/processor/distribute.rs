@@ -6,9 +6,9 @@ use crate::error::X402Error;
 use crate::events::{Distributed, PayoutRedirected};
 use crate::instruction::distribute::{Accounts, Args};
 use crate::processor::open::hash;
+use crate::processor::shared::channel;
 use crate::processor::shared::emit::Emitter;
 use crate::processor::shared::tokens::{self, Flaw, Move};
-use crate::processor::shared::channel;
 use crate::state::Channel;
 use crate::types::{PayoutBeneficiary, RedirectReason};
 use pinocchio::cpi::{Seed, Signer};
@@ -143,7 +143,12 @@ impl Payouts<'_, '_> {
 
 /// The associated token account of a recipient.
 #[inline(never)]
-fn associated(account: &AccountView, owner: &Address, program: &Address, mint: &Address) -> ProgramResult {
+fn associated(
+    account: &AccountView,
+    owner: &Address,
+    program: &Address,
+    mint: &Address,
+) -> ProgramResult {
     let seeds: [&[u8]; 3] = [owner.as_ref(), program.as_ref(), mint.as_ref()];
     match Address::derive_program_address(&seeds, &pinocchio_associated_token_account::ID) {
         Some((address, _)) => equal(

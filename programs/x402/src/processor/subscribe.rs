@@ -37,7 +37,9 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         if trial == 0 {
             terms::count(state, now)?;
         } else {
-            let end = now.checked_add(i64::from(trial)).ok_or(X402Error::Overflow)?;
+            let end = now
+                .checked_add(i64::from(trial))
+                .ok_or(X402Error::Overflow)?;
             state.due_at.set(end);
         }
         (trial > 0, state.due_at.get(), terms::outstanding(state)?)

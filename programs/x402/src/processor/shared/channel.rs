@@ -36,7 +36,7 @@ pub fn deadline(channel: &Channel) -> Result<i64, ProgramError> {
         .closure_started_at
         .get()
         .checked_add(i64::from(channel.grace_period.get()))
-        .ok_or(X402Error::SealDeadlineOverflow.into())
+        .ok_or_else(|| X402Error::SealDeadlineOverflow.into())
 }
 
 /// No voucher counts from now on.
@@ -62,18 +62,16 @@ pub fn share(from: u64, to: u64, bps: u64) -> Result<u64, ProgramError> {
     part(to, bps)
         .zip(part(from, bps))
         .and_then(|(after, before)| after.checked_sub(before))
-        .ok_or(X402Error::DistributePoolOverflow.into())
+        .ok_or_else(|| X402Error::DistributePoolOverflow.into())
 }
 
 /// What the entries leave for the payee.
 pub fn payee_bps(entries: &[crate::types::DistributionEntry]) -> Result<u64, ProgramError> {
-    entries
-        .iter()
-        .try_fold(WHOLE, |left, entry| {
-            ensure(entry.bps > 0, X402Error::InvalidSplitConfig)?;
-            left.checked_sub(u64::from(entry.bps))
-                .ok_or(X402Error::InvalidSplitConfig.into())
-        })
+    entries.iter().try_fold(WHOLE, |left, entry| {
+        ensure(entry.bps > 0, X402Error::InvalidSplitConfig)?;
+        left.checked_sub(u64::from(entry.bps))
+            .ok_or_else(|| X402Error::InvalidSplitConfig.into())
+    })
 }
 
 /// The entries are at most 32, each with a part, together at most the whole, none twice.
@@ -130,4 +128,3 @@ pub fn settle(
     channel.settled.set(settled);
     Ok(settled)
 }
-

@@ -33,7 +33,9 @@ impl Emitter<'_> {
         invoke_signed(
             &InstructionView {
                 program_id: self.program_id,
-                accounts: &[InstructionAccount::readonly_signer(self.authority.address())],
+                accounts: &[InstructionAccount::readonly_signer(
+                    self.authority.address(),
+                )],
                 data: &data,
             },
             &[self.authority, self.program],

@@ -19,7 +19,7 @@ use pinocchio::ProgramResult;
 
 fn later(time: i64, seconds: u32) -> Result<i64, ProgramError> {
     time.checked_add(i64::from(seconds))
-        .ok_or(X402Error::Overflow.into())
+        .ok_or_else(|| X402Error::Overflow.into())
 }
 
 /// The time from which on an unpaid subscription is expired.
@@ -62,7 +62,7 @@ pub fn agreed(plan: &Plan, price: u64, period: u32, periods: u32) -> ProgramResu
 pub fn cost(price: u64, charges: u32) -> Result<u64, ProgramError> {
     price
         .checked_mul(u64::from(charges))
-        .ok_or(X402Error::Overflow.into())
+        .ok_or_else(|| X402Error::Overflow.into())
 }
 
 /// Tokens that the charges which are left would take.
@@ -99,7 +99,7 @@ pub fn current_period(subscription: &Subscription, now: i64) -> Result<i64, Prog
         .and_then(|late| u64::try_from(late).ok()) // the SVM divides unsigned numbers only
         .and_then(|late| late.checked_div(period)?.checked_mul(period))
         .and_then(|missed| due.checked_add_unsigned(missed))
-        .ok_or(X402Error::Overflow.into())
+        .ok_or_else(|| X402Error::Overflow.into())
 }
 
 /// What a merchant who cancels now owes of the last charge: the unused part of its period, rounded

@@ -55,9 +55,8 @@ pub fn delegate(account: &AccountView) -> Result<Option<Delegate>, ProgramError>
 }
 
 /// The token account is neither frozen nor uninitialized.
-pub fn usable(account: &AccountView) -> ProgramResult {
-    let is_usable = account.try_borrow()?.get(108) == Some(&USABLE);
-    ensure(is_usable, X402Error::AccountFrozen)
+pub fn is_usable(account: &AccountView) -> Result<bool, ProgramError> {
+    Ok(account.try_borrow()?.get(108) == Some(&USABLE))
 }
 
 /// A mint of tokens that pass from wallet to wallet; the account was checked to be a mint of a token
@@ -73,15 +72,12 @@ pub fn mint_to_pass(mint: &AccountView) -> Result<u8, ProgramError> {
     }
     data.get(44)
         .copied()
-        .ok_or(Check::AccountDidNotDeserialize.into())
+        .ok_or_else(|| Check::AccountDidNotDeserialize.into())
 }
 
 /// A mint of tokens that the program holds. Returns its decimals.
 pub fn mint_to_hold(mint: &AccountView, token_program: &Address) -> Result<u8, ProgramError> {
-    ensure(
-        mint.owned_by(token_program),
-        X402Error::MintAccountMismatch,
-    )?;
+    ensure(mint.owned_by(token_program), X402Error::MintAccountMismatch)?;
     let data = mint.try_borrow()?;
     if data.len() != MINT_SIZE {
         let is_old = token_program == &pinocchio_token::ID;
@@ -104,7 +100,7 @@ pub fn mint_to_hold(mint: &AccountView, token_program: &Address) -> Result<u8, P
     ensure(data.get(45) == Some(&1), X402Error::MintAccountMismatch)?;
     data.get(44)
         .copied()
-        .ok_or(X402Error::MintAccountMismatch.into())
+        .ok_or_else(|| X402Error::MintAccountMismatch.into())
 }
 
 /// Why tokens cannot be held in an account or paid to it.
@@ -201,8 +197,10 @@ impl Move<'_> {
     /// Between two wallets: what would go wrong in the token program is named here first, and the
     /// receiver must get exactly the amount.
     pub fn make_exact(&self, owner: &Address, signers: &[Signer]) -> ProgramResult {
-        usable(self.from)?;
-        usable(self.to)?;
+        ensure(
+            is_usable(self.from)? && is_usable(self.to)?,
+            X402Error::AccountFrozen,
+        )?;
         if self.authority.address() != owner {
             match delegate(self.from)? {
                 Some(found) if &found.address == self.authority.address() => {

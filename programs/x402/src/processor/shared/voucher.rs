@@ -70,10 +70,7 @@ pub fn verified(
 ) -> Result<u64, ProgramError> {
     let missing = X402Error::MissingEd25519Verification;
     let sysvar = Instructions::try_from(sysvar)?;
-    let before = sysvar
-        .load_current_index()
-        .checked_sub(1)
-        .ok_or(missing)?;
+    let before = sysvar.load_current_index().checked_sub(1).ok_or(missing)?;
     let instruction = sysvar
         .load_instruction_at(usize::from(before))
         .map_err(|_| missing)?;
