@@ -256,9 +256,9 @@ def _from_module(text: str, chain: Chain) -> Source:
 def _with_chain(model: ProgramModel, kind: str, chain: Chain) -> Source:
     source = Source(model, kind, _how(model), program_id=_program_id(model, chain), url=chain.url)
     if chain.so is not None:
-        source.cluster = open_cluster(chain)
+        source.cluster = open_cluster(chain, chain.so)
         elf = read_elf(chain.so)
-        source.program_id = source.program_id or default_id(elf)
+        source.program_id = source.program_id or _own_id(chain.so)
         source.cluster.add_program(elf, source.program_id, str(chain.so))
     elif chain.local and chain.url is None:
         source.cluster = open_cluster(chain)
@@ -304,22 +304,50 @@ def read_elf(path: Path) -> bytes:
     return data
 
 
-def default_id(elf: bytes) -> Pubkey:
-    """An id for a program that does not say its own: from sha256 of its bytes, so the same for the same file."""
+def default_id(name: str) -> Pubkey:
+    """An id for a program that does not say its own: made from its file's name, so that it stays when it is built
+    anew.
+    """
     import hashlib
 
     from solders.pubkey import Pubkey
 
-    return Pubkey(hashlib.sha256(b"mcpsol local program: " + elf).digest())
+    return Pubkey(hashlib.sha256(b"mcpsol local program: " + name.encode()).digest())
 
 
-def open_cluster(chain: Chain) -> LocalCluster:
-    """The local cluster, with its ledger read and its setup applied."""
+def _build_record(so: Path) -> dict[str, Any]:
+    """What `idl2mcp build` wrote down beside a .so; {} where it did not, or that is no record."""
+    try:
+        record = json.loads(so.with_suffix(".build.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _own_id(so: Path) -> Pubkey:
+    """Where a .so is deployed when nobody says: at the id that it declares (Anchor programs run nowhere else), else
+    at any.
+    """
+    from solders.pubkey import Pubkey
+
+    try:
+        return Pubkey.from_string(str(_build_record(so)["program_id"]))
+    except (KeyError, ValueError):
+        return default_id(so.stem)
+
+
+def open_cluster(chain: Chain, so: Path | None = None) -> LocalCluster:
+    """The local cluster, with its ledger read and its setup applied. *so*: the program that it will run."""
     from idl2mcp.local import LocalCluster
 
     if chain.cluster is not None:
         return chain.cluster
-    cluster = LocalCluster(ledger=chain.ledger)
+    transport = None
+    if so is not None and _build_record(so).get("route") == "std":  # such programs need every feature (SBF.md, route 2)
+        from mcpsol_py.client.svm import SvmTransport
+
+        transport = SvmTransport(features="all")
+    cluster = LocalCluster(transport, chain.ledger)
     if chain.setup is not None:
         cluster.apply_setup(chain.setup)
     return cluster
@@ -329,8 +357,8 @@ def _from_so(path: Path, chain: Chain) -> Source:
     from mcpsol_py.client.discovery import discover_sync
 
     elf = read_elf(path)
-    cluster = open_cluster(chain)
-    first = address(chain.program_id, "--program-id") if chain.program_id else default_id(elf)
+    cluster = open_cluster(chain, path)
+    first = address(chain.program_id, "--program-id") if chain.program_id else _own_id(path)
     cluster.add_program(elf, first, str(path))
     found = discover_sync(cluster.transport, first, all_pages=True)
     program_id = _program_id(found.program.model, chain) or first

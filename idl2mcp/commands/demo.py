@@ -65,7 +65,7 @@ class Demo:
         from mcpsol_py.client.discovery import discover
 
         elf = inputs.read_elf(folders[name] / f"{name}.so")
-        program_id = inputs.default_id(elf)
+        program_id = inputs.default_id(name)
         self.cluster.add_program(elf, program_id, name)
         found = await discover(self.cluster.transport, program_id, all_pages=True)
         if found.program.address is not None and found.program.address != program_id:
