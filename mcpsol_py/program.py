@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -158,9 +158,13 @@ class Program:
 
         Raises DecodeError where nothing fits, UnknownName for a name that is no account type.
         """
+        return self._decode_account(data, name)
+
+    @cached_property
+    def _decode_account(self) -> Callable[[bytes, str | None], tuple[str, Any]]:
         from mcpsol_py.codec.account import decode_account
 
-        return decode_account(self.codecs, data, name)
+        return partial(decode_account, self.codecs)
 
     def encode_account(self, name: str, value: Mapping[str, Any]) -> bytes:
         """The data of an account of type *name*, discriminator first. Raises EncodeError, UnknownName."""

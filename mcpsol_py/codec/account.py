@@ -77,8 +77,7 @@ class _Accounts:
         self._named: dict[str, AccountType] = {}
         self._finder = Finder(codecs.model.accounts, self._fits)
 
-    def find(self, data: bytes) -> AccountType | None:
-        return self._finder.find(data)
+        self.find = self._finder.find
 
     def named(self, name: str) -> AccountType:
         found = self._named.get(name)
