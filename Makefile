@@ -9,7 +9,7 @@ PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
 ARGS ?=
 
-.PHONY: help demo test setup runtime lint format types layers unit functional rust oracles core-with-anchorpy fuzz \
+.PHONY: help demo test setup runtime lint format types layers unit functional full rust oracles core-with-anchorpy fuzz \
         sbf-toolchain validator bench regen lock clean
 
 help: ## this list
@@ -60,6 +60,9 @@ unit: setup ## the fast tests
 
 functional: setup ## end to end: render, build, LiteSVM, client, CLI, wheel
 	$(PYTEST) tests --ignore tests/unit --ignore tests/contracts $(ARGS)
+
+full: oracles ## the suite with many more random values and on everything there is; takes an hour
+	HYPOTHESIS_PROFILE=full $(PYTEST) tests -n auto --dist loadfile $(ARGS)
 
 rust: sbf-toolchain ## rustfmt, clippy and cargo test over programs/
 	@.ci/rust.sh

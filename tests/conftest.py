@@ -21,7 +21,19 @@ _DEFAULT = settings(max_examples=50, deadline=None, suppress_health_check=[Healt
 settings.register_profile("default", parent=_DEFAULT)
 settings.register_profile("ci", parent=_DEFAULT, max_examples=100, derandomize=True, database=None)
 settings.register_profile("full", parent=_DEFAULT, max_examples=2000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if IN_CI else "default"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if IN_CI else "default")
+settings.load_profile(PROFILE)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what is marked `full` except in full runs, and what is marked `slow` in a developer's runs."""
+    if config.option.markexpr:
+        return
+    left_out = {"default": {"slow", "full"}, "ci": {"full"}, "full": set[str]()}[PROFILE]
+    chosen = [item for item in items if not left_out & {mark.name for mark in item.iter_markers()}]
+    if len(chosen) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+        items[:] = chosen
 
 # ------------------------------------------------------------------------------------------ ../shared/idls (real IDLs)
 

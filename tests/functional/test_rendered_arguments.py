@@ -93,7 +93,7 @@ def ask(crate: Path, library: str, lines: list[str]) -> list[str]:
 @pytest.mark.parametrize(
     "idl",
     [
-        pytest.param(path, id=path.stem, marks=() if path.stem in SOME else pytest.mark.slow)
+        pytest.param(path, id=path.stem, marks=() if path.stem in SOME else pytest.mark.full)
         for path in shared_idl_files()
     ],
 )
