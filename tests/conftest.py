@@ -35,6 +35,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
         items[:] = chosen
 
+
 # ------------------------------------------------------------------------------------------ ../shared/idls (real IDLs)
 
 SHARED_IDLS = Path(os.environ.get("MCPSOL_SHARED_IDLS", REPO.parent / "shared" / "idls"))
