@@ -450,7 +450,7 @@ class X402:
 
         subscription: Pubkey
 
-    # --- errors: channels, numbered as the audited program numbers them -------------------------------------------------
+    # --- errors: channels, numbered as the audited program numbers them -----------------------------------------------
 
     MissingRequiredSignature = error("A required signature is missing", 1)
     InvalidChannelStatus = error("The channel's status does not allow this", 2)
@@ -507,7 +507,7 @@ class X402:
     DistributeBalanceCalculationOverflow = error("The escrow holds less than must be paid", 2411)
     ChannelCloseTooEarly = error("The channel's account must stay until its window has passed", 2414)
 
-    # --- errors: payments and subscriptions -----------------------------------------------------------------------------
+    # --- errors: payments and subscriptions ---------------------------------------------------------------------------
 
     AlreadyPaid = error("This payment was made already; the return data is its receipt", 6000)
     PaymentIdReused = error("This payment id was used for another amount, call or mint; the return data is its receipt")

@@ -1,5 +1,5 @@
-"""Channels of the committed x402 program: open, vouchers, distribution, both ways to close, and every attack by the name
-of its refusal. The last class drives the program by the audited program's own IDL."""
+"""Channels of the committed x402 program: open, vouchers, distribution, both ways to close, every attack by the name of
+its refusal. The last class drives the program by the audited program's own IDL."""
 
 from __future__ import annotations
 
