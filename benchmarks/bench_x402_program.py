@@ -41,7 +41,7 @@ def measure() -> list[Row]:
     pages = measure_list_tools(SO)
     if pages is not None:
         rows.append(Limit("list_tools, first page, above the syscall", pages.first, 15, "CU"))
-        rows.append(Limit("list_tools, other pages, above the syscall", pages.others, 22, "CU"))
+        rows.append(Limit("list_tools, other pages, above the syscall", pages.others or 0, 22, "CU"))
     size = SO.stat().st_size
     rows.append(Limit("program", size, 256 * 1024, "bytes", note=f"{_rent(size):,} lamports of rent"))
     return rows
@@ -58,7 +58,8 @@ def _pays() -> tuple[float, float]:
             plain = build_program(PLAIN, out=Path(folder)).so.read_bytes()
         except (BuildError, ToolchainMissing) as error:
             raise NotMeasured(str(error)) from error
-    ours, peer = [], []
+    ours: list[int] = []
+    peer: list[int] = []
     for i in range(ROUNDS):
         chain = Chain()
         other = Chain()

@@ -484,7 +484,7 @@ class TestStatesRefused:
         two = [chain.relay, thief]
         chain.refused("InvalidChannelPayer", chain.request_close(channel, payer=thief), signers=two)
         chain.refused("InvalidChannelPayee", chain.settle_and_seal(channel, payee=thief), signers=two)
-        theirs = {"payer": thief, "payer_token_account": pocket}
+        theirs: dict[str, Any] = {"payer": thief, "payer_token_account": pocket}
         chain.refused("InvalidChannelPayer", chain.top_up(channel, 1, **theirs), signers=two)
         settled(chain, channel, 100)
         chain.refused("InvalidChannelPayer", chain.distribute(channel, **theirs), signers=[chain.relay])

@@ -112,7 +112,7 @@ class Channel:
         return self.closing_at + self.grace
 
 
-ENTRIES = ([], [(0, 10_000)], [(0, 1), (1, 3_333)], [(1, 5_000)])
+ENTRIES: tuple[list[tuple[int, int]], ...] = ([], [(0, 10_000)], [(0, 1), (1, 3_333)], [(1, 5_000)])
 
 
 class ChannelMachine(Machine):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 from hashlib import sha256
+from typing import Any
 
 import pytest
 from solders.account import Account
@@ -73,7 +74,7 @@ def test_a_retry_is_told_that_it_is_paid_and_gets_the_first_receipt(both: Chain)
 
 
 @pytest.mark.parametrize("changed", [{"amount": 1001}, {"call_hash": bytes(32)}])
-def test_an_id_cannot_be_used_for_something_else(chain: Chain, changed: dict[str, object]) -> None:
+def test_an_id_cannot_be_used_for_something_else(chain: Chain, changed: dict[str, Any]) -> None:
     chain.ok(chain.pay(), signers=[chain.relay, chain.payer])
     chain.refused("PaymentIdReused", chain.pay(**changed), signers=[chain.relay, chain.payer])
 
@@ -151,7 +152,7 @@ class TestRefused:
             ("PaymentIdWithoutExpiry", {"payment_id": bytes(32)}),
         ],
     )
-    def test_arguments(self, chain: Chain, error: str, changed: dict[str, object]) -> None:
+    def test_arguments(self, chain: Chain, error: str, changed: dict[str, Any]) -> None:
         chain.refused(error, chain.pay(**changed), signers=[chain.relay, chain.payer])
 
     def test_the_very_second_of_expiry(self, chain: Chain) -> None:

@@ -370,11 +370,11 @@ class TestRefused:
         plan = chain.plan()
         me = chain.payee
         second = chain.put(token_data(chain.mint, me.pubkey(), 500), TOKEN_PROGRAM)
-        accounts = {
+        accounts: dict[str, Any] = {
             "subscriber": me, "delegate": x402.delegate_address(me.pubkey()),
             "subscription": x402.subscription_address(plan, me.pubkey()),
         }  # fmt: skip
-        mine = {**accounts, "source": chain.ata(me.pubkey())}
+        mine: dict[str, Any] = {**accounts, "source": chain.ata(me.pubkey())}
         chain.refused("ConstraintDuplicateMutableAccount", chain.subscribe(plan, **mine), signers=[chain.relay, me])
         chain.refused(
             "ConstraintAssociated", chain.subscribe(plan, **accounts, source=second), signers=[chain.relay, me]
