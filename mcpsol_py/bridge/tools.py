@@ -88,6 +88,7 @@ class Toolbox:
         self.programs = list(programs)
         self.mode: Mode = mode
         self.tools: dict[str, Tool] = {}
+        self._taken: set[str] = set()
         self.quarantined: dict[str, str] = {}
         self.left_out: dict[str, str] = {}
         labels = unique_names((snake(p.program.name) or "program" for p in self.programs), 16)
@@ -107,7 +108,7 @@ class Toolbox:
 
     def _add(self, tool: Tool) -> None:
         name = tool.name
-        taken = {t.lower() for t in self.tools}
+        taken = self._taken
         if name.lower() in taken:  # an instruction keeps its name, ours give way
             name = next(
                 n
@@ -120,6 +121,7 @@ class Toolbox:
             self.quarantined[name] = fault
         else:
             self.tools[name] = tool
+            taken.add(name.lower())
 
     def _add_program(self, served: Served, prefix: str, wallet: bool) -> None:
         program = served.program
