@@ -38,6 +38,7 @@ validator: ## solana-test-validator: half an hour once, then cached
 oracles: setup ## the independent implementations: node modules, and anchorpy in an environment of its own
 	@.ci/node.sh
 	@.ci/python.sh anchorpy
+	@.ci/python.sh x402peer
 
 # ------------------------------------------------------------------------------------------------------------------ checks
 

@@ -14,6 +14,7 @@ compile demo pyproject.toml --extra all --group build --constraint requirements/
 compile anchorpy pyproject.toml --extra anchorpy --group test --group build --resolution lowest-direct
 
 compile fuzz --group fuzz
+compile x402peer --group x402peer
 
 say tests/oracles/package-lock.json
 # Made in a folder of its own, so that the links of an existing node_modules are not taken for the wanted tree.

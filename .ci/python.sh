@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# python.sh dev|demo|anchorpy: the virtual environment that requirements/<name>.txt locks.
-# dev and demo are one, .venv (dev holds all of demo at the same versions), with this project in it, editable. anchorpy's
-# pins need one of its own; checkouts share it, so this project is not in it, and comes by PYTHONPATH.
+# python.sh dev|demo|anchorpy|x402peer: the virtual environment that requirements/<name>.txt locks.
+# dev and demo are one, .venv (dev holds all of demo at the same versions), with this project in it, editable. The pins of
+# anchorpy and of x402's own mechanisms need environments of their own; checkouts share them, so this project is not in
+# them, and comes by PYTHONPATH where it is wanted.
 . "$(dirname "$0")/lib.sh"
 name=$1
 lock=requirements/$name.txt
-[ "$name" = anchorpy ] && venv=$MCPSOL_CACHE/anchorpy-venv || venv=.venv
+case $name in dev|demo) venv=.venv apart= ;; *) venv=$MCPSOL_CACHE/$name-venv apart=1 ;; esac
 
 # An environment is current while what it was filled from is the same: the lock, and with this project in it its metadata
 # and its place.
 stamp() {
-    if [ "$1" = anchorpy ]; then sha256sum "requirements/$1.txt"; else sha256sum "requirements/$1.txt" pyproject.toml; pwd; fi
+    if [ -n "$apart" ]; then sha256sum "requirements/$1.txt"; else sha256sum "requirements/$1.txt" pyproject.toml; pwd; fi
 }
 is_current() { [ -x "$venv/bin/python" ] && [ "$(cat "$venv/.filled-from-$1" 2>/dev/null)" = "$(stamp "$1")" ]; }
 if is_current "$name" || { [ "$name" = demo ] && is_current dev; }; then exit 0; fi
@@ -40,5 +41,5 @@ fi
 
 say "filling $venv from $lock"
 .venv/bin/uv pip install --quiet --python "$venv" --require-hashes -r "$lock"
-if [ "$name" != anchorpy ]; then .venv/bin/uv pip install --quiet --python "$venv" --no-deps --no-build-isolation -e .; fi
+if [ -z "$apart" ]; then .venv/bin/uv pip install --quiet --python "$venv" --no-deps --no-build-isolation -e .; fi
 stamp "$name" > "$venv/.filled-from-$name"

@@ -34,11 +34,13 @@ _NEWEST = 100
 
 
 class RpcChain:
-    """See Chain. *url* is a node's, or a transport that blocks. The network is read from the genesis hash, once."""
+    """See Chain. *url* is a node's, or a transport that blocks. The network is read from the genesis hash, once;
+    *network* says another,
+    for a local cluster that stands in for one."""
 
-    def __init__(self, url: str | RpcTransport) -> None:
+    def __init__(self, url: str | RpcTransport, *, network: str | None = None) -> None:
         self._rpc = RpcTransport(url, blocking=True) if isinstance(url, str) else url
-        self.network = network_of_genesis(str(self._ask(self._rpc.request("getGenesisHash"))))
+        self.network = network or network_of_genesis(str(self._ask(self._rpc.request("getGenesisHash"))))
 
     def _ask(self, coroutine: Coroutine[Any, Any, T]) -> T:
         try:

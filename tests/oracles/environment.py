@@ -27,7 +27,16 @@ def node() -> str:
 
 def anchorpy_python() -> str:
     """The Python of the environment that has anchorpy; the test is skipped where it is missing."""
-    python = CACHE / "anchorpy-venv" / "bin" / "python"
+    return _python_of("anchorpy")
+
+
+def x402_python() -> str:
+    """The Python of the environment that has x402's own mechanisms and MCP layer; skipped where it is missing."""
+    return _python_of("x402peer")
+
+
+def _python_of(name: str) -> str:
+    python = CACHE / f"{name}-venv" / "bin" / "python"
     if not python.exists():
-        pytest.skip("anchorpy's environment is not installed: run `make oracles`")
+        pytest.skip(f"the environment of {name} is not installed: run `make oracles`")
     return str(python)
