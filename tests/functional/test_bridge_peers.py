@@ -1,0 +1,125 @@
+"""The bridge under other people's clients: both TypeScript SDKs, the Inspector's CLI, and the official conformance
+suite.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.functional.bridges import key
+from tests.functional.cli import Cli
+from tests.functional.test_cli_serve import http_server
+from tests.oracles.environment import ORACLES, node
+
+pytestmark = pytest.mark.oracle
+
+INITIALIZE = {"start": "7", "accounts": {"authority": "@alice"}}
+BIN = ORACLES / "node_modules" / ".bin"
+
+
+def env() -> dict[str, str]:
+    """Node as it is locked, before what is on PATH."""
+    return {**os.environ, "PATH": os.pathsep.join([str(BIN), str(os.path.dirname(sys.executable)), os.environ["PATH"]])}  # noqa: PTH120
+
+
+def peer(sdk: str, transport: str, target: dict[str, Any], calls: list[dict[str, Any]]) -> Any:
+    command = [node(), str(ORACLES / "mcp_peers.mjs"), sdk, transport, json.dumps(target), json.dumps(calls)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env())
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    return json.loads(ran.stdout)
+
+
+CALLS = [
+    {"name": "counter_initialize", "arguments": INITIALIZE},
+    {"name": "counter_initialize", "arguments": {"start": "-1", "accounts": {"authority": "@alice"}}},
+    {"name": "counter_increment", "arguments": {"amount": "1", "accounts": {"authority": "@alice"}}},
+]
+
+
+def check(found: Any) -> None:
+    """What every client must see: the tools, a transaction, an error that names the field, one that names the
+    program's error.
+    """
+    assert {"counter_initialize", "vault_deposit", "get_balance"} <= set(found["tools"])
+    made, wrong, failed = found["calls"]
+    assert not made["isError"], made
+    assert made["structured"]["transaction"]
+    assert made["structured"]["fee_payer"] == key("alice")
+    assert wrong["isError"]
+    assert "start" in wrong["text"]
+    assert failed["isError"]
+
+
+@pytest.mark.parametrize("sdk", ["sdk", "client"])
+def test_the_typescript_sdks_list_and_call_over_stdio(cli: Cli, sdk: str) -> None:
+    node()
+    target = {"command": sys.executable, "args": ["-m", "idl2mcp", "serve", "--demo"], "cwd": str(cli.folder)}
+    check(peer(sdk, "stdio", target, CALLS))
+
+
+@pytest.mark.parametrize("sdk", ["sdk", "client"])
+def test_the_typescript_sdks_list_and_call_over_http(cli: Cli, sdk: str) -> None:
+    node()
+    with http_server(cli, "--demo") as url:
+        check(peer(sdk, "http", {"url": f"{url}/mcp"}, CALLS))
+
+
+def inspector(*args: str) -> Any:
+    node()
+    ran = subprocess.run(
+        [str(BIN / "mcp-inspector"), "--cli", *args],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=env(),
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:] + ran.stdout[-500:]
+    return json.loads(ran.stdout)
+
+
+def test_the_inspectors_cli_lists_and_calls_over_stdio(cli: Cli) -> None:
+    serve = (sys.executable, "-m", "idl2mcp", "serve", "--demo")
+    tools = inspector(*serve, "--method", "tools/list")["tools"]
+    assert "vault_deposit" in {t["name"] for t in tools}
+    accounts = json.dumps(INITIALIZE["accounts"])
+    called = inspector(
+        *serve,
+        *("--method", "tools/call", "--tool-name", "counter_initialize"),
+        *("--tool-arg", "start=7", "--tool-arg", f"accounts={accounts}"),
+    )
+    assert not called.get("isError"), called
+    assert called["structuredContent"]["transaction"]
+
+
+def test_the_inspectors_cli_lists_over_http(cli: Cli) -> None:
+    node()
+    with http_server(cli, "--demo") as url:
+        tools = inspector(f"{url}/mcp", "--transport", "http", "--method", "tools/list")["tools"]
+        assert "vault_deposit" in {t["name"] for t in tools}
+
+
+#: Scenarios of the conformance suite that need no tool of the suite's own example server.
+SCENARIOS = ("server-initialize", "ping", "tools-list", "resources-list", "prompts-list", "dns-rebinding-protection")
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_conformance_suite_is_kept(cli: Cli, scenario: str) -> None:
+    node()
+    with http_server(cli, "--demo") as url:
+        ran = subprocess.run(
+            [str(BIN / "conformance"), "server", "--url", f"{url}/mcp", "--scenario", scenario],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            env=env(),
+            cwd=cli.folder,
+        )
+    assert ran.returncode == 0, (ran.stdout + ran.stderr)[-3000:]
