@@ -1,4 +1,4 @@
-"""`idl2mcp demo`: the whole way, offline, on a LiteSVM in this process, with the two programs that ship with the
+"""`idl2mcp demo`: the whole way, offline, on a LiteSVM in this process, with the programs that ship with the
 package.
 """
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs, report
+from idl2mcp.demo_payments import Payments
 from mcpsol_py.errors import ProgramFailed, SourceError
 
 if TYPE_CHECKING:
@@ -51,13 +52,14 @@ class Demo:
         self.cluster = LocalCluster()
         self.cluster.apply(DEMO_SETUP)
         folders = inputs.bundled_programs()
-        for name in ("counter", "vault"):
+        for name in ("counter", "vault", "x402"):
             if name not in folders:
                 raise SourceError("the prebuilt program is not here; build it with `idl2mcp build`", origin=name)
         counter, vault = await self.discover(folders, "counter"), await self.discover(folders, "vault")
         await self.count(counter)
         await self.keep(vault)
         await self.serve(counter, vault)
+        await Payments(self, await self.discover(folders, "x402")).run()
 
     async def discover(self, folders: Mapping[str, Any], name: str) -> Served:
         """A program deployed and asked what it can do: its schema comes from the program itself."""
