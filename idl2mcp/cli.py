@@ -133,11 +133,32 @@ def _run(args: list[str], as_json: bool) -> int:
     except Exception as error:  # the last place: a fault of ours is told in a sentence, not as a traceback
         if _debugging():
             raise
-        message = (
-            f"idl2mcp itself failed: {type(error).__name__}: {error}. "
-            "Your input met a case that was not thought of: IDL2MCP_DEBUG=1 shows where."
-        )
-        return report.failure(error, as_json=as_json, details={"reason": "internal", "message": message})
+        return report.failure(error, as_json=as_json, details=_fault(error))
+    except BaseException as error:
+        if _debugging() or type(error).__name__ != "PanicException":  # what Rust code raises; no Exception
+            raise
+        return report.failure(error, as_json=as_json, details=_fault(error))
+
+
+def _fault(error: BaseException) -> dict[str, str]:
+    """What is said of an error that nobody raised on purpose."""
+    module = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+    extra = _EXTRAS.get(str(module).partition(".")[0])
+    if extra is not None:
+        message = f"this command needs {module}, which is not installed. Run: pip install 'mcpsol-py[{extra}]'"
+        return {"reason": "extra_missing", "message": message}
+    message = (
+        f"idl2mcp itself failed: {type(error).__name__}: {error}. "
+        "Your input met a case that was not thought of: IDL2MCP_DEBUG=1 shows where."
+    )
+    return {"reason": "internal", "message": message}
+
+
+#: modules that come with an extra of the package -> the extra
+_EXTRAS = {
+    **dict.fromkeys(("mcp", "mcp_types", "uvicorn", "starlette", "cryptography", "pydantic"), "bridge"),
+    **dict.fromkeys(("x402", "sqlalchemy", "alembic"), "x402"),
+}
 
 
 def _debugging() -> bool:

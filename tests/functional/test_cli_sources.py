@@ -221,6 +221,31 @@ def test_usage_exits_2(cli: Cli, args: tuple[str, ...]) -> None:
     assert "Error: " in ran.err
 
 
+def test_a_missing_extra_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    for name in [m for m in sys.modules if m.startswith("mcpsol_py.bridge.server")]:
+        monkeypatch.delitem(sys.modules, name)
+    ran = cli("serve", cli.idl)
+    assert ran.code == 1
+    assert "pip install 'mcpsol-py[bridge]'" in ran.err
+
+
+def test_a_fault_of_ours_is_told_in_a_sentence(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        """As pyo3 names what Rust code panics with."""
+
+    for error in (ValueError("odd"), PanicException("odd")):
+
+        def fail(*args: object, error: BaseException = error) -> None:
+            raise error
+
+        monkeypatch.setattr("idl2mcp.inputs.load_source", fail)
+        ran = cli("inspect", cli.idl, "--json")
+        assert ran.code == 1
+        assert ran.json["error"]["reason"] == "internal"
+        assert "IDL2MCP_DEBUG=1" in ran.err
+
+
 def test_every_command_explains_itself(cli: Cli) -> None:
     assert cli("--help").code == 0
     for name in group.list_commands(None):  # type: ignore[arg-type]  # the list does not depend on the context
