@@ -7,6 +7,7 @@ programs); the others can still be called by name. A tool that would break a cli
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -16,7 +17,7 @@ from mcpsol_py.bridge.search import Hit, ToolIndex
 from mcpsol_py.errors import UnknownName
 from mcpsol_py.model.program import AccountType, Instruction
 from mcpsol_py.names import clean_text, snake
-from mcpsol_py.schema.json_schema import quoted
+from mcpsol_py.schema.json_schema import account_schema, quoted
 from mcpsol_py.schema.lint import lint_tools
 from mcpsol_py.schema.mcp_tools import NAME_BUDGET, ToolCall, ToolMap, safe_name, unique_names
 
@@ -28,6 +29,9 @@ LISTED = 40
 Mode = Literal["describe", "build", "send"]
 Surface = Literal["auto", "full", "lazy"]
 Kind = Literal["instruction", "get", "list", "common", "lazy"]
+
+#: a result's schema over this is told as "an object"
+_FIELDS_BYTES = 3000
 
 _ADDRESS = {"type": "string", "pattern": "^[1-9A-HJ-NP-Za-km-z]{32,44}$"}
 
@@ -351,11 +355,19 @@ def _get_account(name: str, served: Served, account: AccountType) -> dict[str, A
                 "address": {"type": "string"},
                 "type": {"type": "string"},
                 "lamports": {"type": "string"},
-                "fields": {"type": "object"},
+                "fields": _fields_schema(served, account),
             },
             "required": ["address", "type", "fields"],
         },
     )
+
+
+def _fields_schema(served: Served, account: AccountType) -> dict[str, Any]:
+    """What an account's fields are; only that they are an object where the whole would crowd a client's context."""
+    schema = account_schema(served.program.model, account)
+    if schema.get("type") != "object" or len(json.dumps(schema)) > _FIELDS_BYTES:
+        return {"type": "object"}
+    return schema
 
 
 def _list_accounts(name: str, served: Served, account: AccountType) -> dict[str, Any]:

@@ -12,15 +12,20 @@ import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import PromptReference
+from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.calls import Served
+from mcpsol_py.bridge.reading import read_account
 from mcpsol_py.bridge.server import make_server
+from mcpsol_py.client.transport import run
+from mcpsol_py.codec.account import AccountCodec
 from tests.functional.bridges import TOKEN, bridge, cluster, key, served
 from tests.functional.cli import PROGRAM_ID, TOKEN_IDL, Cli, spec_idl
+from tests.strategies import Values
 
 ACCOUNTS = {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}
 ERAS = ["auto", "legacy"]
@@ -383,6 +388,23 @@ def test_every_real_idl_gives_tools_that_every_client_takes(shared_idl: Any) -> 
             assert "$ref" not in json.dumps(schema)
         assert len(definition["description"]) <= 1024
         assert not _keylike(definition["inputSchema"]), definition["name"]
+
+
+def test_every_account_that_is_read_validates_against_its_tool(shared_idl: Any) -> None:
+    program = load(shared_idl)
+    local = cluster()
+    program_id = Pubkey.from_string(PROGRAM_ID)
+    box = Bridge([Served(program, program_id, local.transport)], surface="full").box
+    values = Values(program.codecs)
+    at = Pubkey.from_bytes(bytes([77]) * 32)
+    for tool in [t for t in box.tools.values() if t.kind == "get"]:
+        codec = AccountCodec(program.codecs, next(a for a in program.model.accounts if a.name == tool.target))
+        for seed in range(3):
+            value = values.from_seed(codec.codec.type, seed)
+            local.svm.set_account(at, Account(10**9, codec.encode(value), program_id))
+            assert tool.served is not None
+            found = run(read_account(tool.served, tool.target, at))
+            Draft202012Validator(tool.definition["outputSchema"]).validate(json.loads(json.dumps(found)))
 
 
 def _keylike(schema: Any) -> list[str]:
