@@ -17,10 +17,12 @@ step layers make --no-print-directory layers
 step oracles make --no-print-directory oracles
 if [ -x templates/sbf/install.sh ]; then step rust make --no-print-directory rust; fi
 if [ -n "${CI:-}" ] && [ -x .ci/validator.sh ]; then step validator make --no-print-directory validator; fi
+# One node for all its tests, alone on the machine: it takes a core of its own.
+step "tests on a validator" .venv/bin/python -m pytest tests/functional/validator
 # One process a core, a file's tests in one of them, so that what a file sets up is set up once.
 parallel=(-n auto --dist loadfile)
 step "core with anchorpy" make --no-print-directory core-with-anchorpy ARGS="${parallel[*]}"
-step tests .venv/bin/python -m pytest tests "${parallel[@]}"
+step tests .venv/bin/python -m pytest tests --ignore tests/functional/validator "${parallel[@]}"
 
 say "summary"
 printf '%s\n' "${results[@]}"
