@@ -48,7 +48,7 @@ from mcpsol_py.render.state import StateView
 from mcpsol_py.render.targets import Target
 from mcpsol_py.render.wire import Types
 
-__all__ = ["AccountsView", "SeedsView", "Slot", "accounts_view"]
+__all__ = ["AccountsView", "SeedsView", "Slot", "accounts_view", "flatten"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +151,12 @@ def accounts_view(
     return _Builder(ix, types, states, error_type, error_names, arg_names, api).build()
 
 
-def _flatten(items: tuple[AccountItem, ...], prefix: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Account]]:
+def flatten(items: tuple[AccountItem, ...], prefix: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Account]]:
+    """The accounts in order, each with its path: the groups that it stands in, then its name."""
     out: list[tuple[tuple[str, ...], Account]] = []
     for item in items:
         if isinstance(item, AccountGroup):
-            out += _flatten(item.accounts, (*prefix, item.name))
+            out += flatten(item.accounts, (*prefix, item.name))
         else:
             out.append(((*prefix, item.name), item))
     return out
@@ -181,7 +182,7 @@ class _Builder:
         self.arg_names = arg_names
         self.view = AccountsView()
         self.names = Names("program_id", "accounts", "args", "remaining", "rest", "data", "state", "self_")
-        flat = _flatten(ix.accounts)
+        flat = flatten(ix.accounts)
         needed = max((i + 1 for i, (_, a) in enumerate(flat) if not a.optional), default=0)
         omitted = ix.optional_accounts == "omitted"
         self.accounts = [

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpsol_py.model.program import ProgramModel
+from mcpsol_py.render.anchor import anchor_plan, anchor_view, module_plan, pages_view
 from mcpsol_py.render.environment import environment
 from mcpsol_py.render.imports import Imports
 from mcpsol_py.render.targets import target_of
@@ -32,14 +33,25 @@ def render(
     """Writes the crate of *model* to the folder *out*, which may hold an earlier one: handlers stay, generated files
     are made anew.
 
+    `target` is one of TARGETS; "anchor-module" writes only what adds list_tools to an Anchor program that exists.
     `descriptions`, `form`, `lossless` say what the schema pages hold. `source` is named in each generated file (the
     model's origin if not given). Raises RenderError, EditedByHand, SchemaError; nothing is written then.
     """
-    found = target_of(target)
     out = Path(out)
+    source = source or _source(model, out)
+    if target == "anchor-module":
+        pages = pages_view(model, form=form, descriptions=descriptions, lossless=lossless)
+        files, formatted = format_rust(module_plan(pages, model.name), root="src/list_tools.rs")
+        return write_plan(files, out, source, formatted=formatted)
+    shared = (out / _SHARED).is_file()
+    if target == "anchor":
+        program = anchor_view(model, form=form, descriptions=descriptions, lossless=lossless)
+        files, formatted = format_rust(anchor_plan(program, shared=shared))
+        return write_plan(files, out, source, handlers="src/processor", formatted=formatted)
+    found = target_of(target)
     view = crate_view(model, found, form=form, descriptions=descriptions, lossless=lossless)
-    files, formatted = format_rust(plan(view, shared=(out / _SHARED).is_file()))
-    return write_plan(files, out, source or _source(model, out), handlers="src/processor", formatted=formatted)
+    files, formatted = format_rust(plan(view, shared=shared))
+    return write_plan(files, out, source, handlers="src/processor", formatted=formatted)
 
 
 def _source(model: ProgramModel, out: Path) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "code",
     "comment",
     "doc",
+    "format_string",
     "ident",
     "number",
     "string",
@@ -88,6 +89,19 @@ def string(text: str) -> Rust:
     """
     out = [_CHAR.get(c) or (c if " " <= c <= "~" else f"\\u{{{ord(c):x}}}") for c in text]
     return Rust('"' + "".join(out) + '"')
+
+
+def format_string(text: str) -> Rust:
+    """A literal for a macro that takes it apart by itself and formats what it finds (Anchor's `#[msg]`): ASCII without
+    quotes and backslashes, and braces doubled.
+
+    >>> print(format_string('{x} "q" \\u{1} \u2028'))
+    "{{x}} 'q' /u{{1}} ?"
+    """
+    plain = text.replace('"', "'").replace("\\", "/").replace("{", "{{").replace("}", "}}")
+    return Rust(
+        '"' + "".join(c if " " <= c <= "~" else " " if c.isspace() and c < "\x80" else "?" for c in plain) + '"'
+    )
 
 
 #: Everything that ends a line for rustc, for an editor, or for a reader.

@@ -119,12 +119,15 @@ NATIVE = Target(
     },
 )
 
-TARGETS: tuple[Target, ...] = (PINOCCHIO, NATIVE)
+_LIBRARIES = (PINOCCHIO, NATIVE)
+
+#: What `render` takes. Anchor has its own way of saying all of this: render/anchor.py.
+TARGETS = ("pinocchio", "native", "anchor", "anchor-module")
 
 
 def target_of(name: str) -> Target:
     """The target called *name*. Raises RenderError."""
-    for target in TARGETS:
+    for target in _LIBRARIES:
         if target.name == name:
             return target
-    raise RenderError(f"there is no target {name!r}; there are {', '.join(t.name for t in TARGETS)}.")
+    raise RenderError(f"there is no target {name!r}; there are {', '.join(TARGETS)}.")

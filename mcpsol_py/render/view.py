@@ -20,7 +20,7 @@ from mcpsol_py.render.targets import PINOCCHIO, Target
 from mcpsol_py.render.wire import CannotRender, EnumView, FieldView, StructView, Types, Val
 from mcpsol_py.schema.pages import Descriptions, Form, page_set
 
-__all__ = ["CrateView", "ErrorView", "EventView", "InstructionView", "crate_view"]
+__all__ = ["CrateView", "ErrorView", "EventView", "InstructionView", "constants_view", "crate_view"]
 
 #: Accounts that the entry keeps when an instruction takes a list of them: what one transaction can lock.
 _WITH_REMAINING = 64
@@ -200,7 +200,7 @@ def crate_view(
             for value, name, text in CHECKS
         ),
         types=types.views(),
-        constants=_constants(model),
+        constants=constants_view(model),
         skipped=comment(skipped, limit=20000),
         pages=tuple(byte_string(p) for p in pages.json_pages),
         page_count=code(str(len(pages.json_pages))),
@@ -210,7 +210,7 @@ def crate_view(
     )
 
 
-def _constants(model: ProgramModel) -> tuple[ConstantView, ...]:
+def constants_view(model: ProgramModel) -> tuple[ConstantView, ...]:
     """Constants that are numbers, true or false, or addresses; a source's text is read, never passed on as code."""
     names = Names()
     out: list[ConstantView] = []

@@ -53,8 +53,8 @@ def header(source: str, text: bytes) -> bytes:
     return f"// Rendered by idl2mcp from {name}; edit the source. [{digest(text)}]\n".encode()
 
 
-def format_rust(files: list[Planned]) -> tuple[list[Planned], bool]:
-    """The Rust files as rustfmt writes them, and whether there is a rustfmt.
+def format_rust(files: list[Planned], *, root: str = "src/lib.rs") -> tuple[list[Planned], bool]:
+    """The Rust files as rustfmt writes them, and whether there is a rustfmt. `root`: the file that names the others.
 
     Raises RenderError if it refuses them: that is our fault, not the source's.
     """
@@ -62,17 +62,17 @@ def format_rust(files: list[Planned]) -> tuple[list[Planned], bool]:
     if program is None:
         return files, False
     with TemporaryDirectory(prefix="idl2mcp-") as scratch:
-        root = Path(scratch)
+        scratch_root = Path(scratch)
         for file in files:
-            path = root / file.path
+            path = scratch_root / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.data)
         options = ["--edition", "2021", "--config", "newline_style=Unix"]
-        done = subprocess.run([program, *options, str(root / "src/lib.rs")], capture_output=True, check=False)
+        done = subprocess.run([program, *options, str(scratch_root / root)], capture_output=True, check=False)
         if done.returncode != 0:
             why = done.stderr.decode(errors="replace").replace(scratch, "")[:600]
             raise RenderError(f"rustfmt refuses what was rendered: {why}")
-        return [Planned(f.path, (root / f.path).read_bytes(), f.owned) for f in files], True
+        return [Planned(f.path, (scratch_root / f.path).read_bytes(), f.owned) for f in files], True
 
 
 def _check(path: Path, name: str) -> None:
@@ -85,8 +85,11 @@ def _check(path: Path, name: str) -> None:
         raise EditedByHand(name, "its text is not what was rendered")
 
 
-def write_plan(files: list[Planned], out: Path, source: str, *, handlers: str, formatted: bool) -> RenderResult:
-    """Writes *files* to *out*. `handlers`: the folder whose .rs files without a plan are orphans.
+def write_plan(
+    files: list[Planned], out: Path, source: str, *, handlers: str | None = None, formatted: bool
+) -> RenderResult:
+    """Writes *files* to *out*. `handlers`: the folder whose .rs files without a plan are orphans; without it *files*
+    are no whole crate, and what else is in *out* is somebody else's.
 
     Raises EditedByHand before anything is written, RenderError where a file cannot be.
     """
@@ -99,14 +102,14 @@ def write_plan(files: list[Planned], out: Path, source: str, *, handlers: str, f
         raise RenderError(f"{out} is a file; --out names a folder.")
     stale = [
         path
-        for path in sorted((out / "src").rglob("*.rs"))
+        for path in sorted((out / "src").rglob("*.rs") if handlers is not None else ())
         if path.relative_to(out).as_posix() not in planned and _HEADER.match(path.read_bytes())
     ]
     for path in stale:  # generated for something that the source does not have any more
         _check(path, path.relative_to(out).as_posix())
     orphans = tuple(
         path.relative_to(out).as_posix()
-        for path in sorted((out / handlers).glob("*.rs"))
+        for path in sorted((out / handlers).glob("*.rs") if handlers is not None else ())
         if path.relative_to(out).as_posix() not in planned and path not in stale
     )
     written: list[str] = []

@@ -3,9 +3,10 @@
 usage: std_for_sbf.py SOURCE DEST      (SOURCE: the ``library`` folder of rust-web-src, for rustc 1.96)
 
 The SVM has no threads and no randomness, and each program brings its own allocator. So the choices are: no threads,
-unsupported randomness, the generic io errors, and a System allocator that always fails (the program's global allocator
-stands before it). Every edit must find its anchor exactly as often as expected, or nothing is written: a newer library
-wants a look, not a guess.
+unsupported randomness, hash maps with fixed keys (they would keep random ones in writable data, which a program does
+not have; Anchor uses a HashSet in every instruction that writes state), the generic io errors, and a System allocator
+that always fails (the program's global allocator stands before it). Every edit must find its anchor exactly as often
+as expected, or nothing is written: a newer library wants a look, not a guess.
 """
 
 import pathlib
@@ -34,6 +35,13 @@ pub unsafe extern "C" fn __bpf_trap() -> ! {
 }
 """
 
+KEYS = """        thread_local!(static KEYS: Cell<(u64, u64)> = {
+            Cell::new(hashmap_random_keys())
+        });
+
+        KEYS.with(|keys| {
+"""
+
 # (file below std/src/sys, text to find, text to put in its place, how often it stands there)
 EDITS = [
     (
@@ -60,6 +68,27 @@ EDITS = [
         "random/mod.rs",
         '    target_os = "xous",\n    target_os = "vexos",\n)))]',
         '    target_os = "xous",\n    target_os = "solana",\n    target_os = "vexos",\n)))]',
+        1,
+    ),
+    (
+        "../hash/random.rs",
+        KEYS,
+        '        #[cfg(target_os = "solana")]\n        return RandomState { k0: 0, k1: 0 };\n\n'
+        + KEYS.replace("        thread", '        #[cfg(not(target_os = "solana"))]\n        thread', 1).replace(
+            "        KEYS.with", '        #[cfg(not(target_os = "solana"))]\n        KEYS.with', 1
+        ),
+        1,
+    ),
+    (
+        "../hash/random.rs",
+        "use crate::cell::Cell;\n",
+        '#[cfg(not(target_os = "solana"))]\nuse crate::cell::Cell;\n',
+        1,
+    ),
+    (
+        "../hash/random.rs",
+        "use crate::sys::random::hashmap_random_keys;\n",
+        '#[cfg(not(target_os = "solana"))]\nuse crate::sys::random::hashmap_random_keys;\n',
         1,
     ),
 ]

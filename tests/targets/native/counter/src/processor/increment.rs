@@ -1,0 +1,26 @@
+//! Add an amount to the counter.
+
+use crate::error::CounterError;
+use crate::events::Changed;
+use crate::instruction::increment::{Accounts, Args};
+use crate::state::State;
+use solana_program::entrypoint::ProgramResult;
+
+pub fn process(accounts: &Accounts, args: &Args) -> ProgramResult {
+    let count = {
+        let mut data = accounts.counter.try_borrow_mut_data()?;
+        let state = State::load_mut(&mut data)?;
+        let count = state
+            .count
+            .get()
+            .checked_add(args.amount)
+            .ok_or(CounterError::Overflow)?;
+        state.count.set(count);
+        count
+    };
+    Changed {
+        counter: *accounts.counter.key,
+        count,
+    }
+    .emit()
+}
