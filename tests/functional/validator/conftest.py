@@ -20,6 +20,7 @@ from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import run
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from tests.functional.counter_scenario import PROGRAMS
+from tests.functional.validator import x402_scene
 from tests.functional.validator.node import BINARY, Proxy, Validator
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair, mint_data, token_data
 
@@ -56,8 +57,9 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Validator]:
         pytest.skip(f"no solana-test-validator at {BINARY}; `make validator` builds it")
     packed = zlib.compress(json.dumps(IDL).encode())
     accounts = dict([_anchor(WITH_ANCHOR_IDL, packed), _metadata(WITH_METADATA, packed), _anchor(WITH_JUNK, b"junk")])
-    accounts |= token_accounts()
-    node = Validator(tmp_path_factory.mktemp("validator"), PROGRAMS, accounts)
+    accounts |= token_accounts() | x402_scene.accounts()
+    programs = PROGRAMS | x402_scene.PROGRAM
+    node = Validator(tmp_path_factory.mktemp("validator"), programs, accounts)
     yield node
     node.stop()
 
