@@ -14,6 +14,7 @@ import pytest
 from mcpsol_py.model.program import (
     Account,
     AccountType,
+    Constant,
     ConstSeed,
     Discriminator,
     ErrorCode,
@@ -22,7 +23,20 @@ from mcpsol_py.model.program import (
     Pda,
     ProgramModel,
 )
-from mcpsol_py.model.types import BORSH_STRING, PUBKEY, U64, Enum, Field, Link, Struct, TypeDef, Variant
+from mcpsol_py.model.types import (
+    BOOL,
+    BORSH_STRING,
+    INTS,
+    PUBKEY,
+    U8,
+    U64,
+    Enum,
+    Field,
+    Link,
+    Struct,
+    TypeDef,
+    Variant,
+)
 from mcpsol_py.render import render
 from mcpsol_py.render.crate import plan
 from mcpsol_py.render.view import crate_view
@@ -63,6 +77,39 @@ def test_the_same_source_gives_the_same_bytes_whatever_the_hash_seed(tmp_path: P
     for path in (tmp_path / "1").rglob("*"):
         if path.is_file():
             assert path.read_bytes() == (tmp_path / "2" / path.relative_to(tmp_path / "1")).read_bytes()
+
+
+def test_constants_are_read_as_values_and_never_passed_on_as_code() -> None:
+    constants = (
+        Constant("MOST", U64, "18446744073709551615", ("How many.",)),
+        Constant("LEAST", INTS["i64"], "-5"),
+        Constant("who", PUBKEY, "11111111111111111111111111111111"),
+        Constant("ON", BOOL, "true"),
+        Constant("TOO_LARGE", U8, "256"),
+        Constant("CODE", U64, "{ panic!() }"),
+        Constant("NOWHERE", PUBKEY, "panic!()"),
+        Constant("TEXT", BORSH_STRING, '"text"'),
+    )
+    model = ProgramModel("p", (Instruction("go", Discriminator(b"\1")),), constants=constants)
+    [made] = [f.data.decode() for f in plan(crate_view(model)) if f.path == "src/constants.rs"]
+    lines = [line for line in made.splitlines() if line.startswith("pub const")]
+    assert lines[:2] == ["pub const MOST: u64 = 18_446_744_073_709_551_615;", "pub const LEAST: i64 = -5;"]
+    assert lines[2].startswith("pub const WHO: Address = Address::new_from_array([")
+    assert lines[3:] == ["pub const ON: bool = true;"]
+    assert "panic" not in made
+
+
+def test_the_authors_shared_module_is_listed_and_kept(tmp_path: Path) -> None:
+    model = ProgramModel("p", (Instruction("go", Discriminator(b"\1")),))
+    shared = tmp_path / "src/processor/shared.rs"
+    render(model, out=tmp_path)
+    assert "shared" not in (tmp_path / "src/processor/mod.rs").read_text()
+    shared.write_text("//! Mine.\n")
+    result = render(model, out=tmp_path)
+    assert "pub mod shared;" in (tmp_path / "src/processor/mod.rs").read_text()
+    assert shared.read_text() == "//! Mine.\n"
+    assert result.orphans == ()
+    assert "src/processor/shared.rs" in result.kept
 
 
 # --- hostile sources

@@ -37,6 +37,7 @@ from mcpsol_py.model.types import (
     U64,
     U128,
     Array,
+    Bytes,
     Enum,
     Link,
     Map,
@@ -199,6 +200,31 @@ def test_constraints_become_the_models(tmp_path: Path) -> None:
     assert clock.address == "SysvarC1ock11111111111111111111111111111111"
     assert [(r.name, r.signer) for r in change.remaining] == [("voters", True)]
     assert [(e.code, e.name) for e in model.errors] == [(6000, "Wrong"), (7000, "Late")]
+
+
+def test_either_token_program_own_errors_for_kinds_and_bytes_that_are_left(tmp_path: Path) -> None:
+    ix = one(
+        tmp_path,
+        """
+        Unsigned = error("Sign it")
+        Strange = error("No token program")
+        @instruction
+        def go(self, who: Ref[Signer, otherwise(signer=Unsigned)],
+               token_program: Ref[TokenInterface, otherwise(address=Strange)],
+               purse: Mut[TokenAccount, token(authority="who")], more: RemainingBytes) -> None: ...
+        """,
+    )
+    who, program, _ = ix.accounts
+    assert isinstance(who, Account)
+    assert who.constraints == Constraints(errors=(("signer", "Unsigned"),))
+    assert isinstance(program, Account)
+    assert program.address is None
+    assert program.constraints == Constraints(
+        executable=True,
+        one_of=("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"),
+        errors=(("address", "Strange"),),
+    )
+    assert [a.type for a in ix.args] == [Bytes()]
 
 
 def test_docstrings_tell_agents_what_it_does_when_and_in_which_units(tmp_path: Path) -> None:
