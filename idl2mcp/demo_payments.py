@@ -177,7 +177,7 @@ class Payments:
         await self.done(client, "create_plan", {"plan_id": "1", **terms, "accounts": merchant})
         quoted = await self.tool(client, "quote", {"periods": 3, "accounts": {"plan": str(plan)}})
         lines = [f"quote for 3 periods: {quoted['simulation']['returns']}"]
-        agreed = {"price": "900", "period": 30 * _DAY, "periods": 3}
+        agreed = {"price": "900", "period": 30 * _DAY, "trial": 0, "grace": 3 * _DAY, "periods": 3}
         parties = {"subscriber": "@alice", **merchant}
         subscribing = {**parties, "plan": str(plan), "rent_payer": "@alice"}
         await self.done(client, "subscribe", {**agreed, "accounts": subscribing})

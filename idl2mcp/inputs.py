@@ -59,6 +59,7 @@ CLUSTERS = {
     "mainnet-beta": "https://api.mainnet-beta.solana.com",
 }
 
+_LONGEST = 4096
 _MAX_BYTES = 50 * 1024 * 1024
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(:[A-Za-z_]\w*)?")
@@ -178,10 +179,16 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
     click.UsageError where an option is missing.
     """
     chain = Chain(url=chain) if isinstance(chain, str) else chain or Chain()
+    if len(text) > _LONGEST:
+        raise SourceError(f"{len(text):,} characters are no name of a program", origin=text[:80])
     path = _built(Path(text))
-    if text.endswith(".so") or (path.is_file() and _is_elf(path)):
+    try:
+        there = path.exists()
+    except OSError:  # a part of it is longer than the file system allows
+        there = False
+    if text.endswith(".so") or (there and _is_elf(path)):
         return _from_so(path, chain)
-    if path.exists() or _looks_like_a_path(text):
+    if there or _looks_like_a_path(text):
         return _from_file(path, chain)
     if text in bundled_programs():
         return _from_bundled(text, chain)
@@ -244,7 +251,8 @@ def _from_file(path: Path, chain: Chain) -> Source:
 
     if path.is_dir():
         raise SourceError("is a folder; name a file in it (an IDL, a spec.py or a .so)", origin=str(path))
-    return _with_chain(read(path), "spec" if path.suffix == ".py" else "document", chain)
+    named = path if path.suffix else path.absolute()  # a bare word would be read as a module's name
+    return _with_chain(read(named), "spec" if path.suffix == ".py" else "document", chain)
 
 
 def _from_module(text: str, chain: Chain) -> Source:

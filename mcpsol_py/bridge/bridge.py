@@ -150,12 +150,12 @@ class Bridge:
             return await self._call(name, dict(arguments or {}), confirm)
         except ProgramFailed as error:
             tail = "\n".join(f"  {clean_text(line, 300)}" for line in error.logs[-_LOG_LINES:])
-            text = f"{error}" + (f"\nThe end of its log:\n{tail}" if tail else "")
+            text = clean_text(str(error), 2000) + (f"\nThe end of its log:\n{tail}" if tail else "")
             details = error.details()
             details["logs"] = list(error.logs[-_LOG_LINES:])
             return Reply(text, is_error=True, details=details)
         except McpsolError as error:
-            return Reply(str(error), is_error=True, details=error.details())
+            return Reply(clean_text(str(error), 4000), is_error=True, details=error.details())
 
     async def _call(self, name: str, arguments: dict[str, Any], confirm: Confirm | None) -> Reply:
         tool = self.box.tool(name)

@@ -21,7 +21,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.accounts.plan import address_of
 from mcpsol_py.bridge.balances import Change, changes, decimals_of, token_state
-from mcpsol_py.bridge.summary import AccountLine, lines
+from mcpsol_py.bridge.summary import AccountLine, lines, one_line
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.simulation import Payers, run_instructions, run_transaction, unsigned
 from mcpsol_py.client.transactions import check_size
@@ -279,7 +279,7 @@ def text_of(prepared: Prepared, simulated: Simulated | None, *, why_not: str = "
     if simulated is None:
         how = f"not run: {why_not}"
     elif simulated.failure is not None:
-        how = f"failed: {simulated.failure}"
+        how = f"failed: {one_line(str(simulated.failure), 600)}"
     else:
         how = "succeeded"
     doc = " ".join(prepared.ix.model.docs)
@@ -297,7 +297,7 @@ def text_of(prepared: Prepared, simulated: Simulated | None, *, why_not: str = "
         returned=None if simulated is None else simulated.returned,
     )
     if simulated is not None:
-        out += [f"  event {clean_text(name, 80)}: {clean_text(str(value), 300)}" for name, value in simulated.events]
+        out += [f"  event {one_line(name)}: {one_line(str(value), 300)}" for name, value in simulated.events]
     return out
 
 

@@ -13,7 +13,7 @@ from mcpsol_py.accounts.wellknown import PROGRAM_NAMES
 from mcpsol_py.bridge.balances import SOL, Change, ui_amount
 from mcpsol_py.names import clean_text
 
-__all__ = ["AccountLine", "change_line", "lines", "short"]
+__all__ = ["AccountLine", "change_line", "lines", "one_line", "short"]
 
 _WIDEST = 300
 
@@ -50,8 +50,12 @@ def change_line(change: Change) -> str:
 
 
 def _value(value: Any) -> str:
-    text = value if isinstance(value, str) else _json(value)
-    return clean_text(text, _WIDEST).replace("\n", " ")
+    return one_line(value if isinstance(value, str) else _json(value), _WIDEST)
+
+
+def one_line(text: str, limit: int = 80) -> str:
+    """Untrusted text on one line: a name with a line break in it cannot pass for a line of ours."""
+    return " ".join(clean_text(text, limit).split())
 
 
 def _json(value: Any) -> str:
@@ -77,12 +81,12 @@ def lines(
     """The summary, a line each. `simulated`: how the simulation went, in words ("succeeded", "not run: no chain was
     given").
     """
-    out = [f"{clean_text(program, 80)} · {clean_text(instruction, 80)} · program {program_id}"]
+    out = [f"{one_line(program)} · {one_line(instruction)} · program {program_id}"]
     if doc:
-        out.append(f"  the program says: {clean_text(doc, _WIDEST).splitlines()[0]}")
+        out.append(f"  the program says: {one_line(doc, _WIDEST)}")
     for name, value in args.items():
-        out.append(f"  {clean_text(name, 80)} = {_value(value)}")
-    width = max((len(a.name) for a in accounts), default=0)
+        out.append(f"  {one_line(name)} = {_value(value)}")
+    width = max((len(one_line(a.name)) for a in accounts), default=0)
     for account in accounts:
         what = [
             w
@@ -94,7 +98,7 @@ def lines(
             )
             if on
         ]
-        name = clean_text(account.name, 80).ljust(width)
+        name = one_line(account.name).ljust(width)
         known = PROGRAM_NAMES.get(account.address)
         out.append(
             f"  {name}  {account.address}" + (f" ({known})" if known else "") + (f"  {', '.join(what)}" if what else "")
