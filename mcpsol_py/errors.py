@@ -383,9 +383,9 @@ class WrongArithmetic(BuildError):
         listed = "; ".join(self.functions[:10]) + ("; …" if len(self.functions) > 10 else "")
         super().__init__(
             crate,
-            f"arithmetic of 128 bits (u64::checked_mul is some too) in {listed}. This compiler would translate it wrong "
-            "without a word, for want of the library function that it calls. Leave out another crate's __multi3 and its "
-            "like, use 32-bit halves, divide first, or build with cargo build-sbf.",
+            f"arithmetic of 128 bits (u64::checked_mul is some too) in {listed}. This compiler would translate it "
+            "wrong without a word, for want of the library function that it calls. Leave out another crate's "
+            "__multi3 and its like, use 32-bit halves, divide first, or build with cargo build-sbf.",
         )
 
 

@@ -274,8 +274,8 @@ class Constraints:
     "" = this program.
     `has_one`: fields of the state that must equal the account of that name, as (field, account). `close`: who gets the
     lamports.
-    `realloc`: new size. `executable`: it is a program. `sysvar`: its name. `one_of`: the addresses of which it must have
-    one. `errors`: the custom error that a failed check gives, as (check, error name); the checks are
+    `realloc`: new size. `executable`: it is a program. `sysvar`: its name. `one_of`: the addresses of which it must
+    have one. `errors`: the custom error that a failed check gives, as (check, error name); the checks are
     "has_one:<field>", "address" (and one_of), "owner", "seeds", "signer".
     """
 
