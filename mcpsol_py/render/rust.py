@@ -92,7 +92,7 @@ def string(text: str) -> Rust:
 
 
 def format_string(text: str) -> Rust:
-    """A literal for a macro that takes it apart by itself and formats what it finds (Anchor's `#[msg]`): ASCII without
+    r"""A literal for a macro that takes it apart by itself and formats what it finds (Anchor's `#[msg]`): ASCII without
     quotes and backslashes, and braces doubled.
 
     >>> print(format_string('{x} "q" \\u{1} \u2028'))
