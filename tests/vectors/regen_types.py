@@ -187,8 +187,8 @@ TABLE: list[tuple[Any, ...]] = [
 ]
 
 
-def main() -> None:
-    """Writes the file."""
+def text() -> str:
+    """What the file holds."""
     rows = []
     for node, value, data, *rust in TABLE:
         row = {"type": type_to_json(node), "value": value, "hex": data}
@@ -198,9 +198,8 @@ def main() -> None:
         "and writer. `rust`: the oracle in tests/oracles/borsh knows the type by this name. Written by regen_types.py."
     )
     lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in rows)
-    text = f'{{\n "about": {json.dumps(about)},\n "vectors": [\n{lines}\n ]\n}}\n'
-    Path(__file__).with_name("types.json").write_text(text)
+    return f'{{\n "about": {json.dumps(about)},\n "vectors": [\n{lines}\n ]\n}}\n'
 
 
 if __name__ == "__main__":
-    main()
+    Path(__file__).with_name("types.json").write_text(text())

@@ -13,8 +13,10 @@ from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import children
 from mcpsol_py.model.serial import type_from_json
 from mcpsol_py.model.types import Generic, Link, Type, Unsupported, type_text
+from tests.vectors import regen_types
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "types.json").read_text())["vectors"]
+FILE = Path(regen_types.__file__).with_name("types.json")
+VECTORS = json.loads(FILE.read_text())["vectors"]
 
 
 def named(vector: dict[str, Any]) -> str:
@@ -32,6 +34,10 @@ def test_a_value_has_these_bytes_and_they_have_this_value(vector: dict[str, Any]
     assert codec.to_json(natural) == vector["value"]
     assert codec.encode(natural) == data
     assert codecs.careful.decode(codec.node, data)[1] == len(data)
+
+
+def test_the_file_is_what_its_script_writes() -> None:
+    assert FILE.read_text() == regen_types.text()
 
 
 def test_the_table_has_every_kind_of_type() -> None:
