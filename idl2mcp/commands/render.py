@@ -1,4 +1,4 @@
-"""`idl2mcp render SOURCE --target pinocchio|native|anchor --out DIR`."""
+"""`idl2mcp render SOURCE --target pinocchio|native|anchor|anchor-module --out DIR`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from idl2mcp import inputs, report
 
 @click.command("render")
 @inputs.source_argument
-@click.option("--target", type=click.Choice(["pinocchio", "native", "anchor"]), default="pinocchio", show_default=True)
+@click.option(
+    "--target",
+    type=click.Choice(["pinocchio", "native", "anchor", "anchor-module"]),
+    default="pinocchio",
+    show_default=True,
+    help="What it is written with; anchor-module only adds list_tools to an Anchor program that exists.",
+)
 @click.option(
     "--out", "-o", required=True, type=click.Path(file_okay=False, path_type=Path), help="The crate's folder."
 )

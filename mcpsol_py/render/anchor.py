@@ -12,9 +12,9 @@ from typing import Any
 from mcpsol_py.errors import NotUsable, RenderError, abbr
 from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.layout import size_of
-from mcpsol_py.model.program import Discriminator, ErrorCode, Instruction, ProgramModel
+from mcpsol_py.model.program import AccountType, Discriminator, ErrorCode, Event, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
-from mcpsol_py.model.types import Link, Struct
+from mcpsol_py.model.types import Link, Struct, Type
 from mcpsol_py.names import snake
 from mcpsol_py.render.anchor_accounts import AnchorAccounts, anchor_accounts
 from mcpsol_py.render.anchor_types import AnchorTypes, FieldView, TypeView
@@ -210,7 +210,10 @@ def _version(version: str) -> str:
 
 def _once(errors: tuple[ErrorCode, ...]) -> list[ErrorCode]:
     """Of two errors with one code only the first can be an enum's variant."""
-    return list({e.code % 2**32: e for e in reversed(errors)}.values())[::-1]
+    first: dict[int, ErrorCode] = {}
+    for error in errors:
+        first.setdefault(error.code % 2**32, error)
+    return list(first.values())
 
 
 def _error(error: ErrorCode, names: Names) -> ErrorView:
@@ -235,15 +238,16 @@ def _plain_discriminator(d: Discriminator, what: str) -> bytes:
 def _states(
     model: ProgramModel, types: AnchorTypes
 ) -> tuple[tuple[StateView, ...], dict[str, tuple[Rust, Struct, int | None]]]:
-    taken: list[tuple[Any, Rust]] = []
-    for account in {a.name: a for a in reversed(model.accounts)}.values():
-        name = types.names.take(account.name, "pascal")
-        taken.insert(0, (account, name))
-        if isinstance(account.type, Link):
-            types.elsewhere[account.type] = name
+    taken: dict[str, tuple[AccountType, Rust]] = {}
+    for account in model.accounts:
+        if account.name not in taken:
+            name = types.names.take(account.name, "pascal")
+            taken[account.name] = account, name
+            if isinstance(account.type, Link):
+                types.elsewhere.setdefault(account.type, name)
     views: list[StateView] = []
     known: dict[str, tuple[Rust, Struct, int | None]] = {}
-    for account, name in taken:
+    for account, name in taken.values():
         try:
             value = _plain_discriminator(account.discriminator, f"the account type {account.name}")
             if account.also:
@@ -257,14 +261,15 @@ def _states(
 
 
 def _events(model: ProgramModel, types: AnchorTypes) -> tuple[StateView, ...]:
-    taken: list[tuple[Any, Rust]] = []
-    for event in {e.name: e for e in reversed(model.events)}.values():
-        name = types.names.take(event.name, "pascal")
-        taken.insert(0, (event, name))
-        if isinstance(event.type, Link):
-            types.elsewhere.setdefault(event.type, name)
+    taken: dict[str, tuple[Event, Rust]] = {}
+    for event in model.events:
+        if event.name not in taken:
+            name = types.names.take(event.name, "pascal")
+            taken[event.name] = event, name
+            if isinstance(event.type, Link):
+                types.elsewhere.setdefault(event.type, name)
     views: list[StateView] = []
-    for event, name in taken:
+    for event, name in taken.values():
         try:
             value = _plain_discriminator(event.discriminator, f"the event {event.name}")
             views.append(_struct(event.name, event.type, event.docs, name, value, "event", types)[0])
@@ -274,7 +279,7 @@ def _events(model: ProgramModel, types: AnchorTypes) -> tuple[StateView, ...]:
 
 
 def _struct(
-    source: str, kind: Any, docs: tuple[str, ...], name: Rust, value: bytes, space: str, types: AnchorTypes
+    source: str, kind: Type, docs: tuple[str, ...], name: Rust, value: bytes, space: str, types: AnchorTypes
 ) -> tuple[StateView, Struct, int | None]:
     definition, body = types.body(kind)
     if not isinstance(body, Struct):

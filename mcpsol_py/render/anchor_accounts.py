@@ -429,7 +429,7 @@ def _attribute(items: list[str]) -> tuple[Rust, ...]:
     line = f"#[account({', '.join(items)})]"
     if len(line) <= 90:
         return (code(line),)
-    return (code("#[account("), *(code(f"    {item},") for item in items), code(")]"))
+    return (code("#[account("), *(code(f"    {item},") for item in items[:-1]), code(f"    {items[-1]}"), code(")]"))
 
 
 def _plain(names: Names, name: str) -> Rust:

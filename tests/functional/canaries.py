@@ -176,6 +176,12 @@ def std_format(rng: random.Random) -> Iterator[Question]:
         yield _words(*words), f"0 accounts, {count} words, total {total}, {listed}".encode()
 
 
+def std_hash_set(rng: random.Random) -> Iterator[Question]:
+    for count in [0, 1, 2, 20]:
+        words = [rng.randrange(4) for _ in range(count)]
+        yield _words(*words), _words(len(set(words)))
+
+
 #: Every canary that answers without accounts.
 TABLE: dict[str, Questions] = {
     "reference_table": reference_table,
@@ -195,6 +201,7 @@ TABLE: dict[str, Questions] = {
     "u128_add": u128_add,
     "float": float_,
     "std_format": std_format,
+    "std_hash_set": std_hash_set,
 }
 #: Asked in ways of their own.
 SPECIAL = ("sysvar", "cpi_signed_by_pda")

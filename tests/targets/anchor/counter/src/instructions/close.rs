@@ -15,7 +15,7 @@ pub struct Close<'info> {
         has_one = authority,
         seeds = [b"counter".as_ref(), authority.key().as_ref()],
         bump = counter.bump,
-        close = authority,
+        close = authority
     )]
     pub counter: Account<'info, State>,
     /// The wallet that owns the counter; it gets the rent.

@@ -14,7 +14,7 @@ pub struct Increment<'info> {
         mut,
         has_one = authority,
         seeds = [b"counter".as_ref(), authority.key().as_ref()],
-        bump = counter.bump,
+        bump = counter.bump
     )]
     pub counter: Account<'info, State>,
     /// The wallet that owns the counter.

@@ -17,7 +17,7 @@ pub struct Initialize<'info> {
         payer = authority,
         space = State::LEN,
         seeds = [b"counter".as_ref(), authority.key().as_ref()],
-        bump,
+        bump
     )]
     pub counter: Account<'info, State>,
     /// The wallet; it pays the rent and owns the counter.

@@ -15,7 +15,7 @@ pub struct Deposit<'info> {
         mut,
         has_one = mint,
         seeds = [b"vault".as_ref(), vault.authority.as_ref(), mint.key().as_ref()],
-        bump = vault.bump,
+        bump = vault.bump
     )]
     pub vault: Box<Account<'info, State>>,
     #[account(
@@ -23,7 +23,7 @@ pub struct Deposit<'info> {
         token::mint = mint,
         token::authority = vault,
         seeds = [b"tokens".as_ref(), vault.key().as_ref()],
-        bump,
+        bump
     )]
     pub tokens: Box<Account<'info, TokenAccount>>,
     /// The token account that gives them.

@@ -16,7 +16,7 @@ pub struct Initialize<'info> {
         payer = authority,
         space = State::LEN,
         seeds = [b"vault".as_ref(), authority.key().as_ref(), mint.key().as_ref()],
-        bump,
+        bump
     )]
     pub vault: Box<Account<'info, State>>,
     /// The vault's own token account.
@@ -26,7 +26,7 @@ pub struct Initialize<'info> {
         token::mint = mint,
         token::authority = vault,
         seeds = [b"tokens".as_ref(), vault.key().as_ref()],
-        bump,
+        bump
     )]
     pub tokens: Box<Account<'info, TokenAccount>>,
     /// The mint of the tokens to keep.

@@ -17,7 +17,7 @@ pub struct Withdraw<'info> {
         has_one = authority @ VaultError::WrongAuthority,
         has_one = mint,
         seeds = [b"vault".as_ref(), authority.key().as_ref(), mint.key().as_ref()],
-        bump = vault.bump,
+        bump = vault.bump
     )]
     pub vault: Box<Account<'info, State>>,
     #[account(
@@ -25,7 +25,7 @@ pub struct Withdraw<'info> {
         token::mint = mint,
         token::authority = vault,
         seeds = [b"tokens".as_ref(), vault.key().as_ref()],
-        bump,
+        bump
     )]
     pub tokens: Box<Account<'info, TokenAccount>>,
     /// The token account that gets them.

@@ -1,0 +1,272 @@
+"""The native and the Anchor target: committed crates are current, hostile sources change no code, and what Anchor has
+no form for is refused by name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mcpsol_py.errors import RenderError
+from mcpsol_py.model.program import (
+    Account,
+    AccountSeed,
+    ArgSeed,
+    Constraints,
+    Discriminator,
+    ErrorCode,
+    Init,
+    Instruction,
+    Pda,
+    ProgramModel,
+    TokenConstraint,
+)
+from mcpsol_py.model.types import (
+    BORSH_STRING,
+    U8,
+    U64,
+    Array,
+    Bytes,
+    Enum,
+    Field,
+    Int,
+    Link,
+    Map,
+    Option,
+    Struct,
+    TypeDef,
+    Variant,
+)
+from mcpsol_py.model.types import Tuple as TupleType
+from mcpsol_py.render import render
+from mcpsol_py.render.anchor import anchor_plan, anchor_view, module_plan, pages_view
+from mcpsol_py.render.crate import plan
+from mcpsol_py.render.targets import NATIVE
+from mcpsol_py.render.view import crate_view
+from mcpsol_py.render.write import Planned
+from tests.golden.targets.regen import CRATES, REPO, regenerate
+from tests.unit.render.rust_lexer import tokens
+from tests.unit.render.test_crate import NASTY, program
+
+COMMITTED = REPO / "tests/targets"
+CARGO = shutil.which("cargo")
+
+
+@pytest.mark.parametrize("crate", [name for name, _, _ in CRATES])
+def test_the_committed_crate_is_what_its_source_renders_to(crate: str, tmp_path: Path) -> None:
+    regenerate(crate, tmp_path)
+    for path in sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file()):
+        committed = COMMITTED / crate / path
+        assert committed.exists(), f"{path}: run `make regen`"
+        if path.name != "Cargo.toml" and (path.parts[1:2] != ("processor",) or path.name == "mod.rs"):
+            assert committed.read_bytes() == (tmp_path / path).read_bytes(), f"{path}: run `make regen`"
+    if crate != "anchor/notes":  # whose other files are its author's
+        there = {p.relative_to(COMMITTED / crate) for p in (COMMITTED / crate / "src").rglob("*") if p.is_file()}
+        assert there <= {p.relative_to(tmp_path) for p in tmp_path.rglob("*")}, "a file that no spec renders to"
+
+
+def test_the_module_leaves_the_rest_of_the_program_alone(tmp_path: Path) -> None:
+    """Also what an earlier rendering of a whole crate left there."""
+    regenerate("anchor/counter", tmp_path)
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    result = regenerate("anchor/notes", tmp_path)
+    assert set(result.written) == {"src/list_tools.rs", "src/list_tools.bin", "src/list_tools.md"}
+    for path, data in before.items():
+        assert path.read_bytes() == data or path.name in ("list_tools.rs", "list_tools.bin")
+
+
+# --- hostile sources -------------------------------------------------------------------------------------------------
+
+
+def files(target: str, model: ProgramModel) -> list[Planned]:
+    if target == "native":
+        return plan(crate_view(model, NATIVE, lossless=False))
+    if target == "anchor":
+        return anchor_plan(anchor_view(model, lossless=False))
+    return module_plan(pages_view(model, lossless=False), model.name)
+
+
+def rendered(target: str, model: ProgramModel) -> list[list[tuple[str, str]]]:
+    """The tokens of each Rust file; a list of literals counts as one, since pages are as many as the texts need."""
+    out: list[list[tuple[str, str]]] = []
+    for file in files(target, model):
+        if not file.path.endswith(".rs"):
+            continue
+        found: list[tuple[str, str]] = []
+        for token in tokens(file.data.decode()):
+            if token in (("string", ""), ("number", "")) and found[-2:] == [token, ("punct", ",")]:
+                found.pop()
+                continue
+            found.append(token)
+        out.append(found)
+    return out
+
+
+@pytest.mark.parametrize("target", ["native", "anchor", "anchor-module"])
+@pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
+def test_hostile_text_changes_no_token(target: str, text: str) -> None:
+    assert rendered(target, program(text, "name_")) == rendered(target, program("A plain text.", "name_"))
+
+
+@pytest.mark.parametrize("target", ["native", "anchor", "anchor-module"])
+@pytest.mark.parametrize("text", NASTY[:-1], ids=range(len(NASTY) - 1))
+def test_hostile_names_become_identifiers(target: str, text: str) -> None:
+    assert rendered(target, program("A plain text.", text)) == rendered(target, program("A plain text.", "name_"))
+
+
+@pytest.mark.parametrize("text", NASTY[:-1], ids=range(len(NASTY) - 1))
+def test_a_hostile_name_stays_in_its_line_of_the_readme(text: str) -> None:
+    plain, hostile = (
+        next(f for f in files("anchor-module", program("x", name)) if f.path.endswith(".md")).data.decode()
+        for name in ("name_", text)
+    )
+    assert plain.splitlines()[1:] == hostile.splitlines()[1:]
+    assert hostile.splitlines()[0].removeprefix("# list_tools for ").isidentifier()
+
+
+def hostile_program() -> ProgramModel:
+    """Every hostile text and name in one program, beside names that mean something to Anchor and to Rust."""
+    names = ["type", "self", "crate", "context", "signer", "list_tools", "accounts", "pubkey", "error", "Vec", "box"]
+    models = [program(text, f"{text[:20]}n{i}") for i, text in enumerate(NASTY)]
+    models += [program('a {brace} "quote" \\ and \u2028', name) for name in names]
+    merged = models[0]
+    for i, m in enumerate(models[1:], 1):
+        merged = replace(
+            merged,
+            instructions=merged.instructions
+            + tuple(replace(ix, discriminator=Discriminator(bytes([i]) * 8)) for ix in m.instructions),
+            accounts=merged.accounts + m.accounts,
+            events=merged.events + m.events,
+            errors=merged.errors + tuple(replace(e, code=6000 + i) for e in m.errors),
+            types=merged.types + m.types,
+        )
+    return merged
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CARGO is None, reason="cargo is missing: install Rust")
+@pytest.mark.parametrize("target", ["native", "anchor"])
+def test_a_hostile_program_compiles_without_a_warning(target: str, tmp_path: Path) -> None:
+    render(hostile_program(), target=target, out=tmp_path, lossless=False)
+    with (tmp_path / "Cargo.toml").open("a") as manifest:
+        manifest.write("\n[workspace]\n")
+    assert CARGO is not None
+    cache = Path(os.environ.get("MCPSOL_CACHE") or Path.home() / ".cache/mcpsol") / "cargo-target-rendered"
+    done = subprocess.run(
+        [CARGO, "check", "--quiet"],
+        cwd=tmp_path,
+        env={**os.environ, "CARGO_TARGET_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "warning" not in done.stderr, done.stderr[-3000:]
+
+
+# --- what Anchor has no form for -------------------------------------------------------------------------------------
+
+
+def small(**changed: object) -> ProgramModel:
+    """A program of one instruction without arguments and accounts."""
+    ix = replace(Instruction("go", Discriminator(b"12345678")), **changed)  # type: ignore[arg-type]
+    return ProgramModel(name="small", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb", instructions=(ix,))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (replace(small(), address=None), "runs at no address but the one that it declares"),
+        (replace(small(), instructions=()), "nothing to render"),
+        (small(args=(Field("n", Int(64, big_endian=True)),)), r"instructions\.go: .* is not borsh"),
+        (small(args=(Field("n", Option(U64, Int(32), fixed=True)),)), r"instructions\.go: .* is not borsh"),
+        (small(args=(Field("a", Bytes()), Field("b", U8))), "stand before other arguments"),
+        (small(discriminator=Discriminator(b"")), "told apart by more"),
+        (small(discriminator=Discriminator(b"1", offset=4)), "told apart by more"),
+        (small(discriminator=Discriminator(b"1", size=9)), "told apart by more"),
+        (small(disabled="it is broken"), "it is broken"),
+        (small(args=(Field("n", Link("Nowhere")),)), "Nowhere"),
+        (
+            small(accounts=(Account("a", constraints=Constraints(has_one=(("x", "x"),), state="S")),)),
+            "the state 'S' has no form",
+        ),
+        (
+            small(accounts=(Account("a", writable=True, constraints=Constraints(init=Init("payer"))),)),
+            "names 'payer', which is no account here",
+        ),
+        (
+            small(
+                accounts=(
+                    Account("payer", True, True),
+                    Account(
+                        "a",
+                        writable=True,
+                        constraints=Constraints(init=Init("payer"), token=TokenConstraint("mint", None, "payer", 6)),
+                    ),
+                )
+            ),
+            "must be called system_program",
+        ),
+        (
+            small(accounts=(Account("a", pda=Pda((AccountSeed(("b",)),)), constraints=Constraints()),)),
+            "a seed is an account that this instruction does not always have",
+        ),
+        (
+            small(accounts=(Account("a", pda=Pda((ArgSeed(("n",)),)), constraints=Constraints()),)),
+            "a seed is an argument that is not there",
+        ),
+    ],
+)
+def test_what_anchor_has_no_form_for_is_refused(model: ProgramModel, message: str) -> None:
+    with pytest.raises(RenderError, match=message):
+        anchor_view(model, lossless=False)
+
+
+def test_types_have_borsh_forms() -> None:
+    shape = Enum((Variant("None"), Variant("Point", TupleType((U8, U8))), Variant("Box", Struct((Field("w", U8),)))))
+    tree = Struct((Field("kids", Array(Link("Tree"), Int(32))), Field("next", Option(Link("Tree")))))
+    model = replace(
+        small(
+            args=(
+                Field("shape", Link("Shape")),
+                Field("tree", Link("Tree")),
+                Field("names", Map(BORSH_STRING, U64, Int(32))),
+                Field("pair", TupleType((U8,))),
+                Field("rest", Bytes()),
+            )
+        ),
+        types=(TypeDef("Shape", shape, shape="enum"), TypeDef("Tree", tree)),
+    )
+    view = anchor_view(model, lossless=False)
+    [ix] = view.instructions
+    assert [a.type for a in ix.args] == ["Shape", "Tree", "Vec<(String, u64)>", "(u8,)", "RemainingBytes"]
+    found = {str(t.name): t for t in view.types}
+    assert [v.declaration for v in found["Shape"].variants] == ["None", "Point(u8, u8)", "Box { w: u8 }"]
+    assert [f.type for f in found["Tree"].fields] == ["Vec<Box<Tree>>", "Option<Box<Tree>>"]
+    assert view.takes_rest
+
+
+def test_names_that_anchor_uses_are_left_to_it() -> None:
+    names = ("list_tools", "context", "type", "swap_v2", "swapV2")
+    instructions = tuple(Instruction(n, Discriminator(bytes([i + 1]) * 8)) for i, n in enumerate(names))
+    view = anchor_view(replace(small(), instructions=instructions), lossless=False)
+    assert [str(ix.name) for ix in view.instructions] == [
+        "list_tools_2",
+        "context",
+        "type_instruction",
+        "swap_v2",
+        "swap_v2_2",
+    ]
+    assert len({ix.data for ix in view.instructions}) == len(names)
+    assert not {str(ix.struct) for ix in view.instructions} & {"Context", "ListTools"}
+
+
+def test_errors_of_one_code_become_one_variant() -> None:
+    errors = (ErrorCode(6000, "First", "a {b}"), ErrorCode(6001, "Second"), ErrorCode(6000, "Third"))
+    view = anchor_view(replace(small(), errors=errors), lossless=False)
+    assert [(str(e.name), str(e.code)) for e in view.errors] == [("First", "6000"), ("Second", "6001")]
+    assert view.errors[0].message == '"a {{b}}"'
