@@ -529,7 +529,7 @@ class X402:
     InvalidPlan = error("A plan needs a price, a period, a grace period and a number of charges, all more than zero")
     PlanNotOpen = error("The plan takes no new subscribers")
     PlanMismatch = error("That is not the plan's merchant or mint")
-    TermsChanged = error("The plan's price or period is not what the subscriber agreed to")
+    TermsChanged = error("The plan's terms are not what the subscriber agreed to")
     TooManyPeriods = error("The plan allows fewer charges, or none was asked for")
     OtherDelegate = error("The token account has another delegate; revoke it first")
     NotSubscriber = error("That is not the subscriber")
@@ -925,6 +925,8 @@ class X402:
         system_program: SystemProgram,
         price: u64,
         period: u32,
+        trial: u32,
+        grace: u32,
         periods: u32,
     ) -> None:
         """Subscribe to a plan: charges the first period at once unless there is a trial, and lets later charges take
@@ -942,6 +944,8 @@ class X402:
             delegate: The program's delegate for this subscriber.
             price (base units): The price that was agreed to; another one fails.
             period (seconds): The period that was agreed to; another one fails.
+            trial (seconds): The trial that was agreed to; another one fails.
+            grace (seconds): The grace period that was agreed to; another one fails.
             periods: How many charges at most.
         """
 
@@ -988,6 +992,7 @@ class X402:
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
         price: u64,
         period: u32,
+        grace: u32,
         periods: u32,
     ) -> None:
         """Agree to the terms of another plan of the same merchant, from the next charge on; or to more periods of the
@@ -999,6 +1004,7 @@ class X402:
             subscriber: The subscriber.
             price (base units): The price that was agreed to; another one fails.
             period (seconds): The period that was agreed to; another one fails.
+            grace (seconds): The grace period that was agreed to; another one fails.
             periods: How many charges at most from now on.
         """
 

@@ -121,6 +121,10 @@ class TestLife:
         chain.refused("TermsChanged", chain.subscribe(other), signers=[chain.relay, chain.payer])
         third = chain.plan(3, period=10)
         chain.refused("TermsChanged", chain.subscribe(third), signers=[chain.relay, chain.payer])
+        # nor a plan whose trial is gone, or which can be charged for longer
+        fourth = chain.plan(4, trial=0, grace=300)
+        for agreed in ({"trial": 500}, {"grace": 299}):
+            chain.refused("TermsChanged", chain.subscribe(fourth, **agreed), signers=[chain.relay, chain.payer])
 
     def test_two_subscriptions_share_one_delegate(self, chain: Chain) -> None:
         one, two = chain.subscribed(chain.plan(1)), chain.subscribed(chain.plan(2, price=7), 5, price=7)
@@ -163,6 +167,7 @@ class TestChangePlan:
         subscription = chain.subscribed(plan)
         signers = [chain.relay, chain.payer]
         chain.refused("TermsChanged", chain.change_plan(subscription, plan, 5, price=99), signers=signers)
+        chain.refused("TermsChanged", chain.change_plan(subscription, plan, 5, grace=301), signers=signers)
         chain.refused("TooManyPeriods", chain.change_plan(subscription, plan, 13), signers=signers)
         chain.refused("TooManyPeriods", chain.change_plan(subscription, plan, 0), signers=signers)
         other = chain.put(mint_data(), TOKEN_PROGRAM)
@@ -221,6 +226,27 @@ class TestCancel:
         assert chain.status(subscription)["state"] == "Cancelled"
         if source == "other delegate":
             assert chain.delegated(key) == (chain.relay.pubkey(), 3)
+
+    @pytest.mark.parametrize("what", ["a guard", "a hook"])
+    def test_nothing_keeps_a_subscriber_on_token_2022(self, what: str) -> None:
+        """The account refuses approvals by programs now, or the mint has got a transfer hook."""
+        chain = Chain(TOKEN_2022_PROGRAM)
+        chain.put(extended(mint_data(), 1, [(14, bytes(64))]), TOKEN_2022_PROGRAM, chain.mint)
+        key, delegate = chain.payer.pubkey(), x402.delegate_address(chain.payer.pubkey())
+        for owner, amount in ((key, 5_000), (chain.payee.pubkey(), 0)):
+            data = extended(token_data(chain.mint, owner, amount), 2, [(15, b"\0")])
+            chain.put(data, TOKEN_2022_PROGRAM, chain.ata(owner))
+        first, second = chain.subscribed(chain.plan(1)), chain.subscribed(chain.plan(2))
+        if what == "a guard":
+            held = token_data(chain.mint, key, 4_800, delegate=delegate, delegated=400)
+            chain.put(extended(held, 2, [(15, b"\0"), (11, b"\1")]), TOKEN_2022_PROGRAM, chain.ata(key))
+        else:
+            hooked = extended(mint_data(), 1, [(14, bytes(32) + b"\7" * 32)])
+            chain.put(hooked, TOKEN_2022_PROGRAM, chain.mint)
+        for subscription in (first, second):
+            chain.ok(chain.cancel(subscription), signers=[chain.relay, chain.payer])
+            assert chain.status(subscription)["state"] == "Cancelled"
+        assert chain.delegated(chain.ata(key))[1] == (400 if what == "a guard" else 0)
 
     @pytest.mark.parametrize(("after", "refund"), [(0, 100), (1, 100), (250, 75), (999, 1), (1_000, 0), (1_200, 0)])
     def test_a_merchant_pays_the_unused_part_back(self, both: Chain, after: int, refund: int) -> None:

@@ -361,13 +361,22 @@ class Chain:
     def subscribe(
         self, plan: Pubkey, periods: int = 3, price: int = 100, period: int = 1_000, **changed: Any
     ) -> Instruction:
+        """The trial and grace period that are agreed to are the plan's, if no others are given."""
+        terms = self.terms(plan, changed)
         accounts = {
             **self.parties(),
             "subscription": x402.subscription_address(plan, self.payer.pubkey()),
             "plan": plan,
             "rent_payer": self.relay,
         }
-        return self.ix("subscribe", {"price": price, "period": period, "periods": periods}, accounts | changed)
+        args = {"price": price, "period": period, **terms, "periods": periods}
+        return self.ix("subscribe", args, accounts | changed)
+
+    def terms(self, plan: Pubkey, changed: dict[str, Any]) -> dict[str, int]:
+        """Trial and grace period: those in *changed*, which lose them, else the plan's."""
+        data = self.data(plan)
+        there = spec().decode_account(data, "Plan")[1] if data else {"trial": 0, "grace": 0}
+        return {name: changed.pop(name, there[name]) for name in ("trial", "grace")}
 
     def subscribed(self, plan: Pubkey, periods: int = 3, **changed: Any) -> Pubkey:
         self.ok(self.subscribe(plan, periods, **changed), signers=[self.relay, self.payer])
@@ -381,7 +390,7 @@ class Chain:
     ) -> Instruction:
         accounts = {**self.parties(), "subscription": subscription, "plan": plan}
         accounts.pop("destination")
-        args = {"price": price, "period": period, "periods": periods}
+        args = {"price": price, "period": period, "grace": self.terms(plan, changed)["grace"], "periods": periods}
         return self.ix("change_plan", args, accounts | changed)
 
     def cancel(self, subscription: Pubkey, **changed: Any) -> Instruction:

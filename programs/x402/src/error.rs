@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [d73d31dbc11963af]
+// Rendered by idl2mcp from spec.py; edit the source. [85d3c64bb3fd7a27]
 //! Errors: the program's own, and those of the generated checks. Each is logged with its name
 //! where it becomes a ProgramError.
 
@@ -157,7 +157,7 @@ pub enum X402Error {
     PlanNotOpen = 6018,
     /// That is not the plan's merchant or mint
     PlanMismatch = 6019,
-    /// The plan's price or period is not what the subscriber agreed to
+    /// The plan's terms are not what the subscriber agreed to
     TermsChanged = 6020,
     /// The plan allows fewer charges, or none was asked for
     TooManyPeriods = 6021,
@@ -261,7 +261,7 @@ impl X402Error {
             Self::InvalidPlan => "InvalidPlan (6017): A plan needs a price, a period, a grace period and a number of charges, all more than zero",
             Self::PlanNotOpen => "PlanNotOpen (6018): The plan takes no new subscribers",
             Self::PlanMismatch => "PlanMismatch (6019): That is not the plan's merchant or mint",
-            Self::TermsChanged => "TermsChanged (6020): The plan's price or period is not what the subscriber agreed to",
+            Self::TermsChanged => "TermsChanged (6020): The plan's terms are not what the subscriber agreed to",
             Self::TooManyPeriods => "TooManyPeriods (6021): The plan allows fewer charges, or none was asked for",
             Self::OtherDelegate => "OtherDelegate (6022): The token account has another delegate; revoke it first",
             Self::NotSubscriber => "NotSubscriber (6023): That is not the subscriber",

@@ -120,7 +120,8 @@ def test_a_subscription_and_two_charges(parties: Parties) -> None:
     parties.payee.send(parties.payee.build("create_plan", {"plan_id": 1, **terms}, merchant))
     before = parties.held(parties.purse)
     given = {"plan": plan, "subscriber": PAYER, "rent_payer": PAYER, "merchant": PAYEE.pubkey(), **parties.tokens}
-    parties.payer.send(parties.payer.build("subscribe", {"price": 90, "period": 4, "periods": 2}, given))
+    agreed = {"price": 90, "period": 4, "trial": 0, "grace": 600, "periods": 2}
+    parties.payer.send(parties.payer.build("subscribe", agreed, given))
     subscription = x402.subscription_address(plan, PAYER.pubkey())
     assert parties.held(parties.purse) == before + 90
     charge = parties.payee.build(

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [911998e3e0bc73fe]
+// Rendered by idl2mcp from spec.py; edit the source. [8a14f78fd565e9b8]
 //! Agree to the terms of another plan of the same merchant, from the next charge on; or to
 //! more periods of the
 //! same plan.
@@ -34,12 +34,15 @@ const SOURCE_SEEDS_PROGRAM: Address = Address::new_from_array([
 ///
 /// 0. price: u64 The price that was agreed to; another one fails.
 /// 1. period: u32 The period that was agreed to; another one fails.
-/// 2. periods: u32 How many charges at most from now on.
+/// 2. grace: u32 The grace period that was agreed to; another one fails.
+/// 3. periods: u32 How many charges at most from now on.
 pub struct Args {
     /// The price that was agreed to; another one fails.
     pub price: u64,
     /// The period that was agreed to; another one fails.
     pub period: u32,
+    /// The grace period that was agreed to; another one fails.
+    pub grace: u32,
     /// How many charges at most from now on.
     pub periods: u32,
 }
@@ -48,16 +51,18 @@ impl Args {
     /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if data.len() != 16 {
+        if data.len() != 20 {
             return Err(Check::InstructionDidNotDeserialize.into());
         }
         let r = &mut Reader::new(data);
         let price = u64::from_le_bytes(*r.array()?);
         let period = u32::from_le_bytes(*r.array()?);
+        let grace = u32::from_le_bytes(*r.array()?);
         let periods = u32::from_le_bytes(*r.array()?);
         Ok(Self {
             price,
             period,
+            grace,
             periods,
         })
     }
@@ -66,6 +71,7 @@ impl Args {
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(&self.price.to_le_bytes())?;
         w.put(&self.period.to_le_bytes())?;
+        w.put(&self.grace.to_le_bytes())?;
         w.put(&self.periods.to_le_bytes())?;
         Ok(())
     }

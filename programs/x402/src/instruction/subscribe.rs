@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [6475ca6afd6a2d3d]
+// Rendered by idl2mcp from spec.py; edit the source. [927367b216453150]
 //! Subscribe to a plan: charges the first period at once unless there is a trial, and lets
 //! later charges take
 //! no more than the agreed number of periods.
@@ -40,12 +40,18 @@ const DESTINATION_SEEDS_PROGRAM: Address = Address::new_from_array([
 ///
 /// 0. price: u64 The price that was agreed to; another one fails.
 /// 1. period: u32 The period that was agreed to; another one fails.
-/// 2. periods: u32 How many charges at most.
+/// 2. trial: u32 The trial that was agreed to; another one fails.
+/// 3. grace: u32 The grace period that was agreed to; another one fails.
+/// 4. periods: u32 How many charges at most.
 pub struct Args {
     /// The price that was agreed to; another one fails.
     pub price: u64,
     /// The period that was agreed to; another one fails.
     pub period: u32,
+    /// The trial that was agreed to; another one fails.
+    pub trial: u32,
+    /// The grace period that was agreed to; another one fails.
+    pub grace: u32,
     /// How many charges at most.
     pub periods: u32,
 }
@@ -54,16 +60,20 @@ impl Args {
     /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if data.len() != 16 {
+        if data.len() != 24 {
             return Err(Check::InstructionDidNotDeserialize.into());
         }
         let r = &mut Reader::new(data);
         let price = u64::from_le_bytes(*r.array()?);
         let period = u32::from_le_bytes(*r.array()?);
+        let trial = u32::from_le_bytes(*r.array()?);
+        let grace = u32::from_le_bytes(*r.array()?);
         let periods = u32::from_le_bytes(*r.array()?);
         Ok(Self {
             price,
             period,
+            trial,
+            grace,
             periods,
         })
     }
@@ -72,6 +82,8 @@ impl Args {
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(&self.price.to_le_bytes())?;
         w.put(&self.period.to_le_bytes())?;
+        w.put(&self.trial.to_le_bytes())?;
+        w.put(&self.grace.to_le_bytes())?;
         w.put(&self.periods.to_le_bytes())?;
         Ok(())
     }

@@ -21,20 +21,21 @@ pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
         terms::outstanding(state)?
     };
     // The state alone stops all charges. The allowance is tidied up where that is possible: a frozen
-    // or closed token account, or another delegate on it, must not keep anyone subscribed.
+    // or closed token account, one that refuses approvals by programs, or another delegate on it must
+    // not keep anyone subscribed.
     let program = accounts.token_program.address();
-    let is_usable = accounts.source.owned_by(program) && tokens::is_usable(accounts.source)?;
+    let is_usable = accounts.source.owned_by(program)
+        && tokens::is_usable(accounts.source)?
+        && !tokens::is_guarded(accounts.source)?;
     let is_ours = is_usable
         && tokens::delegate(accounts.source)?
             .is_some_and(|found| &found.address == accounts.delegate.address());
     if is_ours {
         Allowance {
             source: accounts.source,
-            mint: accounts.mint,
             delegate: accounts.delegate,
             subscriber: accounts.subscriber,
             token_program: accounts.token_program,
-            decimals: tokens::mint_to_pass(accounts.mint)?,
         }
         .change(outstanding, 0)?;
     }

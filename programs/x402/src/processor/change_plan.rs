@@ -5,17 +5,24 @@ use crate::error::X402Error;
 use crate::events::PlanChanged;
 use crate::instruction::change_plan::{Accounts, Args};
 use crate::processor::shared::allowance::Allowance;
-use crate::processor::shared::{now, terms, tokens};
+use crate::processor::shared::terms::{self, Agreed};
+use crate::processor::shared::{now, tokens};
 use crate::state::{Plan, Subscription};
 use crate::types::SubscriptionState;
 use pinocchio::ProgramResult;
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
-    let decimals = tokens::mint_to_pass(accounts.mint)?;
+    tokens::mint_to_pass(accounts.mint)?;
     let (less, more) = {
         let data = accounts.plan.try_borrow()?;
         let plan = Plan::load(&data)?;
-        terms::agreed(plan, args.price, args.period, args.periods)?;
+        let agreed = Agreed {
+            price: args.price,
+            period: args.period,
+            grace: args.grace,
+            periods: args.periods,
+        };
+        terms::agree(plan, &agreed)?;
         let mut data = accounts.subscription.try_borrow_mut()?;
         let state = Subscription::load_mut(&mut data)?;
         match terms::state(state, now()?)? {
@@ -29,18 +36,16 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         state.terms = *accounts.plan.address();
         state.price.set(args.price);
         state.period.set(args.period);
-        state.grace.set(plan.grace.get());
+        state.grace.set(args.grace);
         state.charges.set(0);
         state.max_charges.set(args.periods);
         (less, terms::outstanding(state)?)
     };
     Allowance {
         source: accounts.source,
-        mint: accounts.mint,
         delegate: accounts.delegate,
         subscriber: accounts.subscriber,
         token_program: accounts.token_program,
-        decimals,
     }
     .change(less, more)?;
     PlanChanged {

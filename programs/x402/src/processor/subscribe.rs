@@ -6,7 +6,8 @@ use crate::error::X402Error;
 use crate::events::{Charged, Subscribed};
 use crate::instruction::subscribe::{Accounts, Args};
 use crate::processor::shared::allowance::Allowance;
-use crate::processor::shared::{now, terms, tokens};
+use crate::processor::shared::terms::{self, Agreed};
+use crate::processor::shared::{now, tokens};
 use crate::state::{Plan, Subscription};
 use pinocchio::ProgramResult;
 
@@ -20,7 +21,15 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     let (has_trial, due_at, outstanding) = {
         let data = accounts.plan.try_borrow()?;
         let plan = Plan::load(&data)?;
-        terms::agreed(plan, args.price, args.period, args.periods)?;
+        let trial = plan.trial.get();
+        let agreed = Agreed {
+            price: args.price,
+            period: args.period,
+            grace: args.grace,
+            periods: args.periods,
+        };
+        terms::agree(plan, &agreed)?;
+        ensure(trial == args.trial, X402Error::TermsChanged)?;
         let mut data = accounts.subscription.try_borrow_mut()?;
         let state = Subscription::load_mut(&mut data)?;
         state.plan = *accounts.plan.address();
@@ -31,9 +40,8 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
         state.rent_payer = *accounts.rent_payer.address();
         state.price.set(args.price);
         state.period.set(args.period);
-        state.grace.set(plan.grace.get());
+        state.grace.set(args.grace);
         state.max_charges.set(args.periods);
-        let trial = plan.trial.get();
         if trial == 0 {
             terms::count(state, now)?;
         } else {
@@ -58,11 +66,9 @@ pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     }
     Allowance {
         source: accounts.source,
-        mint: accounts.mint,
         delegate: accounts.delegate,
         subscriber: accounts.subscriber,
         token_program: accounts.token_program,
-        decimals,
     }
     .change(0, outstanding)?;
     Subscribed {

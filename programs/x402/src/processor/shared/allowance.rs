@@ -5,15 +5,13 @@ use super::tokens;
 use crate::error::X402Error;
 use pinocchio::error::ProgramError;
 use pinocchio::{AccountView, ProgramResult};
-use pinocchio_token::instructions::{ApproveChecked, Revoke};
+use pinocchio_token::instructions::{Approve, Revoke};
 
 pub struct Allowance<'a> {
     pub source: &'a AccountView,
-    pub mint: &'a AccountView,
     pub delegate: &'a AccountView,
     pub subscriber: &'a AccountView,
     pub token_program: &'a AccountView,
-    pub decimals: u8,
 }
 
 impl Allowance<'_> {
@@ -38,14 +36,7 @@ impl Allowance<'_> {
         if amount == 0 {
             return Revoke::new(self.source, self.subscriber).invoke_with_program(program);
         }
-        ApproveChecked::new(
-            self.source,
-            self.mint,
-            self.delegate,
-            self.subscriber,
-            amount,
-            self.decimals,
-        )
-        .invoke_with_program(program)
+        Approve::new(self.source, self.delegate, self.subscriber, amount)
+            .invoke_with_program(program)
     }
 }

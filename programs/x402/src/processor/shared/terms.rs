@@ -45,11 +45,26 @@ pub fn state(subscription: &Subscription, now: i64) -> Result<SubscriptionState,
     })
 }
 
+/// What the subscriber agreed to: a plan can be closed, and made again with other terms, before the
+/// agreement lands.
+pub struct Agreed {
+    pub price: u64,
+    pub period: u32,
+    pub grace: u32,
+    pub periods: u32,
+}
+
 /// The terms are those that the subscriber agreed to, and the plan still takes subscribers.
-pub fn agreed(plan: &Plan, price: u64, period: u32, periods: u32) -> ProgramResult {
+pub fn agree(plan: &Plan, agreed: &Agreed) -> ProgramResult {
+    let Agreed {
+        price,
+        period,
+        grace,
+        periods,
+    } = *agreed;
     ensure(plan.open.get(), X402Error::PlanNotOpen)?;
     ensure(
-        plan.price.get() == price && plan.period.get() == period,
+        plan.price.get() == price && plan.period.get() == period && plan.grace.get() == grace,
         X402Error::TermsChanged,
     )?;
     ensure(

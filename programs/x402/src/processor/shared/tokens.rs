@@ -59,6 +59,15 @@ pub fn is_usable(account: &AccountView) -> Result<bool, ProgramError> {
     Ok(account.try_borrow()?.get(108) == Some(&USABLE))
 }
 
+/// Token-2022's CPI guard is on: no program can change what is approved.
+pub fn is_guarded(account: &AccountView) -> Result<bool, ProgramError> {
+    const CPI_GUARD: u16 = 11;
+    let data = account.try_borrow()?;
+    let trailer = data.get(EXTENSIONS..).unwrap_or_default();
+    let is_open = |kind: u16, value: &[u8]| kind != CPI_GUARD || value.first() == Some(&0);
+    Ok(extensions::scan(trailer, is_open) != Found::Allowed)
+}
+
 /// A mint of tokens that pass from wallet to wallet; the account was checked to be a mint of a token
 /// program. Returns its decimals.
 pub fn mint_to_pass(mint: &AccountView) -> Result<u8, ProgramError> {
