@@ -11,6 +11,7 @@ from mcpsol_py.build.toolchain import Toolchain, find_toolchain
 from mcpsol_py.errors import ToolchainMissing
 from tests.functional.canaries import CANARIES, TABLE, Ability, judge
 from tests.functional.cli import Cli
+from tests.functional.targets import built_crate
 
 _judged: dict[str, Ability] = {}
 
@@ -69,7 +70,7 @@ def toolchain_abilities(canaries: dict[str, Compiled]) -> dict[str, Ability]:
 @pytest.fixture(scope="session")
 def std_abilities(std_toolchain: Toolchain) -> dict[str, Ability]:
     """The same for the compiler with the standard library. Its first build on a machine takes minutes."""
-    crates = [read_crate(source.parent) for source in sorted(CANARIES.glob("std_*/src"))]
-    abilities = {crate.name: judge(crate.name, compile_crate(crate, std_toolchain).so) for crate in crates}
+    crates = [source.parent for source in sorted(CANARIES.glob("std_*/src"))]
+    abilities = {crate.name: judge(crate.name, built_crate(crate, std_toolchain)) for crate in crates}
     _judged.update(abilities)
     return abilities

@@ -30,10 +30,13 @@ def crate_of(target: str, program: str) -> Path:
 def built(target: str, program: str, toolchain: Toolchain) -> Path:
     """The program's .so. Raises BuildError."""
     crate = crate_of(target, program)
-    if target == "pinocchio":
-        return crate / f"{program}.so"
+    return crate / f"{program}.so" if target == "pinocchio" else built_crate(crate, toolchain)
+
+
+def built_crate(crate: Path, toolchain: Toolchain) -> Path:
+    """The .so of a crate that needs the standard library. Raises BuildError."""
     cache = Path(os.environ.get("MCPSOL_CACHE") or Path.home() / ".cache" / "mcpsol")
-    kept = cache / "targets" / f"{target}-{program}-{_digest(crate, toolchain)}.so"
+    kept = cache / "targets" / f"{crate.parent.name}-{crate.name}-{_digest(crate, toolchain)}.so"
     kept.parent.mkdir(parents=True, exist_ok=True)
     with (kept.parent / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # processes that come at once build one after the other

@@ -1,8 +1,9 @@
 """One table of behaviour for three render targets: the same spec gives the same program, whatever it is written with.
 
 Errors are compared by name. Where Anchor's framework refuses a call by another check than the other targets do, the row
-says that name too. All run with every feature on, which the compiler with the standard library needs (SBF.md); what
-that compiler can do at all is asked first (`std_abilities`).
+says that name too: Anchor looks at derived addresses before it compares fields, and lets the system and token programs
+refuse what they know best. All run with every feature on, which the compiler with the standard library needs (SBF.md);
+what that compiler can do at all is asked first (`std_abilities`).
 """
 
 from __future__ import annotations
@@ -149,6 +150,7 @@ COUNTER = [
         "another's counter",
         lambda c: c.call("increment", u64(1), counter=counter.counter_of(c.other.pubkey())),
         "ConstraintHasOne",
+        "ConstraintSeeds",
     ),
     Row(
         "no counter there", lambda c: c.call("increment", u64(1), counter=Pubkey.new_unique()), "AccountNotInitialized"
@@ -178,6 +180,7 @@ COUNTER = [
         lambda c: c.call("increment", u64(1), counter=c.put(c.genuine())),
         "ConstraintSeeds",
     ),
+    Row("a counter that names another", lambda c: forged_counter(c).call("increment", u64(1)), "ConstraintHasOne"),
     Row("too few accounts", lambda c: without(c.call("increment", u64(1)), 1), "AccountNotEnoughKeys"),
     Row("no accounts", lambda c: without(c.call("increment", u64(1)), 2), "AccountNotEnoughKeys"),
     Row("no arguments", lambda c: c.call("increment"), "InstructionDidNotDeserialize"),
@@ -206,6 +209,20 @@ COUNTER = [
 ]
 
 
+def forged_counter(c: Counted) -> Counted:
+    """At the counter's own address stands one that names somebody else, which no call can bring about."""
+    data = c.genuine()
+    c.svm.set_account(c.counter, Account(10**9, data[:8] + bytes(c.other.pubkey()) + data[40:], counter.PROGRAM))
+    return c
+
+
+def forged_vault(c: Filled) -> Filled:
+    """The same of a vault."""
+    data = c.genuine()
+    c.svm.set_account(c.vault, Account(10**9, data[:8] + bytes(c.other.pubkey()) + data[40:], vault.PROGRAM))
+    return c
+
+
 def stolen(c: Filled) -> Instruction:
     """A withdrawal by somebody else, into their own pocket."""
     pocket = c.new_tokens(c.mint, c.other.pubkey(), 0)
@@ -219,10 +236,11 @@ VAULT = [
     Row("nothing put in", lambda c: c.deposit(0), "ZeroAmount"),
     Row("nothing taken out", lambda c: c.withdraw(0), "ZeroAmount"),
     Row("more than there is", lambda c: c.withdraw(601), "NotEnoughTokens"),
-    Row("another authority", stolen, "WrongAuthority", by="other"),
+    Row("another authority", stolen, "WrongAuthority", "ConstraintSeeds", by="other"),
     Row("no signature", lambda c: c.withdraw(1, signs=False), "AccountNotSigner", by="other"),
     Row("no signature to deposit", lambda c: unsigned(c.deposit(1), 4), "AccountNotSigner", by="other"),
-    Row("another mint", lambda c: c.withdraw(1, mint=c.new_mint()), "ConstraintHasOne"),
+    Row("another mint", lambda c: c.withdraw(1, mint=c.new_mint()), "ConstraintHasOne", "ConstraintSeeds"),
+    Row("a vault that names another authority", lambda c: forged_vault(c).withdraw(1), "WrongAuthority"),
     Row(
         "tokens of another mint out",
         lambda c: c.withdraw(1, destination=c.new_tokens(c.new_mint(), c.me, 1)),
@@ -257,7 +275,12 @@ VAULT = [
     Row("out and in the same", lambda c: c.withdraw(1, destination=c.tokens), "ConstraintDuplicateMutableAccount"),
     Row("in and out the same", lambda c: c.deposit(1, source=c.tokens), "ConstraintDuplicateMutableAccount"),
     Row("another token program", lambda c: c.withdraw(1, token_program=vault.PROGRAM), "InvalidProgramId"),
-    Row("a vault elsewhere", lambda c: c.deposit(1, vault=c.put(c.genuine(), vault.PROGRAM)), "ConstraintTokenOwner"),
+    Row(
+        "a vault elsewhere",
+        lambda c: c.deposit(1, vault=c.put(c.genuine(), vault.PROGRAM)),
+        "ConstraintTokenOwner",
+        "ConstraintSeeds",
+    ),
     Row(
         "a vault that the system program owns",
         lambda c: c.withdraw(1, vault=c.put(c.genuine(), SYSTEM)),
