@@ -65,12 +65,14 @@ class ToolIndex:
         for joiner in (" AND ", " OR "):
             if len(found) >= limit:
                 break
-            for name, rank in self._db.execute(
-                f"SELECT tool, bm25(tools, 0.0, {', '.join(map(str, _WEIGHTS))}) AS rank FROM tools "
-                "WHERE tools MATCH ? ORDER BY rank, tool LIMIT ?",
-                (joiner.join(quoted), limit),
+            # The weights are bound, not written out: SQLite reads a literal like 10.0 in x87 registers, which LiteSVM's
+            # JIT leaves in MMX state, and then it is NaN.
+            for name, score in self._db.execute(
+                "SELECT tool, bm25(tools, 0, ?, ?, ?, ?) AS score FROM tools WHERE tools MATCH ? "
+                "ORDER BY score, tool LIMIT ?",
+                (*_WEIGHTS, joiner.join(quoted), limit),
             ):
-                found.setdefault(name, -rank)
+                found.setdefault(name, -score)
         return [Hit(name, round(score, 3)) for name, score in list(found.items())[:limit]]
 
 
