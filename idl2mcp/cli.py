@@ -133,11 +133,21 @@ def _run(args: list[str], as_json: bool) -> int:
     except Exception as error:  # the last place: a fault of ours is told in a sentence, not as a traceback
         if _debugging():
             raise
-        return report.failure(error, as_json=as_json, details=_fault(error))
+        inner = _single(error)
+        if isinstance(inner, McpsolError):
+            return report.failure(inner, as_json=as_json)
+        return report.failure(inner, as_json=as_json, details=_fault(inner))
     except BaseException as error:
         if _debugging() or type(error).__name__ != "PanicException":  # what Rust code raises; no Exception
             raise
         return report.failure(error, as_json=as_json, details=_fault(error))
+
+
+def _single(error: BaseException) -> BaseException:
+    """The one error that a task group's group of errors holds; else *error* itself."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def _fault(error: BaseException) -> dict[str, str]:

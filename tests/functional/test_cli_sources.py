@@ -12,6 +12,7 @@ import pytest
 
 from idl2mcp.cli import COMMANDS
 from idl2mcp.cli import cli as group
+from mcpsol_py.errors import TransportError
 from tests.functional.cli import PROGRAM_ID, TOKEN_IDL, Cli, spec_idl
 
 
@@ -244,6 +245,16 @@ def test_a_fault_of_ours_is_told_in_a_sentence(cli: Cli, monkeypatch: pytest.Mon
         assert ran.code == 1
         assert ran.json["error"]["reason"] == "internal"
         assert "IDL2MCP_DEBUG=1" in ran.err
+
+
+def test_an_error_inside_a_task_group_is_told_as_itself(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object) -> None:
+        raise ExceptionGroup("tasks", [ExceptionGroup("more", [TransportError("http://h", "no answer")])])
+
+    monkeypatch.setattr("idl2mcp.inputs.load_source", fail)
+    ran = cli("inspect", cli.idl, "--json")
+    assert ran.code == 3
+    assert ran.json["error"]["reason"] == "transport_error"
 
 
 def test_every_command_explains_itself(cli: Cli) -> None:
