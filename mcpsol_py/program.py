@@ -19,7 +19,7 @@ from mcpsol_py.accounts.plan import Plan, address_of, aliases
 from mcpsol_py.accounts.straight import compile_build
 from mcpsol_py.codec.compile import Codecs
 from mcpsol_py.codec.instruction import InstructionCodec
-from mcpsol_py.errors import CodecError, DecodeError, MissingAccount, NotUsable, SourceError, UnknownName
+from mcpsol_py.errors import DecodeError, MissingAccount, NotUsable, SourceError, UnknownName
 from mcpsol_py.model.program import ErrorCode, Instruction, ProgramModel
 from mcpsol_py.sources import anchor, anchor_legacy
 from mcpsol_py.sources.detect import read
@@ -255,12 +255,7 @@ class ProgramInstruction:
     @cached_property
     def encode(self) -> Any:
         """``encode(args) -> bytes``: discriminator and arguments, from natural Python values or JSON forms."""
-        codec = self.codec
-        try:
-            codec.encode({})  # the codec compiles at its first call; only then is `encode` the straight function
-        except CodecError:
-            pass
-        return codec.encode
+        return self.codec.straight()
 
     @cached_property
     def decode(self) -> Any:

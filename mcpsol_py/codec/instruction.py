@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcpsol_py.codec import json_values as leaf
@@ -20,8 +20,7 @@ __all__ = ["InstructionCodec", "find_instruction"]
 class InstructionCodec:
     """One instruction's data. Compiled at the first use of each direction.
 
-    `encode` and `decode` are then the compiled functions themselves: keep a reference to the bound attribute after
-    the first call, or call it on the codec; both cost the same.
+    `encode` is then the compiled function itself; `straight()` gives it without a first call.
     """
 
     def __init__(self, codecs: Codecs, instruction: Instruction) -> None:
@@ -40,10 +39,15 @@ class InstructionCodec:
 
         Names are read as written and in snake_case, camelCase or PascalCase; arguments with a default may be left out.
         """
-        self.encode = self._codecs.writer(  # type: ignore[assignment,method-assign]  # compiled once, then called without detour
+        return self.straight()(args)
+
+    def straight(self) -> Callable[[dict[str, Any]], bytes]:
+        """The compiled `encode` itself: what nothing should stand between its caller and."""
+        compiled = self._codecs.writer(
             self.codec.node, prefix=self.discriminator, careful=lambda value: self._careful(value, strict=False)
         )
-        return self.encode(args)
+        self.encode = compiled  # type: ignore[assignment,method-assign]  # later calls go without detour
+        return compiled
 
     def encode_json(self, args: dict[str, Any]) -> bytes:
         """The same for arguments that came over JSON: numbers that JSON may have mangled are refused. Raises
