@@ -121,6 +121,7 @@ class AnchorView:
     pages: PagesView
     needs_spl: bool
     lang_features: Rust
+    #: types of arguments, which the #[program] macro looks for in the root
     program_uses: tuple[Rust, ...]
 
 
@@ -228,10 +229,13 @@ def _derived(kind: str, name: str) -> bytes:
     return sha256(f"{kind}:{name}".encode()).digest()[:8]
 
 
-def _plain_discriminator(d: Discriminator, what: str) -> bytes:
-    """The bytes that Anchor puts before the fields. Raises CannotRender where they stand elsewhere."""
-    if not d.consumed or d.offset or d.size is not None or not any(d.value):
-        raise CannotRender(f"{what} is told apart by more than the bytes that it opens with, as Anchor needs it")
+def _plain_discriminator(d: Discriminator, what: str, *, zeros: bool = False) -> bytes:
+    """The bytes that Anchor puts before the fields; `zeros`: they may be nothing but zeros. Raises CannotRender where
+    they stand elsewhere."""
+    if not d.consumed or d.offset or d.size is not None or not d.value:
+        raise CannotRender(f"{what} is not told apart by bytes that stand before the rest, as Anchor needs it")
+    if not zeros and not any(d.value):
+        raise CannotRender(f"{what} is known by zeros, which Anchor refuses: so does new data look")
     return d.value
 
 
@@ -316,7 +320,7 @@ def _instruction(
         name = functions.take(f"{name} more")
     data_names.add(_upper_camel(name))
     try:
-        value = _plain_discriminator(ix.discriminator, "it")
+        value = _plain_discriminator(ix.discriminator, "it", zeros=True)
         if ix.also or ix.disabled:
             raise CannotRender(ix.disabled or "it is told apart by several constants")
         args = types.fields(ix.args, ix.name)

@@ -48,6 +48,8 @@ from mcpsol_py.render.crate import plan
 from mcpsol_py.render.targets import NATIVE
 from mcpsol_py.render.view import crate_view
 from mcpsol_py.render.write import Planned
+from mcpsol_py.sources.spec import read_spec
+from tests.golden.programs.regen import specs
 from tests.golden.targets.regen import CRATES, REPO, regenerate
 from tests.unit.render.rust_lexer import tokens
 from tests.unit.render.test_crate import NASTY, program
@@ -147,11 +149,21 @@ def hostile_program() -> ProgramModel:
     return merged
 
 
+@pytest.mark.parametrize("target", ["native", "anchor", "anchor-module"])
+@pytest.mark.parametrize("spec", specs(), ids=lambda path: path.parent.name)
+def test_every_spec_has_a_form_in_every_target(spec: Path, target: str, tmp_path: Path) -> None:
+    result = render(read_spec(spec), target=target, out=tmp_path)
+    assert "src/list_tools.rs" in result.written or "src/schema.rs" in result.written
+    assert not result.orphans
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(CARGO is None, reason="cargo is missing: install Rust")
 @pytest.mark.parametrize("target", ["native", "anchor"])
-def test_a_hostile_program_compiles_without_a_warning(target: str, tmp_path: Path) -> None:
-    render(hostile_program(), target=target, out=tmp_path, lossless=False)
+@pytest.mark.parametrize("which", ["hostile", "x402"])
+def test_a_crate_compiles_without_a_warning(which: str, target: str, tmp_path: Path) -> None:
+    model = hostile_program() if which == "hostile" else read_spec(REPO / "programs/x402/spec.py")
+    render(model, target=target, out=tmp_path, lossless=False)
     with (tmp_path / "Cargo.toml").open("a") as manifest:
         manifest.write("\n[workspace]\n")
     assert CARGO is not None
@@ -185,9 +197,9 @@ def small(**changed: object) -> ProgramModel:
         (small(args=(Field("n", Int(64, big_endian=True)),)), r"instructions\.go: .* is not borsh"),
         (small(args=(Field("n", Option(U64, Int(32), fixed=True)),)), r"instructions\.go: .* is not borsh"),
         (small(args=(Field("a", Bytes()), Field("b", U8))), "stand before other arguments"),
-        (small(discriminator=Discriminator(b"")), "told apart by more"),
-        (small(discriminator=Discriminator(b"1", offset=4)), "told apart by more"),
-        (small(discriminator=Discriminator(b"1", size=9)), "told apart by more"),
+        (small(discriminator=Discriminator(b"")), "not told apart by bytes that stand before the rest"),
+        (small(discriminator=Discriminator(b"1", offset=4)), "not told apart by bytes that stand before the rest"),
+        (small(discriminator=Discriminator(b"1", size=9)), "not told apart by bytes that stand before the rest"),
         (small(disabled="it is broken"), "it is broken"),
         (small(args=(Field("n", Link("Nowhere")),)), "Nowhere"),
         (

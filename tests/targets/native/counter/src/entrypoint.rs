@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [b8ac48c653b3cce6]
+// Rendered by idl2mcp from spec.py; edit the source. [4cc1b8de5e9df100]
 //! Where the program starts: list_tools is answered at once, all else goes to the instruction
 //! that its first bytes name.
 
@@ -48,7 +48,14 @@ pub fn process_instruction(
         INCREMENT => instruction::increment::dispatch(context),
         DECREMENT => instruction::decrement::dispatch(context),
         CLOSE => instruction::close::dispatch(context),
-        _ if schema::list_tools(data) => Ok(()),
-        _ => Err(Check::InstructionFallbackNotFound.into()),
+        _ => other(data),
+    }
+}
+
+/// list_tools, or an instruction that nobody knows.
+fn other(data: &[u8]) -> ProgramResult {
+    match schema::list_tools(data) {
+        Some(outcome) => outcome,
+        None => Err(Check::InstructionFallbackNotFound.into()),
     }
 }

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [82d491f88961e692]
+// Rendered by idl2mcp from spec.py; edit the source. [3fe1f27f107825db]
 //! Where the program starts: list_tools is answered at once, all else goes to the instruction
 //! that its first bytes name.
 
@@ -44,7 +44,14 @@ pub fn process_instruction(
         INITIALIZE => instruction::initialize::dispatch(context),
         DEPOSIT => instruction::deposit::dispatch(context),
         WITHDRAW => instruction::withdraw::dispatch(context),
-        _ if schema::list_tools(data) => Ok(()),
-        _ => Err(Check::InstructionFallbackNotFound.into()),
+        _ => other(data),
+    }
+}
+
+/// list_tools, or an instruction that nobody knows.
+fn other(data: &[u8]) -> ProgramResult {
+    match schema::list_tools(data) {
+        Some(outcome) => outcome,
+        None => Err(Check::InstructionFallbackNotFound.into()),
     }
 }

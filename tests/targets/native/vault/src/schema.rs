@@ -1,7 +1,9 @@
-// Rendered by idl2mcp from spec.py; edit the source. [d585ffb710a1be58]
+// Rendered by idl2mcp from spec.py; edit the source. [0fc2e4aa84412ecf]
 //! The pages of list_tools: one for each cursor, handed out as return data.
 
 use crate::log::return_data;
+use solana_program::entrypoint::ProgramResult;
+use solana_program::program_error::ProgramError;
 
 /// sha256("global:list_tools")[..8]
 pub const LIST_TOOLS: [u8; 8] = [0x42, 0x19, 0x5e, 0x6a, 0x55, 0xfd, 0x41, 0xc0];
@@ -39,19 +41,22 @@ fn stream_page(cursor: usize) -> Option<&'static [u8]> {
     }
 }
 
-/// Answers list_tools: its discriminator, then the cursor (none, u8 or u16). False where this is something else, or there is no
-/// such page.
+/// Answers list_tools: its discriminator, then the cursor (none, u8 or u16). None where this is
+/// something else.
 #[inline(never)]
-pub fn list_tools(data: &[u8]) -> bool {
-    let cursor = match data.strip_prefix(&LIST_TOOLS) {
-        Some([]) => 0,
-        Some([low]) => usize::from(*low),
-        Some([low, high]) => usize::from(u16::from_le_bytes([*low, *high])),
-        _ => return false,
+pub fn list_tools(data: &[u8]) -> Option<ProgramResult> {
+    let cursor = match data.strip_prefix(&LIST_TOOLS)? {
+        [] => 0,
+        [low] => usize::from(*low),
+        [low, high] => usize::from(u16::from_le_bytes([*low, *high])),
+        _ => return Some(Err(ProgramError::InvalidInstructionData)),
     };
     let found = page(cursor).or_else(|| stream_page(cursor));
-    if let Some(page) = found {
-        return_data(page);
-    }
-    found.is_some()
+    Some(match found {
+        Some(page) => {
+            return_data(page);
+            Ok(())
+        }
+        None => Err(ProgramError::InvalidInstructionData),
+    })
 }
