@@ -208,7 +208,7 @@ class _Builder:
             kind = f"Box<{kind}>"
         text = f"Option<{kind}>" if m.optional else kind
         why = () if checked else (code("/// CHECK: what is asked of it stands in its attribute."),)
-        return AnchorAccount(a.name, code(text), doc(m.docs), why, _attribute(items))
+        return AnchorAccount(a.name, code(text), _docs(m.docs), why, _attribute(items))
 
     def kind(self, a: _Account, items: list[str]) -> tuple[str, bool]:
         """The account's type, and whether Anchor checks by it what it is."""
@@ -420,6 +420,12 @@ class _Builder:
         if isinstance(number, Int) and number.bits <= 128 and encoding in (None, "be"):
             return f"{text}.to_{'be' if encoding == 'be' or number.big_endian else 'le'}_bytes().as_ref()"
         raise _CannotCheck("a seed is of a type that is no seed here")
+
+
+def _docs(texts: tuple[str, ...]) -> tuple[Rust, ...]:
+    """Documentation lines without quotation marks: Anchor's macro pastes them into a raw string and reads the result as
+    code, so `"#` in an account's documentation would end the string and go on as Rust."""
+    return doc(text.replace('"', "'") for text in texts)
 
 
 def _attribute(items: list[str]) -> tuple[Rust, ...]:

@@ -130,6 +130,12 @@ def test_a_hostile_name_stays_in_its_line_of_the_readme(text: str) -> None:
     assert hostile.splitlines()[0].removeprefix("# list_tools for ").isidentifier()
 
 
+@pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
+def test_documentation_of_accounts_cannot_end_the_raw_string_that_anchor_makes_of_it(text: str) -> None:
+    for ix in anchor_view(program(text, "name_"), lossless=False).instructions:
+        assert not [line for account in ix.accounts.fields for line in account.docs if '"' in line]
+
+
 def hostile_program() -> ProgramModel:
     """Every hostile text and name in one program, beside names that mean something to Anchor and to Rust."""
     names = ["type", "self", "crate", "context", "signer", "list_tools", "accounts", "pubkey", "error", "Vec", "box"]
