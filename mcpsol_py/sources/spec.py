@@ -475,6 +475,10 @@ class _Reader:
     def error_name(self, value: words.error, path: str) -> str:
         name = self.error_names.get(id(value))
         if name is None:
+            # typing keeps `Mut[...]` of equal parts: when the file is read again, it hands out the first reading's
+            equal = [n for n, v in vars(self.cls).items() if isinstance(v, words.error) and v == value]
+            name = equal[0] if len(equal) == 1 else None
+        if name is None:
             self.problem(path, f"the error {abbr(value.message)} is no attribute of {self.cls.__name__}.")
             return ""
         return name

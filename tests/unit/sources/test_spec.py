@@ -227,6 +227,16 @@ def test_either_token_program_own_errors_for_kinds_and_bytes_that_are_left(tmp_p
     assert [a.type for a in ix.args] == [Bytes()]
 
 
+def test_a_file_is_read_again_with_errors_of_its_own(tmp_path: Path) -> None:
+    """typing keeps `Ref[...]` of equal parts, so the second reading meets the first one's errors in its annotations."""
+    body = """
+        Unsigned = error("Sign it")
+        @instruction
+        def go(self, who: Ref[Signer, otherwise(signer=Unsigned)]) -> None: ...
+        """
+    assert one(tmp_path, body) == one(tmp_path, body)
+
+
 def test_docstrings_tell_agents_what_it_does_when_and_in_which_units(tmp_path: Path) -> None:
     ix = one(
         tmp_path,
