@@ -22,8 +22,8 @@ from tests.functional.canaries import CANARIES, SPECIAL, TABLE, Ability, Asker, 
 
 pytestmark = pytest.mark.rust
 
-#: A sixth argument goes into the callee's frame, which an SVM with stack gaps refuses.
 NEEDS_STD = ("std_format", "std_hash_set")
+#: A sixth argument goes into the callee's frame, which an SVM with stack gaps refuses.
 NEEDS_AN_SVM_WITHOUT_STACK_GAPS = ("six_arguments", "seven_arguments")
 
 
