@@ -15,7 +15,7 @@ from mcpsol_py.errors import DecodeError
 from mcpsol_py.model.program import AccountType
 from mcpsol_py.sources.detect import read
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors/layouts.json").read_text())["layouts"]
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors/layouts.json").read_text())["layouts"]
 
 
 @pytest.mark.parametrize("row", VECTORS, ids=lambda row: f"{row['idl']}-{row['account']}")
