@@ -303,7 +303,9 @@ class LocalCluster:
         from mcpsol_py.client.transport import run
 
         accounts: dict[str, dict[str, Any]] = {}
-        own = {self.svm.airdrop_pubkey(), run(self.transport.identity())}
+        own = {run(self.transport.identity())}
+        if hasattr(self.svm, "airdrop_pubkey"):  # solders 0.27; before it, accounts cannot be listed either
+            own.add(self.svm.airdrop_pubkey())
         for owner in sorted(self._owners):
             for address, account in run(self.transport.program_accounts(Pubkey.from_string(owner))):
                 if address not in own:

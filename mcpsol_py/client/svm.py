@@ -107,6 +107,8 @@ class SvmTransport:
     async def program_accounts(
         self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
     ) -> list[tuple[Pubkey, Account]]:
+        if not hasattr(self.svm, "get_program_accounts"):
+            raise TransportError(self.endpoint, "this solders cannot list a program's accounts; 0.27 and later can")
         return [
             (key, account)
             for key, account in self.svm.get_program_accounts(program_id)

@@ -7,7 +7,7 @@ from solders.pubkey import Pubkey
 from solders.token.state import TokenAccount
 
 from idl2mcp.local import LocalCluster, is_local_name, wallet
-from mcpsol_py.errors import SourceError
+from mcpsol_py.errors import SourceError, TransportError
 
 SETUP = """
 [wallets]
@@ -60,6 +60,10 @@ def test_a_setup_may_be_applied_again_and_a_ledger_remembers(tmp_path: Path) -> 
     first = cluster(ledger)
     first.apply_setup(setup_file(tmp_path))
     first.svm.airdrop(wallet("bob").pubkey(), 5)
+    if not hasattr(first.svm, "get_program_accounts"):  # solders 0.26 cannot know what to keep, and says so
+        with pytest.raises(TransportError, match=r"0\.27"):
+            first.save()
+        return
     first.save()
     second = cluster(ledger)
     assert second.svm.get_balance(wallet("bob").pubkey()) == 500_000_005
