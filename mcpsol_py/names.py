@@ -14,7 +14,7 @@ __all__ = ["RUST_KEYWORDS", "UNRAWABLE", "camel", "clean_text", "forms", "pascal
 
 #: the shapes of nearly all names, whose words are plain to see
 _SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*\Z")
-_CAMEL = re.compile(r"[A-Za-z][a-z0-9]+(?:[A-Z][a-z0-9]+)*\Z")
+_CAMEL = re.compile(r"[A-Za-z][a-z][a-z0-9]*(?:[A-Z][a-z][a-z0-9]*)*(?:[A-Z][0-9]+)?\Z")
 _CAMEL_PART = re.compile(r"([A-Z])")
 _SPLIT = re.compile(r"[^0-9A-Za-z\u0080-\uffff]+")
 

@@ -21,6 +21,8 @@ from mcpsol_py.names import camel, clean_text, forms, pascal, rust_ident, snake,
         ("_reserved1", ("reserved1",)),
         ("A", ("a",)),
         ("aB", ("a", "b")),
+        ("A0B0", ("a0b0",)),
+        ("swapV2", ("swap", "v2")),
         ("", ()),
     ],
 )
