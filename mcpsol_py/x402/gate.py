@@ -15,7 +15,7 @@ import asyncio
 import hashlib
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -447,20 +447,7 @@ class Gate:
         owner: str,
         run: RunFunction,
     ) -> Reply:
-        claim = Execution(
-            tenant=known.tenant,
-            payment_id=known.payment_id,
-            fingerprint=known.fingerprint,
-            payment_key=key,
-            resource=known.resource,
-            state="verifying",
-            owner=owner,
-            touched_ms=0,
-            network=known.network,
-            asset=known.asset,
-            pay_to=known.pay_to,
-            amount=known.amount,
-        )
+        claim = replace(known, payment_key=key, state="verifying", owner=owner)
         standing = await self._db(self._executions.claim, claim)
         if standing is None:
             return await self._first(offer, payment, requirements, known.payment_id, owner, run)

@@ -14,7 +14,7 @@ from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.gate import Offer
 from mcpsol_py.x402.networks import caip2
-from mcpsol_py.x402.wire import Demand, decode_object, parse_payment
+from mcpsol_py.x402.wire import Demand, decode_object, parse_demand, parse_payment
 
 __all__ = [
     "demand_headers",
@@ -83,10 +83,10 @@ def read_http_demand(url: str, headers: Mapping[str, str], body: bytes) -> Deman
     """
     for name in ("payment-required", "x-payment-required"):
         if name in headers:
-            found = _required(decode_or_none(headers[name]))
+            found = parse_demand(decode_or_none(headers[name]))
             if found is not None:
                 return Demand(found)
-    found = _required(decode_or_none(body.decode("utf-8", "replace"))) if len(body) <= 128 * 1024 else None
+    found = parse_demand(decode_or_none(body.decode("utf-8", "replace"))) if len(body) <= 128 * 1024 else None
     if found is not None:
         return Demand(found)
     amount, payee = (
@@ -114,15 +114,4 @@ def decode_or_none(text: str) -> dict[str, Any] | None:
     try:
         return decode_object(text, "the demand")
     except PaymentError:
-        return None
-
-
-def _required(document: dict[str, Any] | None) -> PaymentRequired | PaymentRequiredV1 | None:
-    if document is None or not document.get("accepts"):
-        return None
-    try:
-        if document.get("x402Version") == 1:
-            return PaymentRequiredV1.model_validate(document)
-        return PaymentRequired.model_validate(document)
-    except ValidationError:
         return None

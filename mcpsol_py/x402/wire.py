@@ -29,6 +29,7 @@ __all__ = [
     "Demand",
     "Dialect",
     "decode_object",
+    "parse_demand",
     "parse_payment",
     "payment_meta",
     "payment_required_result",
@@ -151,10 +152,10 @@ def read_demand(result: Mapping[str, Any]) -> Demand | None:
     structured = result.get("structuredContent")
     meta = result.get("_meta") or {}
     for candidate, dialect in ((result.get("paymentRequired"), "object"), (structured, "object")):
-        found = _demand(candidate)
+        found = parse_demand(candidate)
         if found is not None:
             return Demand(found, dialect)  # type: ignore[arg-type]  # the tuple's literals
-    found = _demand(meta.get(ERROR_META))
+    found = parse_demand(meta.get(ERROR_META))
     if found is not None:
         return Demand(found, "base64")
     for block in result.get("content") or []:
@@ -168,7 +169,7 @@ def read_demand(result: Mapping[str, Any]) -> Demand | None:
         stray = parsed.get(ERROR_META) if isinstance(parsed, dict) else None
         if isinstance(stray, Mapping):  # the version 1 text has one example of this shape
             parsed = stray.get("data", stray)
-        found = _demand(parsed)
+        found = parse_demand(parsed)
         if found is not None:
             return Demand(found)
     return None
@@ -176,11 +177,12 @@ def read_demand(result: Mapping[str, Any]) -> Demand | None:
 
 def read_demand_error(code: int, data: object) -> Demand | None:
     """The demand in a JSON-RPC error, None where it is another error."""
-    found = _demand(data) if code == 402 else None
+    found = parse_demand(data) if code == 402 else None
     return None if found is None else Demand(found)
 
 
-def _demand(value: object) -> PaymentRequired | PaymentRequiredV1 | None:
+def parse_demand(value: object) -> PaymentRequired | PaymentRequiredV1 | None:
+    """A demand of either protocol version, None where *value* is none."""
     if not isinstance(value, Mapping) or not isinstance(value.get("accepts"), list) or not value["accepts"]:
         return None
     try:
