@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from idl2mcp.local import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.http import HttpSettings
-    from mcpsol_py.bridge.keys import Signer
+    from mcpsol_py.client.keys import Signer
 
 __all__ = ["DEMO_SETUP", "Plan", "ProgramEntry", "http_settings", "make_bridge", "read_config"]
 
@@ -246,7 +246,7 @@ def _cluster_name(source: inputs.Source, *, ask: bool) -> str:
 
 
 def _signer(plan: Plan, cluster: LocalCluster | None) -> Signer:
-    from mcpsol_py.bridge.keys import KeypairSigner, open_keystore
+    from mcpsol_py.client.keys import KeypairSigner, open_keystore
 
     if plan.keystore is not None:
         return open_keystore(plan.keystore, passphrase(plan.keystore))

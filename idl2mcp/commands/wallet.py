@@ -22,7 +22,7 @@ def new(file: Path, as_json: bool) -> None:
     from solders.keypair import Keypair
 
     from idl2mcp.serving import passphrase
-    from mcpsol_py.bridge.keys import create_keystore
+    from mcpsol_py.client.keys import create_keystore
 
     key = Keypair()
     create_keystore(file, key, passphrase(file, new=True))
@@ -35,7 +35,7 @@ def new(file: Path, as_json: bool) -> None:
 def show(file: Path, as_json: bool) -> None:
     """Open FILE with its passphrase, and show its address."""
     from idl2mcp.serving import passphrase
-    from mcpsol_py.bridge.keys import open_keystore
+    from mcpsol_py.client.keys import open_keystore
 
     signer = open_keystore(file, passphrase(file))
     report.emit({"file": str(file), "address": str(signer.address)}, f"{file}: {signer.address}", as_json=as_json)

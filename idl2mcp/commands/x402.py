@@ -39,7 +39,7 @@ def facilitator(url: str, wallet: tuple[Path, ...], host: str, port: int, databa
     import uvicorn
 
     from idl2mcp.serving import passphrase
-    from mcpsol_py.bridge.keys import open_keypair
+    from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.exact.settle import KeypairSponsor
     from mcpsol_py.x402.facilitator_app import facilitator_app, make_facilitator
     from mcpsol_py.x402.store.settlements import SqlSettlements
@@ -86,7 +86,7 @@ def pay(
     from x402 import x402Client
 
     from idl2mcp.serving import passphrase
-    from mcpsol_py.bridge.keys import open_keypair
+    from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.budget import Budget, Limit, Limits
     from mcpsol_py.x402.exact.mechanism import ExactClient, ExactClientV1
     from mcpsol_py.x402.http_buyer import HttpBuyer

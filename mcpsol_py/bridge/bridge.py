@@ -22,10 +22,10 @@ from mcpsol_py.bridge import reading
 from mcpsol_py.bridge.audit import AuditLog
 from mcpsol_py.bridge.balances import Outflow, outflows, takeovers, token_state
 from mcpsol_py.bridge.calls import Prepared, Served, Simulated, describe, prepare, simulate, text_of
-from mcpsol_py.bridge.keys import Signer
 from mcpsol_py.bridge.policy import Policy
 from mcpsol_py.bridge.sending import submit
 from mcpsol_py.bridge.tools import Mode, Surface, Tool, Toolbox
+from mcpsol_py.client.keys import Signer
 from mcpsol_py.client.simulation import unsigned
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import (

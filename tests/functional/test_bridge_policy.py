@@ -24,9 +24,9 @@ from mcpsol_py import load
 from mcpsol_py.bridge.audit import AuditLog, verify_log
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.calls import Served
-from mcpsol_py.bridge.keys import KeypairSigner
 from mcpsol_py.bridge.policy import Limit, Policy, ProgramRule
 from mcpsol_py.bridge.server import make_server
+from mcpsol_py.client.keys import KeypairSigner
 from mcpsol_py.client.transport import Blockhash
 from mcpsol_py.errors import PolicyError, SendUnknown, SourceError, TransportError
 from tests.functional.bridges import TOKEN, cluster, key, served

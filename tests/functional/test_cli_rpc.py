@@ -150,7 +150,7 @@ async def test_sending_asks_the_chain_which_cluster_it_is(
 ) -> None:
     if genesis == "mainnet":
         node.node.genesis = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
-    from mcpsol_py.bridge.keys import create_keystore
+    from mcpsol_py.client.keys import create_keystore
 
     create_keystore(cli.folder / "agent.json", wallet("alice"), "correct horse")
     config = f"""
@@ -186,7 +186,7 @@ per_day = 10_000_000
 
 
 async def test_a_wrong_passphrase_starts_no_server(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mcpsol_py.bridge.keys import create_keystore
+    from mcpsol_py.client.keys import create_keystore
 
     create_keystore(cli.folder / "agent.json", Keypair(), "correct horse")
     monkeypatch.setenv("IDL2MCP_PASSPHRASE", "wrong horse")

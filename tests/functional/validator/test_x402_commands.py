@@ -22,7 +22,7 @@ from starlette.routing import Route
 from x402 import x402ResourceServer
 from x402.schemas import AssetAmount, ResourceConfig, ResourceInfo
 
-from mcpsol_py.bridge.keys import create_keystore
+from mcpsol_py.client.keys import create_keystore
 from mcpsol_py.x402.exact.mechanism import ExactServer
 from mcpsol_py.x402.facilitators import Facilitators, HttpFacilitator
 from mcpsol_py.x402.gate import Gate, Offer

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from solders.keypair import Keypair
 
-from mcpsol_py.bridge.keys import create_keystore, open_keystore
+from mcpsol_py.client.keys import create_keystore, open_keystore
 from mcpsol_py.errors import SourceError
 
 PASSPHRASE = "correct horse battery"

@@ -1,4 +1,4 @@
-"""Keys that sign for the bridge: an encrypted file, or any signer with an address and `sign`.
+"""Keys that sign (for the bridge, for payments): an encrypted file, or any signer with an address and `sign`.
 
 The file is JSON: scrypt (n 2^17, r 8, p 1) makes a key of the passphrase, AES-256-GCM seals the 32-byte seed with it,
 and the address and all parameters are authenticated with it, so none can be swapped. No tool takes or returns a key,
