@@ -15,6 +15,7 @@ step lint make --no-print-directory lint
 step types make --no-print-directory types
 step layers make --no-print-directory layers
 step oracles make --no-print-directory oracles
+step chromium .ci/chromium.sh
 if [ -x templates/sbf/install.sh ]; then step rust make --no-print-directory rust; fi
 if [ -n "${CI:-}" ] && [ -x .ci/validator.sh ]; then step validator make --no-print-directory validator; fi
 # One node for all its tests, alone on the machine: it takes a core of its own.

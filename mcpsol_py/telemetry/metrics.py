@@ -1,0 +1,56 @@
+"""What /metrics shows: Prometheus' counters and histograms, kept by its own client library.
+
+Another part declares its own with `prometheus_client`, and they stand on the same page. Every label takes few values:
+`Bounded` folds what is too much into "other".
+"""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYPE
+
+__all__ = ["CONTENT_TYPE", "Bounded", "exposition", "observe_call", "running", "turned_away"]
+
+#: seconds: an offline build takes a millisecond, a send half a minute
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+_calls = Counter("idl2mcp_tool_calls", "Tool calls that were answered.", ["tool", "outcome"])
+_seconds = Histogram("idl2mcp_tool_seconds", "How long they took.", ["tool", "outcome"], buckets=_BUCKETS)
+#: calls that are being answered now
+running = Gauge("idl2mcp_tool_calls_running", "Tool calls that are being answered.")
+_turned_away = Counter("idl2mcp_http_refused", "HTTP requests that never reached a tool.", ["why"])
+
+
+class Bounded:
+    """The values of a label: the first *most* are kept, whatever comes after them is "other"."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: set[str] = set()
+
+    def __call__(self, value: str) -> str:
+        if value not in self._known:
+            if len(self._known) >= self._most:
+                return "other"
+            self._known.add(value)
+        return value
+
+
+_tool, _outcome = Bounded(400), Bounded(60)
+
+
+def observe_call(tool: str, outcome: str, seconds: float) -> None:
+    """One call of *tool* ("unknown" where there is none of that name); *outcome* is "ok" or the error's reason."""
+    labels = _tool(tool), _outcome(outcome)
+    _calls.labels(*labels).inc()
+    _seconds.labels(*labels).observe(seconds)
+
+
+def turned_away(why: str) -> None:
+    """A request that was refused before a tool saw it; *why* is one of a handful of words."""
+    _turned_away.labels(why).inc()
+
+
+def exposition() -> bytes:
+    """The page, in Prometheus' text form."""
+    return generate_latest()
