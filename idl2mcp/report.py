@@ -19,6 +19,7 @@ import click
 
 from mcpsol_py.errors import (
     McpsolError,
+    NoProgram,
     NoSchema,
     ProgramFailed,
     SendUnknown,
@@ -46,7 +47,7 @@ __all__ = [
 
 OK, INPUT, USAGE, CHAIN = 0, 1, 2, 3
 
-_CHAIN_ERRORS = (TransportError, NoSchema, SendUnknown, ProgramFailed)
+_CHAIN_ERRORS = (TransportError, NoProgram, NoSchema, SendUnknown, ProgramFailed)
 
 
 def json_option(function: Callable[..., Any]) -> Callable[..., Any]:

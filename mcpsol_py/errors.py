@@ -27,10 +27,13 @@ McpsolError                  the root; `reason` is a stable slug, the same in --
 │  ├─ MissingSigner          a signature that nobody here can give       (addresses)
 │  ├─ AccountNotFound        an account to read that is not there        (address, wanted, why)
 │  ├─ TransactionTooLarge    over 1,232 bytes                            (size, limit)
+│  ├─ NoProgram              no program at an address                    (program_id)
+│  ├─ DeployRefused          a deployment that would fail or lose        (why, would_do)
 │  ├─ SendUnknown            sent, but the outcome is not known          (signature)
 │  └─ ProgramFailed          a named on-chain error                      (program_id, code, name, logs)
 ├─ PolicyError               the bridge refuses                          (rule)
-└─ PaymentError              x402                                        (requirement)
+├─ PaymentError              x402                                        (requirement)
+└─ StorageError              the database is away, locked or full        (why)
 
 Rules: a message says where, what was found, and what would do; it never holds a key, a signature or a payment payload.
 Each message is worded in its class, so that one place words one thing.
@@ -48,6 +51,7 @@ __all__ = [
     "ClientError",
     "CodecError",
     "DecodeError",
+    "DeployRefused",
     "EditedByHand",
     "EncodeError",
     "InvalidProgram",
@@ -55,6 +59,7 @@ __all__ = [
     "McpsolError",
     "MissingAccount",
     "MissingSigner",
+    "NoProgram",
     "NoSchema",
     "NotUsable",
     "PageTooLarge",
@@ -66,6 +71,7 @@ __all__ = [
     "SchemaError",
     "SendUnknown",
     "SourceError",
+    "StorageError",
     "ToolchainMissing",
     "TransactionTooLarge",
     "TransportError",
@@ -495,6 +501,26 @@ class TransactionTooLarge(ClientError):
         )
 
 
+class NoProgram(ClientError):
+    """There is no program at an address of this cluster. `advice` says what would do."""
+
+    reason = "no_program"
+
+    def __init__(self, program_id: str, endpoint: str, advice: str = "") -> None:
+        self.program_id, self.endpoint, self.advice = program_id, endpoint, advice
+        super().__init__(f"{endpoint}: there is no program at {program_id}" + (f". {advice}" if advice else ""))
+
+
+class DeployRefused(ClientError):
+    """A deployment or publication that would fail, or do what nobody asked for. Nothing was sent for it."""
+
+    reason = "deploy_refused"
+
+    def __init__(self, what: str, why: str, would_do: str) -> None:
+        self.what, self.why, self.would_do = what, why, would_do
+        super().__init__(f"{what}: {why}. {would_do}")
+
+
 class SendUnknown(ClientError):
     """Sent, but whether it landed is not known. Look the signature up before sending anything again."""
 
@@ -552,3 +578,15 @@ class PaymentError(McpsolError):
     def __init__(self, code: str, message: str) -> None:
         self.code = code
         super().__init__(message)
+
+
+class StorageError(McpsolError):
+    """The database of payments cannot be read or written now. Nothing more is known of the call than what it holds."""
+
+    reason = "storage_error"
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(
+            f"the database of payments cannot be used now: {why}. Repeat the same call later; never pay anew."
+        )

@@ -35,6 +35,8 @@ _T = TypeVar("_T")
 
 #: getMultipleAccounts takes no more at once.
 _ACCOUNTS_A_CALL = 100
+#: getSignatureStatuses takes no more at once.
+_STATUSES_A_CALL = 256
 _RANK = {"processed": 0, "confirmed": 1, "finalized": 2}
 _PREFLIGHT_FAILED = -32002
 #: The node is behind or starting: asking again helps (solana: rpc custom errors).
@@ -245,7 +247,17 @@ class RpcTransport:
 
     async def status(self, signature: Signature) -> Status | None:
         result = await self.request("getSignatureStatuses", [[str(signature)], {"searchTransactionHistory": True}])
-        found = result["value"][0]
+        return self._status(result["value"][0])
+
+    async def statuses(self, signatures: Sequence[Signature]) -> list[Status | None]:
+        out: list[Status | None] = []
+        for start in range(0, len(signatures), _STATUSES_A_CALL):
+            part = [str(signature) for signature in signatures[start : start + _STATUSES_A_CALL]]
+            result = await self.request("getSignatureStatuses", [part])
+            out += [self._status(found) for found in result["value"]]
+        return out
+
+    def _status(self, found: Mapping[str, Any] | None) -> Status | None:
         if found is None:
             return None
         reached = found.get("confirmationStatus") or (

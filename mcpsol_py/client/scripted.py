@@ -57,7 +57,7 @@ class ScriptedTransport:
         self.accounts = dict(accounts or {})
         self.simulations = list(simulations)
         self.sends = list(sends)
-        self.statuses = list(statuses)
+        self._statuses = list(statuses)
         self.transactions = list(transactions)
         self.heights = list(heights)
         self.node = identity
@@ -125,8 +125,11 @@ class ScriptedTransport:
 
     async def status(self, signature: Signature) -> Status | None:
         self._note("status", signature=signature)
-        found: Status | None = self._next(self.statuses, "status", signature)
+        found: Status | None = self._next(self._statuses, "status", signature)
         return found
+
+    async def statuses(self, signatures: Sequence[Signature]) -> list[Status | None]:
+        return [await self.status(signature) for signature in signatures]
 
     async def transaction(self, signature: Signature) -> Outcome | None:
         self._note("transaction", signature=signature)

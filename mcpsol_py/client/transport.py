@@ -109,6 +109,9 @@ class Transport(Protocol):
     async def status(self, signature: Signature) -> Status | None:
         """Where it stands, None where the chain does not know it."""
 
+    async def statuses(self, signatures: Sequence[Signature]) -> list[Status | None]:
+        """Where several recent ones stand, in order. Any number: the transport asks in parts."""
+
     async def transaction(self, signature: Signature) -> Outcome | None:
         """The logs and return data of a landed transaction, None where the chain does not (yet) have it."""
 
