@@ -2,7 +2,8 @@
 taken out of the middle unseen. (Lines taken off the end leave a shorter, valid chain: keep the last hash elsewhere to
 notice.)
 
-A line is on disk before what it tells of happens ("intent"), and another after ("sent", "failed", "unknown").
+A line is on disk before what it tells of happens ("intent"; "signed", with the signature, before it is handed in), and
+another after ("sent", "failed", "unknown").
 """
 
 from __future__ import annotations
@@ -137,12 +138,13 @@ class AuditLog:
 
 def _spent(entries: Sequence[Mapping[str, Any]], wallet: str, day: str) -> dict[str, int]:
     totals: dict[str, int] = {}
-    called_off = {e.get("intent") for e in entries if e.get("event") == "failed"}
+    failed = {e.get("intent"): e for e in entries if e.get("event") == "failed"}
     for entry in entries:
-        if entry.get("event") != "intent" or entry.get("wallet") != wallet or entry["n"] in called_off:
+        if entry.get("event") != "intent" or entry.get("wallet") != wallet:
             continue
         if str(entry.get("at", ""))[:10] == day:
-            for mint, amount in entry.get("outflow", {}).items():
+            # what failed took no more than its line says: nothing, or the fee where it landed
+            for mint, amount in failed.get(entry["n"], entry).get("outflow", {}).items():
                 totals[mint] = totals.get(mint, 0) + int(amount)
     return totals
 

@@ -16,12 +16,14 @@ from typing import Any, Protocol
 from solders.hash import Hash
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
+from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.bridge import reading
 from mcpsol_py.bridge.audit import AuditLog
-from mcpsol_py.bridge.balances import Outflow, outflows, takeovers, token_state
+from mcpsol_py.bridge.balances import SOL, Outflow, outflows, takeovers, token_state
 from mcpsol_py.bridge.calls import Prepared, Served, Simulated, describe, prepare, simulate, text_of
+from mcpsol_py.bridge.listening import BUILD_STEPS, DESCRIBE_STEPS, SEND_STEPS, Level, Listener, Steps, to_its_end
 from mcpsol_py.bridge.policy import Policy
 from mcpsol_py.bridge.sending import submit
 from mcpsol_py.bridge.tools import Mode, Surface, Tool, Toolbox
@@ -70,6 +72,11 @@ _MOST_REMAINING = 64
 _SENT_KEPT = 4096
 
 _LOG_LINES = 12
+#: lamports for the one signature of a transaction without a priority fee
+_FEE = 5000
+
+#: how a refusal is logged to the client, by its reason; others are a "notice"
+_ERROR_LEVELS: dict[str, Level] = {"policy_refused": "warning", "transport_error": "error", "send_unknown": "critical"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +141,37 @@ class Bridge:
 
     # --- calls ---------------------------------------------------------------------------------------------------
 
-    async def call(self, name: str, arguments: Mapping[str, Any] | None, confirm: Confirm | None = None) -> Reply:
-        """Calls a tool. Never raises for what a caller can cause: that is a Reply with `is_error`."""
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        confirm: Confirm | None = None,
+        listener: Listener | None = None,
+    ) -> Reply:
+        """Calls a tool. Never raises for what a caller can cause: that is a Reply with `is_error`.
+
+        *listener* is told of the steps. A call that is cancelled before its transaction is signed leaves nothing; after
+        that it is followed to its end, and the audit log says what came of it.
+        """
         started = time.perf_counter()
-        reply = await self._answered(name, arguments, confirm)
+        steps = Steps(listener, name)
+        reply = await self._answered(name, arguments, confirm, steps)
+        if reply.is_error:
+            reason = str(reply.details.get("reason", "error"))
+            facts = {k: reply.details[k] for k in ("rule", "name", "signature") if k in reply.details}
+            await steps.log(_ERROR_LEVELS.get(reason, "notice"), "refused", reason=reason, **facts)
         if self.observe is not None:
             outcome = str(reply.details.get("reason", "error")) if reply.is_error else "ok"
             known = name if name in self.box.tools else "unknown"
             self.observe(known, outcome, time.perf_counter() - started)
         return reply
 
-    async def _answered(self, name: str, arguments: Mapping[str, Any] | None, confirm: Confirm | None) -> Reply:
+    async def _answered(
+        self, name: str, arguments: Mapping[str, Any] | None, confirm: Confirm | None, steps: Steps
+    ) -> Reply:
         try:
             _bounded(arguments)
-            return await self._call(name, dict(arguments or {}), confirm)
+            return await self._call(name, dict(arguments or {}), confirm, steps)
         except ProgramFailed as error:
             tail = "\n".join(f"  {clean_text(line, 300)}" for line in error.logs[-_LOG_LINES:])
             text = clean_text(str(error), 2000) + (f"\nThe end of its log:\n{tail}" if tail else "")
@@ -157,13 +181,13 @@ class Bridge:
         except McpsolError as error:
             return Reply(clean_text(str(error), 4000), is_error=True, details=error.details())
 
-    async def _call(self, name: str, arguments: dict[str, Any], confirm: Confirm | None) -> Reply:
+    async def _call(self, name: str, arguments: dict[str, Any], confirm: Confirm | None, steps: Steps) -> Reply:
         tool = self.box.tool(name)
         if tool.kind == "instruction":
-            return await self._instruction(tool, arguments, confirm)
+            return await self._instruction(tool, arguments, confirm, steps)
         _only(arguments, tool)
         if tool.kind == "lazy":
-            return await self._lazy(tool, arguments, confirm)
+            return await self._lazy(tool, arguments, confirm, steps)
         if tool.kind == "common":
             return await self._common(tool, arguments)
         assert tool.served is not None
@@ -176,7 +200,7 @@ class Bridge:
             found = await reading.accounts_of(tool.served, tool.target, self.names(where), limit)
         return Reply(_json(found), found)
 
-    async def _instruction(self, tool: Tool, arguments: dict[str, Any], confirm: Confirm | None) -> Reply:
+    async def _instruction(self, tool: Tool, arguments: dict[str, Any], confirm: Confirm | None, steps: Steps) -> Reply:
         served = tool.served
         assert served is not None
         remaining = _remaining(tool, arguments)
@@ -184,26 +208,30 @@ class Bridge:
         _bounded([parts.args, parts.accounts, parts.remaining])  # what came as JSON text is open now
         ix = served.program.instruction(parts.instruction)
         if self.mode == "send" and not tool.definition["annotations"]["readOnlyHint"]:
-            return await self._send(served, tool, parts, remaining, confirm)
+            return await self._send(served, tool, parts, remaining, confirm, steps)
         accounts = self.names({**parts.accounts, **parts.remaining})
         args = self.names(parts.args, known_only=True)
         prepared = await prepare(served, ix, args, accounts, remaining=self.names(remaining), wallet=self.wallet)
         if self.mode == "describe":
+            await steps.reached("built", DESCRIBE_STEPS)
             return _reply(prepared, None, "the mode is describe")
         if served.transport is None:
+            await steps.reached("built", DESCRIBE_STEPS)
             return _reply(prepared, None, "no chain is configured", transaction=_offline(prepared))
-        if prepared.payer is None:
-            simulated = await simulate(prepared)
-            return _reply(_passed(prepared, simulated), simulated)
-        blockhash = (await served.transport.latest_blockhash()).value
-        transaction = unsigned(prepared.message(blockhash))
+        transaction = None
+        if prepared.payer is not None:
+            blockhash = (await served.transport.latest_blockhash()).value
+            transaction = unsigned(prepared.message(blockhash))
+        await steps.reached("built", BUILD_STEPS)
         simulated = await simulate(prepared, transaction)
-        return _reply(_passed(prepared, simulated), simulated, transaction=transaction)
+        _passed(prepared, simulated)
+        await steps.reached("simulated", BUILD_STEPS, compute_units=simulated.outcome.units)
+        return _reply(prepared, simulated, transaction=transaction)
 
     # --- sending -------------------------------------------------------------------------------------------------
 
     async def _send(
-        self, served: Served, tool: Tool, parts: ToolCall, remaining: list[Any], confirm: Confirm | None
+        self, served: Served, tool: Tool, parts: ToolCall, remaining: list[Any], confirm: Confirm | None, steps: Steps
     ) -> Reply:
         """Simulate, check, ask, and then again from the start: what is signed is what was simulated a moment ago."""
         signer = self.signer
@@ -224,16 +252,19 @@ class Bridge:
                     served, ix, args, accounts, remaining=rest, wallet=signer.address, payer=signer.address
                 )
                 message, last_height = await self._new_message(prepared, served.transport)
+                await steps.reached("built", SEND_STEPS)
                 simulated = await simulate(prepared, unsigned(message), exact=True)
                 _passed(prepared, simulated)
+                await steps.reached("simulated", SEND_STEPS, compute_units=simulated.outcome.units)
                 self.policy.check_accounts(rule, wallet, prepared.signers, *_written(prepared, simulated, wallet))
                 flows = outflows(simulated.changes, [wallet])
                 taken = takeovers(simulated.before, simulated.after, [wallet])
                 ask = self.policy.check_effects(flows, taken, self.audit.spent(wallet))
                 lines = text_of(prepared, simulated)
                 if all(flow.amount <= approved.get(flow.mint, -1) for flow in ask):
-                    signature = await self._reserve_and_submit(
-                        prepared, served, message, last_height, flows, taken, bool(ask)
+                    await asyncio.sleep(0)  # a cancellation that has arrived ends it here, with nothing signed
+                    signature = await to_its_end(
+                        self._reserve_and_submit(prepared, served, message, last_height, flows, taken, bool(ask), steps)
                     )
                     summary = [*lines, f"  sent: {signature}"]
                     text = "\n".join(summary)
@@ -263,6 +294,7 @@ class Bridge:
         flows: Sequence[Outflow],
         taken: Sequence[str],
         confirmed: bool,
+        steps: Steps,
     ) -> str:
         wallet = str(prepared.payer)
 
@@ -279,38 +311,57 @@ class Bridge:
             confirmed=confirmed,
             message=base64.b64encode(bytes(message)).decode(),
         )
-        return await self._submit(prepared, message, last_height, intent["n"])
+        return await self._submit(prepared, message, last_height, intent["n"], steps)
 
-    async def _submit(self, prepared: Prepared, message: MessageV0, last_height: int, intent: int) -> str:
-        from solders.message import to_bytes_versioned
-
-        signer = self.signer
-        assert signer is not None
+    async def _submit(self, prepared: Prepared, message: MessageV0, last_height: int, intent: int, steps: Steps) -> str:
+        """Signs and sends once. Whatever becomes of it is in the audit log: "failed" where it did not and cannot take
+        effect, "unknown" (which counts as spent) where it may have."""
+        signature: str | None = None
         try:
-            made = await signer.sign(to_bytes_versioned(message))
-            transaction = VersionedTransaction.populate(message, [made])
-            self._sent[bytes(message)] = None
-            if len(self._sent) > _SENT_KEPT:
-                del self._sent[next(iter(self._sent))]
-            if not all(transaction.verify_with_results()):
-                raise PolicyError("signers", "the signer's signature does not fit the message that was simulated")
-            signature = await submit(prepared, transaction, last_height)
-        except SendUnknown as error:
-            self.audit.append("unknown", intent=intent, signature=error.signature)
-            raise
-        except TransportError:
-            # the request may have arrived although its answer did not: it counts as spent
-            self.audit.append("unknown", intent=intent)
-            raise
+            transaction = await self._sign(message)
+            signature = str(transaction.signatures[0])
+            self.audit.append("signed", intent=intent, signature=signature)  # on disk before anyone else has it
+            await steps.reached("signed", SEND_STEPS)
+
+            async def handed_in() -> None:
+                await steps.reached("sent", SEND_STEPS, signature=signature)
+
+            await submit(prepared, transaction, last_height, handed_in)
         except McpsolError as error:
-            self.audit.append("failed", intent=intent, reason=error.reason)
+            if signature is None or not _may_land(error):
+                facts: dict[str, Any] = _known(signature)
+                if isinstance(error, ProgramFailed) and await _landed(prepared, signature):
+                    facts["outflow"] = {SOL: str(_FEE)}  # the fee is taken from what fails, too
+                self.audit.append("failed", intent=intent, reason=error.reason, **facts)
+                raise
+            self.audit.append("unknown", intent=intent, signature=signature)
+            if isinstance(error, TransportError):
+                raise SendUnknown(signature, error.why) from error
+            raise
+        except BaseException:
+            self.audit.append("failed" if signature is None else "unknown", intent=intent, **_known(signature))
             raise
         self.audit.append("sent", intent=intent, signature=signature)
+        await steps.reached("confirmed", SEND_STEPS, signature=signature)
         return signature
+
+    async def _sign(self, message: MessageV0) -> VersionedTransaction:
+        """Exactly *message*, signed by the wallet. Raises PolicyError where the signature does not fit it."""
+        from solders.message import to_bytes_versioned
+
+        assert self.signer is not None
+        made = await self.signer.sign(to_bytes_versioned(message))
+        transaction = VersionedTransaction.populate(message, [made])
+        if not all(transaction.verify_with_results()):
+            raise PolicyError("signers", "the signer's signature does not fit the message that was simulated")
+        self._sent[bytes(message)] = None
+        if len(self._sent) > _SENT_KEPT:
+            del self._sent[next(iter(self._sent))]
+        return transaction
 
     # --- tools of ours -------------------------------------------------------------------------------------------
 
-    async def _lazy(self, tool: Tool, arguments: dict[str, Any], confirm: Confirm | None) -> Reply:
+    async def _lazy(self, tool: Tool, arguments: dict[str, Any], confirm: Confirm | None, steps: Steps) -> Reply:
         if tool.target == "search_tools":
             query = _text(_need(arguments, "query", tool.name), f"{tool.name}.query")
             hits = self.box.search(query, _limit(arguments, tool.name, 10, 50))
@@ -331,7 +382,7 @@ class Bridge:
         if name == tool.name:
             raise EncodeError("call_tool cannot call itself", path=f"{tool.name}.name")
         inner = _object(arguments.get("arguments", {}), f"{tool.name}.arguments")
-        return await self._call(name, inner, confirm)
+        return await self._call(name, inner, confirm, steps)
 
     async def _common(self, tool: Tool, arguments: dict[str, Any]) -> Reply:
         if tool.target == "program_info":
@@ -399,6 +450,28 @@ class Bridge:
             if left:
                 out["cannot_be_called"] = left
         return {k: v for k, v in out.items() if v is not None}
+
+
+def _may_land(error: McpsolError) -> bool:
+    """May a transaction that ended so still take effect, or have taken it? Where the node's own JSON-RPC error says
+    that it was not taken, and where the chain ran it and it failed, it may not."""
+    return isinstance(error, SendUnknown) or (isinstance(error, TransportError) and error.code is None)
+
+
+async def _landed(prepared: Prepared, signature: str | None) -> bool:
+    """Is a transaction that failed in a block? Where the chain does not say, it counts as landed."""
+    transport = prepared.served.transport
+    assert transport is not None
+    if signature is None:
+        return False
+    try:
+        return await transport.status(Signature.from_string(signature)) is not None
+    except TransportError:
+        return True
+
+
+def _known(signature: str | None) -> dict[str, str]:
+    return {} if signature is None else {"signature": signature}
 
 
 def _passed(prepared: Prepared, simulated: Simulated) -> Prepared:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from solders.keypair import Keypair
 from solders.transaction import VersionedTransaction
@@ -23,13 +23,21 @@ async def send_signed(prepared: Prepared, keys: Sequence[Keypair]) -> str:
     return await submit(prepared, transaction, recent.last_valid_block_height)
 
 
-async def submit(prepared: Prepared, transaction: VersionedTransaction, last_valid_block_height: int) -> str:
+async def submit(
+    prepared: Prepared,
+    transaction: VersionedTransaction,
+    last_valid_block_height: int,
+    handed_in: Callable[[], Awaitable[None]] | None = None,
+) -> str:
     """Hands a signed transaction in, once, and waits until it is confirmed, has failed or can no longer land.
 
-    Raises ProgramFailed, TransportError (it was not handed in), SendUnknown (whether it landed is not known).
+    *handed_in* is awaited once the node has it. Raises ProgramFailed, TransportError (it was not handed in),
+    SendUnknown (whether it landed is not known).
     """
     served = prepared.served
     assert served.transport is not None
     client = ProgramClient(served.program, served.transport, prepared.instruction.program_id)
-    signature = await client.send_transaction(transaction, last_valid_block_height=last_valid_block_height)
+    signature = await client.send_transaction(
+        transaction, last_valid_block_height=last_valid_block_height, handed_in=handed_in
+    )
     return str(signature)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -345,8 +345,10 @@ class ProgramClient:
         last_valid_block_height: int | None = None,
         skip_preflight: bool = False,
         confirm: bool = True,
+        handed_in: Callable[[], Awaitable[None]] | None = None,
     ) -> Signature:
-        """Sends a signed transaction, once, and waits as `send` does. Raises as `send`."""
+        """Sends a signed transaction, once, and waits as `send` does. *handed_in* is awaited in between. Raises as
+        `send`."""
         signature = transaction.signatures[0]
         keys = transaction.message.account_keys
         programs = [keys[ix.program_id_index] for ix in transaction.message.instructions]
@@ -363,6 +365,8 @@ class ProgramClient:
             failed = explain(refused, programs=programs, own=self._errors)
             assert failed is not None
             raise failed
+        if handed_in is not None and not lost:
+            await handed_in()
         if confirm or lost:
             await self._confirm(signature, last_valid_block_height, programs, lost)
         return signature

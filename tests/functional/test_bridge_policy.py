@@ -169,8 +169,9 @@ async def test_what_is_allowed_is_sent_and_written_down() -> None:
     assert reply.structured is not None
     assert reply.structured["signature"]
     assert (s.held("alice_usdc"), s.held("bob_usdc")) == (750_000, 250_000)
-    intent, sent = s.audit.entries()
-    assert (intent["event"], sent["event"]) == ("intent", "sent")
+    intent, signed, sent = s.audit.entries()
+    assert [e["event"] for e in (intent, signed, sent)] == ["intent", "signed", "sent"]
+    assert signed["signature"] == sent["signature"]
     assert intent["outflow"] == {s.local.names["usdc"]: "250000", "SOL": "5000"}
     assert sent["signature"] == reply.structured["signature"]
 
@@ -392,7 +393,7 @@ async def test_the_days_limit_outlives_a_restart(tmp_path: Path) -> None:
     for amount, refused in ((300_000, False), (290_000, False), (280_000, True)):
         s = scene(audit=AuditLog(path))  # a new process: the chain is new, the log is not
         assert (await s.bridge.call(*transfer(amount))).is_error is refused
-    assert verify_log(path)[0] == 4
+    assert verify_log(path)[0] == 6
 
 
 async def test_two_bridges_with_one_log_share_the_days_limit(tmp_path: Path) -> None:
@@ -488,7 +489,7 @@ async def test_a_send_that_got_no_answer_counts_as_spent() -> None:
 
     s = broken(scene(), send=lost)
     assert (await s.bridge.call(*transfer(300_000))).is_error
-    assert [e["event"] for e in s.audit.entries()] == ["intent", "unknown"]
+    assert [e["event"] for e in s.audit.entries()] == ["intent", "signed", "unknown"]
     assert s.audit.spent(key("alice"))[s.local.names["usdc"]] == 300_000
 
 

@@ -70,7 +70,7 @@ async def test_a_configured_bridge_sends_within_its_policy_and_writes_it_down(cl
     rules = [json.loads(r.content[1].text)["rule"] for r in (over, day, other)]  # type: ignore[union-attr]  # texts
     assert rules == ["outflow.per_call", "outflow.per_day", "program.instructions"]
     audit = cli("audit", "audit.jsonl", "--json")
-    assert audit.json["events"] == {"intent": 1, "sent": 1}
+    assert audit.json["events"] == {"intent": 1, "signed": 1, "sent": 1}
     log = cli.folder / "audit.jsonl"
     log.write_text(log.read_text().replace('"5"', '"4"', 1))
     assert cli("audit", "audit.jsonl").code == 1
