@@ -7,6 +7,7 @@ payer, sends verify both. docs/svm-vs-validator.md lists what differs from a val
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -28,6 +29,8 @@ __all__ = ["SvmTransport"]
 
 #: What a cluster keeps of a transaction's logs (solana: LOG_MESSAGES_BYTES_LIMIT).
 LOG_BYTES = 10_000
+#: Transactions whose outcome is remembered, the newest.
+KEPT = 100_000
 
 
 class SvmTransport:
@@ -58,7 +61,10 @@ class SvmTransport:
         self._node = Keypair()
         self.svm.airdrop(self._node.pubkey(), 10**12)
         self._landed: dict[Signature, Outcome] = {}
+        self._executed: dict[Signature, VersionedTransaction] = {}
         self._height = 1
+        #: held while the SVM works: switching its checks and running a transaction belong together, in any thread
+        self.lock = threading.RLock()
 
     # --- setting the scene ---------------------------------------------------------------------------------------
 
@@ -126,11 +132,12 @@ class SvmTransport:
     async def simulate(
         self, transaction: VersionedTransaction, *, replace_blockhash: bool = True, accounts: Sequence[Pubkey] = ()
     ) -> Outcome:
-        self.svm.with_sigverify(False).with_blockhash_check(not replace_blockhash)
-        try:
-            result: Any = self.svm.simulate_transaction(transaction)
-        finally:
-            self.svm.with_sigverify(True).with_blockhash_check(True)
+        with self.lock:
+            self.svm.with_sigverify(False).with_blockhash_check(not replace_blockhash)
+            try:
+                result: Any = self.svm.simulate_transaction(transaction)
+            finally:
+                self.svm.with_sigverify(True).with_blockhash_check(True)
         failed = hasattr(result, "err")
         after: dict[Pubkey, Account] = {} if failed else dict(result.post_accounts())
         return _outcome(
@@ -143,21 +150,39 @@ class SvmTransport:
     async def send(
         self, transaction: VersionedTransaction, *, skip_preflight: bool = False
     ) -> tuple[Signature, Outcome | None]:
-        self.svm.with_sigverify(True).with_blockhash_check(True)
         signature = transaction.signatures[0]
-        if not skip_preflight:
-            before: Any = self.svm.simulate_transaction(transaction)
-            if hasattr(before, "err"):
-                return signature, _outcome(transaction, before.meta(), before.err())
-        result: Any = self.svm.send_transaction(transaction)
-        failed = hasattr(result, "err")
-        outcome = _outcome(transaction, result.meta() if failed else result, result.err() if failed else None)
-        self._landed[signature] = outcome
+        with self.lock:
+            self.svm.with_sigverify(True).with_blockhash_check(True)
+            if not skip_preflight:
+                before: Any = self.svm.simulate_transaction(transaction)
+                if hasattr(before, "err"):
+                    return signature, _outcome(transaction, before.meta(), before.err())
+            result: Any = self.svm.send_transaction(transaction)
+            failed = hasattr(result, "err")
+            outcome = _outcome(transaction, result.meta() if failed else result, result.err() if failed else None)
+            self._landed[signature] = outcome
+            self._executed[signature] = transaction
+            if len(self._landed) > KEPT:
+                self.forget(next(iter(self._landed)))
         return signature, None
+
+    def forget(self, signature: Signature) -> None:
+        """As if it had never been sent."""
+        with self.lock:
+            self._landed.pop(signature, None)
+            self._executed.pop(signature, None)
+
+    def executed(self) -> dict[Signature, VersionedTransaction]:
+        """The transactions that were sent, oldest first."""
+        with self.lock:
+            return dict(self._executed)
 
     async def status(self, signature: Signature) -> Status | None:
         landed = self._landed.get(signature)
         return None if landed is None else Status(confirmed=True, err=landed.err)
+
+    async def statuses(self, signatures: Sequence[Signature]) -> list[Status | None]:
+        return [await self.status(signature) for signature in signatures]
 
     async def transaction(self, signature: Signature) -> Outcome | None:
         return self._landed.get(signature)

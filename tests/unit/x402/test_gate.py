@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from solders.hash import Hash
+from solders.message import MessageV0
+from solders.system_program import TransferParams, transfer
+from solders.transaction import VersionedTransaction
 from x402 import x402Facilitator, x402ResourceServer
 from x402.schemas import PaymentPayload, ResourceInfo
 from x402.schemas.v1 import PaymentPayloadV1
@@ -218,7 +222,12 @@ class _nothing:
 @pytest.mark.parametrize("landed", [True, False])
 async def test_a_tool_that_broadcasts_is_decided_by_its_recorded_signature(shop: Shop, landed: bool) -> None:
     offer, payment = shop.offer(broadcasts=True), shop.payment()
-    signature = "5" * 88
+    chain, sponsor = shop.world.chain, shop.world.sponsor
+    lamports = 1 if landed else 2**63
+    move = transfer(TransferParams(from_pubkey=sponsor.pubkey(), to_pubkey=sponsor.pubkey(), lamports=lamports))
+    message = MessageV0.try_compile(sponsor.pubkey(), [move], [], Hash.from_string(chain.latest_blockhash()[0]))
+    transaction = VersionedTransaction(message, [sponsor])
+    signature = str(transaction.signatures[0])
 
     async def dies(run: Run) -> tuple[dict[str, Any], bool]:
         await run.will_send(signature)
@@ -230,10 +239,8 @@ async def test_a_tool_that_broadcasts_is_decided_by_its_recorded_signature(shop:
 
     with pytest.raises(Crash):
         await shop.gate(fault=crash).call(offer, payment, {}, dies)
-    if landed:
-        shop.world.chain._statuses[signature] = SignatureStatus("landed")
-    else:
-        shop.world.chain._statuses[signature] = SignatureStatus("failed", "custom error")
+    assert chain.send(bytes(transaction)) == signature
+    assert chain.status(signature).state == ("landed" if landed else "failed")
     await asyncio.sleep(0.06)
     reply = await shop.gate().call(offer, payment, {}, shop.run)
     if landed:

@@ -1,0 +1,294 @@
+"""A JSON-RPC node whose chain is a LiteSVM: what talks to a URL (wallets, facilitators, other SDKs) works offline.
+
+The wire format is the one of the RPC documentation, in the methods that clients use; a method not listed here is
+"Method not found". There are no forks: every commitment is the same, and a block is what `expire_blockhash` makes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
+
+from mcpsol_py.client.svm import SvmTransport
+from mcpsol_py.client.transport import Outcome, run
+from mcpsol_py.model.base58 import b58decode
+
+__all__ = ["GENESIS", "SvmNode"]
+
+#: The genesis hash of every such chain: the hash of no real cluster.
+GENESIS = "LoCaLGenesis1111111111111111111111111111111"
+
+#: A request is at most this long (solana: 50 KiB is the limit of its own server).
+MAX_REQUEST = 256 * 1024
+
+_TOKEN_PROGRAMS = ("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
+
+
+class SvmNode:
+    """Answers JSON-RPC over *transport*. `calls` lists the methods that were asked for; `airdrops` allows
+    requestAirdrop.
+    """
+
+    def __init__(self, transport: SvmTransport, genesis: str = GENESIS, *, airdrops: bool = False) -> None:
+        self.transport, self.genesis, self.airdrops = transport, genesis, airdrops
+        self.calls: list[str] = []
+        self.down: set[str] = set()
+
+    def respond(self, body: bytes) -> bytes:
+        """The response to the bytes of a request, or of a batch of them."""
+        try:
+            request = json.loads(body)
+        except (ValueError, RecursionError):
+            return json.dumps(_failed(None, -32700, "Parse error")).encode()
+        if isinstance(request, list):
+            return json.dumps([self.answer(one) for one in request[:100]]).encode()
+        return json.dumps(self.answer(request)).encode()
+
+    def answer(self, request: Any) -> dict[str, Any]:
+        """The response to one request."""
+        if not isinstance(request, dict) or not isinstance(request.get("method"), str):
+            return _failed(None, -32600, "Invalid request")
+        method, params, number = request["method"], request.get("params") or [], request.get("id")
+        handler: Callable[..., Any] | None = getattr(self, f"do_{method}", None)
+        if handler is None or not isinstance(params, list):
+            return _failed(number, -32601, "Method not found")
+        self.calls.append(method)
+        del self.calls[:-1000]
+        try:
+            with self.transport.lock:
+                found = handler(*params)
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+            return _failed(number, -32602, f"Invalid params: {str(error)[:200]}")
+        if isinstance(found, _Refusal):
+            return {"jsonrpc": "2.0", "id": number, "error": found.error}
+        return {"jsonrpc": "2.0", "id": number, "result": found}
+
+    # --- accounts
+
+    def do_getAccountInfo(self, key: str, options: Any = None) -> Any:
+        (account,) = run(self.transport.get_accounts([Pubkey.from_string(key)]))
+        return _value(_account(account, options))
+
+    def do_getMultipleAccounts(self, keys: list[str], options: Any = None) -> Any:
+        accounts = run(self.transport.get_accounts([Pubkey.from_string(k) for k in keys]))
+        return _value([_account(a, options) for a in accounts])
+
+    def do_getProgramAccounts(self, key: str, options: Any = None) -> Any:
+        filters, size = [], None
+        for item in (options or {}).get("filters") or ():
+            if "memcmp" in item:
+                filters.append((int(item["memcmp"].get("offset", 0)), _bytes(item["memcmp"])))
+            else:
+                size = item["dataSize"]
+        found = run(self.transport.program_accounts(Pubkey.from_string(key), filters=filters, size=size))
+        rows = [{"pubkey": str(k), "account": _account(a, options)} for k, a in found]
+        return _value(rows) if (options or {}).get("withContext") else rows
+
+    def do_getTokenAccountsByOwner(self, owner: str, which: Mapping[str, str], options: Any = None) -> Any:
+        filters = [(32, bytes(Pubkey.from_string(owner)))]
+        if "mint" in which:
+            filters.append((0, bytes(Pubkey.from_string(which["mint"]))))
+        programs = [which["programId"]] if "programId" in which else _TOKEN_PROGRAMS
+        found = [
+            row
+            for program in programs
+            for row in run(self.transport.program_accounts(Pubkey.from_string(program), filters=filters))
+        ]
+        return _value([{"pubkey": str(k), "account": _account(a, options)} for k, a in found if len(a.data) >= 165])
+
+    def do_getTokenAccountBalance(self, key: str, options: Any = None) -> Any:
+        (account,) = run(self.transport.get_accounts([Pubkey.from_string(key)]))
+        if account is None or str(account.owner) not in _TOKEN_PROGRAMS or len(account.data) < 165:
+            raise ValueError("not a Token account")
+        (mint,) = run(self.transport.get_accounts([Pubkey.from_bytes(bytes(account.data[:32]))]))
+        amount, decimals = int.from_bytes(account.data[64:72], "little"), mint.data[44] if mint is not None else 0
+        digits = str(amount).rjust(decimals + 1, "0")
+        text = f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".") if decimals else digits
+        shown = {"amount": str(amount), "decimals": decimals, "uiAmountString": text, "uiAmount": float(text)}
+        return _value(shown)
+
+    def do_getBalance(self, key: str, options: Any = None) -> Any:
+        return _value(self.transport.svm.get_balance(Pubkey.from_string(key)) or 0)
+
+    def do_getMinimumBalanceForRentExemption(self, size: int, options: Any = None) -> int:
+        return int(self.transport.svm.minimum_balance_for_rent_exemption(int(size)))
+
+    def do_requestAirdrop(self, key: str, lamports: int, options: Any = None) -> Any:
+        if not self.airdrops:
+            return _Refusal(-32600, "airdrops are off here")
+        result: Any = self.transport.svm.airdrop(Pubkey.from_string(key), int(lamports))
+        return str(result.signature())
+
+    # --- blocks
+
+    def do_getHealth(self) -> str:
+        return "ok"
+
+    def do_getVersion(self) -> Any:
+        return {"solana-core": "litesvm", "feature-set": 0}
+
+    def do_getGenesisHash(self) -> str:
+        return self.genesis
+
+    def do_getIdentity(self) -> Any:
+        return {"identity": str(run(self.transport.identity()))}
+
+    def do_getSlot(self, options: Any = None) -> int:
+        return int(self.transport.svm.get_clock().slot) or 1
+
+    def do_getBlockHeight(self, options: Any = None) -> int:
+        return run(self.transport.block_height())
+
+    def do_getEpochInfo(self, options: Any = None) -> Any:
+        slot, height = self.do_getSlot(), self.do_getBlockHeight()
+        return {
+            "absoluteSlot": slot,
+            "blockHeight": height,
+            "epoch": int(self.transport.svm.get_clock().epoch),
+            "slotIndex": slot % 432_000,
+            "slotsInEpoch": 432_000,
+            "transactionCount": len(self.transport.executed()),
+        }
+
+    def do_getLatestBlockhash(self, options: Any = None) -> Any:
+        recent = run(self.transport.latest_blockhash())
+        return _value({"blockhash": str(recent.value), "lastValidBlockHeight": recent.last_valid_block_height})
+
+    def do_isBlockhashValid(self, blockhash: str, options: Any = None) -> Any:
+        return _value(str(run(self.transport.latest_blockhash()).value) == blockhash)
+
+    def do_getRecentPrioritizationFees(self, keys: Any = None) -> Any:
+        return []
+
+    def do_getFeeForMessage(self, message: str, options: Any = None) -> Any:
+        from solders.message import from_bytes_versioned
+
+        return _value(5000 * from_bytes_versioned(base64.b64decode(message)).header.num_required_signatures)
+
+    # --- transactions
+
+    def do_simulateTransaction(self, text: str, options: Any = None) -> Any:
+        options = options or {}
+        transaction = _transaction(text, options)
+        keys = [Pubkey.from_string(k) for k in (options.get("accounts") or {}).get("addresses", ())]
+        if options.get("sigVerify") and not all(transaction.verify_with_results()):
+            return _value({"err": "SignatureFailure", "logs": [], "unitsConsumed": 0, "accounts": None})
+        replace = bool(options.get("replaceRecentBlockhash"))
+        outcome = run(self.transport.simulate(transaction, replace_blockhash=replace, accounts=keys))
+        accounts = [_account(a, None) for a in outcome.accounts] if keys and outcome.err is None else None
+        shown = {**_outcome(outcome), "accounts": accounts}
+        if replace:
+            recent = run(self.transport.latest_blockhash())
+            shown["replacementBlockhash"] = {
+                "blockhash": str(recent.value),
+                "lastValidBlockHeight": recent.last_valid_block_height,
+            }
+        return _value(shown)
+
+    def do_sendTransaction(self, text: str, options: Any = None) -> Any:
+        options = options or {}
+        transaction = _transaction(text, options)
+        if run(self.transport.status(transaction.signatures[0])) is not None:
+            return str(transaction.signatures[0])  # the same bytes again are the same transaction
+        skip = bool(options.get("skipPreflight"))
+        signature, refused = run(self.transport.send(transaction, skip_preflight=skip))
+        if refused is not None:
+            return _Refusal(-32002, "Transaction simulation failed", _outcome(refused))
+        return str(signature)
+
+    def do_getSignatureStatuses(self, signatures: list[str], options: Any = None) -> Any:
+        found = [run(self.transport.status(Signature.from_string(s))) for s in signatures]
+        return _value([None if s is None else _status(s.err) for s in found])
+
+    def do_getSignaturesForAddress(self, key: str, options: Any = None) -> Any:
+        wanted, limit = Pubkey.from_string(key), int((options or {}).get("limit") or 1000)
+        newest_first = reversed(self.transport.executed().items())
+        found = [s for s, tx in newest_first if wanted in tx.message.account_keys][:limit]
+        return [{"signature": str(s), **_status(self._error(s)), "memo": None, "blockTime": None} for s in found]
+
+    def do_getTransaction(self, signature: str, options: Any = None) -> Any:
+        key = Signature.from_string(signature)
+        transaction, outcome = self.transport.executed().get(key), run(self.transport.transaction(key))
+        if transaction is None or outcome is None:
+            return None
+        meta = {
+            "err": outcome.err,
+            "logMessages": list(outcome.logs),
+            "computeUnitsConsumed": outcome.units,
+            "fee": 5000,
+        }
+        wire = [base64.b64encode(bytes(transaction)).decode(), "base64"]
+        return {"slot": self.do_getSlot(), "blockTime": None, "version": 0, "transaction": wire, "meta": meta}
+
+    def _error(self, signature: Signature) -> Any:
+        found = run(self.transport.status(signature))
+        return None if found is None else found.err
+
+
+class _Refusal:
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        self.error = {"code": code, "message": message, **({} if data is None else {"data": data})}
+
+
+def _failed(number: Any, code: int, message: str) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}}
+
+
+def _value(value: Any) -> dict[str, Any]:
+    return {"context": {"slot": 1, "apiVersion": "litesvm"}, "value": value}
+
+
+def _status(err: Any) -> dict[str, Any]:
+    result = {"Ok": None} if err is None else {"Err": err}
+    return {"confirmationStatus": "finalized", "confirmations": None, "err": err, "slot": 1, "status": result}
+
+
+def _transaction(text: str, options: Mapping[str, Any]) -> VersionedTransaction:
+    raw = base64.b64decode(text, validate=True) if options.get("encoding") == "base64" else b58decode(text)
+    return VersionedTransaction.from_bytes(raw)
+
+
+def _bytes(memcmp: Mapping[str, Any]) -> bytes:
+    text = memcmp["bytes"]
+    if isinstance(text, list):
+        return bytes(text)
+    return base64.b64decode(text) if memcmp.get("encoding") == "base64" else b58decode(text)
+
+
+def _account(account: Account | None, options: Any) -> Any:
+    if account is None:
+        return None
+    data = bytes(account.data)
+    part = (options or {}).get("dataSlice")
+    if part is not None:
+        data = data[int(part["offset"]) : int(part["offset"]) + int(part["length"])]
+    return {
+        "lamports": account.lamports,
+        "data": [base64.b64encode(data).decode(), "base64"],
+        "owner": str(account.owner),
+        "executable": account.executable,
+        "rentEpoch": 0,
+        "space": len(account.data),
+    }
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
+    returned = outcome.return_data
+    data = None
+    if returned is not None:  # a validator trims the zeros at the end
+        text = base64.b64encode(returned[1].rstrip(b"\0")).decode()
+        data = {"programId": str(returned[0]), "data": [text, "base64"]}
+    return {
+        "err": outcome.err,
+        "logs": list(outcome.logs),
+        "unitsConsumed": outcome.units,
+        "returnData": data,
+        "innerInstructions": [],
+    }

@@ -1,0 +1,133 @@
+"""The JSON-RPC node over LiteSVM, asked by solana-py's client and by our own, and paid through."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+
+import pytest
+from solana.rpc.async_api import AsyncClient
+from solana.rpc.models import MemcmpOpts, TokenAccountOpts
+from solders.message import MessageV0
+from solders.pubkey import Pubkey
+from solders.system_program import TransferParams, transfer
+from solders.transaction import VersionedTransaction
+from x402.schemas import PaymentPayload, PaymentRequirements
+
+from mcpsol_py.client.svm import SvmTransport
+from mcpsol_py.client.svm_rpc import GENESIS, SvmNode
+from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
+from mcpsol_py.x402.exact.settle import KeypairSponsor
+from mcpsol_py.x402.exact.transaction import associated_token_address, read_transaction
+from mcpsol_py.x402.networks import network_of_genesis
+from mcpsol_py.x402.rpc_chain import RpcChain
+from mcpsol_py.x402.svm_chain import SvmChain
+from tests.functional.svm_node import listening
+from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World, keypair
+
+
+@pytest.fixture
+def world() -> World:
+    return World(chain=SvmChain(SvmTransport()))
+
+
+@pytest.fixture
+def url(world: World) -> Iterator[str]:
+    with listening(SvmNode(world.chain.transport, airdrops=True)) as url:
+        yield url
+
+
+@pytest.fixture
+async def stack() -> AsyncIterator[AsyncExitStack]:
+    async with AsyncExitStack() as stack:
+        yield stack
+
+
+async def test_solana_py_reads_and_sends(world: World, url: str, stack: AsyncExitStack) -> None:
+    client = await stack.enter_async_context(AsyncClient(url))
+    alice = keypair(7)
+    assert await client.is_connected()
+    assert (await client.request_airdrop(alice.pubkey(), 10**9)).value is not None
+    assert (await client.get_balance(alice.pubkey())).value == 10**9
+    recent = (await client.get_latest_blockhash()).value
+    move = transfer(TransferParams(from_pubkey=alice.pubkey(), to_pubkey=keypair(8).pubkey(), lamports=10**7))
+    message = MessageV0.try_compile(alice.pubkey(), [move], [], recent.blockhash)
+    assert (await client.get_fee_for_message(message)).value == 5000
+    transaction = VersionedTransaction(message, [alice])
+    assert (await client.simulate_transaction(transaction)).value.err is None
+    signature = (await client.send_transaction(transaction)).value
+    assert (await client.send_transaction(transaction)).value == signature
+    assert (await client.get_signature_statuses([signature])).value[0].err is None  # type: ignore[union-attr]  # it is known
+    assert (await client.get_balance(keypair(8).pubkey())).value == 10**7
+    assert [s.signature for s in (await client.get_signatures_for_address(alice.pubkey())).value] == [signature]
+    account = (await client.get_account_info(USDC)).value
+    assert account is not None
+    assert account.owner == TOKEN_PROGRAM
+    assert len(account.data) == 82
+
+
+async def test_solana_py_lists_token_accounts(world: World, url: str, stack: AsyncExitStack) -> None:
+    client = await stack.enter_async_context(AsyncClient(url))
+    payer = world.payer.pubkey()
+    at = associated_token_address(payer, USDC, TOKEN_PROGRAM)
+    assert (await client.get_token_account_balance(at)).value.amount == str(world.balance)
+    assert (await client.get_token_account_balance(at)).value.ui_amount_string == "1"
+    found = (await client.get_token_accounts_by_owner(payer, TokenAccountOpts(mint=USDC))).value
+    assert [row.pubkey for row in found] == [at]
+    rows = (
+        await client.get_program_accounts(TOKEN_PROGRAM, filters=[165, MemcmpOpts(offset=32, bytes=str(payer))])
+    ).value
+    assert [row.pubkey for row in rows] == [at]
+
+
+def test_a_payment_settles_over_it_and_is_found(world: World, url: str) -> None:
+    chain = RpcChain(url)
+    assert chain.network == network_of_genesis(GENESIS)
+    asked = PaymentRequirements.model_validate(
+        {**world.requirements().model_dump(by_alias=True), "network": chain.network}
+    )
+    payment = PaymentPayload(payload=ExactClient(world.payer, chain).create_payment_payload(asked), accepted=asked)
+    wire = bytes(read_transaction(payment.payload["transaction"]))
+    assert chain.find(wire).state == "unknown"
+    desk = ExactFacilitator(chain, KeypairSponsor(world.sponsor), poll=0.01)
+    assert desk.verify(payment, asked).is_valid
+    settled = desk.settle(payment, asked)
+    assert settled.success, settled.error_message
+    assert world.tokens(world.payee.pubkey()) == 10_000
+    assert chain.find(wire).signature == settled.transaction
+    assert chain.status(settled.transaction).state == "landed"
+    world.chain.transport.expire_blockhash()
+    other = ExactClient(world.payer, chain).create_payment_payload(asked)["transaction"]
+    world.chain.transport.expire_blockhash()
+    assert chain.find(bytes(read_transaction(other))).state == "expired"
+    chain.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"{", -32700),
+        (b"7", -32600),
+        (b'{"id":1,"method":7}', -32600),
+        (b'{"id":1,"method":"__class__"}', -32601),
+        (b'{"id":1,"method":"getBalance","params":[]}', -32602),
+        (b'{"id":1,"method":"getBalance","params":["no key"]}', -32602),
+        (b'{"id":1,"method":"getBalance","params":{"key":1}}', -32601),
+        (b'{"id":1,"method":"sendTransaction","params":["!!"]}', -32602),
+        (b'{"id":1,"method":"sendTransaction","params":["AAAA",{"encoding":"base64"}]}', -32602),
+        (b'{"id":1,"method":"requestAirdrop","params":["11111111111111111111111111111111",1]}', -32600),
+    ],
+)
+def test_what_cannot_be_answered_is_an_error_of_the_protocol(body: bytes, code: int) -> None:
+    answer = json.loads(SvmNode(SvmTransport()).respond(body))
+    assert answer["error"]["code"] == code
+
+
+def test_a_batch_is_answered_one_by_one() -> None:
+    node = SvmNode(SvmTransport())
+    key = str(Pubkey.default())
+    body = [{"id": 1, "method": "getHealth"}, {"id": 2, "method": "getBalance", "params": [key]}]
+    answers = json.loads(node.respond(json.dumps(body).encode()))
+    assert answers[0]["result"] == "ok"
+    assert answers[1]["id"] == 2
