@@ -16,6 +16,9 @@
     [http]
     host = "127.0.0.1"              # also: port, path, hosts, origins, calls_per_minute, stateless,
                                     # body_bytes, tokens (their sha256, in hex)
+    [http.oauth]                    # an issuer whose access tokens are taken
+    issuer = "https://login.example.com"
+    resource = "https://bridge.example.com/mcp"     # also: audience, jwks, algorithms, scopes
 
 File names are relative to the configuration file. What the command line says wins.
 """
@@ -27,17 +30,20 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from idl2mcp import inputs
+from mcpsol_py import telemetry
 from mcpsol_py.errors import InvalidProgram, SourceError, abbr, suggest
 
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
     from idl2mcp.local import LocalCluster
+    from mcpsol_py.bridge.access import OAuth
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.http import HttpSettings
     from mcpsol_py.client.keys import Signer
@@ -46,7 +52,8 @@ __all__ = ["DEMO_SETUP", "Plan", "ProgramEntry", "http_settings", "make_bridge",
 
 _TOP = ("mode", "surface", "wallet", "keystore", "audit", "setup", "ledger", "url", "program", "policy", "http")
 _PROGRAM = ("source", "url", "program_id", "lock", "so")
-_HTTP = ("host", "port", "path", "tokens", "hosts", "origins", "calls_per_minute", "stateless", "body_bytes")
+_HTTP = ("host", "port", "path", "tokens", "hosts", "origins", "calls_per_minute", "stateless", "body_bytes", "oauth")
+_OAUTH = ("issuer", "resource", "audience", "jwks", "algorithms", "scopes")
 
 #: the local cluster of `idl2mcp demo` and `serve --demo`
 DEMO_SETUP: dict[str, Any] = {
@@ -280,18 +287,29 @@ def passphrase(path: Path, *, new: bool = False) -> str:
         ) from error
 
 
-def http_settings(plan: Plan, *, host: str | None = None, port: int | None = None) -> HttpSettings:
+def http_settings(
+    plan: Plan,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    oauth: Mapping[str, str | None] = MappingProxyType({}),
+) -> HttpSettings:
     """The HTTP settings of *plan*; $IDL2MCP_TOKEN is a token that is taken, $IDL2MCP_STATE_KEY what replicas share
-    (hex).
+    (hex). *oauth*: what the command line says of [http.oauth].
     """
-    from mcpsol_py.bridge.http import HttpSettings, Tokens
+    from mcpsol_py.bridge.access import Tokens
+    from mcpsol_py.bridge.http import HttpSettings
 
-    table = plan.http
+    table = dict(plan.http)
+    if told := {key: value for key, value in oauth.items() if value is not None}:
+        table["oauth"] = {**table.get("oauth", {}), **told}
     _known(table, _HTTP, "http")
     kinds: dict[str, Any] = {"port": int, "calls_per_minute": int, "body_bytes": int, "stateless": bool}
     values: dict[str, Any] = {}
     for key, value in table.items():
-        if key in ("tokens", "hosts", "origins"):
+        if key == "oauth":
+            values[key] = _oauth(value, plan.origin)
+        elif key in ("tokens", "hosts", "origins"):
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
                 raise SourceError(f"{abbr(value)}: a list of texts is wanted", origin=plan.origin, path=f"http.{key}")
             values[key] = frozenset(value) if key == "tokens" else tuple(value)
@@ -303,6 +321,7 @@ def http_settings(plan: Plan, *, host: str | None = None, port: int | None = Non
             values[key] = value
     token = os.environ.get("IDL2MCP_TOKEN")
     if token:
+        telemetry.hide(token)
         values["tokens"] = values.get("tokens", frozenset()) | {Tokens.digest(token)}
     state = os.environ.get("IDL2MCP_STATE_KEY")
     if state:
@@ -314,3 +333,27 @@ def http_settings(plan: Plan, *, host: str | None = None, port: int | None = Non
     settings = HttpSettings(**values)
     settings.check()
     return settings
+
+
+def _oauth(table: Any, origin: str) -> OAuth:
+    from mcpsol_py.bridge.access import OAuth
+
+    at = "http.oauth"
+    if not isinstance(table, dict):
+        raise SourceError(f"{abbr(table)} stands where a table must", origin=origin, path=at)
+    _known(table, _OAUTH, at)
+    texts = {key: _text(table, key, at) for key in ("issuer", "resource", "audience", "jwks")}
+    for key in ("issuer", "resource"):
+        if not texts[key]:
+            raise SourceError(f"{key} is missing", origin=origin, path=at)
+    values: dict[str, Any] = {key: text for key, text in texts.items() if text}
+    names, scopes = table.get("algorithms"), table.get("scopes")
+    if names is not None:
+        if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+            raise SourceError(f"{abbr(names)}: a list of texts is wanted", origin=origin, path=f"{at}.algorithms")
+        values["algorithms"] = tuple(names)
+    if scopes is not None:
+        if not isinstance(scopes, dict) or not all(isinstance(n, str) for n in scopes.values()):
+            raise SourceError(f"{abbr(scopes)}: a table of texts is wanted", origin=origin, path=f"{at}.scopes")
+        values["scopes"] = scopes
+    return OAuth(**values)

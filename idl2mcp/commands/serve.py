@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-import logging
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -38,6 +38,15 @@ Then add --print-config claude (or cursor, vscode, codex, gemini) for what goes 
 @click.option("--demo", is_flag=True, help="counter and vault on a local cluster, with wallets and tokens.")
 @click.option("--host", help="For --transport http (default: 127.0.0.1).")
 @click.option("--port", type=click.IntRange(1, 65535), help="For --transport http (default: 8765).")
+@click.option("--oauth-issuer", metavar="URL", help="Whose access tokens are taken (as [http.oauth] issuer).")
+@click.option("--oauth-resource", metavar="URL", help="The endpoint's URL as clients see it, which tokens are for.")
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    help="To stderr; from info on each call is a line (default: warning; info with --log-format json).",
+)
+@click.option("--traces", metavar="EXPORTER", help="Send OpenTelemetry spans: otlp, console, … ($OTEL_… set them up).")
 @click.option(
     "--print-config", "client", type=click.Choice(CLIENTS), help="Print the client's configuration, and stop."
 )
@@ -53,6 +62,11 @@ def command(
     demo: bool,
     host: str | None,
     port: int | None,
+    oauth_issuer: str | None,
+    oauth_resource: str | None,
+    log_format: str,
+    log_level: str | None,
+    traces: str | None,
     client: str | None,
     chain: inputs.Chain,
 ) -> None:
@@ -66,17 +80,18 @@ def command(
     if client is not None:
         sys.stdout.write(client_config(client, sys.argv[1:], transport, host or "127.0.0.1", port or 8765) + "\n")
         return
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    _tell(log_format, log_level, traces or os.environ.get("OTEL_TRACES_EXPORTER"))
     with report.progress("reading the programs"):
         from idl2mcp import serving
-        from mcpsol_py.bridge.server import make_server, run_http, run_stdio
+        from mcpsol_py.bridge.server import make_server, run_stdio
 
         plan = serving.read_config(config, chain) if config is not None else serving.Plan()
         names = [*sources, *(("counter", "vault") if demo else ())]
         plan.programs += [serving.ProgramEntry(source, chain) for source in names]
         plan.demo = demo
         plan.mode, plan.surface, plan.wallet = mode or plan.mode, surface or plan.surface, wallet or plan.wallet
-        settings = serving.http_settings(plan, host=host, port=port) if transport == "http" else None
+        oauth = {"issuer": oauth_issuer, "resource": oauth_resource}
+        settings = serving.http_settings(plan, host=host, port=port, oauth=oauth) if transport == "http" else None
         bridge, loaded = serving.make_bridge(plan)
         server = make_server(bridge, version=_version(), state_key=settings.state_key if settings else None)
     for name, why in {**bridge.box.quarantined, **bridge.box.left_out}.items():
@@ -94,13 +109,33 @@ def command(
 
     async def run() -> None:
         try:
-            await (run_stdio(server) if settings is None else run_http(server, bridge, settings))
+            if settings is None:
+                await run_stdio(server)
+            else:
+                from mcpsol_py.bridge.app import run_http
+
+                await run_http(server, bridge, settings)
         finally:
             for program in bridge.box.programs:
                 if program.transport is not None:
                     await program.transport.close()
 
     asyncio.run(run())
+
+
+def _tell(log_format: str, log_level: str | None, traces: str | None) -> None:
+    """Sets up what this process tells of itself; stdout is the protocol's."""
+    from mcpsol_py import telemetry
+    from mcpsol_py.telemetry import logs
+
+    if passphrase := os.environ.get("IDL2MCP_PASSPHRASE"):
+        telemetry.hide(passphrase)
+    form: logs.Form = "json" if log_format == "json" else "text"
+    logs.set_up(form, log_level or ("info" if form == "json" else "warning"))
+    if traces and traces != "none":
+        from mcpsol_py.telemetry.traces import set_up
+
+        set_up(traces, version=_version())
 
 
 def _version() -> str:

@@ -19,9 +19,10 @@ from urllib.parse import parse_qsl, quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from mcpsol_py.bridge.access import Verifier, within
 from mcpsol_py.bridge.bridge import Bridge, Reply
 from mcpsol_py.bridge.calls import Served
-from mcpsol_py.bridge.http import App, HttpSettings, Receive, Scope, Send, Tokens
+from mcpsol_py.bridge.http import App, HttpSettings, Receive, Scope, Send
 from mcpsol_py.bridge.reading import address as read_address
 from mcpsol_py.bridge.reading import read_account
 from mcpsol_py.bridge.tools import Tool
@@ -77,9 +78,8 @@ class _Cell:
 class Explorer:
     """The pages, before *app*: what they do not answer goes on to it."""
 
-    def __init__(self, app: App, bridge: Bridge, settings: HttpSettings) -> None:
-        self.app, self.bridge, self.settings = app, bridge, settings
-        self.tokens = Tokens(settings.tokens) if settings.tokens else None
+    def __init__(self, app: App, bridge: Bridge, settings: HttpSettings, verifier: Verifier | None = None) -> None:
+        self.app, self.bridge, self.settings, self.verifier = app, bridge, settings, verifier
         self.build = Bridge(bridge.box.programs, mode="build", surface="full", wallet=bridge.wallet, names=bridge.names)
         self.calls: deque[tuple[str, str, str, float]] = deque(maxlen=200)
         folder = templates_folder() / "explorer"
@@ -103,7 +103,7 @@ class Explorer:
             await self.app(scope, receive, send)
             return
         headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope.get("headers", ())}
-        refusal = self._refused(scope, headers)
+        refusal = await self._refused(scope, headers)
         if refusal is not None:
             await _send(send, refusal[0], refusal[1])
             return
@@ -113,7 +113,9 @@ class Explorer:
             page = self._rows("Not found", clean_text(str(error), 1000), (), (), status=404)
         await _send(send, page)
 
-    def _refused(self, scope: Scope, headers: Mapping[str, str]) -> tuple[_Page, list[tuple[bytes, bytes]]] | None:
+    async def _refused(
+        self, scope: Scope, headers: Mapping[str, str]
+    ) -> tuple[_Page, list[tuple[bytes, bytes]]] | None:
         """Host, Origin and token, as the SDK asks for them at the MCP endpoint."""
         here = {f"{h}:{self.settings.port}" for h in (self.settings.host, "127.0.0.1", "localhost")}
         if headers.get("host") not in {*here, *self.settings.hosts}:
@@ -122,9 +124,14 @@ class Explorer:
         allowed = {*(f"http://{h}" for h in here), *self.settings.origins}
         if scope["method"] == "POST" and origin not in allowed:
             return _Page("forms are taken from these pages only\n", 403, "text/plain"), []
-        if self.tokens is not None and self.tokens.client_of(_password(headers.get("authorization", ""))) is None:
+        if self.verifier is None:
+            return None
+        found = await self.verifier.verify_token(_password(headers.get("authorization", "")))
+        if found is None:
             ask = [(b"www-authenticate", b'Basic realm="idl2mcp", charset="UTF-8"')]
             return _Page("the token is the password\n", 401, "text/plain"), ask
+        if not within(found.scopes, "build" if scope["method"] == "POST" else "read"):
+            return _Page("this token's scopes do not hold that\n", 403, "text/plain"), []
         return None
 
     async def _page(self, scope: Scope, path: str, receive: Receive) -> _Page:

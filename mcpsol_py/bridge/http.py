@@ -1,22 +1,21 @@
-"""The bridge over HTTP: who may ask, how often, and the pages for operators (/healthz, /metrics).
+"""The bridge over HTTP: where it is served and how often a client may ask.
 
-Plain ASGI around the app of the MCP SDK (server.py makes that). Host and Origin are checked by the SDK; TLS is a
-proxy's.
+Plain ASGI, as app.py puts it together. TLS is a proxy's.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from mcpsol_py.bridge.access import OAuth, is_loopback
 from mcpsol_py.errors import SourceError, abbr
+from mcpsol_py.telemetry import metrics
 
-__all__ = ["HttpSettings", "Metrics", "RateLimit", "Tokens", "is_loopback", "operators_pages"]
+__all__ = ["App", "HttpSettings", "RateLimit", "Receive", "Scope", "Send", "answer", "bearer_of", "header"]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -28,7 +27,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 class HttpSettings:
     """Where and to whom the bridge is served.
 
-    `tokens`: sha256 of bearer tokens, in hex; none: no token is asked, which only a loopback address may do. `hosts`
+    `tokens`: sha256 of bearer tokens, in hex; `oauth`: an issuer of more of them. Neither: no token is asked, which
+    only a loopback address may do. `hosts`
     and `origins`: what the Host and Origin headers may be, beside the address itself. `calls_per_minute` for each
     client.
     """
@@ -43,45 +43,29 @@ class HttpSettings:
     body_bytes: int = 1024 * 1024
     stateless: bool = False
     state_key: bytes | None = None
+    oauth: OAuth | None = None
 
     def check(self) -> None:
         """Raises SourceError for a server that anyone on the network could use."""
-        if not self.tokens and not is_loopback(self.host):
+        if self.oauth is not None:
+            self.oauth.check()
+        elif not self.tokens and not is_loopback(self.host):
             raise SourceError(
-                f"{abbr(self.host)} can be reached from other machines, and no token is asked. Set $IDL2MCP_TOKEN, or "
-                "serve on 127.0.0.1",
+                f"{abbr(self.host)} can be reached from other machines, and no token is asked. Set $IDL2MCP_TOKEN, "
+                "name an issuer in [http.oauth], or serve on 127.0.0.1",
                 path="http.host",
             )
 
 
-def is_loopback(host: str) -> bool:
-    """Can *host* be reached from this machine only?"""
-    return host in ("127.0.0.1", "localhost", "::1")
-
-
-class Tokens:
-    """Bearer tokens, known by their sha256 only."""
-
-    def __init__(self, digests: Iterable[str]) -> None:
-        self._digests = tuple(digests)
-
-    @staticmethod
-    def digest(token: str) -> str:
-        """What is kept of a token."""
-        return hashlib.sha256(token.encode()).hexdigest()
-
-    def client_of(self, token: str) -> str | None:
-        """A name for the client that has this token, or None. Takes as long for a wrong one as for a right one."""
-        digest = self.digest(token)
-        found = [known for known in self._digests if hmac.compare_digest(known, digest)]
-        return f"token-{found[0][:8]}" if found else None
-
-
 class RateLimit:
-    """At most *per_minute* requests of one client; what is over gets 429 with Retry-After. *clients* are remembered."""
+    """At most *per_minute* requests of one client, as *client_of* tells them apart; what is over gets 429 with
+    Retry-After. *clients* are remembered.
+    """
 
-    def __init__(self, app: App, per_minute: int, *, clients: int = 10_000) -> None:
-        self.app, self.clients = app, clients
+    def __init__(
+        self, app: App, per_minute: int, client_of: Callable[[Scope], Awaitable[str]], *, clients: int = 10_000
+    ) -> None:
+        self.app, self.client_of, self.clients = app, client_of, clients
         self.rate, self.most = per_minute / 60.0, float(per_minute)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
@@ -90,9 +74,10 @@ class RateLimit:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        wait = self.take(_client(scope), time.monotonic())
+        wait = self.take(await self.client_of(scope), time.monotonic())
         if wait > 0:
-            await _answer(send, 429, b"too many requests\n", [(b"retry-after", str(int(wait) + 1).encode())])
+            metrics.turned_away("rate")
+            await answer(send, 429, b"too many requests\n", [(b"retry-after", str(int(wait) + 1).encode())])
             return
         await self.app(scope, receive, send)
 
@@ -107,68 +92,19 @@ class RateLimit:
         return 0.0 if allowed else (1.0 - left) / self.rate
 
 
-def _client(scope: Scope) -> str:
-    """The token's digest where one is given, so that clients behind one proxy are told apart; else the peer's
-    address.
-    """
-    for name, value in scope.get("headers", ()):
-        if name == b"authorization":
-            return hashlib.sha256(value).hexdigest()
-    peer = scope.get("client")
-    return str(peer[0]) if peer else "?"
+def header(scope: Scope, name: bytes) -> str:
+    """A request's header, or "". *name* is in lower case."""
+    return next((value.decode("latin-1") for found, value in scope.get("headers", ()) if found == name), "")
 
 
-@dataclass(slots=True)
-class Metrics:
-    """Counts of tool calls, in Prometheus' text form. Names of tools that do not exist are counted together."""
-
-    calls: dict[tuple[str, str], int] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    def observe(self, tool: str, outcome: str, seconds: float) -> None:
-        """One call: `outcome` is "ok" or the error's reason."""
-        self.calls[tool, outcome] = self.calls.get((tool, outcome), 0) + 1
-        self.seconds[tool] = self.seconds.get(tool, 0.0) + seconds
-
-    def text(self) -> str:
-        """The exposition."""
-        lines = ["# TYPE idl2mcp_tool_calls_total counter"]
-        lines += [
-            f'idl2mcp_tool_calls_total{{tool="{tool}",outcome="{outcome}"}} {count}'
-            for (tool, outcome), count in sorted(self.calls.items())
-        ]
-        lines.append("# TYPE idl2mcp_tool_seconds_total counter")
-        lines += [f'idl2mcp_tool_seconds_total{{tool="{t}"}} {s:.6f}' for t, s in sorted(self.seconds.items())]
-        return "\n".join(lines) + "\n"
+def bearer_of(scope: Scope) -> str:
+    """The bearer token of a request, or ""."""
+    kind, _, token = header(scope, b"authorization").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
 
 
-def operators_pages(app: App, metrics: Metrics, tokens: Tokens | None) -> App:
-    """*app* with /healthz (for anyone) and /metrics (with a token, where tokens are asked)."""
-
-    async def with_pages(scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope.get("path") if scope["type"] == "http" else None
-        if path == "/healthz":
-            await _answer(send, 200, b'{"status":"ok"}\n', [(b"content-type", b"application/json")])
-        elif path == "/metrics":
-            if tokens is not None and tokens.client_of(_bearer(scope)) is None:
-                await _answer(send, 401, b"a token is needed\n", [(b"www-authenticate", b"Bearer")])
-            else:
-                await _answer(send, 200, metrics.text().encode(), [(b"content-type", b"text/plain; version=0.0.4")])
-        else:
-            await app(scope, receive, send)
-
-    return with_pages
-
-
-def _bearer(scope: Scope) -> str:
-    for name, value in scope.get("headers", ()):
-        if name == b"authorization":
-            kind, _, token = value.decode("latin-1").partition(" ")
-            return token.strip() if kind.lower() == "bearer" else ""
-    return ""
-
-
-async def _answer(send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+async def answer(send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    """Answers a request."""
     every = [*headers, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": every})
     await send({"type": "http.response.body", "body": body})

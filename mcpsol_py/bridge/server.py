@@ -1,4 +1,4 @@
-"""The bridge as an MCP server, over stdio or streamable HTTP: the only module that imports the mcp SDK.
+"""The bridge as an MCP server, over stdio; app.py puts it behind HTTP.
 
 Nothing but the protocol goes to stdout; logs go to stderr.
 """
@@ -11,22 +11,16 @@ from typing import Any
 import mcp_types as types
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
-from mcp.server.auth.provider import AccessToken
-from mcp.server.auth.settings import AuthSettings
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.stdio import stdio_server
-from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import AnyHttpUrl
 
 from mcpsol_py.bridge.bridge import Bridge, Confirm, Reply
-from mcpsol_py.bridge.explorer import Explorer
-from mcpsol_py.bridge.http import App, HttpSettings, Metrics, RateLimit, Tokens, operators_pages
 from mcpsol_py.bridge.prompts import Prompts
 from mcpsol_py.bridge.resources import Resources
 from mcpsol_py.errors import McpsolError
 
-__all__ = ["http_app", "make_server", "run_http", "run_stdio"]
+__all__ = ["make_server", "run_stdio"]
 
 
 def make_server(
@@ -173,61 +167,3 @@ async def run_stdio(server: Server[Any]) -> None:
     """Serves one client on stdin and stdout until it closes them."""
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
-
-
-class _StaticTokens:
-    """Bearer tokens from the configuration, as the SDK's TokenVerifier."""
-
-    def __init__(self, tokens: Tokens) -> None:
-        self.tokens = tokens
-
-    async def verify_token(self, token: str) -> AccessToken | None:
-        """Who has this token, or None."""
-        client = self.tokens.client_of(token)
-        return None if client is None else AccessToken(token=token, client_id=client, scopes=[])
-
-
-def http_app(server: Server[Any], bridge: Bridge, settings: HttpSettings) -> App:
-    """The ASGI app: the SDK's streamable HTTP with Host, Origin, body and bearer checks, rate limits, /healthz,
-    /metrics.
-
-    Raises SourceError where the settings would let anyone in.
-    """
-    settings.check()
-    here = [f"{settings.host}:{settings.port}", f"127.0.0.1:{settings.port}", f"localhost:{settings.port}"]
-    security = TransportSecuritySettings(
-        allowed_hosts=[*here, *settings.hosts],
-        allowed_origins=[*(f"http://{host}" for host in here), *settings.origins],
-    )
-    tokens = Tokens(settings.tokens) if settings.tokens else None
-    auth = None
-    if tokens is not None:
-        auth = AuthSettings(issuer_url=AnyHttpUrl(f"http://{here[1]}"), resource_server_url=None)
-    app: Any = server.streamable_http_app(
-        streamable_http_path=settings.path,
-        stateless_http=settings.stateless,
-        json_response=settings.stateless,
-        max_request_body_size=settings.body_bytes,
-        transport_security=security,
-        host=settings.host,
-        auth=auth,
-        token_verifier=_StaticTokens(tokens) if tokens is not None else None,
-    )
-    metrics = Metrics()
-    explorer = Explorer(app, bridge, settings)
-
-    def observe(tool: str, outcome: str, seconds: float) -> None:
-        metrics.observe(tool, outcome, seconds)
-        explorer.observe(tool, outcome, seconds)
-
-    bridge.observe = observe
-    return operators_pages(RateLimit(explorer, settings.calls_per_minute), metrics, tokens)
-
-
-async def run_http(server: Server[Any], bridge: Bridge, settings: HttpSettings) -> None:
-    """Serves over HTTP until it is stopped. Logs go to stderr."""
-    import uvicorn
-
-    app: Any = http_app(server, bridge, settings)
-    config = uvicorn.Config(app, host=settings.host, port=settings.port, log_level="warning", access_log=False)
-    await uvicorn.Server(config).serve()

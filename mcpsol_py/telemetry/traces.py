@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter, SpanExportResult
 
 from mcpsol_py import telemetry
 from mcpsol_py.errors import SourceError, suggest
@@ -62,6 +63,8 @@ class _Open:
 def _installed(name: str) -> SpanExporter:
     from importlib.metadata import entry_points
 
+    if name == "console":
+        return ConsoleSpanExporter(out=sys.stderr)  # stdout may be a protocol's
     found = {point.name: point for point in entry_points(group="opentelemetry_traces_exporter")}
     if name == "otlp":
         name = next((n for n in ("otlp", "otlp_proto_http", "otlp_proto_grpc") if n in found), name)

@@ -187,7 +187,7 @@ async def test_http_serves_clients_of_both_eras(cli: Cli, era: Any, stateless: b
             result = await client.call_tool("transfer", {"amount": "5", "accounts": ACCOUNTS})
             assert not result.is_error
         assert ask(f"{url}/healthz") == (200, '{"status":"ok"}\n')
-        assert 'tool="transfer",outcome="ok"} 1' in ask(f"{url}/metrics")[1]
+        assert 'idl2mcp_tool_calls_total{outcome="ok",tool="transfer"} 1.0' in ask(f"{url}/metrics")[1]
 
 
 def test_http_checks_host_origin_and_body(cli: Cli) -> None:

@@ -1,0 +1,236 @@
+"""The ASGI app of the bridge: the SDK's MCP endpoint behind checks of who asks and how often, and the other pages.
+
+From the outside in: request ids, /healthz and /metrics, the rate limit, the explorer's pages, the scopes of a token,
+and the SDK's own checks of Host, Origin, body and token.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+import mcp_types as types
+from mcp import MCPError
+from mcp.server import Server, ServerRequestContext
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.routes import create_protected_resource_routes
+from mcp.server.auth.settings import AuthSettings
+from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import AnyHttpUrl
+
+from mcpsol_py import telemetry
+from mcpsol_py.bridge.access import ALL_LEVELS, Level, Tokens, Verifier, level_of, within
+from mcpsol_py.bridge.bridge import Bridge
+from mcpsol_py.bridge.explorer import Explorer
+from mcpsol_py.bridge.http import App, HttpSettings, RateLimit, Receive, Scope, Send, answer, bearer_of, header
+from mcpsol_py.telemetry import metrics
+
+__all__ = ["http_app", "run_http"]
+
+
+def http_app(server: Server[Any], bridge: Bridge, settings: HttpSettings) -> App:
+    """All that is served over HTTP. Raises SourceError where the settings would let anyone in."""
+    settings.check()
+    here = [f"{settings.host}:{settings.port}", f"127.0.0.1:{settings.port}", f"localhost:{settings.port}"]
+    security = TransportSecuritySettings(
+        allowed_hosts=[*here, *settings.hosts],
+        allowed_origins=[*(f"http://{host}" for host in here), *settings.origins],
+    )
+    verifier = None
+    if settings.tokens or settings.oauth is not None:
+        verifier = Verifier(Tokens(settings.tokens) if settings.tokens else None, settings.oauth)
+    app: Any = server.streamable_http_app(
+        streamable_http_path=settings.path,
+        stateless_http=settings.stateless,
+        json_response=settings.stateless,
+        max_request_body_size=settings.body_bytes,
+        transport_security=security,
+        host=settings.host,
+        auth=_auth(settings, here[1]) if verifier is not None else None,
+        token_verifier=verifier,
+    )
+    if settings.oauth is not None:
+        # as the SDK's own route, which would name the scope "read" alone
+        app.router.routes[:0] = create_protected_resource_routes(
+            resource_url=AnyHttpUrl(settings.oauth.resource),
+            authorization_servers=[AnyHttpUrl(settings.oauth.issuer)],
+            scopes_supported=settings.oauth.names_up_to("send"),
+            resource_name="idl2mcp",
+        )
+    if verifier is not None:
+        server.middleware.append(_Levels(bridge))
+        app = _ScopeGate(app, bridge, settings, verifier)
+    explorer = Explorer(app, bridge, settings, verifier)
+
+    def observe(tool: str, outcome: str, seconds: float) -> None:
+        metrics.observe_call(tool, outcome, seconds)
+        explorer.observe(tool, outcome, seconds)
+
+    bridge.observe = observe
+
+    async def client_of(scope: Scope) -> str:
+        """Who is counted by the rate limit: a token's owner, so that clients behind one proxy are told apart; else
+        the peer's address. A made-up token does not make a new client.
+        """
+        token = bearer_of(scope)
+        found = await verifier.verify_token(token) if verifier is not None and token else None
+        if found is not None:
+            return f"{found.client_id} {found.subject or ''}"
+        peer = scope.get("client")
+        return str(peer[0]) if peer else "?"
+
+    return _with_ids(_operators_pages(RateLimit(explorer, settings.calls_per_minute, client_of), verifier))
+
+
+def _auth(settings: HttpSettings, here: str) -> AuthSettings:
+    if settings.oauth is None:
+        return AuthSettings(issuer_url=AnyHttpUrl(f"http://{here}"), resource_server_url=None)
+    return AuthSettings(
+        issuer_url=AnyHttpUrl(settings.oauth.issuer),
+        resource_server_url=AnyHttpUrl(settings.oauth.resource),
+        validate_token_resource=True,
+        required_scopes=["read"],  # the levels that the verifier made of the token's scopes
+    )
+
+
+async def run_http(server: Server[Any], bridge: Bridge, settings: HttpSettings) -> None:
+    """Serves over HTTP until it is stopped. Logs go to stderr."""
+    import uvicorn
+
+    app: Any = http_app(server, bridge, settings)
+    config = uvicorn.Config(
+        app, host=settings.host, port=settings.port, log_config=None, log_level="warning", access_log=False
+    )
+    await uvicorn.Server(config).serve()
+
+
+# --- who may do what -------------------------------------------------------------------------------------------------
+
+
+class _ScopeGate:
+    """Before the endpoint: a call beyond the token's scopes is answered with 403, which says what to ask for."""
+
+    def __init__(self, app: App, bridge: Bridge, settings: HttpSettings, verifier: Verifier) -> None:
+        self.app, self.bridge, self.settings, self.verifier = app, bridge, settings, verifier
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http" or scope.get("path") != self.settings.path or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        found = await self.verifier.verify_token(bearer_of(scope))
+        if found is None or "send" in found.scopes:
+            await self.app(scope, receive, send)
+            return
+        body, receive = await _peeked(receive, self.settings.body_bytes)
+        wanted = self._wanted(body)
+        if within(found.scopes, wanted):
+            await self.app(scope, receive, send)
+            return
+        metrics.turned_away("scope")
+        await answer(send, 403, b'{"error":"insufficient_scope"}\n', [self._challenge(wanted), _JSON])
+
+    def _wanted(self, body: bytes) -> Level:
+        try:
+            document = json.loads(body)
+        except (ValueError, RecursionError):
+            return "read"  # the endpoint says what is wrong with it
+        rows = document if isinstance(document, list) else [document]
+        tools, mode = self.bridge.box.tools, self.bridge.mode
+        levels = [level_of(row.get("method"), row.get("params"), tools, mode) for row in map(_row, rows)]
+        return max(levels, key=ALL_LEVELS.index, default="read")
+
+    def _challenge(self, wanted: Level) -> tuple[bytes, bytes]:
+        oauth = self.settings.oauth
+        text = 'Bearer error="insufficient_scope"'
+        if oauth is not None:
+            text += f', scope="{" ".join(oauth.names_up_to(wanted))}", resource_metadata="{oauth.metadata}"'
+        return b"www-authenticate", text.encode()
+
+
+_JSON = (b"content-type", b"application/json")
+
+
+def _row(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+async def _peeked(receive: Receive, most: int) -> tuple[bytes, Receive]:
+    """The body, at most *most* bytes of it, and a `receive` that gives all of it once more."""
+    seen: list[MutableMapping[str, Any]] = []
+    body = b""
+    while len(body) <= most:
+        message = await receive()
+        seen.append(message)
+        body += bytes(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body"):
+            break
+
+    async def again() -> MutableMapping[str, Any]:
+        return seen.pop(0) if seen else await receive()
+
+    return body, again
+
+
+class _Levels:
+    """The same where the call is made, should the gate and the endpoint ever read a body differently."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self.bridge = bridge
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
+        wanted = level_of(ctx.method, ctx.params, self.bridge.box.tools, self.bridge.mode)
+        found: AccessToken | None = get_access_token()
+        if wanted != "read" and (found is None or not within(found.scopes, wanted)):
+            raise MCPError(types.INVALID_REQUEST, f"this token's scopes do not hold {wanted}")
+        with telemetry.bind(client=found.client_id if found is not None else ""):
+            return await call_next(ctx)
+
+
+# --- pages for operators ---------------------------------------------------------------------------------------------
+
+
+def _operators_pages(app: App, verifier: Verifier | None) -> App:
+    """*app* with /healthz (for anyone) and /metrics (with a token, where tokens are asked)."""
+
+    async def with_pages(scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path") if scope["type"] == "http" else None
+        if path == "/healthz":
+            await answer(send, 200, b'{"status":"ok"}\n', [_JSON])
+        elif path == "/metrics":
+            if verifier is not None and await verifier.verify_token(bearer_of(scope)) is None:
+                await answer(send, 401, b"a token is needed\n", [(b"www-authenticate", b"Bearer")])
+            else:
+                await answer(send, 200, metrics.exposition(), [(b"content-type", metrics.CONTENT_TYPE.encode())])
+        else:
+            await app(scope, receive, send)
+
+    return with_pages
+
+
+_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+
+
+def _with_ids(app: App) -> App:
+    """Each request has an id, the proxy's (X-Request-Id) or one of ours: in every log line, and in the answer."""
+
+    async def with_id(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        given = header(scope, b"x-request-id")
+        found = given if _ID.fullmatch(given) else uuid.uuid4().hex
+
+        async def sent(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", found.encode())]
+            await send(message)
+
+        with telemetry.bind(request_id=found):
+            await app(scope, receive, sent)
+
+    return with_id
