@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
@@ -149,7 +149,23 @@ class Settled:
     payer: str
 
 
-def sponsored(transfer: VerifiedTransfer, sponsor: Sponsor) -> VersionedTransaction:
+class Payable(Protocol):
+    """A payer's transaction that may be signed and sent: `key` is its message's hash."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def payer(self) -> str: ...
+    @property
+    def fee_payer(self) -> str: ...
+    @property
+    def transaction(self) -> VersionedTransaction: ...
+
+
+P = TypeVar("P", bound=Payable)
+
+
+def sponsored(transfer: Payable, sponsor: Sponsor) -> VersionedTransaction:
     """The transaction with the sponsor's signature in slot 0."""
     message = transfer.transaction.message
     signature = sponsor.sign(transfer.fee_payer, to_bytes_versioned(message))
@@ -176,6 +192,18 @@ def settle_transfer(
     store: SettlementStore,
     sponsor: Sponsor,
     transfer: VerifiedTransfer,
+    **options: Any,
+) -> Settled:
+    """settle_payable for the transfer of `exact`."""
+    return settle_payable(chain, store, sponsor, transfer, check_on_chain, **options)
+
+
+def settle_payable(
+    chain: Chain,
+    store: SettlementStore,
+    sponsor: Sponsor,
+    transfer: P,
+    check: Callable[[Chain, P], None],
     *,
     timeout: float = 30.0,
     poll: float = 0.5,
@@ -183,16 +211,16 @@ def settle_transfer(
     clock: Callable[[], float] = time.monotonic,
     fault: Callable[[str], None] = lambda _point: None,
 ) -> Settled:
-    """Signs as the sponsor, records, sends and waits.
+    """Checks (*check*, before anything is signed), signs as the sponsor, records, sends and waits.
 
-    Raises PaymentError: duplicate_settlement (this payment was settled already), settlement_pending (sent; ask again:
+    Raises PaymentError: what *check* raises; duplicate_settlement (this payment was settled already), settlement_pending (sent; ask again:
     the
     same signature is waited for), transaction_failed (it did not and cannot land, or landed with an error: not paid).
     *fault* is called with the name of each step, for tests that stop there.
     """
     known = store.get(transfer.key)
     if known is None:
-        check_on_chain(chain, transfer)
+        check(chain, transfer)
         signed = sponsored(transfer, sponsor)
         mine = Settlement(transfer.key, str(signed.signatures[0]), transfer.payer, bytes(signed), "sending")
         if chain.status(mine.signature).state != "unknown":  # another facilitator with this sponsor's key sent it
