@@ -18,6 +18,7 @@ step oracles make --no-print-directory oracles
 step chromium .ci/chromium.sh
 if [ -x templates/sbf/install.sh ]; then step rust make --no-print-directory rust; fi
 if [ -n "${CI:-}" ] && [ -x .ci/validator.sh ]; then step validator make --no-print-directory validator; fi
+if [ -n "${CI:-}" ]; then step postgres .ci/postgres.sh; fi
 # One node for all its tests, alone on the machine: it takes a core of its own.
 step "tests on a validator" .venv/bin/python -m pytest tests/functional/validator
 # One process a core, a file's tests in one of them, so that what a file sets up is set up once.

@@ -16,9 +16,10 @@ from typing import Any, Literal, cast
 
 import orjson
 from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.store.database import Database, now_ms
+from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import spendings, wallets
 
 __all__ = ["Budget", "Limit", "Limits", "Remaining", "Spending"]
@@ -89,17 +90,22 @@ class Budget:
         limits: Limits,
         *,
         session: str,
-        clock_ms: Callable[[], int] = now_ms,
+        clock_ms: Callable[[], int] | None = None,
         alert: Callable[[str, int, int, str], None] = lambda _asset, _spent, _limit, _kind: None,
     ) -> None:
         self._db, self.wallet, self.limits, self.session = database, wallet, limits, session
-        self._now, self._alert = clock_ms, alert
-        with self._db.engine.begin() as connection:
-            if connection.execute(select(wallets.c.address).where(wallets.c.address == wallet)).first() is None:
-                connection.execute(insert(wallets).values(address=wallet, touched_ms=self._now()))
+        self._clock, self._alert = clock_ms, alert
+        try:
+            self._db.run(self._enter)
+        except IntegrityError:
+            pass  # another process entered it in this moment
 
-    def _day(self) -> str:
-        return datetime.fromtimestamp(self._now() / 1000, UTC).date().isoformat()
+    def _enter(self, connection: Connection, _again: bool) -> None:
+        if connection.execute(select(wallets.c.address).where(wallets.c.address == self.wallet)).first() is None:
+            connection.execute(insert(wallets).values(address=self.wallet, touched_ms=self._now(connection)))
+
+    def _now(self, connection: Connection) -> int:
+        return self._db.now_ms(connection) if self._clock is None else self._clock()
 
     def reserve(self, spending: Spending, *, max_amount: int | None = None) -> Spending:
         """Reserves, or returns the reservation that this payment id has already (a repeat of the same logical call).
@@ -109,58 +115,64 @@ class Budget:
         PAYMENT_ID_CONFLICT (the id stands for another request). Nothing is reserved then.
         """
         limit = self._allowed(spending, max_amount)
-        alerts: list[tuple[str, int, int, str]] = []
-        with self._db.engine.begin() as connection:
-            now = self._now()
-            # The wallet's row is the lock: whoever updates it first goes first (SQLite holds its own lock already).
-            connection.execute(update(wallets).where(wallets.c.address == self.wallet).values(touched_ms=now))
-            known = self._get(connection, spending.payment_id)
-            if known is not None and known.state != "released":
-                if known.request != spending.request:
-                    raise PaymentError("PAYMENT_ID_CONFLICT", "this payment id stands for another request already")
-                return known
-            day = self._day()
-            for kind, cap, condition in (
-                ("session", limit.per_session, spendings.c.session == self.session),
-                ("day", limit.per_day, spendings.c.day == day),
-            ):
-                if cap is None:
-                    continue
-                spent = self._sum(connection, spending.asset, condition)
-                if spent + spending.amount > cap:
-                    raise PaymentError(
-                        "BUDGET_EXCEEDED",
-                        f"{spending.amount:,} base units would make {spent + spending.amount:,} of {cap:,} a {kind}; "
-                        f"{max(cap - spent, 0):,} are left",
-                    )
-                if spent * 10 < cap * 8 <= (spent + spending.amount) * 10 or spent + spending.amount == cap:
-                    alerts.append((spending.asset, spent + spending.amount, cap, kind))
-            row = {
-                "wallet": self.wallet,
-                "payment_id": spending.payment_id,
-                "session": self.session,
-                "day": day,
-                "network": spending.network,
-                "asset": spending.asset,
-                "amount": spending.amount,
-                "pay_to": spending.pay_to,
-                "resource": spending.resource,
-                "request": spending.request,
-                "state": "reserved",
-                "payment": None,
-                "payment_key": None,
-                "signature": None,
-                "touched_ms": now,
-            }
-            if known is None:
-                connection.execute(insert(spendings).values(**row, created_ms=now))
-            else:
-                connection.execute(update(spendings).where(self._is(spending.payment_id)).values(**row))
-            made = self._get(connection, spending.payment_id)
+        made, alerts = self._db.run(lambda connection, _: self._reserve(connection, spending, limit))
         for told in alerts:
             self._alert(*told)
-        assert made is not None  # written in this transaction
         return made
+
+    def _reserve(
+        self, connection: Connection, spending: Spending, limit: Limit
+    ) -> tuple[Spending, list[tuple[str, int, int, str]]]:
+        """Run again after a lost answer, it finds its own reservation."""
+        now = self._now(connection)
+        # The wallet's row is the lock: whoever updates it first goes first (SQLite holds its own lock already).
+        connection.execute(update(wallets).where(wallets.c.address == self.wallet).values(touched_ms=now))
+        known = self._get(connection, spending.payment_id)
+        if known is not None and known.state != "released":
+            if known.request != spending.request:
+                raise PaymentError("PAYMENT_ID_CONFLICT", "this payment id stands for another request already")
+            return known, []
+        day = _day(now)
+        alerts: list[tuple[str, int, int, str]] = []
+        for kind, cap, condition in (
+            ("session", limit.per_session, spendings.c.session == self.session),
+            ("day", limit.per_day, spendings.c.day == day),
+        ):
+            if cap is None:
+                continue
+            spent = self._sum(connection, spending.asset, condition)
+            if spent + spending.amount > cap:
+                raise PaymentError(
+                    "BUDGET_EXCEEDED",
+                    f"{spending.amount:,} base units would make {spent + spending.amount:,} of {cap:,} a {kind}; "
+                    f"{max(cap - spent, 0):,} are left",
+                )
+            if spent * 10 < cap * 8 <= (spent + spending.amount) * 10 or spent + spending.amount == cap:
+                alerts.append((spending.asset, spent + spending.amount, cap, kind))
+        row = {
+            "wallet": self.wallet,
+            "payment_id": spending.payment_id,
+            "session": self.session,
+            "day": day,
+            "network": spending.network,
+            "asset": spending.asset,
+            "amount": spending.amount,
+            "pay_to": spending.pay_to,
+            "resource": spending.resource,
+            "request": spending.request,
+            "state": "reserved",
+            "payment": None,
+            "payment_key": None,
+            "signature": None,
+            "touched_ms": now,
+        }
+        if known is None:
+            connection.execute(insert(spendings).values(**row, created_ms=now))
+        else:
+            connection.execute(update(spendings).where(self._is(spending.payment_id)).values(**row))
+        made = self._get(connection, spending.payment_id)
+        assert made is not None  # written in this transaction
+        return made, alerts
 
     def _allowed(self, spending: Spending, max_amount: int | None) -> Limit:
         if spending.amount <= 0:
@@ -192,15 +204,21 @@ class Budget:
 
     def get(self, payment_id: str) -> Spending | None:
         """The spending of that payment id."""
-        with self._db.engine.begin() as connection:
-            return self._get(connection, payment_id)
+        return self._db.run(lambda connection, _: self._get(connection, payment_id))
 
     def remaining(self, asset: str) -> Remaining:
         """What is left today and in this session."""
         limit = self.limits.assets.get(asset, Limit(0, 0, 0))
-        with self._db.engine.begin() as connection:
-            session = self._sum(connection, asset, spendings.c.session == self.session)
-            day = self._sum(connection, asset, spendings.c.day == self._day())
+
+
+        def sums(connection: Connection, _again: bool) -> tuple[int, int]:
+            today = spendings.c.day == _day(self._now(connection))
+            return (
+                self._sum(connection, asset, spendings.c.session == self.session),
+                self._sum(connection, asset, today),
+            )
+
+        session, day = self._db.run(sums)
         return Remaining(
             None if limit.per_session is None else max(limit.per_session - session, 0),
             None if limit.per_day is None else max(limit.per_day - day, 0),
@@ -208,22 +226,18 @@ class Budget:
 
     def history(self, limit: int = 100) -> list[Spending]:
         """The newest first."""
-        with self._db.engine.begin() as connection:
-            rows = connection.execute(
-                select(spendings)
-                .where(spendings.c.wallet == self.wallet)
-                .order_by(spendings.c.created_ms.desc(), spendings.c.payment_id)
-                .limit(limit)
-            ).all()
-        return [_spending(r) for r in rows]
+        newest = (
+            select(spendings)
+            .where(spendings.c.wallet == self.wallet)
+            .order_by(spendings.c.created_ms.desc(), spendings.c.payment_id)
+            .limit(limit)
+        )
+        return [_spending(r) for r in self._db.run(lambda c, _: c.execute(newest).all())]
 
     def open(self) -> list[Spending]:
         """Payments that are out, of which it is not known yet whether they landed."""
-        with self._db.engine.begin() as connection:
-            rows = connection.execute(
-                select(spendings).where(spendings.c.wallet == self.wallet, spendings.c.state == "signed")
-            ).all()
-        return [_spending(r) for r in rows]
+        out = select(spendings).where(spendings.c.wallet == self.wallet, spendings.c.state == "signed")
+        return [_spending(r) for r in self._db.run(lambda c, _: c.execute(out).all())]
 
     # -- SQL ----
 
@@ -246,8 +260,12 @@ class Budget:
         return int(total)
 
     def _set(self, payment_id: str, **values: Any) -> None:
-        with self._db.engine.begin() as connection:
-            connection.execute(update(spendings).where(self._is(payment_id)).values(**values, touched_ms=self._now()))
+        its = update(spendings).where(self._is(payment_id))
+        self._db.run(lambda c, _: c.execute(its.values(**values, touched_ms=self._now(c))))
+
+
+def _day(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).date().isoformat()
 
 
 def _spending(row: Any) -> Spending:

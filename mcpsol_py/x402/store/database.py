@@ -1,20 +1,31 @@
-"""Opening the database, bringing it to the newest schema, and the clock that rows are stamped with."""
+"""Opening the database, bringing it to the newest schema, and the transactions that everything else runs in."""
 
 from __future__ import annotations
 
+import random
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from mcpsol_py.errors import StorageError
 
 __all__ = ["Database", "now_ms"]
 
+T = TypeVar("T")
+
 MIGRATIONS = Path(__file__).parent / "migrations"
+#: PostgreSQL's codes that say: nothing was done, the same may be tried again (serialization, deadlock, lock not
+#: available, too many connections, starting up or shutting down).
+_RETRY_STATES = ("40001", "40P01", "55P03", "53300", "57P01", "57P02", "57P03")
 
 
 def now_ms() -> int:
-    """UTC now, in milliseconds since 1970."""
+    """UTC now by this machine's clock, in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
@@ -22,50 +33,122 @@ class Database:
     """An engine on *url* ("sqlite:///payments.db", "postgresql+psycopg://…"), migrated to the newest schema when
     opened.
 
-    SQLite runs in WAL mode with a busy timeout, and every writing transaction takes its lock at the start (BEGIN
-    IMMEDIATE), so
-    that two writers queue instead of failing in the middle. Raises nothing of its own; SQLAlchemy's errors stay as they
-    are.
+    SQLite runs in WAL mode, and every writing transaction takes its lock at the start (BEGIN IMMEDIATE), so that two
+    writers queue instead of failing in the middle. On PostgreSQL a transaction for a merchant sets `app.merchant`,
+    which the row-level policies of migration 0003 hold every statement to; *role* is the role that it takes on
+    (mcpsol_merchant there, which owns nothing).
+
+    A transaction whose connection breaks, or which finds the database locked, is run again for up to *patience*
+    seconds: a fail-over in the middle of a payment is waited for. Raises StorageError when that was not enough, or when
+    the disk is full.
     """
 
-    def __init__(self, url: str = "sqlite://", *, migrate: bool = True) -> None:
-        self.url = url
-        options: dict[str, Any] = {}
+    def __init__(
+        self, url: str = "sqlite://", *, migrate: bool = True, role: str | None = None, patience: float = 15.0
+    ) -> None:
+        self.url, self.role, self.patience = url, role, patience
+        options: dict[str, Any] = {"pool_pre_ping": True}
         if url in ("sqlite://", "sqlite:///:memory:"):
             from sqlalchemy.pool import StaticPool  # one connection: a second one would see another, empty database
 
             options = {"poolclass": StaticPool, "connect_args": {"check_same_thread": False}}
+        elif url.startswith("postgresql"):
+            options["connect_args"] = {"connect_timeout": 5}
         self.engine: Engine = create_engine(url, **options)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         if self.is_sqlite:
-            _tune_sqlite(self.engine)
+            _tune_sqlite(self.engine, max(int(patience * 1000), 1))
         if migrate:
             self.migrate()
 
     def migrate(self) -> None:
-        """Runs the migrations that the database has not seen."""
+        """Runs the migrations that the database has not seen. Processes that start at once queue for it."""
         from alembic import command
         from alembic.config import Config
 
         config = Config()
         config.set_main_option("script_location", str(MIGRATIONS))
         with self.engine.begin() as connection:
+            if not self.is_sqlite:
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": 0x6D637073})
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+
+    @contextmanager
+    def begin(self, tenant: str | None = None) -> Iterator[Connection]:
+        """One transaction, for one merchant where *tenant* is given. It is not repeated: see `run`."""
+        with self.engine.begin() as connection:
+            if not self.is_sqlite and tenant is not None:
+                connection.execute(text("SELECT set_config('app.merchant', :tenant, true)"), {"tenant": tenant})
+                if self.role is not None:
+                    connection.execute(text("SELECT set_config('role', :role, true)"), {"role": self.role})
+            yield connection
+
+    def run(self, work: Callable[[Connection, bool], T], tenant: str | None = None) -> T:
+        """*work*(connection, again) in one transaction, repeated while the database is away or locked.
+
+        *again* is True when an earlier try may have been committed though its answer was lost: *work* must then find
+        its own traces. Raises StorageError.
+        """
+        deadline = time.monotonic() + self.patience
+        pause, again = 0.02, False
+        while True:
+            try:
+                with self.begin(tenant) as connection:
+                    return work(connection, again)
+            except (OperationalError, InterfaceError, DBAPIError) as error:
+                kind = _kind(error)
+                if kind == "other":
+                    raise
+                again = again or kind == "lost"
+                if kind == "full" or time.monotonic() >= deadline:
+                    raise StorageError(_WORDS[kind]) from error
+            time.sleep(pause * random.uniform(0.5, 1.5))
+            pause = min(pause * 2, 0.5)
+
+    def now_ms(self, connection: Connection) -> int:
+        """UTC now in milliseconds since 1970, by the one clock that all who share the database have: the server's on
+        PostgreSQL, this machine's on SQLite (whose users stand on one machine)."""
+        if self.is_sqlite:
+            return now_ms()
+        seconds = connection.execute(text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"))
+        return int(seconds.scalar_one())
 
     def close(self) -> None:
         """Closes all connections."""
         self.engine.dispose()
 
 
-def _tune_sqlite(engine: Engine) -> None:
+_WORDS = {
+    "busy": "another process holds it locked",
+    "lost": "it does not answer",
+    "full": "its disk is full",
+}
+
+
+def _kind(error: DBAPIError) -> str:
+    """ "busy" (nothing was done), "lost" (it may have been done), "full", or "other": the statement's own fault."""
+    said = str(error.orig).lower()
+    state = getattr(error.orig, "sqlstate", None)
+    if "disk is full" in said or state in ("53100", "53200"):
+        return "full"
+    if "database is locked" in said or "database table is locked" in said or state in _RETRY_STATES[:4]:
+        return "busy"
+    if error.connection_invalidated or state in _RETRY_STATES or (state or "").startswith("08"):
+        return "lost"
+    if state is None and isinstance(error, OperationalError) and type(error.orig).__module__.startswith("psycopg"):
+        return "lost"  # psycopg's own: the connection could not be made, or broke
+    return "other"
+
+
+def _tune_sqlite(engine: Engine, busy_ms: int) -> None:
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # pysqlite's own BEGIN comes too late: the listener below sends it
         cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout={busy_ms}")
         cursor.execute("PRAGMA journal_mode=WAL")
         cursor.execute("PRAGMA synchronous=FULL")
-        cursor.execute("PRAGMA busy_timeout=10000")
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.close()
 

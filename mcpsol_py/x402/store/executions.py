@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import orjson
-from sqlalchemy import and_, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from mcpsol_py.x402.store.database import Database, now_ms
+from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.receipts import enter_receipt
 from mcpsol_py.x402.store.schema import executions as table
 
 __all__ = ["Execution", "ExecutionState", "Executions"]
+
+T = TypeVar("T")
 
 #: What each means when the process that wrote it died right after:
 #: "verifying": nothing happened yet. "running": the tool may or may not have run. "executed": it ran, its result waits
@@ -49,22 +52,36 @@ class Execution:
 
 
 class Executions:
-    """The paid calls of one tenant (merchant)."""
+    """The paid calls of one tenant (merchant). Times are the database's clock unless *clock_ms* is given.
 
-    def __init__(self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] = now_ms) -> None:
-        self._db, self.tenant, self._now = database, tenant, clock_ms
+    Every method may raise StorageError; it repeats itself while the database fails over, and knows its own traces then.
+    """
+
+    def __init__(self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None) -> None:
+        self.database, self.tenant, self._clock = database, tenant, clock_ms
+
+    def _now(self, connection: Connection) -> int:
+        return self.database.now_ms(connection) if self._clock is None else self._clock()
+
+    def _run(self, work: Callable[[Connection, bool], T]) -> T:
+        return self.database.run(work, self.tenant)
 
     def claim(self, row: Execution) -> Execution | None:
         """Records a new call; returns what stands in its way instead: the row of the same payment id, or of the same
         payment.
         """
-        now = self._now()
-        values = {**_values(row), "created_ms": now, "touched_ms": now}
+
+        def work(connection: Connection, _again: bool) -> None:
+            now = self._now(connection)
+            connection.execute(insert(table).values({**_values(row), "created_ms": now, "touched_ms": now}))
+
         try:
-            with self._db.engine.begin() as connection:
-                connection.execute(insert(table).values(values))
+            self._run(work)
         except IntegrityError:
-            return self.get(row.payment_id) or self.by_payment(row.payment_key)
+            found = self.get(row.payment_id) or self.by_payment(row.payment_key)
+            # Owners are drawn at random, so a row of ours is this very claim, whose answer was lost on the way.
+            ours = found is not None and (found.owner, found.payment_id) == (row.owner, row.payment_id)
+            return None if ours else found
         return None
 
     def get(self, payment_id: str) -> Execution | None:
@@ -76,79 +93,111 @@ class Executions:
         return self._one(table.c.payment_key == payment_key)
 
     def _one(self, condition: Any) -> Execution | None:
-        with self._db.engine.begin() as connection:
-            row = connection.execute(select(table).where(table.c.tenant == self.tenant, condition)).one_or_none()
+        def work(connection: Connection, _again: bool) -> Any:
+            return connection.execute(select(table).where(table.c.tenant == self.tenant, condition)).one_or_none()
+
+        row = self._run(work)
         return None if row is None else _execution(row)
 
     def move(
-        self, payment_id: str, owner: str, expected: Sequence[ExecutionState], to: ExecutionState, **values: Any
+        self,
+        payment_id: str,
+        owner: str,
+        expected: Sequence[ExecutionState],
+        to: ExecutionState,
+        *,
+        also: Callable[[Connection], bool] | None = None,
+        **values: Any,
     ) -> bool:
-        """Moves the row on if *owner* still has it and it is in one of *expected*. False: somebody else has it now."""
+        """Moves the row on if *owner* still has it and it is in one of *expected*. False: somebody else has it now.
+
+        *also* runs in the same transaction; when it says False, nothing is moved. A receipt of a payment that landed is
+        entered among the receipts in the same transaction.
+        """
+        receipt = values.get("receipt")
         for key in ("result", "receipt"):
             if values.get(key) is not None:
                 values[key] = orjson.dumps(values[key]).decode()
-        statement = (
-            update(table)
-            .where(
-                table.c.tenant == self.tenant,
-                table.c.payment_id == payment_id,
-                table.c.owner == owner,
-                table.c.state.in_(tuple(expected)),
-            )
-            .values(state=to, touched_ms=self._now(), **values)
-        )
-        with self._db.engine.begin() as connection:
-            return connection.execute(statement).rowcount == 1
+        mine = (table.c.tenant == self.tenant) & (table.c.payment_id == payment_id) & (table.c.owner == owner)
+
+        def work(connection: Connection, again: bool) -> bool:
+            now = self._now(connection)
+            moved = update(table).where(mine, table.c.state.in_(tuple(expected)))
+            if connection.execute(moved.values(state=to, touched_ms=now, **values)).rowcount != 1:
+                return again and connection.execute(select(table.c.state).where(mine)).scalar() == to
+            if also is not None and not also(connection):
+                raise _Undo
+            if receipt is not None and receipt.get("success"):
+                enter_receipt(connection, self.tenant, payment_id, receipt, now)
+            return True
+
+        try:
+            return self._run(work)
+        except _Undo:
+            return False
 
     def touch(self, payment_id: str, owner: str) -> None:
         """Renews the owner's lease."""
-        with self._db.engine.begin() as connection:
-            connection.execute(
-                update(table)
-                .where(table.c.tenant == self.tenant, table.c.payment_id == payment_id, table.c.owner == owner)
-                .values(touched_ms=self._now())
-            )
+        mine = (table.c.tenant == self.tenant) & (table.c.payment_id == payment_id) & (table.c.owner == owner)
+        self._run(lambda c, _: c.execute(update(table).where(mine).values(touched_ms=self._now(c))))
 
     def take_over(self, payment_id: str, owner: str, lease_ms: int, seen: Execution) -> bool:
         """Makes *owner* the owner if nobody touched the row since it was *seen* and its lease is over. One caller
         wins.
         """
-        statement = (
-            update(table)
-            .where(
-                and_(
-                    table.c.tenant == self.tenant,
-                    table.c.payment_id == payment_id,
-                    table.c.owner == seen.owner,
-                    table.c.state == seen.state,
-                    table.c.touched_ms == seen.touched_ms,
-                    table.c.touched_ms <= self._now() - lease_ms,
-                )
+        its = (table.c.tenant == self.tenant) & (table.c.payment_id == payment_id)
+
+        def work(connection: Connection, again: bool) -> bool:
+            now = self._now(connection)
+            untouched = (
+                (table.c.owner == seen.owner)
+                & (table.c.state == seen.state)
+                & (table.c.touched_ms == seen.touched_ms)
+                & (table.c.touched_ms <= now - lease_ms)
             )
-            .values(owner=owner, touched_ms=self._now())
-        )
-        with self._db.engine.begin() as connection:
-            return connection.execute(statement).rowcount == 1
+            taken = update(table).where(its, untouched).values(owner=owner, touched_ms=now)
+            if connection.execute(taken).rowcount == 1:
+                return True
+            return again and connection.execute(select(table.c.owner).where(its)).scalar() == owner
+
+        return self._run(work)
 
     def forget(self, payment_id: str, owner: str) -> None:
         """Removes a call that certainly neither ran nor was paid, so that the id may be used again."""
-        with self._db.engine.begin() as connection:
-            connection.execute(
-                delete(table).where(
-                    table.c.tenant == self.tenant,
-                    table.c.payment_id == payment_id,
-                    table.c.owner == owner,
-                    table.c.state.in_(("verifying", "running", "settling")),
-                )
-            )
+        condition = (
+            (table.c.tenant == self.tenant)
+            & (table.c.payment_id == payment_id)
+            & (table.c.owner == owner)
+            & table.c.state.in_(("verifying", "running", "settling"))
+        )
+        self._run(lambda c, _: c.execute(delete(table).where(condition)))
 
     def history(self, limit: int = 100) -> list[Execution]:
         """The newest calls first."""
-        with self._db.engine.begin() as connection:
-            rows = connection.execute(
-                select(table).where(table.c.tenant == self.tenant).order_by(table.c.created_ms.desc()).limit(limit)
+        newest = select(table).where(table.c.tenant == self.tenant).order_by(table.c.created_ms.desc()).limit(limit)
+        return [_execution(r) for r in self._run(lambda c, _: c.execute(newest).all())]
+
+    def undecided(self, older_ms: int, limit: int = 100) -> list[Execution]:
+        """Calls that nobody touched for *older_ms* and which have no end: what a worker looks at (oldest first)."""
+
+        def work(connection: Connection, _again: bool) -> Any:
+            open_states = ("verifying", "running", "executed", "settling", "paid")
+            return connection.execute(
+                select(table)
+                .where(
+                    table.c.tenant == self.tenant,
+                    table.c.state.in_(open_states),
+                    table.c.touched_ms <= self._now(connection) - older_ms,
+                )
+                .order_by(table.c.touched_ms)
+                .limit(limit)
             ).all()
-        return [_execution(r) for r in rows]
+
+        return [_execution(r) for r in self._run(work)]
+
+
+class _Undo(Exception):
+    """Ends a transaction without effect."""
 
 
 def _values(row: Execution) -> dict[str, Any]:

@@ -1,15 +1,30 @@
 """The tables. `migrations/` must add up to exactly these (tests/unit/x402/test_store.py compares the two).
 
-Amounts are base units in BIGINT, so prices above 2**63-1 are refused before they come here. Times are UTC seconds since
-1970 in
-BIGINT milliseconds: both databases keep and compare them alike.
+Amounts are base units in BIGINT, so prices above 2**63-1 are refused before they come here. Times are UTC
+milliseconds since 1970 in BIGINT: both databases keep and compare them alike. What has a `tenant` is a merchant's, and
+on PostgreSQL nobody else's (migration 0003).
 """
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, LargeBinary, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, MetaData, String, Table, Text
 
-__all__ = ["executions", "metadata", "settlements", "spendings", "wallets"]
+__all__ = [
+    "audit_log",
+    "charges",
+    "deliveries",
+    "executions",
+    "leases",
+    "metadata",
+    "plans",
+    "receipts",
+    "settlements",
+    "spendings",
+    "subscriptions",
+    "usages",
+    "wallets",
+    "webhooks",
+]
 
 metadata = MetaData(
     naming_convention={
@@ -31,6 +46,7 @@ settlements = Table(
     Column("error", Text),
     Column("created_ms", BigInteger, nullable=False),
     Column("touched_ms", BigInteger, nullable=False),
+    Column("claimed_by", String(32)),  # drawn for each claim: it knows itself again when its answer was lost
     Index(None, "state", "touched_ms"),
 )
 
@@ -92,4 +108,169 @@ spendings = Table(
     Index(None, "wallet", "asset", "day"),
     Index(None, "wallet", "asset", "session"),
     Index(None, "state", "touched_ms"),
+)
+
+#: Payments that landed, for whom they were and for what: kept when executions are pruned.
+receipts = Table(
+    "receipts",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("payment_id", String(140), primary_key=True),
+    Column("payer", String(44)),
+    Column("network", String(64)),
+    Column("asset", String(44)),
+    Column("pay_to", String(44)),
+    Column("amount", BigInteger),
+    Column("resource", Text, nullable=False),
+    Column("signature", String(140)),  # of the transaction; of a voucher its commitment
+    Column("body", Text, nullable=False),  # JSON SettleResponse
+    Column("jws", Text),  # the signed receipt, where the seller signs them
+    Column("issued_ms", BigInteger, nullable=False),
+    Index(None, "tenant", "issued_ms"),
+    Index(None, "tenant", "payer"),
+)
+
+#: What can be subscribed to (subscriptions.plans).
+plans = Table(
+    "plans",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("id", String(64), primary_key=True),
+    Column("name", String(255), nullable=False),
+    Column("description", Text, nullable=False),
+    Column("features", Text, nullable=False),  # JSON list of text
+    Column("network", String(64), nullable=False),
+    Column("asset", String(44), nullable=False),
+    Column("pay_to", String(44), nullable=False),
+    Column("price", BigInteger, nullable=False),
+    Column("period", String(16), nullable=False),  # "monthly", "yearly", "one-time", "3600s"
+    Column("trial_ms", BigInteger, nullable=False),
+    Column("grace_ms", BigInteger, nullable=False),
+    Column("quota", BigInteger),  # calls a period; NULL: no limit
+    Column("max_charges", Integer),  # NULL: until cancelled
+    Column("open", Boolean, nullable=False),  # takes new subscribers
+    Column("address", String(44)),  # of the plan on chain
+    Column("created_ms", BigInteger, nullable=False),
+    Column("touched_ms", BigInteger, nullable=False),
+)
+
+#: Who subscribed, under which terms. Only times and counts are kept: the state follows from them and the clock.
+subscriptions = Table(
+    "subscriptions",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("id", String(64), primary_key=True),
+    Column("plan_id", String(64), nullable=False),
+    Column("next_plan_id", String(64)),  # agreed to from the next charge on
+    Column("subscriber", String(44), nullable=False),
+    Column("network", String(64), nullable=False),
+    Column("asset", String(44), nullable=False),
+    Column("pay_to", String(44), nullable=False),
+    Column("price", BigInteger, nullable=False),
+    Column("period", String(16), nullable=False),
+    Column("grace_ms", BigInteger, nullable=False),
+    Column("quota", BigInteger),
+    Column("max_charges", Integer),
+    Column("anchor_ms", BigInteger, nullable=False),  # periods are counted from here
+    Column("period_from_ms", BigInteger, nullable=False),  # start of the trial or of the period paid last
+    Column("due_ms", BigInteger),  # end of it; NULL: never ends
+    Column("charges", Integer, nullable=False),
+    Column("auto_renew", Boolean, nullable=False),
+    Column("cancelled_ms", BigInteger),
+    Column("address", String(44)),  # of the subscription on chain: this row mirrors it
+    Column("opened_by", String(140), nullable=False),  # the payment or proof that made it: a repeat makes no second
+    Column("tries", Integer, nullable=False),  # of the charge that is due
+    Column("next_try_ms", BigInteger),  # when the worker looks again; NULL: never
+    Column("error", Text),  # of the last try
+    Column("created_ms", BigInteger, nullable=False),
+    Column("touched_ms", BigInteger, nullable=False),
+    Index(None, "tenant", "subscriber"),
+    Index(None, "tenant", "next_try_ms"),
+    Index(None, "tenant", "opened_by", unique=True),
+)
+
+#: One charge of one subscription: the row is the claim of it, and keeps the signed bytes before they are sent.
+charges = Table(
+    "charges",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("subscription_id", String(64), primary_key=True),
+    Column("number", Integer, primary_key=True),  # 1, 2, …
+    Column("amount", BigInteger, nullable=False),
+    Column("state", String(10), nullable=False),  # claimed, signed, landed
+    Column("owner", String(36), nullable=False),
+    Column("wire", LargeBinary),
+    Column("payment_key", String(140)),
+    Column("signature", String(140)),
+    Column("period_from_ms", BigInteger),
+    Column("period_to_ms", BigInteger),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("touched_ms", BigInteger, nullable=False),
+    Index(None, "tenant", "state", "touched_ms"),
+)
+
+#: Calls that a subscription granted, by the period that they count for.
+usages = Table(
+    "usages",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("subscription_id", String(64), primary_key=True),
+    Column("period_from_ms", BigInteger, primary_key=True),
+    Column("used", BigInteger, nullable=False),
+)
+
+#: Who did what, when. Rows are added, never changed.
+audit_log = Table(
+    "audit_log",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("id", String(36), primary_key=True),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("actor", String(64), nullable=False),
+    Column("action", String(64), nullable=False),
+    Column("subject", String(140), nullable=False),
+    Column("details", Text, nullable=False),  # JSON
+    Index(None, "tenant", "at_ms"),
+)
+
+#: Where events are sent.
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("id", String(36), primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("secret", String(100), nullable=False),
+    Column("events", Text, nullable=False),  # JSON list of types; ["*"] is all
+    Column("active", Boolean, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+)
+
+#: Events on their way, written in the transaction that made them true.
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("id", String(80), primary_key=True),  # the receiver knows a repeat by it
+    Column("webhook_id", String(36), nullable=False),
+    Column("type", String(64), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("state", String(10), nullable=False),  # pending, delivered, dead
+    Column("attempts", Integer, nullable=False),
+    Column("next_ms", BigInteger, nullable=False),
+    Column("error", Text),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("touched_ms", BigInteger, nullable=False),
+    Index(None, "tenant", "state", "next_ms"),
+)
+
+#: Periodic jobs: who runs one now, and when it ran last.
+leases = Table(
+    "leases",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("name", String(64), primary_key=True),
+    Column("owner", String(36), nullable=False),
+    Column("until_ms", BigInteger, nullable=False),
+    Column("ran_ms", BigInteger, nullable=False),
 )

@@ -2,82 +2,92 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from typing import Any, cast
 
-from sqlalchemy import and_, delete, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.x402.exact.settle import Settlement, State
-from mcpsol_py.x402.store.database import Database, now_ms
+from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import settlements as table
 
 __all__ = ["SqlSettlements"]
 
 
 class SqlSettlements:
-    """See SettlementStore."""
+    """See SettlementStore. Times are the database's clock unless *clock_ms* is given. Every method may raise
+    StorageError."""
 
-    def __init__(self, database: Database, clock_ms: Callable[[], int] = now_ms) -> None:
-        self._db, self._now = database, clock_ms
+    def __init__(self, database: Database, clock_ms: Callable[[], int] | None = None) -> None:
+        self._db, self._clock = database, clock_ms
+
+    def _now(self, connection: Connection) -> int:
+        return self._db.now_ms(connection) if self._clock is None else self._clock()
 
     def claim(self, settlement: Settlement) -> Settlement | None:
         """See SettlementStore: the primary key decides between two who claim at once."""
-        now = self._now()
-        row = {
-            "key": settlement.key,
-            "signature": settlement.signature,
-            "payer": settlement.payer,
-            "wire": settlement.wire,
-            "state": settlement.state,
-            "error": settlement.error,
-            "created_ms": now,
-            "touched_ms": now,
-        }
+        mark = uuid.uuid4().hex
+
+        def work(connection: Connection, _again: bool) -> None:
+            now = self._now(connection)
+            row = {
+                "key": settlement.key,
+                "signature": settlement.signature,
+                "payer": settlement.payer,
+                "wire": settlement.wire,
+                "state": settlement.state,
+                "error": settlement.error,
+                "claimed_by": mark,
+                "created_ms": now,
+                "touched_ms": now,
+            }
+            connection.execute(insert(table).values(row))
+
         try:
-            with self._db.engine.begin() as connection:
-                connection.execute(insert(table).values(row))
+            self._db.run(work)
         except IntegrityError:
-            return self.get(settlement.key)
+            row = self._row(settlement.key)
+            # Ours already: the answer to this very claim was lost on the way.
+            return None if row is None or row.claimed_by == mark else _settlement(row)
         return None
+
+    def _row(self, key: str) -> Any:
+        return self._db.run(lambda c, _: c.execute(select(table).where(table.c.key == key)).one_or_none())
 
     def get(self, key: str) -> Settlement | None:
         """See SettlementStore."""
-        with self._db.engine.begin() as connection:
-            row = connection.execute(select(table).where(table.c.key == key)).one_or_none()
+        row = self._row(key)
         return None if row is None else _settlement(row)
 
     def take_over(self, key: str, lease: float) -> bool:
         """See SettlementStore: one UPDATE, so one caller wins."""
-        now = self._now()
-        stale = and_(table.c.state == "sending", table.c.touched_ms <= now - int(lease * 1000))
-        statement = (
-            update(table)
-            .where(table.c.key == key, or_(table.c.state == "pending", stale))
-            .values(state="sending", touched_ms=now)
-        )
-        with self._db.engine.begin() as connection:
-            return connection.execute(statement).rowcount == 1
+        mark = uuid.uuid4().hex
+
+        def work(connection: Connection, again: bool) -> bool:
+            now = self._now(connection)
+            stale = and_(table.c.state == "sending", table.c.touched_ms <= now - int(lease * 1000))
+            free = update(table).where(table.c.key == key, or_(table.c.state == "pending", stale))
+            if connection.execute(free.values(state="sending", claimed_by=mark, touched_ms=now)).rowcount == 1:
+                return True
+            return again and connection.execute(select(table.c.claimed_by).where(table.c.key == key)).scalar() == mark
+
+        return self._db.run(work)
 
     def update(self, key: str, state: State, error: str | None = None) -> None:
         """See SettlementStore."""
-        with self._db.engine.begin() as connection:
-            connection.execute(
-                update(table).where(table.c.key == key).values(state=state, error=error, touched_ms=self._now())
-            )
+        where = update(table).where(table.c.key == key)
+        self._db.run(lambda c, _: c.execute(where.values(state=state, error=error, touched_ms=self._now(c))))
 
     def release(self, key: str) -> None:
         """See SettlementStore."""
-        with self._db.engine.begin() as connection:
-            connection.execute(delete(table).where(table.c.key == key))
+        self._db.run(lambda c, _: c.execute(delete(table).where(table.c.key == key)))
 
     def open(self) -> list[Settlement]:
         """All that is neither landed nor failed: what a worker reconciles with the chain."""
-        with self._db.engine.begin() as connection:
-            rows = connection.execute(
-                select(table).where(table.c.state.in_(("sending", "pending"))).order_by(table.c.created_ms)
-            ).all()
-        return [_settlement(r) for r in rows]
+        unfinished = select(table).where(table.c.state.in_(("sending", "pending"))).order_by(table.c.created_ms)
+        return [_settlement(r) for r in self._db.run(lambda c, _: c.execute(unfinished).all())]
 
 
 def _settlement(row: Any) -> Settlement:

@@ -24,6 +24,7 @@ from mcpsol_py.x402.networks import DEVNET
 from mcpsol_py.x402.paying import Payer, reconcile
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.wire import PAYMENT_META, payment_required_result
+from tests.unit.x402.conftest import Storage
 from tests.unit.x402.payments import USDC
 from tests.unit.x402.test_gate import Shop
 from tests.unit.x402.test_seller import serve
@@ -32,12 +33,13 @@ ID = "pay_0123456789abcdef"
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    return Shop(tmp_path / "shop.db")
+def shop(tmp_path: Path, storage: Storage) -> Shop:
+    return Shop(tmp_path / "shop.db", storage=storage)
 
 
 def budget_of(shop: Shop, tmp_path: Path, limit: Limit = Limit(), **options: Any) -> Budget:  # noqa: B008  # frozen
-    database = Database(f"sqlite:///{tmp_path / 'wallet.db'}")
+    assert shop.storage is not None
+    database = shop.storage.open()  # another process of the agent; seller and buyer share one database here
     limits = Limits({str(USDC): limit}, options.pop("payees", None))
     return Budget(database, str(shop.world.payer.pubkey()), limits, session="s1", **options)
 

@@ -25,6 +25,7 @@ from mcpsol_py.x402.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
+from tests.unit.x402.conftest import Storage
 from tests.unit.x402.payments import World
 
 ID = "pay_0123456789abcdef"
@@ -36,18 +37,22 @@ class Crash(BaseException):
 
 @dataclass
 class Shop:
-    """A merchant on a LiteSVM: any number of replicas on one database file."""
+    """A merchant on a LiteSVM: any number of replicas on one database: a file, unless another is given."""
 
     path: Path
     world: World = field(default_factory=World)
     runs: list[object] = field(default_factory=list)
+    storage: Storage | None = None
 
     def __post_init__(self) -> None:
-        self.database = Database(f"sqlite:///{self.path}")
+        self.database = self.storage.open() if self.storage else Database(f"sqlite:///{self.path}")
 
-    def gate(self, **options: Any) -> Gate:
+    def gate(
+        self, *, database: Database | None = None, clock_ms: Callable[[], int] | None = None, **options: Any
+    ) -> Gate:
         """A replica. `fault` crashes it."""
-        settlements = SqlSettlements(self.database)
+        kept = database or self.database
+        settlements = SqlSettlements(kept, clock_ms)
         facilitator = x402Facilitator()
         sponsor = KeypairSponsor(self.world.sponsor)
         desk = ExactFacilitator(self.world.chain, sponsor, settlements, timeout=0.2, poll=0.01)
@@ -65,7 +70,7 @@ class Shop:
             state = self.world.chain.status(signature).state
             return {"landed": True, "failed": False}.get(state)
 
-        return Gate(server, Executions(self.database), landed=landed, **options)
+        return Gate(server, Executions(kept, clock_ms=clock_ms), landed=landed, **options)
 
     def offer(self, **options: Any) -> Offer:
         return Offer(
@@ -88,8 +93,8 @@ class Shop:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    return Shop(tmp_path / "payments.db")
+def shop(tmp_path: Path, storage: Storage) -> Shop:
+    return Shop(tmp_path / "payments.db", storage=storage)
 
 
 async def test_unpaid_says_what_to_pay(shop: Shop) -> None:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from mcpsol_py.x402.exact.settle import MemorySettlements, Settlement, SettlementStore
-from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import metadata
 from mcpsol_py.x402.store.settlements import SqlSettlements
+from tests.unit.x402.conftest import Storage
 
 ROW = Settlement("k" * 64, "5" * 88, "payer", b"\0wire\xff", "sending")
 
 
-def test_the_schema_is_the_sum_of_the_migrations(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path / 'x.db'}")
-    with database.engine.connect() as connection:
+def test_the_schema_is_the_sum_of_the_migrations(storage: Storage) -> None:
+    with storage.open().engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, metadata) == []
 
@@ -34,12 +32,13 @@ class Clock:
         return int(self.now * 1000)
 
 
-@pytest.fixture(params=["memory", "sql"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[SettlementStore, Clock]:
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def store(request: pytest.FixtureRequest) -> tuple[SettlementStore, Clock]:
     clock = Clock()
     if request.param == "memory":
         return MemorySettlements(clock=clock.seconds), clock
-    return SqlSettlements(Database(f"sqlite:///{tmp_path / 'x.db'}"), clock.ms), clock
+    storage: Storage = request.getfixturevalue(f"{request.param}_storage")
+    return SqlSettlements(storage.open(), clock.ms), clock
 
 
 def test_a_claim_is_made_once(store: tuple[SettlementStore, Clock]) -> None:
@@ -70,14 +69,13 @@ def test_only_what_nobody_works_on_can_be_taken_over(store: tuple[SettlementStor
     assert not rows.take_over(ROW.key, 10)
 
 
-def test_of_many_claims_at_once_one_wins(tmp_path: Path) -> None:
-    path = tmp_path / "x.db"
-    Database(f"sqlite:///{path}")
+def test_of_many_claims_at_once_one_wins(storage: Storage) -> None:
+    storage.open()
     won: list[bool] = []
     barrier = threading.Barrier(6)
 
     def claim() -> None:
-        rows = SqlSettlements(Database(f"sqlite:///{path}", migrate=False))
+        rows = SqlSettlements(storage.open(migrate=False))
         barrier.wait()
         won.append(rows.claim(ROW) is None)
 
@@ -89,8 +87,8 @@ def test_of_many_claims_at_once_one_wins(tmp_path: Path) -> None:
     assert sorted(won) == [False] * 5 + [True]
 
 
-def test_open_settlements_are_listed_for_the_worker(tmp_path: Path) -> None:
-    rows = SqlSettlements(Database(f"sqlite:///{tmp_path / 'x.db'}"))
+def test_open_settlements_are_listed_for_the_worker(storage: Storage) -> None:
+    rows = SqlSettlements(storage.open())
     rows.claim(ROW)
     assert rows.open() == [ROW]
     rows.update(ROW.key, "landed")

@@ -1,0 +1,106 @@
+"""Receipts of payments that landed, in SQL: they outlive the paid call's own row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, insert, select, update
+
+from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.schema import executions
+from mcpsol_py.x402.store.schema import receipts as table
+
+__all__ = ["Receipt", "Receipts", "enter_receipt"]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """One payment that landed. `body` is the SettleResponse as JSON, `jws` the signed receipt where there is one.
+
+    `amount` in base units of `asset`; `issued_ms` in UTC milliseconds since 1970.
+    """
+
+    payment_id: str
+    payer: str | None
+    network: str | None
+    asset: str | None
+    pay_to: str | None
+    amount: int | None
+    resource: str
+    signature: str | None
+    body: dict[str, Any]
+    jws: str | None
+    issued_ms: int
+
+
+def enter_receipt(connection: Connection, tenant: str, payment_id: str, settled: dict[str, Any], now_ms: int) -> None:
+    """Enters the receipt of the paid call *payment_id*, once, in the caller's transaction."""
+    known = select(table.c.payment_id).where(table.c.tenant == tenant, table.c.payment_id == payment_id)
+    if connection.execute(known).first() is not None:
+        return
+    call = connection.execute(
+        select(executions).where(executions.c.tenant == tenant, executions.c.payment_id == payment_id)
+    ).one()
+    amount = settled.get("amount")
+    values = {
+        "tenant": tenant,
+        "payment_id": payment_id,
+        "payer": settled.get("payer") or call.payer,
+        "network": settled.get("network") or call.network,
+        "asset": call.asset,
+        "pay_to": call.pay_to,
+        "amount": int(amount) if isinstance(amount, str) and amount.isdigit() else call.amount,
+        "resource": call.resource,
+        "signature": settled.get("transaction") or None,
+        "body": orjson.dumps(settled).decode(),
+        "issued_ms": now_ms,
+    }
+    connection.execute(insert(table).values(values))
+
+
+class Receipts:
+    """The receipts of one merchant. Raises StorageError."""
+
+    def __init__(self, database: Database, tenant: str = "default") -> None:
+        self._db, self.tenant = database, tenant
+
+    def get(self, payment_id: str) -> Receipt | None:
+        """The receipt of that payment."""
+        found = self._find(table.c.payment_id == payment_id, limit=1)
+        return found[0] if found else None
+
+    def history(self, limit: int = 100, *, payer: str | None = None) -> list[Receipt]:
+        """The newest first."""
+        return self._find(*([] if payer is None else [table.c.payer == payer]), limit=limit)
+
+    def sign(self, payment_id: str, jws: str) -> None:
+        """Keeps the signed form beside the receipt."""
+        its = update(table).where(table.c.tenant == self.tenant, table.c.payment_id == payment_id)
+        self._db.run(lambda c, _: c.execute(its.values(jws=jws)), self.tenant)
+
+    def _find(self, *conditions: Any, limit: int) -> list[Receipt]:
+        wanted = (
+            select(table)
+            .where(table.c.tenant == self.tenant, *conditions)
+            .order_by(table.c.issued_ms.desc(), table.c.payment_id)
+            .limit(limit)
+        )
+        return [_receipt(r) for r in self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)]
+
+
+def _receipt(row: Any) -> Receipt:
+    return Receipt(
+        payment_id=row.payment_id,
+        payer=row.payer,
+        network=row.network,
+        asset=row.asset,
+        pay_to=row.pay_to,
+        amount=None if row.amount is None else int(row.amount),
+        resource=row.resource,
+        signature=row.signature,
+        body=orjson.loads(row.body),
+        jws=row.jws,
+        issued_ms=int(row.issued_ms),
+    )
