@@ -19,6 +19,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
+from mcpsol_py import telemetry
 from mcpsol_py.bridge import reading
 from mcpsol_py.bridge.audit import AuditLog
 from mcpsol_py.bridge.balances import SOL, Outflow, outflows, takeovers, token_state
@@ -160,11 +161,19 @@ class Bridge:
             reason = str(reply.details.get("reason", "error"))
             facts = {k: reply.details[k] for k in ("rule", "name", "signature") if k in reply.details}
             await steps.log(_ERROR_LEVELS.get(reason, "notice"), "refused", reason=reason, **facts)
-        if self.observe is not None:
-            outcome = str(reply.details.get("reason", "error")) if reply.is_error else "ok"
-            known = name if name in self.box.tools else "unknown"
-            self.observe(known, outcome, time.perf_counter() - started)
+        self._tell(name, str(reply.details.get("reason", "error")) if reply.is_error else "ok", started)
         return reply
+
+    def _tell(self, name: str, outcome: str, started: float) -> None:
+        """To the log, the span and whoever counts. Names of tools that do not exist are counted together."""
+        seconds = time.perf_counter() - started
+        tool = self.box.tools.get(name)
+        known = name if tool is not None else "unknown"
+        program = clean_text(tool.served.program.name, 60) if tool is not None and tool.served is not None else ""
+        telemetry.mark(program=program, outcome=outcome, mode=self.mode)
+        telemetry.event("tool called", tool=known, program=program, outcome=outcome, seconds=round(seconds, 6))
+        if self.observe is not None:
+            self.observe(known, outcome, seconds)
 
     async def _answered(
         self, name: str, arguments: Mapping[str, Any] | None, confirm: Confirm | None, steps: Steps
@@ -345,6 +354,7 @@ class Bridge:
         await steps.reached("confirmed", SEND_STEPS, signature=signature)
         return signature
 
+    @telemetry.traced("sign")
     async def _sign(self, message: MessageV0) -> VersionedTransaction:
         """Exactly *message*, signed by the wallet. Raises PolicyError where the signature does not fit it."""
         from solders.message import to_bytes_versioned

@@ -11,10 +11,12 @@ from typing import Any
 import mcp_types as types
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.stdio import stdio_server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from mcpsol_py import telemetry
 from mcpsol_py.bridge.bridge import Bridge, Confirm, Reply
 from mcpsol_py.bridge.prompts import Prompts
 from mcpsol_py.bridge.resources import Resources
@@ -108,8 +110,15 @@ def make_server(
     server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
     # the state that a client hands back with a person's answer is sealed: it cannot be made up or moved to another call
     sealed = RequestStateSecurity(keys=[state_key]) if state_key is not None else RequestStateSecurity.ephemeral()
+    server.middleware.append(_named)
     server.middleware.append(RequestStateBoundary(sealed, default_audience=name))
     return server
+
+
+async def _named(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Every log line of a request says which one it was."""
+    with telemetry.bind(rpc_id=str(ctx.request_id), method=ctx.method):
+        return await call_next(ctx)
 
 
 _YES: types.ElicitRequestedSchema = {

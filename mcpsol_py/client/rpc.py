@@ -25,11 +25,12 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
+from mcpsol_py import telemetry
 from mcpsol_py.client.transport import Blockhash, Commitment, MemcmpFilter, Outcome, Status
 from mcpsol_py.errors import TransportError
 from mcpsol_py.model.base58 import b58decode
 
-__all__ = ["RpcTransport", "redact"]
+__all__ = ["RpcTransport", "account_of", "redact"]
 
 _T = TypeVar("_T")
 
@@ -106,11 +107,16 @@ class RpcTransport:
 
     async def _ask(self, method: str, params: Sequence[Any]) -> dict[str, Any]:
         """The whole answer, after as many attempts as it takes."""
+        with telemetry.span(f"rpc {method}", **{"rpc.method": method, "server.address": self.endpoint}) as step:
+            return await self._attempted(method, params, step)
+
+    async def _attempted(self, method: str, params: Sequence[Any], step: telemetry.Span) -> dict[str, Any]:
         self._number += 1
         body = json.dumps({"jsonrpc": "2.0", "id": self._number, "method": method, "params": list(params)})
         attempt = 0
         while True:
             attempt += 1
+            step.set(attempts=attempt)
             wait = min(8.0, 0.25 * 2**attempt) * random.uniform(0.8, 1.2)
             try:
                 raw = await self._post(body)
@@ -191,7 +197,7 @@ class RpcTransport:
         for start in range(0, len(keys), _ACCOUNTS_A_CALL):
             part = [str(key) for key in keys[start : start + _ACCOUNTS_A_CALL]]
             result = await self.request("getMultipleAccounts", [part, self._reading()])
-            out += [_account(found) for found in result["value"]]
+            out += [account_of(found) for found in result["value"]]
         return out
 
     async def program_accounts(
@@ -202,7 +208,7 @@ class RpcTransport:
             text = base64.b64encode(wanted).decode()
             asked.append({"memcmp": {"offset": offset, "bytes": text, "encoding": "base64"}})
         result = await self.request("getProgramAccounts", [str(program_id), {**self._reading(), "filters": asked}])
-        found = [(Pubkey.from_string(item["pubkey"]), _account(item["account"])) for item in result]
+        found = [(Pubkey.from_string(item["pubkey"]), account_of(item["account"])) for item in result]
         return [(key, account) for key, account in found if account is not None]
 
     async def latest_blockhash(self) -> Blockhash:
@@ -350,7 +356,8 @@ def _wire(transaction: VersionedTransaction) -> str:
     return base64.b64encode(bytes(transaction)).decode()
 
 
-def _account(found: Mapping[str, Any] | None) -> Account | None:
+def account_of(found: Mapping[str, Any] | None) -> Account | None:
+    """An account as the RPC tells it (base64)."""
     if found is None:
         return None
     return Account(
@@ -371,7 +378,7 @@ def _outcome(value: Mapping[str, Any]) -> Outcome:
         return_data=(
             (Pubkey.from_string(returned["programId"]), base64.b64decode(returned["data"][0])) if returned else None
         ),
-        accounts=tuple(_account(found) for found in value.get("accounts") or ()),
+        accounts=tuple(account_of(found) for found in value.get("accounts") or ()),
         inner=tuple(
             (Pubkey.from_string(ix["programId"]), b58decode(ix["data"]))
             for part in value.get("innerInstructions") or ()

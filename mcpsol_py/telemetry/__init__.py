@@ -15,10 +15,10 @@ payload, an argument or a whole URL. All outputs go through `redaction` all the 
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Literal, ParamSpec, Protocol, TypeVar
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
 from mcpsol_py.telemetry.redaction import hide
 
@@ -69,10 +69,12 @@ def mark(**attributes: Value) -> None:
         _mark(attributes)
 
 
-def traced(name: str, /, **attributes: Value) -> Callable[[Callable[_P, Awaitable[_T]]], Callable[_P, Awaitable[_T]]]:
+def traced(
+    name: str, /, **attributes: Value
+) -> Callable[[Callable[_P, Coroutine[Any, Any, _T]]], Callable[_P, Coroutine[Any, Any, _T]]]:
     """Makes each run of a coroutine function a span."""
 
-    def wrap(function: Callable[_P, Awaitable[_T]]) -> Callable[_P, Awaitable[_T]]:
+    def wrap(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, Coroutine[Any, Any, _T]]:
         @functools.wraps(function)
         async def run(*args: _P.args, **kwargs: _P.kwargs) -> _T:
             if _open is None:
