@@ -4,8 +4,8 @@ With `[http.oauth]` the bridge is an OAuth 2.1 resource server (RFC 9728; MCP, "
 /.well-known/oauth-protected-resource who issues tokens for it, and takes JSON Web Tokens (RFC 9068) that this issuer
 signed for this very resource. A token's scopes say how far its calls go:
 
-    read    lists, reads, simulates without a transaction
-    build   gets unsigned transactions
+    read    lists tools, reads accounts, decodes
+    build   has instructions simulated, and gets unsigned transactions
     send    has the bridge sign and send, within the policy
 
 The higher holds the lower. A call beyond them is answered with 403 and `insufficient_scope`, so that a client can ask
@@ -240,9 +240,9 @@ def level_of(method: Any, params: Any, tools: Mapping[str, Tool], mode: str) -> 
             params = inner if isinstance(inner, Mapping) else {}
             name = params.get("name")
             continue
-        if tool.kind != "instruction" or tool.definition["annotations"]["readOnlyHint"]:
+        if tool.kind != "instruction":
             return "read"
-        return "send" if mode == "send" else "build"
+        return "send" if mode == "send" and not tool.definition["annotations"]["readOnlyHint"] else "build"
     return "send"
 
 
