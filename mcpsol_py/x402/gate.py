@@ -15,6 +15,7 @@ import asyncio
 import hashlib
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -36,7 +37,19 @@ from mcpsol_py.x402.exact.transaction import message_hash, read_transaction
 from mcpsol_py.x402.networks import caip2, v1_name
 from mcpsol_py.x402.store.executions import Execution, Executions, ExecutionState
 
-__all__ = ["Answer", "Gate", "NotPaid", "Offer", "Refused", "Reply", "Run", "fingerprint", "payment_key"]
+__all__ = [
+    "Answer",
+    "Gate",
+    "NotPaid",
+    "Offer",
+    "Refused",
+    "Reply",
+    "Run",
+    "Unfinished",
+    "current_run",
+    "fingerprint",
+    "payment_key",
+]
 
 T = TypeVar("T")
 Payment = PaymentPayload | PaymentPayloadV1
@@ -119,6 +132,17 @@ class Refused:
 Reply: TypeAlias = Answer | NotPaid | Refused
 
 
+class Unfinished(Exception):
+    """Raised by what runs when it did nothing yet and the same call will come again (a person is asked first).
+
+    Nothing is stored or charged for it; what was paid first stays paid, and the next request with the same payment runs
+    it. `result` is what the caller is told."""
+
+    def __init__(self, result: dict[str, Any]) -> None:
+        super().__init__("not done yet")
+        self.result = result
+
+
 class Run:
     """Given to the function that runs: a tool that broadcasts records its transaction's signature before it sends
     it.
@@ -133,6 +157,14 @@ class Run:
         moved = await self._gate._move(self._id, self._owner, ("running",), "running", signature=signature)
         if not moved:
             raise PaymentError("payment_id_conflict", "another process has taken this call over")
+
+
+_current: ContextVar[Run | None] = ContextVar("mcpsol_paid_run", default=None)
+
+
+def current_run() -> Run | None:
+    """The paid call that this code runs for, if it does: a tool that broadcasts calls its `will_send` first."""
+    return _current.get()
 
 
 #: Runs the tool; True beside the result means that it failed, and a payment not yet settled is not.
@@ -217,6 +249,15 @@ class Gate:
                 self._fault("gate.claimed")
                 return await self._first(offer, payment, requirements, payment_id, owner, run)
         return await self._again(offer, payment, requirements, known, payment_id, mark, key, owner, run)
+
+    async def knows(self, offer: Offer, payment: Payment) -> bool:
+        """Was this payment, or its payment id, seen before? False for one that cannot be read."""
+        try:
+            payment_id, key = self._identity(offer, payment)
+        except PaymentError:
+            return False
+        found = await self._db(self._executions.get, payment_id)
+        return found is not None or await self._db(self._executions.by_payment, key) is not None
 
     # -- reading the request ------------------------------------------------------------------------------------------
 
@@ -377,8 +418,16 @@ class Gate:
                 await self._db(self._executions.touch, payment_id, owner)
 
         heart = asyncio.create_task(breathe())
+        this = Run(self, payment_id, owner)
+        token = _current.set(this)
         try:
-            return await run(Run(self, payment_id, owner))
+            return await run(this)
+        except Unfinished:
+            if paid:  # owned by nobody, so that the next request need not wait for a lease to end
+                await self._move(payment_id, owner, ("running",), "paid", to_owner=_NOBODY)
+            else:
+                await self._db(self._executions.forget, payment_id, owner)
+            raise
         except BaseException:  # also a client that went away: what ran is cut short
             with anyio.CancelScope(shield=True):
                 if paid:
@@ -387,6 +436,7 @@ class Gate:
                     await self._db(self._executions.forget, payment_id, owner)
             raise
         finally:
+            _current.reset(token)
             heart.cancel()
 
     # -- a payment id that was seen before
@@ -425,6 +475,7 @@ class Gate:
             receipt = _read(known.receipt)
             # Left open by a request that has its answer ("settlement_pending"): whoever comes first goes on with it.
             left = receipt is not None and _undecided(receipt) and known.state in ("executed", "settling")
+            left = left or known.owner == _NOBODY
             if left and await self._db(self._executions.take_over, payment_id, owner, 0, known):
                 return await self._resume(offer, payment, requirements, known, owner, run)
             if asyncio.get_running_loop().time() >= deadline:
@@ -514,6 +565,10 @@ class Gate:
 
     def _state(self, payment_id: str, state: str, offer: Offer) -> None:
         self._on_state(payment_id, state, offer.resource.url)
+
+
+#: owns a call that was left unfinished on purpose
+_NOBODY = "nobody"
 
 
 def _named_id(payment: Payment) -> object:

@@ -1,7 +1,7 @@
-"""Selling on an MCP server: wraps the handlers of the official SDK's server, for tools, resources and prompts.
+"""Selling on an MCP server, as middleware of the official SDK's server: tools, resources and prompts.
 
-paid = Paid(gate, {"weather": offer})
-Server("shop", on_list_tools=paid.list_tools(list_tools), on_call_tool=paid.call_tool(call_tool))
+server = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+server.middleware.append(Paid(gate, {"weather": offer}))
 """
 
 from __future__ import annotations
@@ -11,18 +11,30 @@ from typing import Any, TypeAlias
 
 import mcp_types as types
 from mcp import MCPError
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp_types.methods import is_input_required
+from pydantic import BaseModel
 from x402.schemas import SettleResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.gate import Gate, NotPaid, Offer, Refused, Reply, Run
+from mcpsol_py.x402.gate import Gate, NotPaid, Offer, Refused, Reply, Run, Unfinished
 from mcpsol_py.x402.price import format_amount
 from mcpsol_py.x402.wire import EXTENSION, RESPONSE_META, payment_required_result, read_payment, v1_error_data
 
 __all__ = ["Paid", "PaymentRequiredResult"]
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
+#: What is for sale: by name (tools, prompts) or URI (resources); None for what is free.
+Offers: TypeAlias = Mapping[str, Offer] | Callable[[str], Offer | None]
+#: (tool, arguments) of a call -> those of the tool that it really calls: a search surface calls others by name.
+Unwrap: TypeAlias = Callable[[str, dict[str, Any]], tuple[str, dict[str, Any]]]
+#: (tool, arguments) -> the result with which the tool would fail if it ran now, or None
+Rehearse: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any] | None]]
 _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+
+
+async def _no_rehearsal(_tool: str, _arguments: dict[str, Any]) -> dict[str, Any] | None:
+    return None
 
 
 class PaymentRequiredResult(types.Result):
@@ -36,32 +48,48 @@ class Paid:
     """Sells what *offers* name: tools by name, resources by URI, prompts by name. Everything else stays free.
 
     `v1_errors`: unpaid calls are JSON-RPC error 402 in version 1's shape, for peers that know only that (another shape,
-    so a switch).
+    so a switch). *unwrap* says which tool a call is really of. *rehearse* is asked before a tool that broadcasts is
+    settled for: what would fail is answered, and not charged.
     """
 
-    def __init__(self, gate: Gate, offers: Mapping[str, Offer], *, v1_errors: bool = False) -> None:
-        self.gate, self.offers, self._v1_errors = gate, dict(offers), v1_errors
+    def __init__(
+        self,
+        gate: Gate,
+        offers: Offers,
+        *,
+        v1_errors: bool = False,
+        unwrap: Unwrap = lambda name, arguments: (name, arguments),
+        rehearse: Rehearse = _no_rehearsal,
+    ) -> None:
+        self.gate, self._v1_errors = gate, v1_errors
+        self.offer: Callable[[str], Offer | None] = offers if callable(offers) else offers.get
+        self._unwrap, self._rehearse = unwrap, rehearse
 
     def extension(self) -> dict[str, dict[str, Any]]:
         """For ServerCapabilities.extensions: that this server speaks the draft extension."""
         return {EXTENSION: {}}
 
-    def list_tools(
-        self, handler: Callable[[Context, Any], Awaitable[types.ListToolsResult]]
-    ) -> Callable[[Context, Any], Awaitable[types.ListToolsResult]]:
-        """Says the price in each paid tool's description and `_meta`.
+    async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """One request of any method."""
+        params = ctx.params or {}
+        if ctx.method == "tools/list":
+            listed = _dict(await call_next(ctx))
+            return {**listed, "tools": [self._priced(t) for t in listed.get("tools", [])]}
+        if ctx.method == "tools/call" and isinstance(params.get("name"), str):
+            return await self._call(ctx, params, call_next)
+        if ctx.method == "resources/read" and isinstance(params.get("uri"), str):
+            return await self._get(ctx, params["uri"], {"resource": params["uri"]}, call_next)
+        if ctx.method == "prompts/get" and isinstance(params.get("name"), str):
+            asked = {"prompt": params["name"], "arguments": params.get("arguments") or {}}
+            return await self._get(ctx, params["name"], asked, call_next)
+        return await call_next(ctx)
+
+    def _priced(self, tool: dict[str, Any]) -> dict[str, Any]:
+        """Says the price in a paid tool's description and `_meta`.
 
         Its outputSchema is dropped: TypeScript clients hold a demand for payment against it too (X402.md 2.4).
         """
-
-        async def listed(ctx: Context, params: Any) -> types.ListToolsResult:
-            result = await handler(ctx, params)
-            return result.model_copy(update={"tools": [self._priced(t) for t in result.tools]})
-
-        return listed
-
-    def _priced(self, tool: types.Tool) -> types.Tool:
-        offer = self.offers.get(tool.name)
+        offer = self.offer(str(tool.get("name")))
         if offer is None:
             return tool
         prices = [format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts]
@@ -69,82 +97,71 @@ class Paid:
             {"scheme": r.scheme, "network": r.network, "amount": r.amount, "asset": r.asset, "payTo": r.pay_to}
             for r in offer.accepts
         ]
-        text = f"{tool.description or ''}\nCosts {' or '.join(prices)} a call (x402).".strip()
-        return tool.model_copy(
-            update={
-                "description": text,
-                "output_schema": None,
-                "meta": {**(tool.meta or {}), "x402": {"accepts": terms}},
-            }
-        )
+        text = f"{tool.get('description') or ''}\nCosts {' or '.join(prices)} a call (x402).".strip()
+        meta = {**(tool.get("_meta") or {}), "x402": {"accepts": terms}}
+        return {**{k: v for k, v in tool.items() if k != "outputSchema"}, "description": text, "_meta": meta}
 
-    def call_tool(
-        self, handler: Callable[[Context, types.CallToolRequestParams], Awaitable[Any]]
-    ) -> Callable[[Context, types.CallToolRequestParams], Awaitable[Any]]:
-        """Sells tools. The handler runs once for each payment; its result is withheld until it is paid."""
+    async def _call(self, ctx: Context, params: Mapping[str, Any], call_next: CallNext) -> HandlerResult:
+        """A tool's call. The handler runs once for each payment; its result is withheld until it is paid."""
+        given = params.get("arguments")
+        name, arguments = self._unwrap(params["name"], dict(given) if isinstance(given, Mapping) else {})
+        offer = self.offer(name)
+        if offer is None:
+            return await call_next(ctx)
+        try:
+            reply = await self._sell(ctx, offer, {"tool": name, "arguments": arguments}, call_next, name, arguments)
+        except Unfinished as unfinished:
+            return unfinished.result
+        if isinstance(reply, NotPaid):
+            return self._demand(ctx, offer, reply)
+        if isinstance(reply, Refused):
+            return types.CallToolResult.model_validate(_refusal(reply))
+        return _with_receipt(reply.result, reply.receipt, reply.repeated)
 
-        async def called(ctx: Context, params: types.CallToolRequestParams) -> Any:
-            offer = self.offers.get(params.name)
-            if offer is None:
-                return await handler(ctx, params)
-            arguments = {"tool": params.name, "arguments": params.arguments or {}}
-            reply = await self._sell(offer, params.meta, arguments, lambda: handler(ctx, params))
-            if isinstance(reply, NotPaid):
-                return self._demand(ctx, offer, reply)
-            if isinstance(reply, Refused):
-                return types.CallToolResult.model_validate(_refusal(reply))
-            return types.CallToolResult.model_validate(_with_receipt(reply.result, reply.receipt, reply.repeated))
-
-        return called
-
-    def read_resource(
-        self, handler: Callable[[Context, types.ReadResourceRequestParams], Awaitable[Any]]
-    ) -> Callable[[Context, types.ReadResourceRequestParams], Awaitable[Any]]:
-        """Sells resources. An unpaid read is JSON-RPC error 402, since its result has no room for a demand."""
-
-        async def read(ctx: Context, params: types.ReadResourceRequestParams) -> Any:
-            offer = self.offers.get(str(params.uri))
-            if offer is None:
-                return await handler(ctx, params)
-            reply = await self._sell(offer, params.meta, {"resource": str(params.uri)}, lambda: handler(ctx, params))
-            return types.ReadResourceResult.model_validate(self._plain(ctx, offer, reply))
-
-        return read
-
-    def get_prompt(
-        self, handler: Callable[[Context, types.GetPromptRequestParams], Awaitable[Any]]
-    ) -> Callable[[Context, types.GetPromptRequestParams], Awaitable[Any]]:
-        """Sells prompts, as read_resource does."""
-
-        async def got(ctx: Context, params: types.GetPromptRequestParams) -> Any:
-            offer = self.offers.get(params.name)
-            if offer is None:
-                return await handler(ctx, params)
-            arguments = {"prompt": params.name, "arguments": params.arguments or {}}
-            reply = await self._sell(offer, params.meta, arguments, lambda: handler(ctx, params))
-            return types.GetPromptResult.model_validate(self._plain(ctx, offer, reply))
-
-        return got
-
-    # -- shared
-    # ---------------------------------------------------------------------------------------------------------
+    async def _get(self, ctx: Context, name: str, asked: dict[str, Any], call_next: CallNext) -> HandlerResult:
+        """A resource or a prompt. An unpaid one is JSON-RPC error 402, since its result has no room for a demand."""
+        offer = self.offer(name)
+        if offer is None:
+            return await call_next(ctx)
+        try:
+            reply = await self._sell(ctx, offer, asked, call_next)
+        except Unfinished as unfinished:
+            return unfinished.result
+        if isinstance(reply, NotPaid):
+            body = payment_required_result(reply.required, reply.failed)["structuredContent"]
+            data = v1_error_data(offer.v1(), reply.required.error or "") if self._v1_errors else body
+            raise MCPError(402, "Payment required", data)
+        if isinstance(reply, Refused):
+            raise MCPError(-32603, reply.message, {"reason": reply.code, RESPONSE_META: _receipt(reply.receipt)})
+        return _with_receipt(reply.result, reply.receipt, reply.repeated)
 
     async def _sell(
-        self, offer: Offer, meta: Any, arguments: dict[str, Any], handler: Callable[[], Awaitable[Any]]
+        self,
+        ctx: Context,
+        offer: Offer,
+        asked: dict[str, Any],
+        call_next: CallNext,
+        tool: str | None = None,
+        arguments: dict[str, Any] | None = None,
     ) -> Reply:
         try:
-            payment = read_payment(dict(meta) if meta else None)
+            payment = read_payment(_meta(ctx))
         except PaymentError as error:
             return NotPaid(offer.payment_required(str(error)), error.code)
+        if payment is not None and tool is not None and offer.broadcasts and not await self.gate.knows(offer, payment):
+            failed = await self._rehearse(tool, arguments or {})
+            if failed is not None:
+                raise Unfinished(failed)
 
         async def run(_: Run) -> tuple[dict[str, Any], bool]:
-            result = await handler()
-            body = result.model_dump(by_alias=True, exclude_none=True, mode="json")
+            body = _dict(await call_next(ctx))
+            if is_input_required(body):  # a person is asked first; the same call comes again with the answer
+                raise Unfinished(body)
             return body, bool(body.get("isError"))
 
-        return await self.gate.call(offer, payment, arguments, run)
+        return await self.gate.call(offer, payment, asked, run)
 
-    def _demand(self, ctx: Context, offer: Offer, reply: NotPaid) -> Any:
+    def _demand(self, ctx: Context, offer: Offer, reply: NotPaid) -> HandlerResult:
         if self._v1_errors:
             raise MCPError(
                 402, "Payment required", v1_error_data(offer.v1(), reply.required.error or "Payment required")
@@ -154,18 +171,20 @@ class Paid:
             return PaymentRequiredResult.model_validate({"payment_required": body["structuredContent"]})
         return types.CallToolResult.model_validate(body)
 
-    def _plain(self, ctx: Context, offer: Offer, reply: Reply) -> dict[str, Any]:
-        if isinstance(reply, NotPaid):
-            body = payment_required_result(reply.required, reply.failed)["structuredContent"]
-            data = v1_error_data(offer.v1(), reply.required.error or "") if self._v1_errors else body
-            raise MCPError(402, "Payment required", data)
-        if isinstance(reply, Refused):
-            raise MCPError(-32603, reply.message, {"reason": reply.code, RESPONSE_META: _receipt(reply.receipt)})
-        return _with_receipt(reply.result, reply.receipt, reply.repeated)
+
+def _meta(ctx: Context) -> dict[str, Any] | None:
+    meta = (ctx.params or {}).get("_meta")
+    return dict(meta) if isinstance(meta, Mapping) and meta else None
+
+
+def _dict(result: HandlerResult) -> dict[str, Any]:
+    if isinstance(result, BaseModel):
+        return result.model_dump(by_alias=True, exclude_none=True, mode="json")
+    return result or {}
 
 
 def _speaks_extension(ctx: Context) -> bool:
-    capabilities = dict(ctx.meta or {}).get(_CAPABILITIES)
+    capabilities = (_meta(ctx) or {}).get(_CAPABILITIES)
     extensions = getattr(capabilities, "extensions", None)
     if extensions is None and isinstance(capabilities, Mapping):
         extensions = capabilities.get("extensions")

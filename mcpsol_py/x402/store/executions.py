@@ -107,14 +107,18 @@ class Executions:
         to: ExecutionState,
         *,
         also: Callable[[Connection], bool] | None = None,
+        to_owner: str | None = None,
         **values: Any,
     ) -> bool:
         """Moves the row on if *owner* still has it and it is in one of *expected*. False: somebody else has it now.
 
+        It then is *to_owner*'s, if that is given.
         *also* runs in the same transaction; when it says False, nothing is moved. A receipt of a payment that landed is
         entered among the receipts in the same transaction.
         """
         receipt = values.get("receipt")
+        if to_owner is not None:
+            values["owner"] = to_owner
         for key in ("result", "receipt"):
             if values.get(key) is not None:
                 values[key] = orjson.dumps(values[key]).decode()

@@ -47,9 +47,8 @@ async def main() -> None:
         city = (params.arguments or {}).get("city")
         return types.CallToolResult(content=[types.TextContent(type="text", text=f"rain in {city}")])
 
-    server: Server[Any] = Server(
-        "ours", on_list_tools=paid.list_tools(list_tools), on_call_tool=paid.call_tool(call_tool)
-    )
+    server: Server[Any] = Server("ours", on_list_tools=list_tools, on_call_tool=call_tool)
+    server.middleware.append(paid)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 

@@ -20,7 +20,7 @@ from x402.schemas.v1 import PaymentPayloadV1
 from mcpsol_py.x402.chain import SignatureStatus
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1, ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.gate import Answer, Gate, NotPaid, Offer, Refused, Run
+from mcpsol_py.x402.gate import Answer, Gate, NotPaid, Offer, Refused, Run, Unfinished, current_run
 from mcpsol_py.x402.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
@@ -329,3 +329,23 @@ async def test_states_are_told_in_order(shop: Shop) -> None:
     on_state: Callable[[str, str, str], None] = lambda _id, state, _url: seen.append(state)  # noqa: E731  # typed here
     await shop.gate(on_state=on_state).call(shop.offer(), shop.payment(), {}, shop.run)
     assert seen == ["created", "validated", "verified", "settled", "complete"]
+
+
+@pytest.mark.parametrize("broadcasts", [False, True])
+async def test_what_asks_a_person_first_is_run_by_the_next_request(shop: Shop, broadcasts: bool) -> None:
+    offer, payment = shop.offer(broadcasts=broadcasts), shop.payment()
+
+    async def asks(run: Run) -> tuple[dict[str, Any], bool]:
+        assert current_run() is run
+        raise Unfinished({"question": "really?"})
+
+    for _ in range(2):
+        with pytest.raises(Unfinished):
+            await shop.gate(lease=60).call(offer, payment, {}, asks)
+    assert current_run() is None
+    assert shop.paid == (10_000 if broadcasts else 0)
+    assert await shop.gate().knows(offer, payment) is broadcasts
+    reply = await shop.gate(lease=60).call(offer, payment, {}, shop.run)
+    assert isinstance(reply, Answer)
+    assert not reply.repeated
+    assert (len(shop.runs), shop.paid) == (1, 10_000)

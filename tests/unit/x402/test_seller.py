@@ -50,12 +50,11 @@ def serve(shop: Shop, *, v1_errors: bool = False, broken: bool = False) -> Serve
             contents=[types.TextResourceContents(uri=params.uri, text="prices", mime_type="text/plain")]
         )
 
-    return Server(
-        "shop",
-        on_list_tools=paid.list_tools(list_tools),
-        on_call_tool=paid.call_tool(call_tool),
-        on_read_resource=paid.read_resource(read_resource),
+    server: Server[Any] = Server(
+        "shop", on_list_tools=list_tools, on_call_tool=call_tool, on_read_resource=read_resource
     )
+    server.middleware.append(paid)
+    return server
 
 
 @pytest.fixture
