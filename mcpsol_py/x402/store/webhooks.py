@@ -1,0 +1,196 @@
+"""Where a merchant wants to be told of events, and the events on their way there.
+
+An event is written in the transaction that made it true, so none is lost and none is told of what was undone
+(`emit`). mcpsol_py.x402.webhooks sends them.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+from sqlalchemy import Connection, delete, insert, select, update
+
+from mcpsol_py.errors import PaymentError, abbr
+from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.schema import deliveries, webhooks
+
+__all__ = ["Delivery", "Webhook", "Webhooks", "emit"]
+
+#: Seconds to the next try, after the first, second, … that failed; after the last one the event is dead.
+BACKOFF_S = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """An address that gets events. `secret`: "whsec_" and base64, for HMAC-SHA256; it is shown once, when made."""
+
+    id: str
+    url: str
+    events: tuple[str, ...]
+    secret: str = field(repr=False)
+    active: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One event for one address. `state`: "pending", "delivered", "dead". `body` is what is sent, to the byte."""
+
+    id: str
+    webhook_id: str
+    type: str
+    body: str = field(repr=False)
+    state: str
+    attempts: int
+    next_ms: int
+    error: str | None
+
+
+def emit(connection: Connection, tenant: str, now_ms: int, kind: str, data: Mapping[str, Any]) -> int:
+    """Writes event *kind* for every address that wants it, in the caller's transaction. Returns for how many."""
+    count = 0
+    for hook in connection.execute(select(webhooks).where(webhooks.c.tenant == tenant, webhooks.c.active)).all():
+        wanted = orjson.loads(hook.events)
+        if kind not in wanted and "*" not in wanted:
+            continue
+        when = datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(timespec="milliseconds")
+        body = orjson.dumps({"type": kind, "timestamp": when, "data": dict(data)}, option=orjson.OPT_SORT_KEYS)
+        row = {
+            "tenant": tenant,
+            "id": f"msg_{uuid.uuid4().hex}",
+            "webhook_id": hook.id,
+            "type": kind,
+            "body": body.decode(),
+            "state": "pending",
+            "attempts": 0,
+            "next_ms": now_ms,
+            "created_ms": now_ms,
+            "touched_ms": now_ms,
+        }
+        connection.execute(insert(deliveries).values(row))
+        count += 1
+    return count
+
+
+class Webhooks:
+    """The addresses and events of one merchant. Raises StorageError."""
+
+    def __init__(self, database: Database, tenant: str = "default") -> None:
+        self._db, self.tenant = database, tenant
+
+    def add(self, url: str, events: Sequence[str] = ("*",), *, allow_http: bool = False) -> Webhook:
+        """Adds an address; the secret is drawn here. Raises PaymentError (INVALID_PARAMETERS) unless it is https.
+
+        *allow_http*: for receivers on this machine and in private networks.
+        """
+        parts = urlsplit(url)
+        if parts.scheme not in (("https", "http") if allow_http else ("https",)) or not parts.hostname:
+            raise PaymentError("INVALID_PARAMETERS", f"{abbr(url)} is no https address for events")
+        secret = "whsec_" + base64.b64encode(secrets.token_bytes(24)).decode()
+        made = Webhook(uuid.uuid4().hex, url, tuple(events), secret)
+
+        def work(connection: Connection, _again: bool) -> None:
+            connection.execute(delete(webhooks).where(webhooks.c.tenant == self.tenant, webhooks.c.id == made.id))
+            row = {
+                "tenant": self.tenant,
+                "id": made.id,
+                "url": url,
+                "secret": secret,
+                "events": orjson.dumps(list(events)).decode(),
+                "active": True,
+                "created_ms": self._db.now_ms(connection),
+            }
+            connection.execute(insert(webhooks).values(row))
+
+        self._db.run(work, self.tenant)
+        return made
+
+    def all(self) -> list[Webhook]:
+        """All addresses."""
+        wanted = select(webhooks).where(webhooks.c.tenant == self.tenant).order_by(webhooks.c.created_ms)
+        rows = self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)
+        return [Webhook(r.id, r.url, tuple(orjson.loads(r.events)), r.secret, bool(r.active)) for r in rows]
+
+    def remove(self, webhook_id: str) -> None:
+        """Removes an address; its events that are on their way are dead then."""
+        its = delete(webhooks).where(webhooks.c.tenant == self.tenant, webhooks.c.id == webhook_id)
+        self._db.run(lambda c, _: c.execute(its), self.tenant)
+
+    def emit(self, kind: str, data: Mapping[str, Any]) -> int:
+        """An event in a transaction of its own, for what no other row tells of."""
+        return self._db.run(lambda c, _: emit(c, self.tenant, self._db.now_ms(c), kind, data), self.tenant)
+
+    def take_due(self, limit: int = 20, lease_s: float = 60.0) -> list[tuple[Delivery, Webhook | None]]:
+        """Events whose time has come, hidden from other workers for *lease_s*; with the address, None if it is gone."""
+
+        def work(connection: Connection, _again: bool) -> list[Any]:
+            now = self._db.now_ms(connection)
+            due = connection.execute(
+                select(deliveries)
+                .where(deliveries.c.tenant == self.tenant, deliveries.c.state == "pending", deliveries.c.next_ms <= now)
+                .order_by(deliveries.c.next_ms)
+                .limit(limit)
+                .with_for_update(skip_locked=True)
+            ).all()
+            for row in due:
+                hidden = update(deliveries).where(deliveries.c.tenant == self.tenant, deliveries.c.id == row.id)
+                connection.execute(hidden.values(next_ms=now + int(lease_s * 1000), touched_ms=now))
+            return list(due)
+
+        hooks = {h.id: h for h in self.all()}
+        return [(_delivery(row), hooks.get(row.webhook_id)) for row in self._db.run(work, self.tenant)]
+
+    def delivered(self, delivery_id: str) -> None:
+        """It was taken."""
+        self._set(delivery_id, state="delivered", error=None)
+
+    def failed(self, delivery: Delivery, why: str) -> str:
+        """It was not: the next try, or the end. Returns its state."""
+        attempts = delivery.attempts + 1
+        dead = attempts > len(BACKOFF_S)
+        wait = 0 if dead else BACKOFF_S[attempts - 1] * 1000
+        self._set(delivery.id, state="dead" if dead else "pending", attempts=attempts, error=why[:300], wait=wait)
+        return "dead" if dead else "pending"
+
+    def give_up(self, delivery: Delivery, why: str) -> None:
+        """Nobody is there to take it."""
+        self._set(delivery.id, state="dead", error=why)
+
+    def dead(self, limit: int = 100) -> list[Delivery]:
+        """The events that were given up."""
+        return self.deliveries("dead", limit)
+
+    def deliveries(self, state: str | None = None, limit: int = 100) -> list[Delivery]:
+        """The newest events first."""
+        wanted = select(deliveries).where(deliveries.c.tenant == self.tenant)
+        if state is not None:
+            wanted = wanted.where(deliveries.c.state == state)
+        wanted = wanted.order_by(deliveries.c.created_ms.desc(), deliveries.c.id).limit(limit)
+        return [_delivery(r) for r in self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)]
+
+    def again(self, delivery_id: str) -> None:
+        """Sends a dead event again, as an operator asks."""
+        self._set(delivery_id, state="pending", attempts=0, error=None, wait=0)
+
+    def _set(self, delivery_id: str, *, wait: int | None = None, **values: Any) -> None:
+        its = update(deliveries).where(deliveries.c.tenant == self.tenant, deliveries.c.id == delivery_id)
+
+        def work(connection: Connection, _again: bool) -> None:
+            now = self._db.now_ms(connection)
+            next_ms = {} if wait is None else {"next_ms": now + wait}
+            connection.execute(its.values(**values, **next_ms, touched_ms=now))
+
+        self._db.run(work, self.tenant)
+
+
+def _delivery(row: Any) -> Delivery:
+    return Delivery(
+        row.id, row.webhook_id, row.type, row.body, row.state, int(row.attempts), int(row.next_ms), row.error
+    )

@@ -1,0 +1,1 @@
+"""Subscriptions, off chain and on chain behind one interface: plans, charges, and calls granted instead of paid."""
