@@ -1,0 +1,115 @@
+"""A small world for payments through channels: payments.World with the channel program at our address and at the
+audited program's (the audited build is not here: ours, with that deployment's treasury in it, stands in its place).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from solders.account import Account
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+from x402.schemas import PaymentPayload, PaymentRequirements
+
+from mcpsol_py.x402.channels.program import OURS, ChannelProgram, audited
+from mcpsol_py.x402.channels.upto import UptoClient, UptoFacilitator, UptoServer
+from mcpsol_py.x402.exact.settle import KeypairSponsor
+from mcpsol_py.x402.exact.transaction import associated_token_address
+from mcpsol_py.x402.networks import DEVNET, TOKEN
+from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World, keypair, token_data
+
+ELF = Path(__file__).resolve().parents[3] / "programs/x402/x402.so"
+AUDITED = audited(DEVNET)
+PROGRAMS = {"ours": OURS, "audited": AUDITED}
+T0 = 1_800_000_000
+
+
+@cache
+def elf(program: ChannelProgram) -> bytes:
+    """Our build as another deployment: the treasury is one constant; its own address stands in pairs of halves, since
+    the code loads it by 64-bit immediates (opcode 18, low half, high half)."""
+    data, placeholder = ELF.read_bytes(), bytes(OURS.treasury_owner)
+    assert data.count(placeholder) == 1
+    data = data.replace(placeholder, bytes(program.treasury_owner))
+    for at in range(0, 32, 8):
+        old, new = bytes(OURS.program_id)[at : at + 8], bytes(program.program_id)[at : at + 8]
+        load = re.compile(rb"(\x18.\0\0)" + re.escape(old[:4]) + rb"(\0{4})" + re.escape(old[4:]), re.S)
+        data, count = load.subn(lambda m, new=new: m[1] + new[:4] + m[2] + new[4:], data)
+        assert count == 2
+    return data
+
+
+@dataclass
+class ChannelWorld(World):
+    program: ChannelProgram = OURS
+    authorizer: Keypair = field(default_factory=lambda: keypair(4))
+    now: int = T0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        svm = self.chain.svm
+        svm.add_program(self.program.program_id, elf(self.program))
+        self.give(self.program.treasury_owner, 0)
+        self.give(self.sponsor.pubkey(), 0)
+        self.later(0)
+
+    def clock(self) -> float:
+        return float(self.now)
+
+    def later(self, seconds: int, slots: int = 0) -> None:
+        """The cluster's clock and everybody else's move on."""
+        self.now += seconds
+        clock = self.chain.svm.get_clock()
+        clock.unix_timestamp = self.now
+        clock.slot += slots
+        self.chain.svm.set_clock(clock)
+
+    def put(self, owner: Pubkey, amount: int, *, state: int = 1) -> None:
+        """A token account in another state than usual (2: frozen)."""
+        data = bytearray(token_data(USDC, owner, amount))
+        data[108] = state
+        key = associated_token_address(owner, USDC, TOKEN_PROGRAM)
+        self.chain.svm.set_account(key, Account(10**7, bytes(data), TOKEN_PROGRAM))
+
+    def upto(self, **options: Any) -> UptoFacilitator:
+        options.setdefault("clock", self.clock)
+        return UptoFacilitator(
+            self.chain, KeypairSponsor(self.sponsor), self.program, timeout=1.0, poll=0.01, **options
+        )
+
+    def upto_client(self) -> UptoClient:
+        return UptoClient(self.payer, self.chain, self.program, clock=self.clock)
+
+    def upto_server(self) -> UptoServer:
+        return UptoServer(self.authorizer, self.chain)
+
+    def ceiling(self, amount: int = 10_000, **extra: Any) -> PaymentRequirements:
+        base = {
+            "feePayer": str(self.sponsor.pubkey()),
+            "receiverAuthorizer": str(self.authorizer.pubkey()),
+            "withdrawDelay": 900,
+            "tokenProgram": TOKEN,
+        }
+        return PaymentRequirements(
+            scheme="upto",
+            network=DEVNET,
+            asset=str(USDC),
+            amount=str(amount),
+            pay_to=str(self.payee.pubkey()),
+            max_timeout_seconds=300,
+            extra={**base, **extra},
+        )
+
+    def authorize(self, requirements: PaymentRequirements, **changed: Any) -> PaymentPayload:
+        """A ceiling that the payer signed; parts of its payload may be changed afterwards."""
+        payload = self.upto_client().create_payment_payload(requirements)
+        return PaymentPayload(payload={**payload, **changed}, accepted=requirements)
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """Tokens of payer and payee."""
+        return self.tokens(self.payer.pubkey()), self.tokens(self.payee.pubkey())
