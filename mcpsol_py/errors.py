@@ -406,7 +406,7 @@ class ClientError(McpsolError):
 
 class TransportError(ClientError):
     """The endpoint did not answer as it should. `retryable`: asking again later may help. `code`: the JSON-RPC
-    error's number.
+    error's number, or the HTTP status under 500, with which it refused; None where it may have done what was asked.
 
     `endpoint` is shown without path and query, since API keys stand there.
     """

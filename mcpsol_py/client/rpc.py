@@ -105,12 +105,15 @@ class RpcTransport:
             raise self._refused(method, error)
         return answer.get("result")
 
-    async def _ask(self, method: str, params: Sequence[Any]) -> dict[str, Any]:
-        """The whole answer, after as many attempts as it takes."""
+    async def _ask(self, method: str, params: Sequence[Any], lost: list[str] | None = None) -> dict[str, Any]:
+        """The whole answer, after as many attempts as it takes. *lost* is given why the answer to an attempt was lost
+        that may have reached the node."""
         with telemetry.span(f"rpc {method}", **{"rpc.method": method, "server.address": self.endpoint}) as step:
-            return await self._attempted(method, params, step)
+            return await self._attempted(method, params, step, [] if lost is None else lost)
 
-    async def _attempted(self, method: str, params: Sequence[Any], step: telemetry.Span) -> dict[str, Any]:
+    async def _attempted(
+        self, method: str, params: Sequence[Any], step: telemetry.Span, lost: list[str]
+    ) -> dict[str, Any]:
         self._number += 1
         body = json.dumps({"jsonrpc": "2.0", "id": self._number, "method": method, "params": list(params)})
         attempt = 0
@@ -122,6 +125,8 @@ class RpcTransport:
                 raw = await self._post(body)
                 answer = self._parse(method, raw)
             except TransportError as error:
+                if error.code is None:
+                    lost.append(error.why)
                 if not error.retryable or attempt >= self.attempts:
                     raise
                 wait = max(wait, error.retry_after)
@@ -182,7 +187,8 @@ class RpcTransport:
                 passing = status == 429 or status >= 500
                 why = f"HTTP status {status}{_MEANING.get(status, '')}"
                 wait = _seconds(getattr(response, "headers", {}).get("retry-after"))
-                return TransportError(self.endpoint, why, retryable=passing, retry_after=wait)
+                refused = status if status < 500 else None  # a gateway's 5xx may come after the node has it
+                return TransportError(self.endpoint, why, retryable=passing, code=refused, retry_after=wait)
             if cause.__cause__ is None and cause.__context__ is None:
                 break
             cause = cause.__cause__ or cause.__context__
@@ -242,14 +248,34 @@ class RpcTransport:
             "skipPreflight": skip_preflight,
             "preflightCommitment": self.commitment,
         }
-        answer = await self._ask("sendTransaction", [_wire(transaction), options])
+        signature, lost = transaction.signatures[0], list[str]()
+        try:
+            answer = await self._ask("sendTransaction", [_wire(transaction), options], lost)
+        except TransportError as unanswered:
+            raise self._after(lost, unanswered) from unanswered
         error = answer.get("error")
         if error is None:
-            return Signature.from_string(answer["result"]), None
+            if answer["result"] != str(signature):
+                why = "sendTransaction was answered with another transaction's signature"
+                raise TransportError(self.endpoint, why, retryable=True)
+            return signature, None
         data = error.get("data")
-        if error.get("code") == _PREFLIGHT_FAILED and isinstance(data, dict) and data.get("err") is not None:
-            return transaction.signatures[0], _outcome(data)
-        raise self._refused("sendTransaction", error)
+        if (
+            not lost
+            and error.get("code") == _PREFLIGHT_FAILED
+            and isinstance(data, dict)
+            and data.get("err") is not None
+        ):
+            return signature, _outcome(data)
+        raise self._after(lost, self._refused("sendTransaction", error))
+
+    def _after(self, lost: list[str], error: TransportError) -> TransportError:
+        """*error*, with which a send ended. Where an earlier attempt of it may have reached the node, a later one that
+        is refused (since its blockhash is gone, or the money is: perhaps by the first) does not tell that it has not
+        landed."""
+        if error.code is None or not lost:
+            return error
+        return TransportError(self.endpoint, f"{lost[0]}; asked once more, {error.why}", retryable=True)
 
     async def status(self, signature: Signature) -> Status | None:
         result = await self.request("getSignatureStatuses", [[str(signature)], {"searchTransactionHistory": True}])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,12 @@ class SvmTransport:
         self._height = 1
         #: held while the SVM works: switching its checks and running a transaction belong together, in any thread
         self.lock = threading.RLock()
+        #: called after each change of an account that was made through this object, in the thread that made it
+        self.on_change: list[Callable[[], None]] = []
+
+    def _changed(self) -> None:
+        for tell in list(self.on_change):
+            tell()
 
     # --- setting the scene ---------------------------------------------------------------------------------------
 
@@ -80,14 +86,17 @@ class SvmTransport:
             raise TransportError(
                 self.endpoint, f"the {len(data):,} bytes are no program it can load: {error}"
             ) from None
+        self._changed()
 
     def airdrop(self, key: Pubkey, lamports: int = 10**9) -> None:
         """Funds an address."""
         self.svm.airdrop(key, lamports)
+        self._changed()
 
     def set_account(self, key: Pubkey, account: Account) -> None:
         """Puts an account in place, as no transaction could."""
         self.svm.set_account(key, account)
+        self._changed()
 
     def set_time(self, unix_timestamp: int) -> None:
         """Sets the clock sysvar's time."""
@@ -164,6 +173,7 @@ class SvmTransport:
             self._executed[signature] = transaction
             if len(self._landed) > KEPT:
                 self.forget(next(iter(self._landed)))
+        self._changed()
         return signature, None
 
     def forget(self, signature: Signature) -> None:

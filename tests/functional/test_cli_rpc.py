@@ -182,7 +182,7 @@ per_day = 10_000_000
     assert made.is_error is not sent
     assert node.node.calls.count("sendTransaction") == int(sent)
     if sent:
-        assert cli("audit", "audit.jsonl", "--json").json["events"] == {"intent": 1, "sent": 1}
+        assert cli("audit", "audit.jsonl", "--json").json["events"] == {"intent": 1, "signed": 1, "sent": 1}
 
 
 async def test_a_wrong_passphrase_starts_no_server(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
