@@ -27,6 +27,8 @@ def set_up(form: Form = "text", level: str = "warning") -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+    for noisy in ("httpx", "httpx2", "httpcore"):  # a line for each request: spans tell that
+        logging.getLogger(noisy).setLevel(max(root.level, logging.WARNING))
     logger = logging.getLogger(_LOGGER)
 
     def write(name: str, level: telemetry.Level, fields: dict[str, telemetry.Value]) -> None:
