@@ -11,6 +11,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary,
 
 __all__ = [
     "audit_log",
+    "channels",
     "charges",
     "deliveries",
     "executions",
@@ -20,8 +21,10 @@ __all__ = [
     "receipts",
     "settlements",
     "spendings",
+    "sponsored_channels",
     "subscriptions",
     "usages",
+    "wallet_channels",
     "wallets",
     "webhooks",
 ]
@@ -273,4 +276,78 @@ leases = Table(
     Column("owner", String(36), nullable=False),
     Column("until_ms", BigInteger, nullable=False),
     Column("ran_ms", BigInteger, nullable=False),
+)
+
+#: A channel that pays a merchant (scheme batch-settlement): what its vouchers prove, and a mirror of the chain.
+channels = Table(
+    "channels",
+    metadata,
+    Column("tenant", String(64), primary_key=True),
+    Column("channel_id", String(44), primary_key=True),
+    Column("network", String(64), nullable=False),
+    Column("fee_payer", String(44), nullable=False),
+    Column("payer", String(44), nullable=False),
+    Column("signer", String(44), nullable=False),  # of vouchers
+    Column("pay_to", String(44), nullable=False),
+    Column("asset", String(44), nullable=False),
+    Column("token_program", String(44), nullable=False),
+    Column("receiver_authorizer", String(44), nullable=False),
+    Column("withdraw_delay", BigInteger, nullable=False),  # seconds
+    Column("salt", String(20), nullable=False),  # u64: more than BIGINT holds
+    Column("open_slot", BigInteger, nullable=False),
+    Column("state", String(10), nullable=False),  # opening, open, closing, closed
+    Column("deposit", BigInteger, nullable=False),
+    Column("charged", BigInteger, nullable=False),  # by accepted vouchers, since the channel was opened
+    Column("signature", String(90)),  # of the voucher over `charged`
+    Column("claimed", BigInteger, nullable=False),  # on chain: settled
+    Column("paid_out", BigInteger, nullable=False),  # on chain: distributed
+    Column("closing_at", BigInteger, nullable=False),  # seconds since 1970; 0: the payer has not asked
+    Column("holder", String(140)),  # the call that is served against this channel now
+    Column("held_until_ms", BigInteger, nullable=False),
+    Column("charged_for", String(140)),  # the call that was charged last
+    Column("checked_ms", BigInteger, nullable=False),  # when the chain was looked at
+    Column("created_ms", BigInteger, nullable=False),
+    Column("touched_ms", BigInteger, nullable=False),
+    Index(None, "tenant", "state", "touched_ms"),
+)
+
+#: A channel that a wallet of ours pays from.
+wallet_channels = Table(
+    "wallet_channels",
+    metadata,
+    Column("wallet", String(44), primary_key=True),
+    Column("channel_id", String(44), primary_key=True),
+    Column("network", String(64), nullable=False),
+    Column("fee_payer", String(44), nullable=False),
+    Column("pay_to", String(44), nullable=False),
+    Column("asset", String(44), nullable=False),
+    Column("token_program", String(44), nullable=False),
+    Column("receiver_authorizer", String(44), nullable=False),
+    Column("withdraw_delay", BigInteger, nullable=False),
+    Column("salt", String(20), nullable=False),
+    Column("open_slot", BigInteger, nullable=False),
+    Column("state", String(10), nullable=False),  # opening, open, closed
+    Column("deposit", BigInteger, nullable=False),  # confirmed
+    Column("charged", BigInteger, nullable=False),  # confirmed by the seller, and never more than was signed
+    Column("signed", BigInteger, nullable=False),  # the highest voucher that was ever signed
+    Column("pending", BigInteger, nullable=False),  # base units of a deposit whose landing is not known yet
+    Column("transaction", Text),  # of that deposit, base64
+    Column("created_ms", BigInteger, nullable=False),
+    Column("touched_ms", BigInteger, nullable=False),
+    Index(None, "wallet", "asset", "pay_to"),
+)
+
+#: A channel whose rent a facilitator of ours pays: how to close it, and who may ask for that.
+sponsored_channels = Table(
+    "sponsored_channels",
+    metadata,
+    Column("network", String(64), primary_key=True),
+    Column("channel_id", String(44), primary_key=True),
+    Column("scheme", String(20), nullable=False),
+    Column("pay_to", String(44), nullable=False),
+    Column("token_program", String(44), nullable=False),
+    Column("receiver_authorizer", String(44), nullable=False),
+    Column("expires_at", BigInteger, nullable=False),  # seconds since 1970 (upto); 0: it lies idle from touched_ms on
+    Column("touched_ms", BigInteger, nullable=False),
+    Index(None, "network", "touched_ms"),
 )
