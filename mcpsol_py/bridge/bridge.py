@@ -25,7 +25,7 @@ from mcpsol_py.bridge.audit import AuditLog
 from mcpsol_py.bridge.balances import SOL, Outflow, outflows, takeovers, token_state
 from mcpsol_py.bridge.calls import Prepared, Served, Simulated, describe, prepare, simulate, text_of
 from mcpsol_py.bridge.listening import BUILD_STEPS, DESCRIBE_STEPS, SEND_STEPS, Level, Listener, Steps, to_its_end
-from mcpsol_py.bridge.policy import Policy
+from mcpsol_py.bridge.policy import Policy, ProgramRule
 from mcpsol_py.bridge.sending import submit
 from mcpsol_py.bridge.tools import Mode, Surface, Tool, Toolbox
 from mcpsol_py.client.keys import Signer
@@ -43,6 +43,7 @@ from mcpsol_py.errors import (
     abbr,
 )
 from mcpsol_py.names import clean_text
+from mcpsol_py.program import ProgramInstruction
 from mcpsol_py.schema.json_schema import opened
 from mcpsol_py.schema.mcp_tools import ToolCall
 
@@ -92,6 +93,32 @@ class Reply:
     details: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Outgoing:
+    """A call that is to be sent, with names resolved and its target allowed by the policy's *rule*."""
+
+    served: Served
+    transport: Transport
+    ix: ProgramInstruction
+    rule: ProgramRule
+    args: Any
+    accounts: Any
+    rest: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """It was simulated and may be sent; a person is asked first about the outflows in `ask`."""
+
+    prepared: Prepared
+    message: MessageV0
+    last_height: int
+    simulated: Simulated
+    flows: Sequence[Outflow]
+    taken: Sequence[str]
+    ask: Sequence[Outflow]
+
+
 class Bridge:
     """Programs, and how far a call of them may go.
 
@@ -122,6 +149,10 @@ class Bridge:
         self.box = Toolbox(programs, mode=mode, surface=surface, wallet=self.wallet is not None)
         #: called after each call with the tool, "ok" or the error's reason, and the seconds that it took
         self.observe: Callable[[str, str, float], None] | None = None
+        #: awaited with a signature before its transaction is sent; what it raises keeps it from being sent
+        self.will_send: Callable[[str], Awaitable[None]] | None = None
+        #: what a call of the tool costs, as text; None where it is free
+        self.price: Callable[[str], str | None] = lambda _tool: None
         self._sending = asyncio.Lock()
         self._sent: dict[bytes, None] = {}
 
@@ -181,14 +212,25 @@ class Bridge:
         try:
             _bounded(arguments)
             return await self._call(name, dict(arguments or {}), confirm, steps)
-        except ProgramFailed as error:
-            tail = "\n".join(f"  {clean_text(line, 300)}" for line in error.logs[-_LOG_LINES:])
-            text = clean_text(str(error), 2000) + (f"\nThe end of its log:\n{tail}" if tail else "")
-            details = error.details()
-            details["logs"] = list(error.logs[-_LOG_LINES:])
-            return Reply(text, is_error=True, details=details)
         except McpsolError as error:
-            return Reply(clean_text(str(error), 4000), is_error=True, details=error.details())
+            return _refused(error)
+
+    async def rehearse(self, name: str, arguments: Mapping[str, Any] | None) -> Reply | None:
+        """What would keep the call from being sent, as far as a simulation and the policy show it now; None: nothing.
+
+        Nothing is signed, and nobody is asked. For mode "send" and the tools that send in it.
+        """
+        try:
+            _bounded(arguments)
+            given = dict(arguments or {})
+            tool = self.box.tool(name)
+            remaining = _remaining(tool, given)
+            call = self._outgoing(tool, tool.split(given), remaining)
+            async with self._sending:
+                await self._checked(call, Steps(None, name))
+        except McpsolError as error:
+            return _refused(error)
+        return None
 
     async def _call(self, name: str, arguments: dict[str, Any], confirm: Confirm | None, steps: Steps) -> Reply:
         tool = self.box.tool(name)
@@ -217,7 +259,7 @@ class Bridge:
         _bounded([parts.args, parts.accounts, parts.remaining])  # what came as JSON text is open now
         ix = served.program.instruction(parts.instruction)
         if self.mode == "send" and not tool.definition["annotations"]["readOnlyHint"]:
-            return await self._send(served, tool, parts, remaining, confirm, steps)
+            return await self._send(tool, parts, remaining, confirm, steps)
         accounts = self.names({**parts.accounts, **parts.remaining})
         args = self.names(parts.args, known_only=True)
         prepared = await prepare(served, ix, args, accounts, remaining=self.names(remaining), wallet=self.wallet)
@@ -239,48 +281,55 @@ class Bridge:
 
     # --- sending -------------------------------------------------------------------------------------------------
 
-    async def _send(
-        self, served: Served, tool: Tool, parts: ToolCall, remaining: list[Any], confirm: Confirm | None, steps: Steps
-    ) -> Reply:
-        """Simulate, check, ask, and then again from the start: what is signed is what was simulated a moment ago."""
-        signer = self.signer
-        assert signer is not None
+    def _outgoing(self, tool: Tool, parts: ToolCall, remaining: list[Any]) -> _Outgoing:
+        served = tool.served
+        assert served is not None
         if served.transport is None:
             raise PolicyError("clusters", "no chain is configured for this program, so nothing can be checked or sent")
         ix = served.program.instruction(tool.target)
-        program_id = str(served.program_id or ix.program_id())
-        rule = self.policy.check_target(served.cluster, program_id, ix.name)
-        wallet = str(signer.address)
+        rule = self.policy.check_target(served.cluster, str(served.program_id or ix.program_id()), ix.name)
         accounts = self.names({**parts.accounts, **parts.remaining})
         args = self.names(parts.args, known_only=True)
-        rest = self.names(remaining)
+        return _Outgoing(served, served.transport, ix, rule, args, accounts, self.names(remaining))
+
+    async def _checked(self, call: _Outgoing, steps: Steps) -> _Checked:
+        """Built, simulated, and held against the policy."""
+        assert self.signer is not None
+        address, wallet = self.signer.address, str(self.signer.address)
+        prepared = await prepare(
+            call.served, call.ix, call.args, call.accounts, remaining=call.rest, wallet=address, payer=address
+        )
+        message, last_height = await self._new_message(prepared, call.transport)
+        await steps.reached("built", SEND_STEPS)
+        simulated = await simulate(prepared, unsigned(message), exact=True)
+        _passed(prepared, simulated)
+        await steps.reached("simulated", SEND_STEPS, compute_units=simulated.outcome.units)
+        self.policy.check_accounts(call.rule, wallet, prepared.signers, *_written(prepared, simulated, wallet))
+        flows = outflows(simulated.changes, [wallet])
+        taken = takeovers(simulated.before, simulated.after, [wallet])
+        ask = self.policy.check_effects(flows, taken, self.audit.spent(wallet))
+        return _Checked(prepared, message, last_height, simulated, flows, taken, ask)
+
+    async def _send(
+        self, tool: Tool, parts: ToolCall, remaining: list[Any], confirm: Confirm | None, steps: Steps
+    ) -> Reply:
+        """Simulate, check, ask, and then again from the start: what is signed is what was simulated a moment ago."""
+        call = self._outgoing(tool, parts, remaining)
         approved: dict[str, int] = {}
         for _ in range(_ASK_TIMES):
             async with self._sending:
-                prepared = await prepare(
-                    served, ix, args, accounts, remaining=rest, wallet=signer.address, payer=signer.address
-                )
-                message, last_height = await self._new_message(prepared, served.transport)
-                await steps.reached("built", SEND_STEPS)
-                simulated = await simulate(prepared, unsigned(message), exact=True)
-                _passed(prepared, simulated)
-                await steps.reached("simulated", SEND_STEPS, compute_units=simulated.outcome.units)
-                self.policy.check_accounts(rule, wallet, prepared.signers, *_written(prepared, simulated, wallet))
-                flows = outflows(simulated.changes, [wallet])
-                taken = takeovers(simulated.before, simulated.after, [wallet])
-                ask = self.policy.check_effects(flows, taken, self.audit.spent(wallet))
-                lines = text_of(prepared, simulated)
-                if all(flow.amount <= approved.get(flow.mint, -1) for flow in ask):
+                checked = await self._checked(call, steps)
+                lines = text_of(checked.prepared, checked.simulated)
+                if all(flow.amount <= approved.get(flow.mint, -1) for flow in checked.ask):
                     await asyncio.sleep(0)  # a cancellation that has arrived ends it here, with nothing signed
-                    signature = await to_its_end(
-                        self._reserve_and_submit(prepared, served, message, last_height, flows, taken, bool(ask), steps)
-                    )
+                    signature = await to_its_end(self._reserve_and_submit(checked, steps))
                     summary = [*lines, f"  sent: {signature}"]
                     text = "\n".join(summary)
-                    structured = {"summary": text, **describe(prepared, simulated), "signature": signature}
-                    return Reply(text, structured)
-            await _confirmed(confirm, ask, lines, _digest(tool.name, args, [accounts, rest], ask))
-            approved = {flow.mint: flow.amount for flow in ask}
+                    described = describe(checked.prepared, checked.simulated)
+                    return Reply(text, {"summary": text, **described, "signature": signature})
+            digest = _digest(tool.name, call.args, [call.accounts, call.rest], checked.ask)
+            await _confirmed(confirm, checked.ask, lines, digest)
+            approved = {flow.mint: flow.amount for flow in checked.ask}
         raise PolicyError("outflow.confirm_above", "the outflow grew each time after the person had said yes")
 
     async def _new_message(self, prepared: Prepared, transport: Transport) -> tuple[MessageV0, int]:
@@ -294,17 +343,8 @@ class Bridge:
             await transport.sleep(_BLOCK_SECONDS)
         raise TransportError(transport.endpoint, "gives no new blockhash, so the same call cannot be sent again")
 
-    async def _reserve_and_submit(
-        self,
-        prepared: Prepared,
-        served: Served,
-        message: MessageV0,
-        last_height: int,
-        flows: Sequence[Outflow],
-        taken: Sequence[str],
-        confirmed: bool,
-        steps: Steps,
-    ) -> str:
+    async def _reserve_and_submit(self, checked: _Checked, steps: Steps) -> str:
+        prepared, flows, taken = checked.prepared, checked.flows, checked.taken
         wallet = str(prepared.payer)
 
         def check(spent: Mapping[str, int]) -> None:  # again, now that no other process can spend in between
@@ -313,14 +353,14 @@ class Bridge:
         intent = self.audit.reserve(
             wallet,
             check,
-            cluster=served.cluster,
+            cluster=prepared.served.cluster,
             program_id=str(prepared.instruction.program_id),
             instruction=prepared.ix.name,
             outflow={flow.mint: str(flow.amount) for flow in flows},
-            confirmed=confirmed,
-            message=base64.b64encode(bytes(message)).decode(),
+            confirmed=bool(checked.ask),
+            message=base64.b64encode(bytes(checked.message)).decode(),
         )
-        return await self._submit(prepared, message, last_height, intent["n"], steps)
+        return await self._submit(prepared, checked.message, checked.last_height, intent["n"], steps)
 
     async def _submit(self, prepared: Prepared, message: MessageV0, last_height: int, intent: int, steps: Steps) -> str:
         """Signs and sends once. Whatever becomes of it is in the audit log: "failed" where it did not and cannot take
@@ -330,6 +370,8 @@ class Bridge:
             transaction = await self._sign(message)
             signature = str(transaction.signatures[0])
             self.audit.append("signed", intent=intent, signature=signature)  # on disk before anyone else has it
+            if self.will_send is not None:
+                await self.will_send(signature)
             await steps.reached("signed", SEND_STEPS)
 
             async def handed_in() -> None:
@@ -387,7 +429,10 @@ class Bridge:
             return Reply(text or f"No tool has any word of {abbr(query)}.", {"tools": rows})
         name = _text(_need(arguments, "name", tool.name), f"{tool.name}.name")
         if tool.target == "describe_tool":
-            definition = self.box.tool(name).definition
+            definition, price = self.box.tool(name).definition, self.price(name)
+            if price is not None:
+                text = f"{definition['description']}\nCosts {price} a call (x402)."
+                definition = {**definition, "description": text}
             return Reply(_json(definition), {"tool": definition})
         if name == tool.name:
             raise EncodeError("call_tool cannot call itself", path=f"{tool.name}.name")
@@ -571,6 +616,15 @@ def _remaining(tool: Tool, arguments: dict[str, Any]) -> list[Any]:
         raise EncodeError(f"{abbr(value)}: a list of at most {_MOST_REMAINING} accounts is wanted", path=path)
     _bounded(value)
     return value
+
+
+def _refused(error: McpsolError) -> Reply:
+    """What a caller is told of an error; of a program's, the end of its log too."""
+    if not isinstance(error, ProgramFailed):
+        return Reply(clean_text(str(error), 4000), is_error=True, details=error.details())
+    tail = "\n".join(f"  {clean_text(line, 300)}" for line in error.logs[-_LOG_LINES:])
+    text = clean_text(str(error), 2000) + (f"\nThe end of its log:\n{tail}" if tail else "")
+    return Reply(text, is_error=True, details={**error.details(), "logs": list(error.logs[-_LOG_LINES:])})
 
 
 def _only(arguments: Mapping[str, Any], tool: Tool) -> None:
