@@ -122,6 +122,11 @@ class Program:
         """Where the source says it is deployed."""
         return address_of(self.model.address) if self.model.address else None
 
+    def behind(self, program_id: Pubkey) -> Pubkey:
+        """The program whose accounts, return data, logs and errors a call of *program_id* has: itself, or where it is a
+        facade, the one that it passes calls on to."""
+        return (address_of(self.model.facade_of) if self.model.facade_of is not None else None) or program_id
+
     @cached_property
     def codecs(self) -> Codecs:
         """The compiled codecs of all its types."""

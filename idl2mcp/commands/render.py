@@ -22,24 +22,42 @@ from idl2mcp import inputs, report
 @click.option(
     "--out", "-o", required=True, type=click.Path(file_okay=False, path_type=Path), help="The crate's folder."
 )
+@click.option(
+    "--facade",
+    metavar="PROGRAM_ID",
+    help="Write a small program instead that serves list_tools for the one deployed there, and passes every call on.",
+)
 @click.option("--descriptions", type=click.Choice(["full", "short", "none"]), default="full", show_default=True)
 @click.option("--form", type=click.Choice(["compact", "verbose"]), default="compact", show_default=True)
 @inputs.chain_options
 @report.json_option
 def command(
-    source: str, target: str, out: Path, descriptions: Any, form: Any, chain: inputs.Chain, as_json: bool
+    source: str,
+    target: str,
+    out: Path,
+    facade: str | None,
+    descriptions: Any,
+    form: Any,
+    chain: inputs.Chain,
+    as_json: bool,
 ) -> None:
-    """Write the Rust crate of SOURCE: generated files are made anew, handler files are written once and then yours."""
+    """Write the Rust crate of SOURCE: generated files are made anew, handler files are written once and then yours.
+
+    With --facade PROGRAM_ID the crate is a facade: it serves list_tools for a program that cannot be changed, and calls
+    that program with the accounts and data that it is given."""
+    if facade is not None and target != "pinocchio":
+        raise click.UsageError(f"a facade is written for pinocchio; leave --target {target} out.")
     with report.progress(f"reading {source}") as running:
         loaded = inputs.load_source(source, chain)
         inputs.refuse_errors(loaded)
         from mcpsol_py.render import render
 
         running.step(f"rendering {out}")
-        result = render(loaded.model, target=target, out=out, descriptions=descriptions, form=form)
+        result = render(loaded.model, target=target, facade=facade, out=out, descriptions=descriptions, form=form)
     document = {
         "out": str(out),
         "target": target,
+        "facade_of": facade,
         "written": [str(p) for p in result.written],
         "kept": [str(p) for p in result.kept],
         "orphans": [str(p) for p in result.orphans],

@@ -170,6 +170,7 @@ class Plan:
         self.args = {a.name: a for a in instruction.args}
         self.arg_alias = aliases(self.args)
         self.arg_values = dict(instruction.arg_values)
+        self.facade_of = address_of(codecs.model.facade_of)
         self._state_types = {a.name: a.type for a in codecs.model.accounts}
         self._state_alias = aliases(self._state_types)
 
@@ -938,7 +939,7 @@ class Resolution:
                 return None, foreign[1], foreign[0]
             if state is None and type_name is not None:
                 raise self._missing(leaf, f"{what}, of type {type_name!r}, which this program does not define")
-        if account.owner != self.program_id:
+        if account.owner != (self.plan.facade_of or self.program_id):
             raise self._missing(leaf, f"{what}, and {key} belongs to program {account.owner}")
         try:
             decoded, value = decode_account(self.plan.codecs, data, type_name)

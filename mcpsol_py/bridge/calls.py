@@ -19,6 +19,7 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from mcpsol_py import telemetry
 from mcpsol_py.accounts.plan import address_of
 from mcpsol_py.bridge.balances import Change, changes, decimals_of, token_state
 from mcpsol_py.bridge.summary import AccountLine, lines, one_line
@@ -94,6 +95,7 @@ class Simulated:
     events: tuple[tuple[str, Any], ...] = ()
 
 
+@telemetry.traced("resolve accounts")
 async def prepare(
     served: Served,
     ix: ProgramInstruction,
@@ -110,6 +112,7 @@ async def prepare(
     *remaining*: addresses, or objects with `address`, `signer` and `writable`.
     Raises EncodeError, UnknownName, NotUsable, MissingAccount, PdaError, TransportError.
     """
+    telemetry.mark(program=served.program.name, instruction=ix.name)
     # arguments first: what is wrong with them is said before the chain is asked for anything
     data = None if ix.model.arg_values else ix.encode_json(dict(args))
     program_id = served.program_id if served.program_id is not None else ix.program_id()
@@ -177,6 +180,7 @@ def _account_lines(
     return rows
 
 
+@telemetry.traced("simulate")
 async def simulate(
     prepared: Prepared, transaction: VersionedTransaction | None = None, *, exact: bool = False
 ) -> Simulated:
@@ -202,11 +206,12 @@ async def simulate(
             outcome = await transport.simulate(transaction, replace_blockhash=False, accounts=keys)
         else:
             outcome = await run_transaction(transport, transaction, accounts=keys)
+    telemetry.mark(succeeded=outcome.err is None, compute_units=outcome.units or 0)
     program = prepared.served.program
     failure = explain(
         outcome,
         programs=[prepared.instruction.program_id],
-        own={str(prepared.instruction.program_id): program.error},
+        own={str(program.behind(prepared.instruction.program_id)): program.error},
     )
     if failure is not None:
         return Simulated(outcome, failure, (), before, before)
@@ -241,7 +246,8 @@ async def _decimals(
 
 def _returned(prepared: Prepared, outcome: Outcome) -> tuple[Any, str]:
     """The return value in JSON form, or raw bytes and why they cannot be read."""
-    if outcome.return_data is None or outcome.return_data[0] != prepared.instruction.program_id:
+    behind = prepared.served.program.behind(prepared.instruction.program_id)
+    if outcome.return_data is None or outcome.return_data[0] != behind:
         return None, ""
     data = outcome.return_data[1]
     node = prepared.ix.model.returns

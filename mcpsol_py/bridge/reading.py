@@ -43,7 +43,7 @@ async def read_account(served: Served, name: str, key: Pubkey) -> dict[str, Any]
     (account,) = await served.transport.get_accounts([key])
     if account is None:
         raise DecodeError(f"there is no account at {key}", path=name)
-    if served.program_id is not None and account.owner != served.program_id:
+    if served.program_id is not None and account.owner != served.program.behind(served.program_id):
         owner = PROGRAM_NAMES.get(str(account.owner), str(account.owner))
         raise DecodeError(f"account {key} belongs to program {owner}, not to {served.program.name}", path=name)
     codec = AccountCodec(served.program.codecs, _type_named(served.program, name))
@@ -116,7 +116,7 @@ async def accounts_of(served: Served, name: str, where: Mapping[str, Any], limit
         except EncodeError as error:
             raise error.under(f"where.{key}") from None
     size = codec.size if account.size is not None else None
-    found = await served.transport.program_accounts(served.program_id, filters=filters, size=size)
+    found = await served.transport.program_accounts(program.behind(served.program_id), filters=filters, size=size)
     rows: list[dict[str, Any]] = []
     for at, state in sorted(found, key=lambda item: str(item[0])):
         if len(rows) == limit:

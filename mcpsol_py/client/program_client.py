@@ -25,6 +25,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
+from mcpsol_py import telemetry
 from mcpsol_py.accounts.plan import Resolver, address_of
 from mcpsol_py.client.discovery import discover
 from mcpsol_py.client.errors import explain
@@ -133,13 +134,14 @@ class ProgramClient:
             raise MissingAccount(program.name, "program_id", why)
         self.program = program
         self.program_id = key
+        self.behind = program.behind(key)
         self.transport = transport
         self.wallet = wallet
         self.source = source
         self.resolvers = dict(resolvers or {})
         self.payers = Payers(address_of(payer) if payer is not None else None, address_of(wallet))
         self._errors = {str(p.address): p.error for p in known if p.address is not None}
-        self._errors[str(key)] = program.error
+        self._errors[str(self.behind)] = program.error
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.program.name} at {self.program_id} on {self.transport.endpoint}>"
@@ -205,7 +207,7 @@ class ProgramClient:
 
     def _simulation(self, outcome: Outcome, programs: Sequence[Pubkey]) -> Simulation:
         returned = outcome.return_data
-        own = returned[1] if returned is not None and returned[0] == self.program_id else None
+        own = returned[1] if returned is not None and returned[0] == self.behind else None
         return Simulation(
             outcome,
             explain(outcome, programs=programs, own=self._errors),
@@ -356,9 +358,10 @@ class ProgramClient:
             last_valid_block_height = (await self.transport.latest_blockhash()).last_valid_block_height
         lost = ""
         try:
-            _, refused = await self.transport.send(transaction, skip_preflight=skip_preflight)
+            with telemetry.span("send"):
+                _, refused = await self.transport.send(transaction, skip_preflight=skip_preflight)
         except TransportError as error:
-            if not error.retryable:
+            if not error.retryable or error.code is not None:  # the node itself says that it has not taken it
                 raise
             refused, lost = None, error.why  # it may have been taken all the same: ask after it, never send again
         if refused is not None and refused.err != "AlreadyProcessed":
@@ -371,6 +374,7 @@ class ProgramClient:
             await self._confirm(signature, last_valid_block_height, programs, lost)
         return signature
 
+    @telemetry.traced("confirm")
     async def _confirm(self, signature: Signature, last_valid: int, programs: Sequence[Pubkey], lost: str) -> None:
         misses = 0
         expired = False
@@ -410,8 +414,8 @@ class ProgramClient:
         for key, account in zip(keys, await self.transport.get_accounts(keys), strict=True):
             if account is None:
                 raise AccountNotFound(str(key), name, "it does not exist")
-            if account.owner != self.program_id:
-                raise AccountNotFound(str(key), name, f"it belongs to program {account.owner}, not {self.program_id}")
+            if account.owner != self.behind:
+                raise AccountNotFound(str(key), name, f"it belongs to program {account.owner}, not {self.behind}")
             out.append(self.program.decode_account(bytes(account.data), name)[1])
         return out
 
@@ -422,7 +426,7 @@ class ProgramClient:
         marks: list[Discriminator] = [d for d in (kind.discriminator, *kind.also) if d.value]
         sizes = [d.size for d in (kind.discriminator, *kind.also) if d.size is not None]
         found = await self.transport.program_accounts(
-            self.program_id, filters=[(d.offset, d.value) for d in marks], size=sizes[0] if sizes else None
+            self.behind, filters=[(d.offset, d.value) for d in marks], size=sizes[0] if sizes else None
         )
         out = []
         for key, account in found:
@@ -441,7 +445,7 @@ class ProgramClient:
     def events(self, logs: Sequence[str]) -> Iterator[tuple[str, Any]]:
         """The program's events in a transaction's logs, as (name, value). Data that is no event of it is passed
         over."""
-        for data in logged_data(logs, str(self.program_id)):
+        for data in logged_data(logs, str(self.behind)):
             try:
                 yield self.program.decode_event(data)
             except CodecError:
@@ -451,7 +455,7 @@ class ProgramClient:
         """From the logs, then those that the program emitted by calling itself."""
         yield from self.events(outcome.logs)
         for program_id, data in outcome.inner:
-            if program_id == self.program_id and data[:8] == EVENT_CPI_TAG:
+            if program_id == self.behind and data[:8] == EVENT_CPI_TAG:
                 try:
                     yield self.program.decode_event(data)
                 except CodecError:
@@ -475,7 +479,7 @@ class ProgramClient:
         changes = account_changes(self._url(), key)
         yield await self.fetch(name, key)
         async for account in changes:
-            if not account.lamports or account.owner != self.program_id:
+            if not account.lamports or account.owner != self.behind:
                 return
             yield self.program.decode_account(bytes(account.data), name)[1]
 

@@ -424,6 +424,8 @@ class ProgramModel:
     origin: str = field(default="", compare=False)
     dialect: str = field(default="", compare=False)
     findings: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
+    #: a facade (model/facade.py): the program behind it, which owns the accounts, sets return data, logs and fails
+    facade_of: str | None = None
 
 
 quicken(Account, AccountType, Discriminator, ErrorCode, Event, Instruction)

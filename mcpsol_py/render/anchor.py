@@ -15,11 +15,22 @@ from mcpsol_py.model.layout import size_of
 from mcpsol_py.model.program import AccountType, Discriminator, ErrorCode, Event, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import Link, Struct, Type
-from mcpsol_py.names import snake
 from mcpsol_py.render.anchor_accounts import AnchorAccounts, anchor_accounts
 from mcpsol_py.render.anchor_types import AnchorTypes, FieldView, TypeView
 from mcpsol_py.render.environment import environment
-from mcpsol_py.render.rust import Names, Rust, byte_array, code, doc, format_string, ident, number, string
+from mcpsol_py.render.rust import (
+    Names,
+    Rust,
+    byte_array,
+    code,
+    crate_name,
+    crate_version,
+    doc,
+    format_string,
+    ident,
+    number,
+    string,
+)
 from mcpsol_py.render.view import ConstantView, constants_view
 from mcpsol_py.render.wire import CannotRender
 from mcpsol_py.render.write import Planned
@@ -136,8 +147,8 @@ def anchor_view(
     if not model.instructions:
         raise RenderError(f"{model.name or 'this program'} has no instruction, so there is nothing to render.")
     address = _address(model)
-    library = snake("".join(c if c.isascii() else "_" for c in model.name)) or "program"
-    library = f"program_{library}" if library[0].isdigit() else library
+    name = crate_name(model.name)
+    library = name.replace("-", "_")
     names = Names(*_TAKEN)
     types = AnchorTypes(Resolver(model), names)
     error_type = names.take(f"{library} error", "pascal")
@@ -155,10 +166,10 @@ def anchor_view(
     uses |= {f"crate::types::{t}" for ix in instructions for t in _words(types, ix.returns)}
     features = ["init-if-needed"] if any(i.accounts.init_if_needed for i in instructions) else []
     return AnchorView(
-        name=code(library.replace("_", "-")),
+        name=name,
         module=Names(*_MODULES).take(library.removeprefix("r#") if library not in _MODULES else f"{library} program"),
         title=doc(model.docs or [f"The program {model.name}."], inner=True),
-        version=code(_version(model.version)),
+        version=crate_version(model.version),
         address=string(address),
         instructions=instructions,
         states=states,
@@ -201,12 +212,6 @@ def _address(model: ProgramModel) -> str:
             f"{model.address!r}. Give it one, as `solana-keygen new` makes it."
         ) from error
     return model.address or ""
-
-
-def _version(version: str) -> str:
-    parts = version.split(".")
-    plain = len(parts) == 3 and all(p.isascii() and p.isdigit() and len(p) < 10 for p in parts)
-    return ".".join(str(int(p)) for p in parts) if plain else "0.1.0"
 
 
 def _once(errors: tuple[ErrorCode, ...]) -> list[ErrorCode]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from mcpsol_py.errors import RenderError
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.render.anchor import anchor_plan, anchor_view, module_plan, pages_view
 from mcpsol_py.render.environment import environment
+from mcpsol_py.render.facade import facade_plan, facade_view
 from mcpsol_py.render.imports import Imports
 from mcpsol_py.render.targets import target_of
 from mcpsol_py.render.view import CrateView, crate_view
@@ -24,6 +26,7 @@ def render(
     model: ProgramModel,
     *,
     target: str = "pinocchio",
+    facade: str | None = None,
     out: str | Path,
     descriptions: Descriptions = "full",
     form: Form = "compact",
@@ -34,11 +37,20 @@ def render(
     are made anew.
 
     `target` is one of TARGETS; "anchor-module" writes only what adds list_tools to an Anchor program that exists.
-    `descriptions`, `form`, `lossless` say what the schema pages hold. `source` is named in each generated file (the
-    model's origin if not given). Raises RenderError, EditedByHand, SchemaError; nothing is written then.
+    `facade`: the address of the program that *model* describes; then a small program is written that serves list_tools
+    for it and passes every other call on (target "pinocchio" only). `descriptions`, `form`, `lossless` say what the
+    schema pages hold. `source` is named in each generated file (the model's origin if not given). Raises RenderError,
+    EditedByHand, SchemaError; nothing is written then.
     """
     out = Path(out)
     source = source or _source(model, out)
+    if facade is not None:
+        if target != "pinocchio":
+            raise RenderError(f"a facade is written for pinocchio; --target {target} has none.")
+        files, formatted = format_rust(
+            facade_plan(facade_view(model, facade, form=form, descriptions=descriptions, lossless=lossless))
+        )
+        return write_plan(files, out, source, handlers="src/processor", formatted=formatted)
     if target == "anchor-module":
         pages = pages_view(model, form=form, descriptions=descriptions, lossless=lossless)
         files, formatted = format_rust(module_plan(pages, model.name), root="src/list_tools.rs")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from mcpsol_py.names import clean_text, rust_ident
+from mcpsol_py.names import clean_text, rust_ident, snake
 
 __all__ = [
     "Names",
@@ -19,6 +19,8 @@ __all__ = [
     "byte_string",
     "code",
     "comment",
+    "crate_name",
+    "crate_version",
     "doc",
     "format_string",
     "ident",
@@ -45,6 +47,27 @@ def ident(name: str, style: str = "snake") -> Rust:
     ('open_position', 'r#type', 'x_panic')
     """
     return Rust(rust_ident(name, style))
+
+
+def crate_name(name: str) -> Rust:
+    """What cargo calls the crate of the program *name*: words of ASCII with dashes between them.
+
+    >>> crate_name("tokenVault"), crate_name("2 fast"), crate_name("")
+    ('token-vault', 'program-2-fast', 'program')
+    """
+    words = snake("".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)) or "program"
+    return Rust((("program_" if words[0].isdigit() else "") + words).replace("_", "-"))
+
+
+def crate_version(text: str) -> Rust:
+    """*text* where it is a version as cargo takes them, else 0.1.0.
+
+    >>> crate_version("1.02.3"), crate_version("newest")
+    ('1.2.3', '0.1.0')
+    """
+    parts = text.split(".")
+    plain = len(parts) == 3 and all(p.isascii() and p.isdigit() and len(p) < 10 for p in parts)
+    return Rust(".".join(str(int(p)) for p in parts) if plain else "0.1.0")
 
 
 def number(value: int) -> Rust:

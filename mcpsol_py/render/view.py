@@ -4,6 +4,7 @@ templates/."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 from mcpsol_py.errors import NotUsable, RenderError, abbr
 from mcpsol_py.model.base58 import address_bytes
@@ -14,7 +15,20 @@ from mcpsol_py.model.types import BOOL, PUBKEY, Int, Struct, type_text
 from mcpsol_py.names import pascal, snake
 from mcpsol_py.render.accounts import AccountsView, accounts_view
 from mcpsol_py.render.faults import CHECKS
-from mcpsol_py.render.rust import Names, Rust, address, byte_array, byte_string, code, comment, doc, number, string
+from mcpsol_py.render.rust import (
+    Names,
+    Rust,
+    address,
+    byte_array,
+    byte_string,
+    code,
+    comment,
+    crate_name,
+    crate_version,
+    doc,
+    number,
+    string,
+)
 from mcpsol_py.render.state import StateView, state_view
 from mcpsol_py.render.targets import PINOCCHIO, Target
 from mcpsol_py.render.wire import CannotRender, EnumView, FieldView, StructView, Types, Val
@@ -140,6 +154,8 @@ class CrateView:
     page_count: Rust
     has_stream: bool
     stream_base: Rust
+    stream_count: Rust
+    stream_parts: tuple[Rust, ...]
     #: not Rust: the stream's bytes, a file of their own
     stream: bytes
 
@@ -176,15 +192,13 @@ def crate_view(
     if any(i.accounts.remaining for i in instructions):
         most = max(most, _WITH_REMAINING)
     own_id, text, has_address = _address(model)
-    library = code(snake(_ascii(model.name)) or "program")
-    if library[0].isdigit():
-        library = code(f"program_{library}")
+    name = crate_name(model.name)
     return CrateView(
         target=target,
-        name=code(library.replace("_", "-")),
-        library=library,
+        name=name,
+        library=code(name.replace("-", "_")),
         title=doc(model.docs or [f"The program {model.name}."], inner=True),
-        version=code(_version(model.version)),
+        version=crate_version(model.version),
         has_address=has_address,
         address=own_id,
         address_text=text,
@@ -206,6 +220,8 @@ def crate_view(
         page_count=code(str(len(pages.json_pages))),
         has_stream=bool(pages.stream_pages),
         stream_base=code(str(pages.stream_base)),
+        stream_count=code(str(len(pages.stream_pages))),
+        stream_parts=_parts(pages.stream_pages),
         stream=_stream(pages.stream_pages),
     )
 
@@ -240,11 +256,6 @@ def _ascii(text: str) -> str:
     return "".join(c if c.isascii() else "_" for c in text)
 
 
-def _version(text: str) -> str:
-    parts = text.split(".")
-    return text if len(parts) == 3 and all(p.isdigit() and len(p) < 7 for p in parts) else "0.1.0"
-
-
 def _address(model: ProgramModel) -> tuple[Rust, tuple[Rust, ...], bool]:
     try:
         data = address_bytes(model.address or "")
@@ -270,6 +281,12 @@ def _stream(pages: list[bytes]) -> bytes:
         if len(page) != len(pages[0]):
             raise RenderError("the stream's pages differ in length.")
     return b"".join(pages)
+
+
+def _parts(pages: list[bytes]) -> tuple[Rust, ...]:
+    """Where each page stands in the stream's bytes: calls of the template's `part`."""
+    ends = list(accumulate(map(len, pages)))
+    return tuple(code(f"part({end - len(page)}, {end})") for page, end in zip(pages, ends, strict=True))
 
 
 def _error(error: ErrorCode, names: Names) -> ErrorView:

@@ -152,6 +152,8 @@ class _Writer:
             self.lose("the program's address is not known; Anchor wants one (--program-id gives it)", "address")
         else:
             out["address"] = model.address
+        if model.facade_of is not None:
+            self.lose(f"it is a facade: accounts, return data and errors are those of {model.facade_of}", "")
         out["metadata"] = {"name": model.name, "version": model.version or "0.1.0", "spec": "0.1.0"}
         if model.docs:
             out["docs"] = list(model.docs)

@@ -76,6 +76,7 @@ def lift_schema(schema: Schema) -> ProgramModel:
         types=schema.types,
         dialect="list_tools pages",
         findings=tuple(findings),
+        facade_of=schema.facade_of,
     )
 
 

@@ -98,7 +98,8 @@ def write_pages(
     0 shall name. Raises PageTooLarge for a tool whose name and discriminator alone do not fit.
     """
     head = _dump({"v": VERSION, "name": text_of(model.name, _NAME_LIMIT), "x": 1})[:-1]
-    extra = b"" if stream_ref is None else b',"stream":' + _dump(stream_ref.to_json())
+    extra = b"" if model.facade_of is None else b',"facade":' + _dump(model.facade_of)
+    extra += b"" if stream_ref is None else b',"stream":' + _dump(stream_ref.to_json())
     room = PAGE_LIMIT - len(head) - len(b',"tools":[],"types":[]') - len(_next(MAX_PAGES))
     items: list[tuple[str, bytes]] = []
     more: list[tuple[str, bytes]] = []
@@ -116,6 +117,7 @@ def write_pages(
 def compact_document(model: ProgramModel, *, descriptions: Descriptions = "full") -> dict[str, Any]:
     """All tools in one compact document {"v", "name", "x", "tools", "types"}, without the limit of a page."""
     document: dict[str, Any] = {"v": VERSION, "name": text_of(model.name, _NAME_LIMIT), "x": 1}
+    document |= {} if model.facade_of is None else {"facade": model.facade_of}
     document["tools"] = [row for _, row in _tool_rows(model, "compact", descriptions)]
     types = [_type_row(d) for d in needed_types(model)]
     return document | ({"types": types} if types else {})
@@ -124,7 +126,16 @@ def compact_document(model: ProgramModel, *, descriptions: Descriptions = "full"
 def _tool_rows(model: ProgramModel, form: Form, descriptions: Descriptions) -> list[tuple[str, dict[str, Any]]]:
     resolver = Resolver(model)
     write = write_compact if form == "compact" else write_verbose
-    return [(i.name, write(tool_of(i, descriptions), resolver)) for i in model.instructions]
+    tools = [tool_of(i, descriptions) for i in model.instructions]
+    if model.facade_of is not None:
+        tools = [replace(tool, description=_with_program(tool, model.facade_of)) for tool in tools]
+    return [(tool.name, write(tool, resolver)) for tool in tools]
+
+
+def _with_program(tool: Tool, behind: str) -> str:
+    """A facade's tool takes the program behind as its first account. What mcpsol's clients know of it is this line."""
+    said = f"{tool.accounts[0].name}: {behind}"
+    return f"{tool.description}\n{said}" if tool.description else said
 
 
 def _type_row(definition: TypeDef) -> dict[str, Any]:
@@ -249,6 +260,8 @@ class Page:
     version: str
     #: the parameters of tools whose JSON keys repeat: place in `tools` -> pairs in order
     pairs: dict[int, list[tuple[str, Any]]] = field(default_factory=dict)
+    #: page 0 of a facade: the program behind it
+    facade: str | None = None
 
 
 def read_page(data: bytes, cursor: int = 0, *, limit: int = MAX_PAGE) -> Page:
@@ -277,6 +290,7 @@ def read_page(data: bytes, cursor: int = 0, *, limit: int = MAX_PAGE) -> Page:
         stream=StreamRef.from_json(document["stream"], cursor) if document.get("stream") is not None else None,
         version=text_of(version, 32) if isinstance(version, str) else "",
         pairs=_repeated(rows, data, cursor),
+        facade=text_of(facade, 44) if ours and isinstance(facade := document.get("facade"), str) else None,
     )
 
 
@@ -348,12 +362,13 @@ def read_schema(pages: Iterable[bytes | Page]) -> Schema:
     rows: list[tuple[Any, Page, list[tuple[str, Any]] | None]] = []
     types: list[TypeDef] = []
     name = version = ""
+    facade: str | None = None
     more, split = _Parts("more"), _Parts("types")
     merged: dict[int, dict[str, Any]] = {}
     cursor = -1
     for cursor, given in enumerate(pages):
         page = given if isinstance(given, Page) else read_page(given, cursor)
-        name, version = name or page.name, version or page.version
+        name, version, facade = name or page.name, version or page.version, facade or page.facade
         if cursor >= MAX_PAGES or len(rows) + len(types) > MAX_ROWS:
             raise MalformedPage(page.cursor, f"more than {MAX_PAGES:,} pages or {MAX_ROWS:,} tools and types")
         rows += [(row, page, page.pairs.get(i)) for i, row in enumerate(page.tools)]
@@ -375,7 +390,7 @@ def read_schema(pages: Iterable[bytes | Page]) -> Schema:
         )
         for i, (row, page, pairs) in enumerate(rows)
     ]
-    return Schema(name, tuple(tools), tuple(types), version)
+    return Schema(name, tuple(tools), tuple(types), version, facade)
 
 
 def _read_type(row: Any, cursor: int) -> TypeDef:

@@ -92,6 +92,8 @@ class Schema:
     tools: tuple[Tool, ...]
     types: tuple[TypeDef, ...] = ()
     version: str = ""
+    #: the program behind a facade
+    facade_of: str | None = None
 
 
 def leaves(items: tuple[AccountItem, ...], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Account]]:
@@ -146,6 +148,7 @@ def schema_of(model: ProgramModel, descriptions: str = "full") -> Schema:
         name=model.name,
         tools=tuple(tool_of(i, descriptions) for i in model.instructions),
         types=needed_types(model),
+        facade_of=model.facade_of,
     )
 
 

@@ -1,0 +1,144 @@
+"""A facade's crate: a program that serves list_tools for another one, and passes every other call on to it.
+
+What a caller gives it is the model of model/facade.py: the program behind as the first account, then the accounts of
+the instruction as they are. The crate needs nothing of the instructions but their pages, since it passes on what it
+does not understand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+
+from mcpsol_py.errors import RenderError
+from mcpsol_py.model.base58 import address_bytes
+from mcpsol_py.model.facade import facade_model
+from mcpsol_py.model.program import AccountGroup, AccountItem, ProgramModel
+from mcpsol_py.render.environment import environment
+from mcpsol_py.render.faults import CHECKS
+from mcpsol_py.render.imports import Imports
+from mcpsol_py.render.rust import (
+    Rust,
+    byte_array,
+    byte_string,
+    code,
+    comment,
+    crate_name,
+    crate_version,
+    doc,
+    number,
+    string,
+)
+from mcpsol_py.render.targets import PINOCCHIO
+from mcpsol_py.render.view import ErrorView
+from mcpsol_py.render.write import Planned
+from mcpsol_py.schema.pages import Descriptions, Form, page_set
+
+__all__ = ["FacadeView", "facade_plan", "facade_view"]
+
+#: Programs that no program may call: the runtime refuses it (its list is check_authorized_program's).
+_CALLED_BY_NONE = {
+    "NativeLoader1111111111111111111111111111111": "the native loader",
+    "BPFLoader1111111111111111111111111111111111": "the first loader",
+    "BPFLoader2111111111111111111111111111111111": "the second loader",
+    "Ed25519SigVerify111111111111111111111111111": "the ed25519 precompile",
+    "KeccakSecp256k11111111111111111111111111111": "the secp256k1 precompile",
+    "Secp256r1SigVerify1111111111111111111111111": "the secp256r1 precompile",
+}
+#: What the facade refuses by itself.
+_OWN_CHECKS = ("AccountNotEnoughKeys", "InvalidProgramId")
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """schema.rs asks how long discriminators are: the facade reads none but list_tools' own eight bytes."""
+
+    is_eight: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FacadeView:
+    """The whole crate. Names that CrateView has too mean the same, since error.rs and schema.rs are the same."""
+
+    name: Rust
+    version: Rust
+    title: tuple[Rust, ...]
+    target_id: Rust
+    target_text: tuple[Rust, ...]
+    #: an instruction has optional accounts for which, absent, the program's own id stands
+    has_absent: bool
+    pages: tuple[Rust, ...]
+    page_count: Rust
+    has_stream: bool
+    stream_base: Rust
+    stream_count: Rust
+    stream_parts: tuple[Rust, ...]
+    #: not Rust: the stream's bytes, a file of their own
+    stream: bytes
+    checks: tuple[ErrorView, ...]
+    errors: tuple[ErrorView, ...] = ()
+    dispatch: Dispatch = Dispatch()
+
+
+def facade_view(
+    model: ProgramModel,
+    program_id: str,
+    *,
+    form: Form = "compact",
+    descriptions: Descriptions = "full",
+    lossless: bool = True,
+) -> FacadeView:
+    """The view of a facade for the program at *program_id*, which *model* describes. Raises RenderError where that is
+    no address, a program that cannot be called, or *model* has no instruction or is a facade; SchemaError."""
+    if not model.instructions:
+        raise RenderError(f"{model.name or 'this program'} has no instruction, so a facade has nothing to serve.")
+    try:
+        served = facade_model(model, program_id)
+    except ValueError as error:
+        raise RenderError(f"--facade {program_id[:60]!r}: {error}.") from error
+    if program_id in _CALLED_BY_NONE:
+        raise RenderError(f"--facade {program_id}: no program may call {_CALLED_BY_NONE[program_id]}.")
+    pages = page_set(served, form=form, descriptions=descriptions, lossless=lossless)
+    ends = list(accumulate(map(len, pages.stream_pages)))
+    docs = [f"A facade of {model.name}: its tools, for a program that cannot serve them itself."]
+    return FacadeView(
+        name=code(f"{crate_name(model.name)}-facade"),
+        version=crate_version(model.version),
+        title=doc([*docs, *(("", *model.docs) if model.docs else ())], inner=True),
+        target_id=byte_array(address_bytes(program_id)),
+        target_text=comment([program_id]),
+        has_absent=any(
+            ix.optional_accounts == "program_id" and _has_optional(ix.accounts) for ix in served.instructions
+        ),
+        pages=tuple(byte_string(p) for p in pages.json_pages),
+        page_count=code(str(len(pages.json_pages))),
+        has_stream=bool(pages.stream_pages),
+        stream_base=code(str(pages.stream_base)),
+        stream_count=code(str(len(pages.stream_pages))),
+        stream_parts=tuple(
+            code(f"part({end - len(page)}, {end})") for page, end in zip(pages.stream_pages, ends, strict=True)
+        ),
+        stream=b"".join(pages.stream_pages),
+        checks=tuple(
+            ErrorView(code(name), number(value), doc([text]), string(f"{name} ({value}): {text}"))
+            for value, name, text in CHECKS
+            if name in _OWN_CHECKS
+        ),
+    )
+
+
+def _has_optional(items: tuple[AccountItem, ...]) -> bool:
+    return any(_has_optional(i.accounts) if isinstance(i, AccountGroup) else i.optional for i in items)
+
+
+def facade_plan(view: FacadeView) -> list[Planned]:
+    """Every file of the crate, before rustfmt and without headers."""
+    env = environment("facade", "pinocchio")
+    imports = Imports(PINOCCHIO.imports)
+    files = [Planned("Cargo.toml", env.get_template("Cargo.toml.jinja").render(crate=view).encode(), owned=True)]
+    for name in ("lib", "entrypoint", "forward", "schema", "error", "log"):
+        text = env.get_template(f"src/{name}.rs.jinja").render(crate=view)
+        files.append(Planned(f"src/{name}.rs", imports.fill(text, f"crate::{name}").encode()))
+    if view.has_stream:
+        files.append(Planned("src/schema.bin", view.stream))
+    return files
