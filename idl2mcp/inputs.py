@@ -32,6 +32,7 @@ __all__ = [
     "Source",
     "address",
     "bundled_programs",
+    "build_record",
     "chain_options",
     "default_id",
     "endpoint",
@@ -213,6 +214,16 @@ def _built(path: Path) -> Path:
 
 def _looks_like_a_path(text: str) -> bool:
     return os.sep in text or text.endswith((".json", ".py", ".toml"))
+def built_in(folder: Path) -> Path:
+    """The one .so in a crate's folder: <name>.so where several stand there. Raises SourceError."""
+    found = sorted(folder.glob("*.so"))
+    named = folder / f"{folder.absolute().name}.so"
+    if named in found or len(found) == 1:
+        return named if named in found else found[0]
+    said = f"has {len(found)} .so files" if found else "has no .so"
+    raise SourceError(f"{said}. Build it with `idl2mcp build`, or name one with --so", origin=str(folder))
+
+
 
 
 def _is_elf(path: Path) -> bool:
@@ -323,7 +334,7 @@ def default_id(name: str) -> Pubkey:
     return Pubkey(hashlib.sha256(b"mcpsol local program: " + name.encode()).digest())
 
 
-def _build_record(so: Path) -> dict[str, Any]:
+def build_record(so: Path) -> dict[str, Any]:
     """What `idl2mcp build` wrote down beside a .so; {} where it did not, or that is no record."""
     try:
         record = json.loads(so.with_suffix(".build.json").read_bytes())
@@ -339,7 +350,7 @@ def _own_id(so: Path) -> Pubkey:
     from solders.pubkey import Pubkey
 
     try:
-        return Pubkey.from_string(str(_build_record(so)["program_id"]))
+        return Pubkey.from_string(str(build_record(so)["program_id"]))
     except (KeyError, ValueError):
         return default_id(so.stem)
 
@@ -351,7 +362,7 @@ def open_cluster(chain: Chain, so: Path | None = None) -> LocalCluster:
     if chain.cluster is not None:
         return chain.cluster
     transport = None
-    if so is not None and _build_record(so).get("route") == "std":  # such programs need every feature (SBF.md, route 2)
+    if so is not None and build_record(so).get("route") == "std":  # such programs need every feature (SBF.md, route 2)
         from mcpsol_py.client.svm import SvmTransport
 
         transport = SvmTransport(features="all")

@@ -82,7 +82,7 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.names import RUST_KEYWORDS, snake
 
-__all__ = ["Finding", "check", "unusable"]
+__all__ = ["Finding", "check", "only_itself", "unusable"]
 
 Level = Literal["error", "warning", "info"]
 T = TypeVar("T")
@@ -126,6 +126,15 @@ def unusable(model: ProgramModel) -> dict[str, str]:
         if why is not None:
             out[ix.name] = why
     return out
+
+
+def only_itself(ix: Instruction) -> str | None:
+    """Why nobody but the program itself can call *ix*: an address that only the program signs for must sign (as
+    programs do that emit events by calling themselves). None: others can."""
+    for path, (account, _) in _leaves(ix.accounts):
+        if account.signer is True and account.pda is not None and account.pda.program is None:
+            return f"only the program itself can sign for {'.'.join(path)!r}, so nobody else can call it"
+    return None
 
 
 def _why_unusable(resolver: Resolver, ix: Instruction) -> str | None:

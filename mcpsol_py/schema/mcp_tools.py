@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from mcpsol_py.errors import UnknownName
-from mcpsol_py.model.check import unusable
+from mcpsol_py.model.check import only_itself, unusable
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -297,7 +297,11 @@ class ToolMap:
             raise UnknownName("client profile", profile, PROFILES)
         resolver = Resolver(model)
         schemas = Schemas(resolver, PROFILES[profile])
+        #: instruction -> why it is no tool
         self.left_out = unusable(model)
+        for ix in model.instructions:
+            if ix.name not in self.left_out and (why := only_itself(ix)) is not None:
+                self.left_out[ix.name] = why
         usable = [ix for ix in model.instructions if ix.name not in self.left_out]
         names = unique_names((prefix + ix.name for ix in usable), budget)
         self._tools = {
