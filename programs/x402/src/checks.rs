@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [0b7b668fb4c25013]
+// Rendered by idl2mcp from spec.py; edit the source. [d123ce6bb2560499]
 //! What accounts are checked for. Each check says by its error what was wrong; the error is
 //! logged where it is made.
 
@@ -27,6 +27,7 @@ const TOKEN_2022_PROGRAM: Address = Address::new_from_array([
 
 const TOKEN_ACCOUNT_SIZE: usize = 165;
 const MINT_SIZE: usize = 82;
+const MULTISIG_SIZE: usize = 355;
 
 /// `condition`, or the error.
 #[inline(always)]
@@ -179,10 +180,12 @@ fn token_program(account: &AccountView, program: Option<&Address>) -> ProgramRes
     })
 }
 
-/// Token-2022 says behind an account of 165 bytes what it is: 1 a mint, 2 an account.
+/// Token-2022 says behind an account of 165 bytes what it is: 1 a mint, 2 an account. A multisig has
+/// a key of its maker's choice there, and is neither.
 #[inline(always)]
 fn is_kind(data: &[u8], size: usize, kind: u8) -> bool {
-    data.len() == size || data.get(TOKEN_ACCOUNT_SIZE) == Some(&kind)
+    data.len() == size
+        || (data.len() != MULTISIG_SIZE && data.get(TOKEN_ACCOUNT_SIZE) == Some(&kind))
 }
 
 /// An initialized token account, of this mint and this authority.
