@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.error import HTTPError
@@ -19,7 +19,7 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from tests.functional.bridges import key
 from tests.functional.cli import SETUP, TOKEN_IDL
-from tests.functional.test_cli_serve import ACCEPT, ACCOUNTS, free_port, http_server
+from tests.functional.test_cli_serve import ACCEPT, ACCOUNTS, free_port, http_server_at
 
 RSA_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 EC_KEY = ec.generate_private_key(ec.SECP256R1())
@@ -123,7 +123,7 @@ scopes = {{ read = "solana.read", build = "solana.build", send = "solana.send" }
 
     found = _Cli()
     found.folder = folder  # type: ignore[attr-defined]  # all that is used of it
-    with http_server(found, "--config", "b.toml", port=port) as url:  # type: ignore[arg-type]  # as above
+    with http_server_at(port, found, "--config", "b.toml") as url:  # type: ignore[arg-type]  # as above
         yield Site(issuer, url)
     issuer.server.shutdown()
     issuer.server.server_close()
@@ -172,7 +172,7 @@ def tampered(site: Site) -> str:
     return f"{head}.{claims}.{signature}"
 
 
-WRONG = {
+WRONG: dict[str, Callable[[Site], str | None]] = {
     "none at all": lambda site: None,
     "no token": lambda site: "nonsense",
     "three parts of nonsense": lambda site: "a.b.c",
@@ -188,7 +188,7 @@ WRONG = {
     "another's key": lambda site: site.token(signer=STRANGER),
     "a key that nobody published": lambda site: site.token(signer=STRANGER, kid="other"),
     "no key named": lambda site: site.token(kid=None),
-    "alg none": lambda site: jwt.encode(site.claims(), None, algorithm="none", headers={"kid": "rsa"}),
+    "alg none": lambda site: jwt.encode(site.claims(), "", algorithm="none", headers={"kid": "rsa"}),
     "HS256 with the public key": hs256_with_the_public_key,
     "an algorithm that is not taken": lambda site: site.token(alg="RS512"),
     "another kind of key's algorithm": lambda site: site.token(signer=EC_KEY, alg="ES256", kid="rsa"),

@@ -134,8 +134,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def http_server(cli: Cli, *args: str, port: int | None = None, **env: str) -> Iterator[str]:
-    port = port or free_port()
+def http_server(cli: Cli, *args: str, **env: str) -> Iterator[str]:
+    with http_server_at(free_port(), cli, *args, **env) as url:
+        yield url
+
+
+@contextmanager
+def http_server_at(port: int, cli: Cli, *args: str, **env: str) -> Iterator[str]:
     command = [sys.executable, "-m", "idl2mcp", "serve", *args, "--transport", "http", "--port", str(port)]
     with (cli.folder / "stderr.txt").open("wb") as errors:
         process = subprocess.Popen(
