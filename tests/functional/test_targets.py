@@ -478,6 +478,9 @@ def test_it_may_be_asked_with_accounts(counted: Counted) -> None:
     outcome = ask(counted, counter.PROGRAM, b"", [AccountMeta(counted.me, True, True)])
     assert isinstance(outcome, TransactionMetadata)
     assert bytes(outcome.return_data().data) == page_set(model_of("counter")).json_pages[0]
+    missing = ask(counted, counter.PROGRAM, b"\xff", [AccountMeta(counted.me, True, True)])
+    assert isinstance(missing, FailedTransactionMetadata)
+    assert "InvalidInstructionData" in failure(missing)
 
 
 # --- a program that exists -------------------------------------------------------------------------------------------

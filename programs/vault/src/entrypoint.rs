@@ -1,12 +1,16 @@
-// Rendered by idl2mcp from spec.py; edit the source. [da00f5da9e6a0e53]
+// Rendered by idl2mcp from spec.py; edit the source. [7fbeadd062145b96]
 //! Where the program starts: list_tools is answered at once, all else goes to the instruction
 //! that its first bytes name.
 
 use {
-    crate::{error::Check, instruction, schema},
+    crate::{
+        error::Check,
+        instruction,
+        schema::{self, Outcome},
+    },
     pinocchio::{
-        default_allocator, entrypoint::process_entrypoint, nostd_panic_handler, AccountView,
-        Address, ProgramResult,
+        default_allocator, entrypoint::process_entrypoint, error::ProgramError,
+        nostd_panic_handler, AccountView, Address, ProgramResult,
     },
 };
 
@@ -64,7 +68,16 @@ pub fn process_instruction(
         INITIALIZE => instruction::initialize::dispatch(context),
         DEPOSIT => instruction::deposit::dispatch(context),
         WITHDRAW => instruction::withdraw::dispatch(context),
-        other if schema::list_tools(other, arguments) => Ok(()),
-        _ => Err(Check::InstructionFallbackNotFound.into()),
+        other => otherwise(schema::list_tools(other, arguments)),
+    }
+}
+
+/// No instruction was found in the data: it was list_tools, or nothing that this program knows.
+#[inline(always)]
+fn otherwise(outcome: Outcome) -> ProgramResult {
+    match outcome {
+        Outcome::Answered => Ok(()),
+        Outcome::NoSuchPage => Err(ProgramError::InvalidInstructionData),
+        Outcome::NotAsked => Err(Check::InstructionFallbackNotFound.into()),
     }
 }

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [a96776bcbb6f3b0e]
+// Rendered by idl2mcp from spec.py; edit the source. [3a89ae01b04dd219]
 //! The pages of list_tools, and how they are found.
 //!
 //! It is asked without accounts. The loader then writes
@@ -9,11 +9,10 @@
 //! +16       the instruction data: 8 bytes of discriminator, then the cursor (none, u8 or u16)
 //! ```
 //!
-//! so it is told apart by two loads at fixed places. With an account the byte at +8 is its
-//! marker 0xff (a first account is never a duplicate), so that no length from 8 to 10 can be
-//! read there: the number of accounts needs no look.
+//! so it is told apart by loads at fixed places, before accounts are read. The number of accounts
+//! is asked first: the ordinary way needs it too, and asks it again for nothing.
 
-use pinocchio::{error::ProgramError, hint::cold_path};
+use pinocchio::hint::cold_path;
 
 /// sha256("global:list_tools")[..8]
 pub const LIST_TOOLS: u64 = u64::from_le_bytes([0x42, 0x19, 0x5e, 0x6a, 0x55, 0xfd, 0x41, 0xc0]);
@@ -27,71 +26,76 @@ static PAGES: [&[u8]; 3] = [
 
 /// The lossless stream: the whole model, compressed, in pages at high cursors. Page 0 says
 /// where, how long it is and its sha256.
-const STREAM: &[u8] = include_bytes!("schema.bin");
+const STREAM_BYTES: &[u8] = include_bytes!("schema.bin");
+
+/// One page of the stream for each cursor from `STREAM_BASE`.
+static STREAM: [&[u8]; 2] = [part(0, 1024), part(1024, 1126)];
 
 /// The cursor of the stream's first page.
 const STREAM_BASE: usize = 32768;
 
-/// Bytes of a stream page; the last one may be shorter.
-const STREAM_PAGE: usize = 1_024;
+/// Bytes `from` to `to` of the stream, cut while the program is compiled.
+const fn part(from: usize, to: usize) -> &'static [u8] {
+    STREAM_BYTES.split_at(to).0.split_at(from).1
+}
 
-/// The page at `cursor`, if there is one.
+/// The JSON page at `cursor`, if there is one.
 #[inline(always)]
-fn page(cursor: usize) -> Option<&'static [u8]> {
+fn json_page(cursor: usize) -> Option<&'static [u8]> {
     PAGES.get(cursor).copied()
 }
 
-/// The stream page at `cursor`, if there is one.
+/// The page at `cursor`, if there is one.
 #[inline(always)]
-fn stream_page(cursor: usize) -> Option<&'static [u8]> {
-    let start = cursor.checked_sub(STREAM_BASE)?.checked_shl(10)?;
-    let rest = STREAM.get(start..)?;
-    match rest.get(..STREAM_PAGE) {
-        _ if rest.is_empty() => None,
-        Some(page) => Some(page),
-        None => Some(rest),
+fn any_page(cursor: usize) -> Option<&'static [u8]> {
+    match json_page(cursor) {
+        None => STREAM.get(cursor.wrapping_sub(STREAM_BASE)).copied(),
+        found => found,
     }
 }
 
 /// What the program returns if this is list_tools asked without accounts; None for all else,
-/// which goes the ordinary way.
+/// which goes the ordinary way, a cursor without a page too.
+///
+/// The order is that of need: a cursor of one byte, which clients send, then two bytes, then
+/// none; and the first page before others, since every client asks for it and its place is known
+/// at compile time.
 ///
 /// # Safety
 ///
 /// `input` is the loader's buffer. It holds at least 48 bytes: both counts and the program's id.
 #[inline(always)]
 pub unsafe fn asked_without_accounts(input: *const u8) -> Option<u64> {
-    // SAFETY: 8 bytes at +8 and at +16 are there (see above) and aligned; a cursor is read only
+    // SAFETY: 8 bytes at +0, +8 and +16 are there (see above) and aligned; a cursor is read only
     // where the length says so.
     unsafe {
-        let length = input.add(8).cast::<u64>().read();
-        if length > 10 || input.add(16).cast::<u64>().read() != LIST_TOOLS {
+        let accounts = input.cast::<u64>().read();
+        if accounts != 0 || input.add(16).cast::<u64>().read() != LIST_TOOLS {
             return None;
         }
-        let cursor = if length == 9 {
-            usize::from(input.add(24).read())
-        } else {
-            cold_path();
-            match length {
-                10 => usize::from(input.add(24).cast::<u16>().read()),
-                8 => 0,
-                _ => return None,
+        let length = input.add(8).cast::<u64>().read();
+        if length == 9 {
+            let cursor = usize::from(input.add(24).read());
+            if cursor == 0 {
+                return Some(answer(PAGES[0]));
             }
-        };
-        if cursor == 0 {
-            // The page that every client asks for: its place is known at compile time.
-            return Some(answer(PAGES[0]));
-        }
-        if let Some(page) = page(cursor) {
-            return Some(answer(page));
+            cold_path();
+            return json_page(cursor).map(answer);
         }
         cold_path();
-        let cursor =
-            core::slice::from_raw_parts(input.add(24), (length as usize).saturating_sub(8));
-        Some(match list_tools(LIST_TOOLS, cursor) {
-            true => 0,
-            false => ProgramError::InvalidInstructionData.into(),
-        })
+        if length == 10 {
+            let cursor = usize::from(input.add(24).cast::<u16>().read());
+            if cursor == 0 {
+                return Some(answer(PAGES[0]));
+            }
+            cold_path();
+            return any_page(cursor).map(answer);
+        }
+        cold_path();
+        if length == 8 {
+            return Some(answer(PAGES[0]));
+        }
+        None
     }
 }
 
@@ -118,24 +122,34 @@ mod syscalls {
     }
 }
 
+/// What came of instruction data in which no instruction was found.
+pub enum Outcome {
+    Answered,
+    NoSuchPage,
+    NotAsked,
+}
+
 /// The end of dispatch, where no other instruction was meant: answers list_tools that comes with
 /// accounts.
 ///
-/// A function of its own, so that no other instruction pays for the comparison. False where this
-/// is not list_tools, or there is no such page.
+/// A function of its own, so that no other instruction pays for the comparison.
 #[cold]
 #[inline(never)]
-pub fn list_tools(discriminator: u64, cursor: &[u8]) -> bool {
+pub fn list_tools(discriminator: u64, cursor: &[u8]) -> Outcome {
+    if discriminator != LIST_TOOLS {
+        return Outcome::NotAsked;
+    }
     let cursor = match *cursor {
-        _ if discriminator != LIST_TOOLS => return false,
         [] => 0,
         [low] => usize::from(low),
         [low, high] => usize::from(u16::from_le_bytes([low, high])),
-        _ => return false,
+        _ => return Outcome::NoSuchPage,
     };
-    let found = page(cursor).or_else(|| stream_page(cursor));
-    if let Some(page) = found {
-        answer(page);
+    match any_page(cursor) {
+        Some(page) => {
+            answer(page);
+            Outcome::Answered
+        }
+        None => Outcome::NoSuchPage,
     }
-    found.is_some()
 }

@@ -1,12 +1,16 @@
-// Rendered by idl2mcp from spec.py; edit the source. [3793ec72851c4dab]
+// Rendered by idl2mcp from spec.py; edit the source. [5e8f04bb6f7c169c]
 //! Where the program starts: list_tools is answered at once, all else goes to the instruction
 //! that its first bytes name.
 
 use {
-    crate::{error::Check, instruction, schema},
+    crate::{
+        error::Check,
+        instruction,
+        schema::{self, Outcome},
+    },
     pinocchio::{
-        default_allocator, entrypoint::process_entrypoint, nostd_panic_handler, AccountView,
-        Address, ProgramResult,
+        default_allocator, entrypoint::process_entrypoint, error::ProgramError,
+        nostd_panic_handler, AccountView, Address, ProgramResult,
     },
 };
 
@@ -148,7 +152,16 @@ pub fn process_instruction(
         QUOTE => instruction::quote::dispatch(context),
         CHANNEL_STATUS => instruction::channel_status::dispatch(context),
         SUBSCRIPTION_STATUS => instruction::subscription_status::dispatch(context),
-        _ if schema::list_tools_in(data) => Ok(()),
-        _ => Err(Check::InstructionFallbackNotFound.into()),
+        _ => otherwise(schema::list_tools_in(data)),
+    }
+}
+
+/// No instruction was found in the data: it was list_tools, or nothing that this program knows.
+#[inline(always)]
+fn otherwise(outcome: Outcome) -> ProgramResult {
+    match outcome {
+        Outcome::Answered => Ok(()),
+        Outcome::NoSuchPage => Err(ProgramError::InvalidInstructionData),
+        Outcome::NotAsked => Err(Check::InstructionFallbackNotFound.into()),
     }
 }
