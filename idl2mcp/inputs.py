@@ -18,6 +18,7 @@ import click
 from mcpsol_py.errors import InvalidProgram, SourceError, abbr
 
 if TYPE_CHECKING:
+    from solders.keypair import Keypair
     from solders.pubkey import Pubkey
 
     from idl2mcp.local import LocalCluster
@@ -31,14 +32,15 @@ __all__ = [
     "Chain",
     "Source",
     "address",
-    "bundled_programs",
     "build_record",
+    "bundled_programs",
     "chain_options",
     "default_id",
     "endpoint",
     "endpoint_at",
     "json_list",
     "json_object",
+    "key_file",
     "load_source",
     "read_elf",
     "local_options",
@@ -212,8 +214,6 @@ def _built(path: Path) -> Path:
     return found[0] if len(found) == 1 else path
 
 
-def _looks_like_a_path(text: str) -> bool:
-    return os.sep in text or text.endswith((".json", ".py", ".toml"))
 def built_in(folder: Path) -> Path:
     """The one .so in a crate's folder: <name>.so where several stand there. Raises SourceError."""
     found = sorted(folder.glob("*.so"))
@@ -224,6 +224,8 @@ def built_in(folder: Path) -> Path:
     raise SourceError(f"{said}. Build it with `idl2mcp build`, or name one with --so", origin=str(folder))
 
 
+def _looks_like_a_path(text: str) -> bool:
+    return os.sep in text or text.endswith((".json", ".py", ".toml"))
 
 
 def _is_elf(path: Path) -> bool:
@@ -436,6 +438,26 @@ def transport_of(source: Source, *, blocking: bool = False) -> Transport | None:
 
         return RpcTransport(source.url, blocking=blocking)
     return None
+
+
+def key_file(path: Path) -> Keypair:
+    """The key pair of a file: the Solana CLI's (a JSON list of 64 numbers), or one of `idl2mcp wallet new`, whose
+    passphrase is then asked for. Raises SourceError; messages never show a file's content.
+    """
+    from solders.keypair import Keypair
+
+    try:
+        document = json.loads(path.read_bytes())
+        if isinstance(document, dict):
+            from idl2mcp.serving import passphrase
+            from mcpsol_py.client.keys import open_keypair
+
+            return open_keypair(path, passphrase(path))
+        return Keypair.from_bytes(bytes(document))
+    except OSError as error:
+        raise SourceError(f"{error.strerror}", origin=str(path)) from error
+    except (ValueError, TypeError):
+        raise SourceError("no key file of the Solana CLI (a JSON list of 64 numbers)", origin=str(path)) from None
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------

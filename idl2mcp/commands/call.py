@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from idl2mcp import inputs, report
-from mcpsol_py.errors import MissingAccount, SourceError
+from mcpsol_py.errors import MissingAccount
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -111,7 +110,7 @@ class _Call:
         self.served: Served = Served(source.program, source.program_id, transport, source.how)
         self.keys: dict[str, Keypair] = {}
         for path in signer_files:
-            key = _key_file(path)
+            key = inputs.key_file(path)
             self.keys[str(key.pubkey())] = key
 
     def _names(self, value: Any, *, known_only: bool = False) -> Any:
@@ -194,16 +193,3 @@ class _Call:
             keys.append(key)
         self.running.step("sending")
         return await send_signed(prepared, keys)
-
-
-def _key_file(path: Path) -> Keypair:
-    """The key pair of a Solana CLI key file: a JSON list of 64 numbers. Messages never show its content."""
-    from solders.keypair import Keypair
-
-    try:
-        numbers = json.loads(path.read_bytes())
-        return Keypair.from_bytes(bytes(numbers))
-    except OSError as error:
-        raise SourceError(f"{error.strerror}", origin=str(path)) from error
-    except (ValueError, TypeError):
-        raise SourceError("no key file of the Solana CLI (a JSON list of 64 numbers)", origin=str(path)) from None

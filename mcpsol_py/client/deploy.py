@@ -45,15 +45,19 @@ from mcpsol_py.errors import DeployRefused, TransportError
 __all__ = [
     "Deployed",
     "DeploymentPlan",
+    "FEE",
+    "Step",
     "buffer_address",
     "chunks",
     "close_buffer",
     "plan_deployment",
+    "refuse_poor",
     "run_deployment",
+    "top_up",
 ]
 
 #: Lamports a signature costs.
-_FEE = 5_000
+FEE = 5_000
 #: Below this an extension may be refused (SIMD-0431: MINIMUM_EXTEND_PROGRAM_BYTES).
 _LEAST_EXTENSION = 10_240
 #: What a write, and what a deployment takes at most, in compute units (the loader itself 2,370, the system program 150
@@ -71,9 +75,9 @@ class DeploymentPlan:
 
     `action`: "deploy", "upgrade", or "none" where the very bytes are deployed already. `max_len`: room for the ELF
     afterwards; `extend`: (bytes more, by ExtendProgramChecked?) of an upgrade whose program is too small. `rent` is
-    what stays locked because of this run, `lent` what an upgrade's buffer holds meanwhile and gives back, `fees` at most;
-    `needed` is what the payer must have, `balance` what it has. `writes` of `chunks` transactions are still to be made:
-    the others' bytes are in the buffer.
+    what stays locked because of this run, `lent` what an upgrade's buffer holds meanwhile and gives back, `fees` what
+    they are at most; `needed` is what the payer must have, `balance` what it has. `writes` of `chunks` transactions are
+    still to be made: the others' bytes are in the buffer.
     """
 
     action: Literal["deploy", "upgrade", "none"]
@@ -155,13 +159,27 @@ def _make_buffer(plan: DeploymentPlan, lamports: int) -> list[Instruction]:
         owner=LOADER,
     )
     return [
-        *_top_up(plan.payer, plan.buffer, lamports),
+        *top_up(plan.payer, plan.buffer, lamports),
         allocate_with_seed(params),
         loader.initialize_buffer(plan.buffer, plan.authority),
     ]
 
 
-def _top_up(payer: Pubkey, to: Pubkey, lamports: int) -> list[Instruction]:
+def refuse_poor(payer: Pubkey, balance: int, needed: int, doing: str, rent: int, lent: int, fees: int) -> None:
+    """Raises DeployRefused, with the parts of the sum, where *payer* has less than *needed* lamports."""
+    if balance >= needed:
+        return
+    buffer = f", {_sol(lent)} for the buffer, which come back" if lent else ""
+    raise DeployRefused(
+        f"payer {payer}",
+        f"it has {_sol(balance)}, and {doing} takes {_sol(needed)} ({_sol(rent)} of rent that stays{buffer}, at most "
+        f"{_sol(fees)} of fees)",
+        "Fund it, or write less",
+    )
+
+
+def top_up(payer: Pubkey, to: Pubkey, lamports: int) -> list[Instruction]:
+    """A transfer of *lamports*; none where that is not more than 0."""
     if lamports <= 0:
         return []
     return [transfer(TransferParams(from_pubkey=payer, to_pubkey=to, lamports=lamports))]
@@ -214,7 +232,7 @@ async def plan_deployment(
     in_buffer = 0 if held is None else held.lamports
     buffer_rent = rent.of(loader.BUFFER_HEADER + len(elf))
     units = (_WRITE_UNITS * len(missing) + 3 * _DEPLOY_UNITS) * (price or 0)
-    fees = _FEE * (signatures * (len(missing) + 3) + 1) + -(-units // 1_000_000)
+    fees = FEE * (signatures * (len(missing) + 3) + 1) + -(-units // 1_000_000)
     extend: tuple[int, bool] | None = None
     if found is not None and found.holds(elf) and len(found.data) >= room:
         return DeploymentPlan(
@@ -306,14 +324,7 @@ async def run_deployment(
     key pair of the id is missing (nothing was sent), ProgramFailed, SendUnknown, TransportError.
     """
     name = f"program {plan.program_id}"
-    if not plan.affordable:
-        lent = f", {_sol(plan.lent)} for the buffer, which come back" if plan.lent else ""
-        raise DeployRefused(
-            f"payer {plan.payer}",
-            f"it has {_sol(plan.balance)}, and to {plan.action} takes {_sol(plan.needed)} ({_sol(plan.rent)} of rent "
-            f"that stays{lent}, at most {_sol(plan.fees)} of fees)",
-            "Fund it, or make the program smaller",
-        )
+    refuse_poor(plan.payer, plan.balance, plan.needed, f"to {plan.action}", plan.rent, plan.lent, plan.fees)
     if plan.action == "deploy" and (program is None or program.pubkey() != plan.program_id):
         raise DeployRefused(
             name, "it is not there yet, and its first deployment is signed by its own key", "Give its key pair file"
@@ -352,7 +363,7 @@ async def _install(transport: Transport, sender: Sender, elf: bytes, plan: Deplo
         (account,) = await transport.get_accounts([plan.program_id])
         lacks = rent.of(loader.PROGRAM_SIZE) - (0 if account is None else account.lamports)
         job = [
-            *_top_up(plan.payer, plan.program_id, lacks),
+            *top_up(plan.payer, plan.program_id, lacks),
             allocate(AllocateParams(pubkey=plan.program_id, space=loader.PROGRAM_SIZE)),
             assign(AssignParams(pubkey=plan.program_id, owner=LOADER)),
             loader.deploy(plan.payer, plan.program_id, plan.buffer, plan.authority, plan.max_len),

@@ -1,0 +1,311 @@
+"""`idl2mcp deploy FILE.so --url URL --payer KEYPAIR`: a program on a cluster, or a new version of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from idl2mcp import deploying, inputs, report
+from idl2mcp.deploying import sol
+from mcpsol_py.errors import DeployRefused, McpsolError, SourceError
+
+if TYPE_CHECKING:
+    from solders.keypair import Keypair
+    from solders.pubkey import Pubkey
+
+    from mcpsol_py.client.deploy import Deployed, DeploymentPlan
+    from mcpsol_py.client.rpc import RpcTransport
+
+
+@click.command("deploy")
+@click.argument("so", metavar="FILE.so", type=click.Path(dir_okay=False, path_type=Path))
+@deploying.cluster_options
+@click.option(
+    "--program-id",
+    "program_option",
+    metavar="KEYPAIR|ID",
+    help="The program's key file; of an upgrade its address will do. Default: NAME-keypair.json beside the .so, which "
+    "is made if it is not there.",
+)
+@click.option(
+    "--max-len", type=click.IntRange(1), metavar="BYTES", help="Room for later versions (default: the file's size)."
+)
+@click.option("--final", is_flag=True, help="Take the upgrade authority away at the end: for good.")
+@click.option("--dry-run", is_flag=True, help="Say what it would do and cost; send nothing.")
+@click.option(
+    "--close-buffer", is_flag=True, help="Do not deploy: end the buffer of a stopped run, and get its rent back."
+)
+@report.json_option
+def command(
+    so: Path,
+    url: str,
+    payer_file: Path,
+    authority_file: Path | None,
+    price: int | None,
+    mainnet: bool,
+    program_option: str | None,
+    max_len: int | None,
+    final: bool,
+    dry_run: bool,
+    close_buffer: bool,
+    as_json: bool,
+) -> None:
+    """Deploy FILE.so through the upgradeable loader, or upgrade the program that is there.
+
+    Stopped by a dropped connection or by Ctrl-C, the same command goes on: the buffer's address is derived from the
+    authority and the program id, and only chunks whose bytes differ are written. At the end every byte is compared.
+    """
+    elf = inputs.read_elf(so)
+    payer, authority = deploying.keys(payer_file, authority_file)
+    program = _Program.of(so, program_option)
+    if not close_buffer:
+        _check_record(so, elf, program.id, mainnet)
+        _check_loads(so, elf)
+    with report.progress(f"asking {url}") as running:
+        job = _Job(so, elf, payer, authority, program, price, running)
+        if close_buffer:
+            buffer, lamports = deploying.on_cluster(url, mainnet, job.close)
+            report.emit(
+                {"buffer": str(buffer), "lamports": lamports},
+                f"{buffer}: {sol(lamports)} given back." if lamports else f"{buffer}: there is no buffer.",
+                as_json=as_json,
+            )
+            return
+        try:
+            document, lines = deploying.on_cluster(url, mainnet, lambda t: job.run(t, max_len, final, dry_run))
+        except (KeyboardInterrupt, McpsolError):
+            if job.begun:
+                report.note(
+                    "Nothing is lost: the same command goes on from the buffer, or with --close-buffer gives its rent "
+                    "back."
+                )
+            raise
+    report.emit(document, lines, as_json=as_json)
+
+
+class _Program:
+    """The program's id, and its key pair where there is one. `unsaved`: a new one's file, still to be written."""
+
+    def __init__(self, program_id: Pubkey, key: Keypair | None = None, unsaved: Path | None = None) -> None:
+        self.id, self.key, self.unsaved = program_id, key, unsaved
+
+    @classmethod
+    def of(cls, so: Path, option: str | None) -> _Program:
+        """What ``--program-id`` says, else what lies beside the .so."""
+        if option is not None and not Path(option).exists():
+            if option.endswith(".json") or os.sep in option:
+                raise SourceError("No such file or directory", origin=option)
+            return cls(inputs.address(option, "--program-id"))
+        beside = so.with_name(f"{so.stem}-keypair.json")
+        if option is not None or beside.exists():
+            key = inputs.key_file(Path(option) if option is not None else beside)
+            return cls(key.pubkey(), key)
+        from solders.keypair import Keypair
+
+        made = Keypair()
+        return cls(made.pubkey(), made, beside)
+
+    def save(self) -> None:
+        """Writes a new key pair before anything is sent: without it the address would be lost."""
+        if self.unsaved is None or self.key is None:
+            return
+        handle = os.open(self.unsaved, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(json.dumps(list(bytes(self.key))))
+        report.note(f"the program's new key pair is in {self.unsaved}: keep it")
+        self.unsaved = None
+
+
+class _Job:
+    """One run. `begun`: something may have been sent."""
+
+    def __init__(
+        self,
+        so: Path,
+        elf: bytes,
+        payer: Keypair,
+        authority: Keypair,
+        program: _Program,
+        price: int | None,
+        running: report.Progress,
+    ) -> None:
+        self.so, self.elf, self.payer, self.authority = so, elf, payer, authority
+        self.program, self.price, self.running = program, price, running
+        self.begun = False
+
+    async def close(self, transport: RpcTransport) -> tuple[Pubkey, int]:
+        """Ends the buffer."""
+        from mcpsol_py.client.deploy import close_buffer
+
+        self.running.step("closing the buffer")
+        return await close_buffer(transport, self.program.id, payer=self.payer, authority=self.authority)
+
+    async def run(
+        self, transport: RpcTransport, max_len: int | None, final: bool, dry_run: bool
+    ) -> tuple[dict[str, Any], list[str]]:
+        """Plans, says what it costs, deploys, and asks the program for its tools."""
+        from mcpsol_py.client.deploy import plan_deployment, run_deployment
+
+        plan = await plan_deployment(
+            transport,
+            self.elf,
+            program_id=self.program.id,
+            authority=self.authority.pubkey(),
+            payer=self.payer.pubkey(),
+            max_len=max_len,
+            price=self.price,
+        )
+        if dry_run:
+            return {**_document(plan), "dry_run": True, "affordable": plan.affordable}, _lines(plan, "would ")
+        report.note(_lines(plan, "will ")[0])
+        if plan.affordable and plan.action == "deploy":
+            self.program.save()
+        self.begun = plan.affordable and plan.action != "none"
+        done = await run_deployment(
+            transport,
+            self.elf,
+            plan,
+            payer=self.payer,
+            authority=self.authority,
+            program=self.program.key if plan.action == "deploy" else None,
+            final=final,
+            price=self.price,
+            step=deploying.told(self.running),
+        )
+        self.begun = False
+        says = await self._says(transport, done)
+        document = {
+            **_document(plan),
+            "slot": done.slot,
+            "signature": str(done.signature) if done.signature is not None else None,
+            "final": done.final,
+            "list_tools": says,
+        }
+        return document, _done_lines(done, says)
+
+    async def _says(self, transport: RpcTransport, done: Deployed) -> dict[str, Any] | None:
+        """What the program answers to list_tools, from the slot after its deployment on; None where nothing."""
+        from mcpsol_py.client.discovery import list_tools
+        from mcpsol_py.client.loader import current_slot
+        from mcpsol_py.errors import ClientError, SchemaError
+        from mcpsol_py.program import Program
+
+        self.running.step("asking the program for its tools")
+        for _ in range(20):
+            if await current_slot(transport) > done.slot:
+                break
+            await transport.sleep(0.2)
+        try:
+            model = Program.from_pages(await list_tools(transport, self.program.id)).model
+        except (ClientError, SchemaError):
+            return None
+        if model.address is not None and model.address != str(self.program.id):
+            report.note(
+                f"the program's schema says that it is at {model.address}: give that address in its spec, or clients "
+                "that believe it ask there"
+            )
+        return {"name": model.name, "tools": len(model.instructions)}
+
+
+def _document(plan: DeploymentPlan) -> dict[str, Any]:
+    return {
+        "action": plan.action,
+        "program_id": str(plan.program_id),
+        "authority": str(plan.authority),
+        "payer": str(plan.payer),
+        "buffer": str(plan.buffer),
+        "size": plan.size,
+        "sha256": plan.sha256,
+        "max_len": plan.max_len,
+        "chunks": plan.chunks,
+        "written": plan.writes,
+        "rent_lamports": plan.rent,
+        "lent_lamports": plan.lent,
+        "fees_lamports": plan.fees,
+        "needed_lamports": plan.needed,
+        "balance_lamports": plan.balance,
+    }
+
+
+def _lines(plan: DeploymentPlan, would: str) -> list[str]:
+    if plan.action == "none":
+        return [f"{plan.program_id} holds these very bytes already: nothing to do."]
+    lent = f", {sol(plan.lent)} lent to the buffer" if plan.lent else ""
+    first = (
+        f"{would}{plan.action} {plan.size:,} bytes at {plan.program_id}: {sol(plan.rent)} of rent{lent}, at most "
+        f"{sol(plan.fees)} of fees; {plan.payer} has {sol(plan.balance)}"
+    )
+    lines = [first]
+    if plan.writes < plan.chunks:
+        lines.append(f"  {plan.chunks - plan.writes} of {plan.chunks} chunks need not be written")
+    if plan.extend is not None:
+        lines.append(f"  the program grows by {plan.extend[0]:,} bytes")
+    if not plan.affordable:
+        lines.append(f"  the payer lacks {sol(plan.needed - plan.balance)}")
+    return lines
+
+
+def _done_lines(done: Deployed, says: dict[str, Any] | None) -> list[str]:
+    plan = done.plan
+    if plan.action == "none":
+        lines = _lines(plan, "")
+    else:
+        verb = "deployed" if plan.action == "deploy" else "upgraded"
+        lines = [f"{verb} {plan.program_id} in slot {done.slot:,}: {plan.size:,} bytes, compared. {done.signature}"]
+    if says is not None:
+        lines.append(f"  it says of itself: {says['name']}, {says['tools']} tool{'' if says['tools'] == 1 else 's'}")
+    lines.append(
+        "  it is final: nobody can upgrade it" if done.final else f"  its upgrade authority is {plan.authority}"
+    )
+    return lines
+
+
+# --- what is looked at before anything is sent -----------------------------------------------------------------------
+
+
+def _check_record(so: Path, elf: bytes, program_id: Pubkey, mainnet: bool) -> None:
+    """Where `idl2mcp build` left a record: is it of this file, and is its program id the one? Raises DeployRefused."""
+    import hashlib
+
+    record = inputs.build_record(so)
+    if not record:
+        return
+    where = so.with_suffix(".build.json")
+    if record.get("sha256") != hashlib.sha256(elf).hexdigest():
+        raise DeployRefused(
+            str(so), f"{where.name} beside it is of another file (its sha256 differs)", "Build again, or delete it"
+        )
+    declared = record.get("program_id")
+    if declared and declared != str(program_id):
+        raise DeployRefused(
+            str(so),
+            f"it declares the id {declared} and runs at no other, and --program-id is {program_id}",
+            "Give that id's key pair, or build with the id you have",
+        )
+    if record.get("route") == "std":
+        why = "it was built by route std, without overflow checks: good for tests, nothing to ship"
+        if mainnet:
+            raise DeployRefused(str(so), why, "Build it with cargo build-sbf")
+        report.note(f"{so}: {why}")
+
+
+def _check_loads(so: Path, elf: bytes) -> None:
+    """An SVM loads it, or all rent and fees would be spent before the loader refuses it. Raises SourceError."""
+    from solders.pubkey import Pubkey
+
+    from mcpsol_py.client.svm import SvmTransport
+    from mcpsol_py.errors import TransportError
+
+    why = ""
+    for features in ("default", "all"):
+        try:
+            SvmTransport(features=features).add_program(Pubkey(bytes([1] * 32)), elf)
+        except TransportError as error:
+            why = error.why
+        else:
+            return
+    raise SourceError(why, origin=str(so))
