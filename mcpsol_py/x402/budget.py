@@ -210,7 +210,6 @@ class Budget:
         """What is left today and in this session."""
         limit = self.limits.assets.get(asset, Limit(0, 0, 0))
 
-
         def sums(connection: Connection, _again: bool) -> tuple[int, int]:
             today = spendings.c.day == _day(self._now(connection))
             return (

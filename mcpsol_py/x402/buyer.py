@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import mcp_types as types
 from mcp import Client, MCPError
 
-from mcpsol_py.x402.paying import Asked, Bought, Payer, Payment
+from mcpsol_py.x402.paying import REFUSALS, Asked, Bought, Payer, Payment
 from mcpsol_py.x402.wire import Dialect, payment_meta, read_demand, read_demand_error, read_receipt
 
 __all__ = ["Buyer", "Paid"]
@@ -68,5 +68,4 @@ def _read(result: types.CallToolResult) -> Asked[types.CallToolResult]:
 
 
 def _refusal(reason: object) -> str | None:
-    known = ("in_progress", "settlement_pending", "payment_id_conflict", "outcome_unknown")
-    return reason if isinstance(reason, str) and reason in known else None
+    return reason if isinstance(reason, str) and reason in REFUSALS else None

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -29,17 +29,20 @@ from x402.extensions.payment_identifier import (
     declare_payment_identifier_extension,
     is_valid_payment_id,
 )
+from x402.extensions.sign_in_with_x import SIWxPayload
 from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
-from mcpsol_py.errors import PaymentError
+from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402.exact.transaction import message_hash, read_transaction
 from mcpsol_py.x402.networks import caip2, v1_name
 from mcpsol_py.x402.store.executions import Execution, Executions, ExecutionState
+from mcpsol_py.x402.subscriptions.proof import SIGN_IN_WITH_X, challenge
 
 __all__ = [
     "Answer",
     "Gate",
+    "Granting",
     "NotPaid",
     "Offer",
     "Refused",
@@ -66,16 +69,18 @@ class Offer:
     broadcasts: bool = False
     payment_id_required: bool = False
     extensions: Mapping[str, Any] = field(default_factory=dict)
+    #: Plans whose subscribers call without paying, and the domain that their proofs name (subscriptions/proof.py).
+    plans: tuple[str, ...] = ()
+    domain: str = ""
 
     def payment_required(self, error: str) -> PaymentRequired:
         """The 402 body."""
-        identifier = declare_payment_identifier_extension(required=self.payment_id_required)
-        return PaymentRequired(
-            error=error,
-            resource=self.resource,
-            accepts=list(self.accepts),
-            extensions={**self.extensions, PAYMENT_IDENTIFIER: identifier},
-        )
+        extensions = dict(self.extensions)
+        extensions[PAYMENT_IDENTIFIER] = declare_payment_identifier_extension(required=self.payment_id_required)
+        if self.plans:
+            networks = sorted({r.network for r in self.accepts})
+            extensions[SIGN_IN_WITH_X] = challenge(self.domain, self.resource.url, networks)
+        return PaymentRequired(error=error, resource=self.resource, accepts=list(self.accepts), extensions=extensions)
 
     def v1(self) -> list[PaymentRequirementsV1]:
         """The same for peers of protocol version 1; networks that version 1 does not name are left out."""
@@ -120,7 +125,8 @@ class NotPaid:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Neither 402 nor an answer. `code`: "payment_id_conflict", "in_progress", "settlement_pending", "outcome_unknown".
+    """Neither 402 nor an answer. `code`: "payment_id_conflict", "in_progress", "settlement_pending", "outcome_unknown",
+    "storage_unavailable".
     Paying again is
     never the remedy; `receipt` shows what was paid already."""
 
@@ -187,6 +193,13 @@ def fingerprint(resource: str, arguments: object, requirements: PaymentRequireme
     return hashlib.sha256(orjson.dumps([resource, arguments, terms], option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
+class Granting(Protocol):
+    """Serves calls that a subscription pays for (subscriptions.grants.Grants)."""
+
+    async def call(self, gate: Gate, offer: Offer, proof: SIWxPayload, arguments: object, run: RunFunction) -> Reply:
+        """One request with a proof of who asks."""
+
+
 class Gate:
     """Sells calls. Share `executions` (one database) between all replicas.
 
@@ -194,7 +207,7 @@ class Gate:
     request for a call
     in progress waits for the first one's answer. `verify_only` never settles (tests and free trials). `landed` looks up
     what tools
-    broadcast. *fault* is called with the name of each step, for tests that stop there.
+    broadcast. `grants` serves subscribers. *fault* is called with the name of each step, for tests that stop there.
     """
 
     def __init__(
@@ -206,15 +219,33 @@ class Gate:
         lease: float = 120.0,
         wait: float = 10.0,
         landed: Landed | None = None,
+        grants: Granting | None = None,
         on_state: Callable[[str, str, str], None] = lambda _id, _state, _resource: None,
         fault: Callable[[str], None] = lambda _point: None,
     ) -> None:
         self._server, self._executions = server, executions
         self._verify_only, self._lease_ms, self._wait = verify_only, int(lease * 1000), wait
         self._landed, self._on_state, self._fault = landed, on_state, fault
+        self._grants = grants
 
-    async def call(self, offer: Offer, payment: Payment | None, arguments: object, run: RunFunction) -> Reply:
-        """One request. *payment* None: the answer is what to pay."""
+    async def call(
+        self,
+        offer: Offer,
+        payment: Payment | None,
+        arguments: object,
+        run: RunFunction,
+        proof: SIWxPayload | None = None,
+    ) -> Reply:
+        """One request. *payment* None: the answer is what to pay, unless *proof* shows a wallet whose subscription
+        grants the call. While the database is away the answer is Refused ("storage_unavailable")."""
+        try:
+            if payment is None and proof is not None and offer.plans and self._grants is not None:
+                return await self._grants.call(self, offer, proof, arguments, run)
+            return await self._call(offer, payment, arguments, run)
+        except StorageError as error:
+            return Refused("storage_unavailable", str(error))
+
+    async def _call(self, offer: Offer, payment: Payment | None, arguments: object, run: RunFunction) -> Reply:
         if payment is None:
             return NotPaid(offer.payment_required("Payment required to access this resource"), "payment_required")
         try:
@@ -409,19 +440,30 @@ class Gate:
         self._state(payment_id, "complete", offer)
         return Answer(result, receipt)
 
-    async def _run(self, payment_id: str, owner: str, run: RunFunction, *, paid: bool) -> tuple[dict[str, Any], bool]:
+    async def alive(self, payment_id: str, owner: str, run: RunFunction) -> tuple[dict[str, Any], bool]:
         """Runs the tool, renewing the lease while it does."""
 
         async def breathe() -> None:
             while True:
                 await asyncio.sleep(max(self._lease_ms / 4000, 0.05))
-                await self._db(self._executions.touch, payment_id, owner)
+                try:
+                    await self._db(self._executions.touch, payment_id, owner)
+                except StorageError:  # the database may be back before the lease ends
+                    continue
 
         heart = asyncio.create_task(breathe())
         this = Run(self, payment_id, owner)
         token = _current.set(this)
         try:
             return await run(this)
+        finally:
+            _current.reset(token)
+            heart.cancel()
+
+    async def _run(self, payment_id: str, owner: str, run: RunFunction, *, paid: bool) -> tuple[dict[str, Any], bool]:
+        """The same, and what becomes of the call when it is cut short."""
+        try:
+            return await self.alive(payment_id, owner, run)
         except Unfinished:
             if paid:  # owned by nobody, so that the next request need not wait for a lease to end
                 await self._move(payment_id, owner, ("running",), "paid", to_owner=_NOBODY)
@@ -435,9 +477,6 @@ class Gate:
                 else:  # not charged, so the id stays free
                     await self._db(self._executions.forget, payment_id, owner)
             raise
-        finally:
-            _current.reset(token)
-            heart.cancel()
 
     # -- a payment id that was seen before
     # -------------------------------------------------------------------------------
@@ -541,15 +580,19 @@ class Gate:
         if known.state == "executed" and known.result is not None:
             result = known.result
             return await self._settle_after(offer, payment, requirements, payment_id, owner, result, resumed=True)
-        # "running": it may have run. What it recorded before sending decides; without that nobody can know.
+        return await self.decide(known, owner)
+
+    async def decide(self, known: Execution, owner: str) -> Reply:
+        """Of a call that ran when its process died, and which *owner* took over: it may have run. What it recorded
+        before sending decides; without that nobody can know."""
         landed = None
         if known.signature is not None and self._landed is not None:
             landed = await self._db(self._landed, known.signature)
         if landed:
             result = {"signature": known.signature, "recovered": True}
-            await self._move(payment_id, owner, ("running",), "done", result=result)
+            await self._move(known.payment_id, owner, ("running",), "done", result=result)
             return Answer(result, _read(known.receipt), repeated=True)
-        await self._move(payment_id, owner, ("running",), "unknown")
+        await self._move(known.payment_id, owner, ("running",), "unknown")
         return _unknown(known)
 
     # -- small things

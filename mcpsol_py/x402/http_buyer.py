@@ -8,7 +8,7 @@ import httpx
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.http_wire import payment_headers, read_http_demand, read_http_receipt
-from mcpsol_py.x402.paying import Asked, Bought, Payer, Payment
+from mcpsol_py.x402.paying import REFUSALS, Asked, Bought, Payer, Payment
 from mcpsol_py.x402.wire import Dialect
 
 __all__ = ["HttpBuyer"]
@@ -65,7 +65,7 @@ def _read(url: str, response: httpx.Response, *, paid: bool) -> Asked[httpx.Resp
         except ValueError:
             pass
         code = body.get("error") if isinstance(body, dict) else None
-        if code in ("in_progress", "settlement_pending", "payment_id_conflict", "outcome_unknown"):
+        if code in REFUSALS:
             return Asked(result=response, receipt=receipt, refused=code, message=str(body.get("message", ""))[:300])
         if response.status_code in (502, 503, 504):
             return Asked(lost=None, receipt=receipt, message=f"HTTP {response.status_code}")

@@ -15,6 +15,7 @@ import orjson
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.gate import Answer, Gate, NotPaid, Offer, Run
 from mcpsol_py.x402.http_wire import demand_headers, read_header_payment, receipt_headers
+from mcpsol_py.x402.subscriptions.proof import read_proof_header
 
 __all__ = ["PaidHttp"]
 
@@ -24,7 +25,13 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-_STATUS = {"in_progress": 409, "settlement_pending": 409, "payment_id_conflict": 409, "outcome_unknown": 500}
+_STATUS = {
+    "in_progress": 409,
+    "settlement_pending": 409,
+    "payment_id_conflict": 409,
+    "outcome_unknown": 500,
+    "storage_unavailable": 503,
+}
 
 
 class PaidHttp:
@@ -54,6 +61,7 @@ class PaidHttp:
             return
         try:
             payment = read_header_payment(headers)
+            proof = read_proof_header(headers) if offer.plans else None
         except PaymentError as error:
             text = orjson.dumps({"error": error.code, "message": str(error)})
             await _respond(send, 400, {"Content-Type": "application/json"}, text)
@@ -68,7 +76,7 @@ class PaidHttp:
         async def run(_: Run) -> tuple[dict[str, Any], bool]:
             return await self._inner(scope, body)
 
-        reply = await self._gate.call(offer, payment, request, run)
+        reply = await self._gate.call(offer, payment, request, run, proof)
         if isinstance(reply, NotPaid):
             asked, text = demand_headers(offer, reply.required, reply.failed)
             await _respond(send, 402, asked, text)
@@ -81,7 +89,7 @@ class PaidHttp:
             extra = {"Content-Type": "application/json"}
             if reply.receipt is not None:
                 extra |= receipt_headers(reply.receipt)
-            if reply.code in ("in_progress", "settlement_pending"):
+            if reply.code in ("in_progress", "settlement_pending", "storage_unavailable"):
                 extra["Retry-After"] = "1"
             await _respond(
                 send, _STATUS[reply.code], extra, orjson.dumps({"error": reply.code, "message": reply.message})

@@ -32,7 +32,7 @@ from mcpsol_py.x402.gate import payment_key
 from mcpsol_py.x402.networks import caip2
 from mcpsol_py.x402.wire import Demand, Dialect, parse_payment
 
-__all__ = ["Asked", "Bought", "Payer", "Selector", "cheapest", "reconcile"]
+__all__ = ["REFUSALS", "Asked", "Bought", "Payer", "Selector", "cheapest", "reconcile"]
 
 R = TypeVar("R")
 Requirement = PaymentRequirements | PaymentRequirementsV1
@@ -41,7 +41,9 @@ Payment = PaymentPayload | PaymentPayloadV1
 Selector = Callable[[Sequence[Requirement]], Requirement | None]
 
 #: What a seller says when the same payment should be asked for again (gate.Refused).
-_AGAIN = ("in_progress", "settlement_pending")
+_AGAIN = ("in_progress", "settlement_pending", "storage_unavailable")
+#: All that a seller of ours says which is neither an answer nor a demand (gate.Refused).
+REFUSALS = (*_AGAIN, "payment_id_conflict", "outcome_unknown")
 
 
 def cheapest(options: Sequence[Requirement]) -> Requirement | None:

@@ -19,6 +19,7 @@ from x402.schemas import SettleResponse
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.gate import Gate, NotPaid, Offer, Refused, Reply, Run, Unfinished
 from mcpsol_py.x402.price import format_amount
+from mcpsol_py.x402.subscriptions.proof import read_proof
 from mcpsol_py.x402.wire import EXTENSION, RESPONSE_META, payment_required_result, read_payment, v1_error_data
 
 __all__ = ["Paid", "PaymentRequiredResult"]
@@ -146,6 +147,7 @@ class Paid:
     ) -> Reply:
         try:
             payment = read_payment(_meta(ctx))
+            proof = read_proof(_meta(ctx)) if offer.plans else None
         except PaymentError as error:
             return NotPaid(offer.payment_required(str(error)), error.code)
         if payment is not None and tool is not None and offer.broadcasts and not await self.gate.knows(offer, payment):
@@ -159,7 +161,7 @@ class Paid:
                 raise Unfinished(body)
             return body, bool(body.get("isError"))
 
-        return await self.gate.call(offer, payment, asked, run)
+        return await self.gate.call(offer, payment, asked, run, proof)
 
     def _demand(self, ctx: Context, offer: Offer, reply: NotPaid) -> HandlerResult:
         if self._v1_errors:

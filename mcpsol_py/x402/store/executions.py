@@ -131,7 +131,11 @@ class Executions:
                 return again and connection.execute(select(table.c.state).where(mine)).scalar() == to
             if also is not None and not also(connection):
                 raise _Undo
-            if receipt is not None and receipt.get("success"):
+            if (
+                receipt is not None
+                and receipt.get("success")
+                and "subscription" not in (receipt.get("extensions") or {})
+            ):
                 enter_receipt(connection, self.tenant, payment_id, receipt, now)
             return True
 

@@ -165,7 +165,7 @@ class Subscription:
 
     def quota_period(self, now_ms: int) -> int:
         """The start of the period that a call at *now_ms* counts for."""
-        if not self.charges and self.due_ms is not None and now_ms < self.due_ms:
+        if now_ms < self.anchor_ms:
             return self.period_from_ms  # the trial
         start = boundary(self.period, self.anchor_ms, period_at(self.period, self.anchor_ms, now_ms))
         return self.anchor_ms if start is None else start

@@ -38,8 +38,10 @@ def shop(tmp_path: Path, storage: Storage) -> Shop:
 
 
 def budget_of(shop: Shop, tmp_path: Path, limit: Limit = Limit(), **options: Any) -> Budget:  # noqa: B008  # frozen
-    assert shop.storage is not None
-    database = shop.storage.open()  # another process of the agent; seller and buyer share one database here
+    if shop.storage is None:
+        database = Database(f"sqlite:///{tmp_path / 'wallet.db'}")
+    else:  # another process of the agent; seller and buyer share one database here
+        database = shop.storage.open()
     limits = Limits({str(USDC): limit}, options.pop("payees", None))
     return Budget(database, str(shop.world.payer.pubkey()), limits, session="s1", **options)
 
