@@ -183,7 +183,8 @@ class LocalCluster:
             self._fund(name, sol)
         for name, item in _table(setup, "mints").items():
             path = f"mints.{name}"
-            self._add_mint(name, _checked(item, path, optional=("decimals", "authority", "program")), path)
+            optional = ("decimals", "authority", "program", "address")
+            self._add_mint(name, _checked(item, path, optional=optional), path)
         for name, item in _table(setup, "tokens").items():
             path = f"tokens.{name}"
             self._add_tokens(name, _checked(item, path, required=("mint", "owner"), optional=("amount",)), path)
@@ -220,7 +221,9 @@ class LocalCluster:
         program = {"token": _TOKEN, "token-2022": _TOKEN_2022}.get(str(item.get("program", "token")))
         if program is None:
             raise SourceError(f'{abbr(item["program"])}: write "token" or "token-2022"', path=f"{path}.program")
-        address = wallet(f"mint {_name(name, 'mints')}").pubkey()
+        given = item.get("address")
+        made = wallet(f"mint {_name(name, 'mints')}").pubkey()
+        address = made if given is None else _pubkey(str(given), f"{path}.address")
         self.names[name] = str(address)
         if self.svm.get_account(address) is None:
             authority = item.get("authority")

@@ -20,6 +20,8 @@
     issuer = "https://login.example.com"
     resource = "https://bridge.example.com/mcp"     # also: audience, jwks, algorithms, scopes
 
+    [payments]                      # idl2mcp/selling.py
+
 File names are relative to the configuration file. What the command line says wins.
 """
 
@@ -36,6 +38,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs
+from idl2mcp.selling import DEMO_PAYMENTS_SETUP, Payments, read_payments
 from mcpsol_py import telemetry
 from mcpsol_py.errors import InvalidProgram, SourceError, abbr, suggest
 
@@ -50,7 +53,20 @@ if TYPE_CHECKING:
 
 __all__ = ["DEMO_SETUP", "Plan", "ProgramEntry", "http_settings", "make_bridge", "read_config"]
 
-_TOP = ("mode", "surface", "wallet", "keystore", "audit", "setup", "ledger", "url", "program", "policy", "http")
+_TOP = (
+    "mode",
+    "surface",
+    "wallet",
+    "keystore",
+    "audit",
+    "setup",
+    "ledger",
+    "url",
+    "program",
+    "policy",
+    "http",
+    "payments",
+)
 _PROGRAM = ("source", "url", "program_id", "lock", "so")
 _HTTP = ("host", "port", "path", "tokens", "hosts", "origins", "calls_per_minute", "stateless", "body_bytes", "oauth")
 _OAUTH = ("issuer", "resource", "audience", "jwks", "algorithms", "scopes")
@@ -87,6 +103,7 @@ class Plan:
     audit: Path | None = None
     policy: Mapping[str, Any] | None = None
     http: Mapping[str, Any] = field(default_factory=dict)
+    payments: Payments | None = None
     origin: str = ""
     demo: bool = False
 
@@ -125,7 +142,7 @@ def _plan(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> Plan:
     if not isinstance(rows, list):
         raise SourceError("is a list of tables: [[program]]", path="program")
     programs = [_entry(row, f"program[{place}]", base, chain) for place, row in enumerate(rows)]
-    for key in ("policy", "http"):
+    for key in ("policy", "http", "payments"):
         if not isinstance(document.get(key, {}), dict):
             raise SourceError(f"{abbr(document[key])} stands where a table must", path=key)
     return Plan(
@@ -137,6 +154,7 @@ def _plan(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> Plan:
         audit=files["audit"],
         policy=document.get("policy"),
         http=document.get("http", {}),
+        payments=read_payments(document["payments"], base) if "payments" in document else None,
         origin=str(path),
     )
 
@@ -198,6 +216,8 @@ def make_bridge(plan: Plan) -> tuple[Bridge, list[inputs.Source]]:
             cluster = source.cluster  # one for all of them: programs may call one another
             if plan.demo:
                 cluster.apply(DEMO_SETUP)
+                if plan.payments is not None:
+                    cluster.apply(DEMO_PAYMENTS_SETUP)
         if entry.lock is not None:
             _check_lock(source, entry)
         loaded.append(source)

@@ -8,12 +8,17 @@ import json
 import os
 import shutil
 import sys
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from idl2mcp import inputs, report
+
+if TYPE_CHECKING:
+    from idl2mcp.local import LocalCluster
+    from mcpsol_py.bridge.http import App, HttpSettings
 
 CLIENTS = ("claude", "cursor", "vscode", "codex", "gemini")
 
@@ -22,6 +27,7 @@ _NOTHING = """name what to serve:
   idl2mcp serve PROGRAM_ID --url devnet   a deployed program, simulated on its chain
   idl2mcp serve vault                     a program that ships with this package, on a chain in this process
   idl2mcp serve --demo                    both of them, with wallets and tokens to play with
+  idl2mcp serve --demo --paid             the same for play money: each call costs something (x402)
   idl2mcp serve --config bridge.toml      several programs, a policy, and a wallet that signs
 Then add --print-config claude (or cursor, vscode, codex, gemini) for what goes into your client's configuration."""
 
@@ -36,6 +42,7 @@ Then add --print-config claude (or cursor, vscode, codex, gemini) for what goes 
 )
 @click.option("--wallet", metavar="ADDRESS", help="Who acts and pays where a call does not say; no key is needed.")
 @click.option("--demo", is_flag=True, help="counter and vault on a local cluster, with wallets and tokens.")
+@click.option("--paid", is_flag=True, help="With --demo: calls cost play money, settled on the local cluster (x402).")
 @click.option("--host", help="For --transport http (default: 127.0.0.1).")
 @click.option("--port", type=click.IntRange(1, 65535), help="For --transport http (default: 8765).")
 @click.option("--oauth-issuer", metavar="URL", help="Whose access tokens are taken (as [http.oauth] issuer).")
@@ -60,6 +67,7 @@ def command(
     surface: str | None,
     wallet: str | None,
     demo: bool,
+    paid: bool,
     host: str | None,
     port: int | None,
     oauth_issuer: str | None,
@@ -77,23 +85,33 @@ def command(
     """
     if not sources and config is None and not demo:
         raise click.UsageError(_NOTHING)
+    if paid and not demo:
+        raise click.UsageError("--paid goes with --demo; what other servers charge stands in [payments] of --config")
     if client is not None:
         sys.stdout.write(client_config(client, sys.argv[1:], transport, host or "127.0.0.1", port or 8765) + "\n")
         return
     _tell(log_format, log_level, traces or os.environ.get("OTEL_TRACES_EXPORTER"))
     with report.progress("reading the programs"):
         from idl2mcp import serving
+        from idl2mcp.selling import DEMO_PAYMENTS, open_shop, read_payments
         from mcpsol_py.bridge.server import make_server, run_stdio
 
         plan = serving.read_config(config, chain) if config is not None else serving.Plan()
         names = [*sources, *(("counter", "vault") if demo else ())]
         plan.programs += [serving.ProgramEntry(source, chain) for source in names]
         plan.demo = demo
+        if paid and plan.payments is None:
+            plan.payments = read_payments(DEMO_PAYMENTS)
         plan.mode, plan.surface, plan.wallet = mode or plan.mode, surface or plan.surface, wallet or plan.wallet
         oauth = {"issuer": oauth_issuer, "resource": oauth_resource}
         settings = serving.http_settings(plan, host=host, port=port, oauth=oauth) if transport == "http" else None
         bridge, loaded = serving.make_bridge(plan)
         server = make_server(bridge, version=_version(), state_key=settings.state_key if settings else None)
+        cluster = next((s.cluster for s in loaded if s.cluster is not None), None)
+        opened = ExitStack()
+        if plan.payments is not None:
+            at = next((s.url for s in loaded if s.url is not None), None)
+            server.middleware.append(open_shop(plan.payments, bridge, at, cluster, opened))
     for name, why in {**bridge.box.quarantined, **bridge.box.left_out}.items():
         report.note(f"not served: {name}: {why}")
     for source in loaded:
@@ -114,13 +132,29 @@ def command(
             else:
                 from mcpsol_py.bridge.app import run_http
 
-                await run_http(server, bridge, settings)
+                more = rpc_pages(settings, cluster) if cluster is not None else {}
+                await run_http(server, bridge, settings, more)
         finally:
+            opened.close()
             for program in bridge.box.programs:
                 if program.transport is not None:
                     await program.transport.close()
 
     asyncio.run(run())
+
+
+def rpc_pages(settings: HttpSettings, cluster: LocalCluster) -> dict[str, App]:
+    """/rpc: the local cluster's JSON-RPC, so that wallets and other tools reach the same chain. On this machine only,
+    and not where tokens are asked, since it has none.
+    """
+    from mcpsol_py.bridge.access import is_loopback
+    from mcpsol_py.client.svm_rpc import SvmNode, rpc_app
+
+    if settings.tokens or settings.oauth is not None or not is_loopback(settings.host):
+        return {}
+    report.note(f"the local cluster's JSON-RPC: http://{settings.host}:{settings.port}/rpc")
+    hosts = {f"{name}:{settings.port}" for name in (settings.host, "127.0.0.1", "localhost")}
+    return {"/rpc": rpc_app(SvmNode(cluster.transport, airdrops=True), hosts)}
 
 
 def _tell(log_format: str, log_level: str | None, traces: str | None) -> None:

@@ -11,7 +11,10 @@ import click
 from idl2mcp import report
 
 if TYPE_CHECKING:
+    from solders.keypair import Keypair
+
     from mcpsol_py.x402.budget import Budget
+    from mcpsol_py.x402.paying import Bought, Payer
 
 _WALLET = click.Path(dir_okay=False, path_type=Path, exists=True)
 _HOME = Path("~/.mcpsol/payments.db")
@@ -56,8 +59,15 @@ def facilitator(url: str, wallet: tuple[Path, ...], host: str, port: int, databa
 
 @command.command("pay")
 @click.argument("resource", metavar="URL")
+@click.argument("tool", required=False)
+@click.option("--args", "arguments", default="{}", metavar="JSON", help="The tool's arguments, as an object.")
 @click.option("--url", required=True, help="The cluster's JSON-RPC.")
-@click.option("--wallet", type=_WALLET, required=True, help="The payer's key file (`idl2mcp wallet new`).")
+@click.option(
+    "--wallet",
+    required=True,
+    metavar="FILE",
+    help='The payer\'s key file (`idl2mcp wallet new`), or "@alice" of a local cluster (serve --demo --paid).',
+)
 @click.option(
     "--max",
     "most",
@@ -72,8 +82,10 @@ def facilitator(url: str, wallet: tuple[Path, ...], host: str, port: int, databa
 @report.json_option
 def pay(
     resource: str,
+    tool: str | None,
+    arguments: str,
     url: str,
-    wallet: Path,
+    wallet: str,
     most: str,
     per_day: str | None,
     payment_id: str | None,
@@ -81,20 +93,21 @@ def pay(
     database: str | None,
     as_json: bool,
 ) -> None:
-    """Get URL, and pay what it asks, at most --max. Prints the answer; with --json also the receipt."""
-    import httpx
+    """Get URL, or call TOOL of the MCP server at URL, and pay what it asks, at most --max.
+
+    Prints the answer; with --json also the receipt. The same --id again gets the same answer, and is not charged again.
+    """
     from x402 import x402Client
 
-    from idl2mcp.serving import passphrase
-    from mcpsol_py.client.keys import open_keypair
+    from idl2mcp.inputs import json_object
     from mcpsol_py.x402.budget import Budget, Limit, Limits
     from mcpsol_py.x402.exact.mechanism import ExactClient, ExactClientV1
-    from mcpsol_py.x402.http_buyer import HttpBuyer
     from mcpsol_py.x402.networks import v1_name
     from mcpsol_py.x402.paying import Payer
 
-    keypair = open_keypair(wallet, passphrase(wallet))
+    given = json_object(arguments, "--args")
     chain = _chain(url)
+    keypair = _payer(wallet, chain.network)
     cap = _price(most, chain.network)
     day = _price(per_day, chain.network) if per_day is not None else None
     limit = Limit(per_payment=cap.amount, per_day=day.amount if day is not None and day.mint == cap.mint else None)
@@ -105,25 +118,77 @@ def pay(
     if old_name is not None:
         signer.register_v1(old_name, ExactClientV1(keypair, chain))
 
-    async def bought() -> Any:
-        async with httpx.AsyncClient(timeout=60) as client:
-            buyer = HttpBuyer(client, Payer(signer, budget))
-            return await buyer.request(method, resource, payment_id=payment_id)
-
+    payer = Payer(signer, budget)
     with report.progress("paying"):
-        done = asyncio.run(bought())
+        if tool is None:
+            done = asyncio.run(_get(payer, method, resource, payment_id))
+        else:
+            done = asyncio.run(_call(payer, resource, tool, given, payment_id))
     receipt = done.receipt.model_dump(by_alias=True, exclude_none=True, mode="json") if done.receipt else None
+    answer = _answer(done.result)
     document = {
-        "status": done.result.status_code,
-        "body": done.result.text,
+        **answer,
         "paid": str(done.amount),
         "asset": done.asset,
         "paymentId": done.payment_id,
+        "repeated": done.repeated,
         "receipt": receipt,
     }
     if receipt is not None:
-        report.note(f"paid {done.amount:,} base units of {done.asset}, as {receipt.get('transaction')}")
-    report.emit(document, done.result.text, as_json=as_json)
+        said = "not charged again: paid before" if done.repeated else f"paid {_shown(done, chain.network)}"
+        report.note(f"{said}, as {receipt.get('transaction')} (payment {done.payment_id})")
+    report.emit(document, str(answer["body"]), as_json=as_json)
+    if answer.get("isError"):
+        raise SystemExit(1)
+
+
+def _shown(done: Bought[Any], network: str) -> str:
+    from mcpsol_py.x402.price import format_amount
+
+    return format_amount(done.amount, network, str(done.asset))
+
+
+def _payer(wallet: str, network: str) -> Keypair:
+    """The key of --wallet. "@name" stands for the play-money wallet of that name, on a local cluster alone."""
+    from idl2mcp.local import is_local_name
+    from idl2mcp.local import wallet as local_wallet
+    from idl2mcp.serving import passphrase
+    from mcpsol_py.client.keys import open_keypair
+    from mcpsol_py.x402.networks import LOCAL
+
+    if not wallet.startswith("@"):
+        path = Path(wallet)
+        return open_keypair(path, passphrase(path))
+    if network != LOCAL or not is_local_name(wallet):
+        raise click.BadParameter(f"{wallet}: such names stand for wallets of a local cluster", param_hint="--wallet")
+    return local_wallet(wallet[1:])
+
+
+async def _get(payer: Payer, method: str, resource: str, payment_id: str | None) -> Bought[Any]:
+    import httpx
+
+    from mcpsol_py.x402.http_buyer import HttpBuyer
+
+    async with httpx.AsyncClient(timeout=60) as client:
+        return await HttpBuyer(client, payer).request(method, resource, payment_id=payment_id)
+
+
+async def _call(payer: Payer, server: str, tool: str, arguments: dict[str, Any], payment_id: str | None) -> Bought[Any]:
+    from mcp import Client
+
+    from mcpsol_py.x402.buyer import Buyer
+
+    async with Client(server) as client:
+        return await Buyer(client, payer).call_tool(tool, arguments, payment_id=payment_id)
+
+
+def _answer(result: Any) -> dict[str, Any]:
+    """What came back: of an HTTP response, or of a tool's call."""
+    if hasattr(result, "status_code"):
+        return {"status": result.status_code, "body": result.text}
+    body = result.model_dump(by_alias=True, exclude_none=True, mode="json")
+    texts = [block.get("text", "") for block in body.get("content") or []]
+    return {"isError": bool(body.get("isError")), "body": "\n".join(texts), "result": body.get("structuredContent")}
 
 
 @command.command("history")

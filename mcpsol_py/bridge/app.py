@@ -10,6 +10,7 @@ import json
 import re
 import uuid
 from collections.abc import Mapping, MutableMapping
+from types import MappingProxyType
 from typing import Any
 
 import mcp_types as types
@@ -32,8 +33,12 @@ from mcpsol_py.telemetry import metrics
 __all__ = ["http_app", "run_http"]
 
 
-def http_app(server: Server[Any], bridge: Bridge, settings: HttpSettings) -> App:
-    """All that is served over HTTP. Raises SourceError where the settings would let anyone in."""
+def http_app(
+    server: Server[Any], bridge: Bridge, settings: HttpSettings, more: Mapping[str, App] = MappingProxyType({})
+) -> App:
+    """All that is served over HTTP, with *more* apps by their path. Raises SourceError where the settings would let
+    anyone in.
+    """
     settings.check()
     here = [f"{settings.host}:{settings.port}", f"127.0.0.1:{settings.port}", f"localhost:{settings.port}"]
     security = TransportSecuritySettings(
@@ -83,7 +88,16 @@ def http_app(server: Server[Any], bridge: Bridge, settings: HttpSettings) -> App
         peer = scope.get("client")
         return str(peer[0]) if peer else "?"
 
-    return _with_ids(_operators_pages(RateLimit(explorer, settings.calls_per_minute, client_of), verifier))
+    pages = _with_more(explorer, more)
+    return _with_ids(_operators_pages(RateLimit(pages, settings.calls_per_minute, client_of), verifier))
+
+
+def _with_more(app: App, more: Mapping[str, App]) -> App:
+    async def chosen(scope: Scope, receive: Receive, send: Send) -> None:
+        found = more.get(str(scope.get("path"))) if scope["type"] == "http" else None
+        await (found or app)(scope, receive, send)
+
+    return chosen
 
 
 def _auth(settings: HttpSettings, here: str) -> AuthSettings:
@@ -97,11 +111,13 @@ def _auth(settings: HttpSettings, here: str) -> AuthSettings:
     )
 
 
-async def run_http(server: Server[Any], bridge: Bridge, settings: HttpSettings) -> None:
+async def run_http(
+    server: Server[Any], bridge: Bridge, settings: HttpSettings, more: Mapping[str, App] = MappingProxyType({})
+) -> None:
     """Serves over HTTP until it is stopped. Logs go to stderr."""
     import uvicorn
 
-    app: Any = http_app(server, bridge, settings)
+    app: Any = http_app(server, bridge, settings, more)
     config = uvicorn.Config(
         app, host=settings.host, port=settings.port, log_config=None, log_level="warning", access_log=False
     )

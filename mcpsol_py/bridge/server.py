@@ -6,12 +6,15 @@ Nothing but the protocol goes to stdout; logs go to stderr.
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import mcp_types as types
 from mcp import MCPError
-from mcp.server import Server, ServerRequestContext
+from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
+from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.stdio import stdio_server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -20,6 +23,8 @@ from mcpsol_py import telemetry
 from mcpsol_py.bridge.bridge import Bridge, Confirm, Reply
 from mcpsol_py.bridge.prompts import Prompts
 from mcpsol_py.bridge.resources import Resources
+from mcpsol_py.bridge.sessions import CallListener, Sessions
+from mcpsol_py.bridge.tools import Toolbox
 from mcpsol_py.errors import McpsolError
 
 __all__ = ["make_server", "run_stdio"]
@@ -32,19 +37,19 @@ def make_server(
 
     *state_key*: 32 bytes or more that seal what clients hand back, for several replicas; None: made for this process.
     """
-    # as plain data, dumped once: the SDK validates every answer anyway
-    tools = types.ListToolsResult(tools=[types.Tool.model_validate(d) for d in bridge.box.listed])
-    listed = tools.model_dump(by_alias=True, mode="json", exclude_none=True)
+    listed = _Listed(bridge)
     resources, prompts = Resources(bridge), Prompts(bridge)
+    sessions = Sessions(bridge, resources)
 
     async def list_tools(ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams) -> dict[str, Any]:
-        return listed
+        return listed.now()
 
     async def call_tool(
         ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> dict[str, Any] | types.InputRequiredResult:
         try:
-            return _result(await bridge.call(params.name, params.arguments, _asker(ctx, params)))
+            listener = CallListener(sessions, ctx)
+            return result_of(await bridge.call(params.name, params.arguments, _asker(ctx, params), listener))
         except _Ask as ask:
             return ask.result()
 
@@ -94,25 +99,65 @@ def make_server(
         )
         return types.CompleteResult(completion=types.Completion(values=found, total=len(found), has_more=False))
 
-    server: Server[Any] = Server(
+    @asynccontextmanager
+    async def lifespan(_: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        async with bridge.watching():
+            yield {}
+
+    server = _Server(
         name,
         version=version,
         title="Solana programs as tools",
         instructions=bridge.instructions,
+        lifespan=lifespan,
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
         on_completion=complete,
+        on_subscribe_resource=sessions.subscribe,
+        on_unsubscribe_resource=sessions.unsubscribe,
+        on_subscriptions_listen=sessions.listen,
     )
+    # not by the constructor, which warns: the method is deprecated since 2026-07-28, and all that older clients have
+    server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, sessions.set_level)
     server.add_request_handler("tools/list", types.PaginatedRequestParams, list_tools)
     server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
     # the state that a client hands back with a person's answer is sealed: it cannot be made up or moved to another call
     sealed = RequestStateSecurity(keys=[state_key]) if state_key is not None else RequestStateSecurity.ephemeral()
     server.middleware.append(_named)
+    server.middleware.append(sessions.middleware)
     server.middleware.append(RequestStateBoundary(sealed, default_audience=name))
     return server
+
+
+class _Server(Server[Any]):
+    """The SDK's, which says in both eras that its tools may change (HTTP has no other way to say so)."""
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *args: Any, **options: Any
+    ) -> InitializationOptions:
+        """As the SDK's."""
+        said = notification_options or NotificationOptions(tools_changed=True)
+        return super().create_initialization_options(said, *args, **options)
+
+
+class _Listed:
+    """tools/list as plain data, dumped once for each toolbox: the SDK validates every answer anyway."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self.bridge = bridge
+        self._box: Toolbox | None = None
+        self._answer: dict[str, Any] = {}
+
+    def now(self) -> dict[str, Any]:
+        """The answer."""
+        box = self.bridge.box
+        if box is not self._box:
+            tools = types.ListToolsResult(tools=[types.Tool.model_validate(d) for d in box.listed])
+            self._box, self._answer = box, tools.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return self._answer
 
 
 async def _named(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -164,7 +209,8 @@ def _said_yes(answer: types.ElicitResult) -> bool:
     return answer.action == "accept" and (answer.content or {}).get("send") is True
 
 
-def _result(reply: Reply) -> dict[str, Any]:
+def result_of(reply: Reply) -> dict[str, Any]:
+    """A reply as the result of tools/call."""
     content = [{"type": "text", "text": reply.text}]
     if reply.is_error:
         content.append({"type": "text", "text": json.dumps(reply.details, ensure_ascii=False, default=str)})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 from solders.account import Account
@@ -20,7 +20,7 @@ from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Outcome, run
 from mcpsol_py.model.base58 import b58decode
 
-__all__ = ["GENESIS", "SvmNode"]
+__all__ = ["GENESIS", "SvmNode", "rpc_app"]
 
 #: The genesis hash of every such chain: the hash of no real cluster.
 GENESIS = "LoCaLGenesis1111111111111111111111111111111"
@@ -230,6 +230,34 @@ class SvmNode:
     def _error(self, signature: Signature) -> Any:
         found = run(self.transport.status(signature))
         return None if found is None else found.err
+
+
+def rpc_app(node: SvmNode, hosts: Collection[str]) -> Callable[..., Awaitable[None]]:
+    """The ASGI app of *node*. *hosts*: what the Host header may be, so that no web page reaches it by another name."""
+
+    async def app(scope: Mapping[str, Any], receive: Callable[[], Awaitable[Any]], send: Any) -> None:
+        async def answer(status: int, body: bytes) -> None:
+            kind = (b"content-type", b"application/json")
+            await send({"type": "http.response.start", "status": status, "headers": [kind]})
+            await send({"type": "http.response.body", "body": body})
+
+        headers = dict(scope.get("headers", ()))
+        if headers.get(b"host", b"").decode("latin-1") not in hosts or b"origin" in headers:
+            await answer(421, json.dumps(_failed(None, -32600, "not served under this name")).encode())
+            return
+        if scope["method"] != "POST":
+            await answer(405, json.dumps(_failed(None, -32600, "POST a JSON-RPC request")).encode())
+            return
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + bytes(message.get("body", b"")), bool(message.get("more_body"))
+            if len(body) > MAX_REQUEST:
+                await answer(413, json.dumps(_failed(None, -32600, f"over {MAX_REQUEST:,} bytes")).encode())
+                return
+        await answer(200, node.respond(body))
+
+    return app
 
 
 class _Refusal:

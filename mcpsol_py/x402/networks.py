@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "DEVNET",
+    "LOCAL",
     "MAINNET",
     "TESTNET",
     "Asset",
@@ -19,6 +20,8 @@ __all__ = [
 MAINNET = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
 DEVNET = "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1"
 TESTNET = "solana:4uhcVJyU9pJkvQyS88uRDiswHXSCkY3z"
+#: the embedded LiteSVM (client/svm_rpc.py), whose tokens are worth nothing
+LOCAL = "solana:LoCaLGenesis11111111111111111111"
 
 _V1 = {"solana": MAINNET, "solana-devnet": DEVNET, "solana-testnet": TESTNET}
 _V1_OF = {caip: name for name, caip in _V1.items()}
@@ -53,6 +56,7 @@ DEFAULT_ASSETS: dict[str, tuple[Asset, ...]] = {
     ),
     DEVNET: _TEST_ASSETS,
     TESTNET: _TEST_ASSETS,
+    LOCAL: _TEST_ASSETS,
 }
 
 

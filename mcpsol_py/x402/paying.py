@@ -14,7 +14,7 @@ import asyncio
 import hashlib
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import anyio.to_thread
@@ -68,13 +68,16 @@ class Asked(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Bought(Generic[R]):
-    """A call's result. `receipt` None: nothing was charged. `payment_id` names the call in the budget's history."""
+    """A call's result. `receipt` None: nothing was charged. `repeated`: it was paid for before, and `amount` is 0.
+
+    `payment_id` names the call in the budget's history."""
 
     result: R
     receipt: SettleResponse | None = None
     amount: int = 0
     asset: str | None = None
     payment_id: str | None = None
+    repeated: bool = False
 
 
 #: Makes the request, with a payment (in the seller's dialect) or without.
@@ -121,7 +124,8 @@ class Payer:
         if known is not None and known.payment is not None:  # a repeat, perhaps after a restart: the same payment again
             if known.request != mark:
                 raise PaymentError("PAYMENT_ID_CONFLICT", "this payment id stands for another request already")
-            return await self._present(known, "object", ask)
+            done = await self._present(known, "object", ask)
+            return replace(done, amount=0, repeated=True) if known.state == "spent" else done
         first = await ask(None, "object")
         if first.demand is None:
             if first.result is None:

@@ -1,0 +1,222 @@
+"""[payments] of the bridge's configuration: who is paid, where, and what each tool costs.
+
+[payments]
+pay_to = "7xKX…"                    # the merchant; "@merchant" on the local cluster
+url = "devnet"                      # where payments settle; default: where the programs run
+facilitators = ["https://…"]        # asked in this order; none: payments are settled by this process, and then
+sponsors = ["sponsor.key.json"]     # these wallets pay the fees ("@sponsor" on the local cluster)
+database = "sqlite:///sales.db"     # what was paid for; one for all replicas
+merchant = "default"                # whose rows these are, where several merchants share the database
+verify_only = false                 # check payments and never settle them: for trials
+v1_errors = false                   # unpaid calls are JSON-RPC error 402, for x402 version 1 clients
+
+[payments.prices]                   # the first pattern that fits a tool's name counts
+vault_deposit = "$0.01"
+"vault_*" = ["0.001 USDC", { amount = "5", asset = "So111…" }]
+"*" = "free"
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from idl2mcp import inputs
+from mcpsol_py.errors import PaymentError, SourceError, abbr, suggest
+
+if TYPE_CHECKING:
+    from solders.keypair import Keypair
+
+    from idl2mcp.local import LocalCluster
+    from mcpsol_py.bridge.bridge import Bridge
+    from mcpsol_py.x402.chain import Chain
+    from mcpsol_py.x402.seller import Paid
+
+__all__ = ["DEMO_PAYMENTS", "DEMO_PAYMENTS_SETUP", "Payments", "open_shop", "read_payments"]
+
+_KEYS = (
+    "pay_to",
+    "url",
+    "facilitators",
+    "sponsors",
+    "database",
+    "merchant",
+    "verify_only",
+    "v1_errors",
+    "prices",
+)
+
+#: The devnet's USDC, which stands on the demo's chain under the same address.
+_USDC = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU"
+
+#: what `serve --demo --paid` adds to the demo's cluster, and what it sells
+DEMO_PAYMENTS_SETUP: dict[str, Any] = {
+    "wallets": {"alice": 10, "merchant": 1, "sponsor": 10},
+    "mints": {"usdc": {"decimals": 6, "address": _USDC}},
+    "tokens": {
+        "alice_usdc": {"mint": "@usdc", "owner": "@alice", "amount": 1_000_000},
+        "merchant_usdc": {"mint": "@usdc", "owner": "@merchant"},
+    },
+}
+DEMO_PAYMENTS: dict[str, Any] = {
+    "pay_to": "@merchant",
+    "sponsors": ["@sponsor"],
+    "prices": {"*_get_*": "free", "*_list_*": "free", "counter_*": "$0.001", "vault_*": "$0.01"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Payments:
+    """[payments], read. `prices`: pattern -> the prices, any one of which pays; none is free."""
+
+    pay_to: str
+    prices: Mapping[str, tuple[Any, ...]]
+    url: str | None = None
+    facilitators: tuple[str, ...] = ()
+    sponsors: tuple[str, ...] = ()
+    database: str | None = None
+    merchant: str = "default"
+    verify_only: bool = False
+    v1_errors: bool = False
+    base: Path = field(default_factory=Path)
+
+
+def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
+    """The settings of the table [payments]; files are relative to *base*. Raises SourceError with the key's path."""
+    for key in table:
+        if key not in _KEYS:
+            raise SourceError(f"no key of that name. {suggest(key, _KEYS)}", path=f"payments.{key}")
+    if "pay_to" not in table:
+        raise SourceError("is missing: the merchant's address", path="payments.pay_to")
+    for key in ("pay_to", "url", "database", "merchant"):
+        if key in table and not isinstance(table[key], str):
+            raise SourceError(f"{abbr(table[key])}: text is wanted", path=f"payments.{key}")
+    for key in ("verify_only", "v1_errors"):
+        if key in table and not isinstance(table[key], bool):
+            raise SourceError(f"{abbr(table[key])}: true or false is wanted", path=f"payments.{key}")
+    for key in ("facilitators", "sponsors"):
+        if not isinstance(table.get(key, []), list) or not all(isinstance(v, str) for v in table.get(key, [])):
+            raise SourceError(f"{abbr(table[key])}: a list of texts is wanted", path=f"payments.{key}")
+    prices = table.get("prices")
+    if not isinstance(prices, Mapping) or not prices:
+        raise SourceError("is missing: a table of tool = price", path="payments.prices")
+    return Payments(
+        pay_to=table["pay_to"],
+        prices={tool: _prices(price, f"payments.prices.{tool}") for tool, price in prices.items()},
+        url=inputs.endpoint(table["url"]) if "url" in table else None,
+        facilitators=tuple(table.get("facilitators", ())),
+        sponsors=tuple(table.get("sponsors", ())),
+        database=table.get("database"),
+        merchant=table.get("merchant", "default"),
+        verify_only=table.get("verify_only", False),
+        v1_errors=table.get("v1_errors", False),
+        base=base,
+    )
+
+
+def _prices(value: Any, path: str) -> tuple[Any, ...]:
+    if value == "free":
+        return ()
+    rows = value if isinstance(value, list) else [value]
+    for row in rows:
+        if not isinstance(row, (str, dict)) or row == "free":
+            raise SourceError(
+                f'{abbr(row)} is no price; "$0.001", "0.001 USDC", {{ amount = "1000", asset = "…" }} and "free" are',
+                path=path,
+            )
+    return tuple(rows)
+
+
+def open_shop(
+    payments: Payments, bridge: Bridge, url: str | None, cluster: LocalCluster | None, resources: ExitStack
+) -> Paid:
+    """The middleware that sells *bridge*'s tools. *url*, *cluster*: where the programs run; *resources* closes what is
+    opened.
+
+    Raises SourceError, PaymentError, TransportError.
+    """
+    from x402 import x402ResourceServer
+
+    from mcpsol_py.bridge.paid import PriceList, sell
+    from mcpsol_py.x402.exact.mechanism import ExactServer
+    from mcpsol_py.x402.facilitator_app import LocalFacilitator, make_facilitator
+    from mcpsol_py.x402.facilitators import Facilitators, HttpFacilitator
+    from mcpsol_py.x402.gate import Gate
+    from mcpsol_py.x402.store.database import Database
+    from mcpsol_py.x402.store.executions import Executions
+    from mcpsol_py.x402.store.settlements import SqlSettlements
+
+    chain = _chain(payments, url, cluster)
+    if payments.database is not None:
+        kept = Database(_beside(payments.database, payments.base))
+    elif cluster is not None:  # its chain ends with this process, and what was paid on it too
+        folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="idl2mcp-"))
+        kept = Database(f"sqlite:///{folder}/sales.db")
+    else:
+        raise SourceError(
+            'is missing: where paid calls are remembered, as "sqlite:///sales.db" or "postgresql+psycopg://…"',
+            path="payments.database",
+        )
+    resources.callback(kept.close)
+    if payments.facilitators:
+        facilitator: Any = Facilitators([HttpFacilitator(u) for u in payments.facilitators])
+    elif payments.sponsors:
+        from mcpsol_py.x402.exact.settle import KeypairSponsor
+
+        sponsor = KeypairSponsor(*(_key(text, payments, cluster) for text in payments.sponsors))
+        facilitator = LocalFacilitator(make_facilitator(chain, sponsor, SqlSettlements(kept)))
+    else:
+        raise SourceError(
+            "payments.facilitators or payments.sponsors: one must say who settles the payments", path="payments"
+        )
+    core = x402ResourceServer(facilitator)
+    core.register(chain.network, ExactServer())
+    core.initialize()
+
+    def landed(signature: str) -> bool | None:
+        return {"landed": True, "failed": False}.get(chain.status(signature).state)
+
+    gate = Gate(core, Executions(kept, payments.merchant), verify_only=payments.verify_only, landed=landed)
+    pay_to = cluster.address(payments.pay_to) if cluster is not None else payments.pay_to
+    inputs.address(pay_to, "payments.pay_to")
+    prices = PriceList(tuple(payments.prices.items()), pay_to, chain.network)
+    try:
+        return sell(bridge, core, gate, prices, v1_errors=payments.v1_errors)
+    except PaymentError as error:
+        if error.code != "invalid_price":
+            raise
+        raise SourceError(str(error), path="payments.prices") from error
+
+
+def _chain(payments: Payments, url: str | None, cluster: LocalCluster | None) -> Chain:
+    from mcpsol_py.x402.networks import LOCAL
+    from mcpsol_py.x402.rpc_chain import RpcChain
+    from mcpsol_py.x402.svm_chain import SvmChain
+
+    at = payments.url or (url if cluster is None else None)
+    if at is not None:
+        return RpcChain(at)
+    if cluster is not None:
+        return SvmChain(cluster.transport, network=LOCAL)
+    raise SourceError("is missing: the cluster on which payments settle", path="payments.url")
+
+
+def _key(text: str, payments: Payments, cluster: LocalCluster | None) -> Keypair:
+    from idl2mcp.serving import passphrase
+    from mcpsol_py.client.keys import open_keypair
+
+    if text.startswith("@") and cluster is not None:
+        cluster.address(text)
+        return cluster.wallet(text)
+    path = payments.base / text
+    return open_keypair(path, passphrase(path))
+
+
+def _beside(url: str, base: Path) -> str:
+    """A relative file of SQLite stands beside the configuration."""
+    prefix = "sqlite:///"
+    return prefix + str(base / url.removeprefix(prefix)) if url.startswith(prefix) else url
