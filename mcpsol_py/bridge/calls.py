@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from solders.account import Account
@@ -44,7 +45,12 @@ __all__ = ["Prepared", "Served", "Simulated", "describe", "prepare", "simulate",
 class Served:
     """A program that can be called. `transport` None: there is no chain, so calls are built and not simulated.
 
-    `how` says where its schema came from; `cluster` names the chain ("local", "devnet", …; "" where none).
+    `how` says where its schema came from; `cluster` names the chain ("local", "devnet", …; "" where none). `label`: its
+    name among the programs of a bridge (made there). `slot`: of the deployment whose schema this is, where known.
+    `refused`: why its tools are not served now; "" where they are.
+
+    `again` reads it anew: when one of its `files` is written, and (`on_chain`: its schema comes from there) when it is
+    deployed anew.
     """
 
     program: Program
@@ -52,7 +58,12 @@ class Served:
     transport: Transport | None = None
     how: str = ""
     cluster: str = ""
-    _foreign: dict[str, Any] = field(default_factory=dict)
+    label: str = ""
+    slot: int | None = None
+    refused: str = ""
+    again: Callable[[], Awaitable[Served]] | None = field(default=None, compare=False)
+    files: tuple[Path, ...] = ()
+    on_chain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ solana://<label>/accounts/<address>   an account, decoded
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -41,6 +42,7 @@ class Resources:
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
         self._kept: dict[str, str] = {}
+        bridge.changes.append(lambda _label: self._kept.clear())
 
     def listed(self) -> list[dict[str, Any]]:
         """What resources/list answers."""
@@ -78,17 +80,34 @@ class Resources:
         kept = self._kept.get(uri)
         if kept is not None:
             return kept
-        parts = urlsplit(uri)
-        labels = self.bridge.box.labels
-        if parts.scheme != _SCHEME or parts.netloc not in labels:
-            raise UnknownName("resource", uri[:200], [r["uri"] for r in self.listed()])
-        served = labels[parts.netloc]
-        steps = [unquote(step) for step in parts.path.split("/") if step]
+        served, steps = self._place(uri)
         value, fixed = await self._value(served, steps, uri)
         text = json.dumps(value, ensure_ascii=False, indent=1, default=str)
         if fixed:
             self._kept[uri] = text
         return text
+
+    def _place(self, uri: str) -> tuple[Served, list[str]]:
+        """The program of a URI, and the steps of its path. Raises UnknownName."""
+        parts = urlsplit(uri)
+        labels = self.bridge.box.labels
+        if parts.scheme != _SCHEME or parts.netloc not in labels:
+            raise UnknownName("resource", uri[:200], [r["uri"] for r in self.listed()])
+        return labels[parts.netloc], [unquote(step) for step in parts.path.split("/") if step]
+
+    async def watch(self, uri: str, told: Callable[[], None]) -> Callable[[], None]:
+        """*told* is called when the account behind *uri* changes, until the answer is called. The other resources
+        change with their program only: the bridge's `changes` tell that.
+
+        Raises UnknownName, EncodeError, DecodeError and TransportError where there is nothing to watch.
+        """
+        served, steps = self._place(uri)
+        if len(steps) != 2 or steps[0] != "accounts":
+            await self._value(served, steps, uri)
+            return lambda: None
+        if served.transport is None:
+            raise DecodeError("no chain is configured for this program", path="accounts")
+        return await self.bridge.watch(served.transport).add(reading.address(steps[1], "address"), told)
 
     async def _value(self, served: Served, steps: list[str], uri: str) -> tuple[Any, bool]:
         """The resource, and whether it stays the same."""

@@ -126,6 +126,11 @@ def make_server(
     server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
     # the state that a client hands back with a person's answer is sealed: it cannot be made up or moved to another call
     sealed = RequestStateSecurity(keys=[state_key]) if state_key is not None else RequestStateSecurity.ephemeral()
+
+    def renewed(_label: str) -> None:
+        server.instructions = bridge.instructions
+
+    bridge.changes.append(renewed)
     server.middleware.append(_named)
     server.middleware.append(sessions.middleware)
     server.middleware.append(RequestStateBoundary(sealed, default_audience=name))

@@ -1,8 +1,8 @@
 """What the bridge lists: a tool for each instruction and account type of its programs, and a few for all of them.
 
 Over LISTED tools the lazy surface is listed instead (search_tools, describe_tool, call_tool, and the tools for all
-programs); the others can still be called by name. A tool that would break a client's list is not listed at all:
-`Toolbox.quarantined` says why.
+programs); the others can still be called by name. A tool that would break a client's list is not listed at all
+(`Toolbox.quarantined` says why), and none of a program whose schema is refused (`Toolbox.refused`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from mcpsol_py.bridge.calls import Served
 from mcpsol_py.bridge.search import Hit, ToolIndex
-from mcpsol_py.errors import UnknownName
+from mcpsol_py.errors import NotUsable, UnknownName
 from mcpsol_py.model.program import AccountType, Instruction
 from mcpsol_py.names import clean_text, snake
 from mcpsol_py.schema.json_schema import account_schema, quoted
@@ -95,8 +95,11 @@ class Toolbox:
         self._taken: set[str] = set()
         self.quarantined: dict[str, str] = {}
         self.left_out: dict[str, str] = {}
-        labels = unique_names((snake(p.program.name) or "program" for p in self.programs), 16)
+        self.refused: dict[str, str] = {}
+        labels = unique_names((p.label or snake(p.program.name) or "program" for p in self.programs), 16)
         self.labels = dict(zip(labels, self.programs, strict=True))
+        for label, served in self.labels.items():
+            served.label = label
         several = len(self.programs) > 1
         for label, served in self.labels.items():
             self._add_program(served, f"{label}_" if several else "", wallet)
@@ -112,6 +115,9 @@ class Toolbox:
 
     def _add(self, tool: Tool) -> None:
         name = tool.name
+        if tool.served is not None and tool.served.refused:
+            self.refused[name] = tool.served.refused
+            return
         taken = self._taken
         if name.lower() in taken:  # an instruction keeps its name, ours give way
             name = next(
@@ -259,8 +265,10 @@ class Toolbox:
     # --- using them ----------------------------------------------------------------------------------------------
 
     def tool(self, name: str) -> Tool:
-        """A tool by name, listed or not. Raises UnknownName, or says why it is quarantined."""
+        """A tool by name, listed or not. Raises UnknownName, and NotUsable where its program is refused."""
         found = self.tools.get(name)
+        if found is None and name in self.refused:
+            raise NotUsable("tool", name, self.refused[name])
         if found is None:
             raise UnknownName("tool", name, self.tools)
         return found
