@@ -18,6 +18,7 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.channels.desk import address, read_delay
 from mcpsol_py.x402.channels.program import ChannelProgram, Parties
 from mcpsol_py.x402.channels.voucher import checks, read_u64
+from mcpsol_py.x402.networks import caip2
 
 __all__ = [
     "CODE",
@@ -57,6 +58,7 @@ class BatchPayment:
     """
 
     kind: Kind
+    network: str
     terms: Terms
     price: int
     cumulative: int
@@ -167,7 +169,9 @@ def read_payment(
         raise PaymentError(f"{CODE}_close_amount_unsupported", "a refund gives everything that is unused")
     elif kind == "voucher" and transaction is not None:
         raise PaymentError(f"{CODE}_payload_type", "a voucher carries no transaction")
-    return BatchPayment(kind, terms, price, cumulative, signature, deposit, transaction)
+    return BatchPayment(
+        kind, caip2(str(requirements.network)), terms, price, cumulative, signature, deposit, transaction
+    )
 
 
 def config_of(terms: Terms | Parties, delay: int, receiver_authorizer: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
@@ -37,8 +37,9 @@ from mcpsol_py.x402.channels.program import (
 from mcpsol_py.x402.channels.sponsored import SponsoredTransaction, read_sponsored
 from mcpsol_py.x402.channels.voucher import close_digest, voucher_signature
 from mcpsol_py.x402.program import ed25519_instruction, voucher_bytes
+from mcpsol_py.x402.store.channels import Sponsored
 
-__all__ = ["BatchFacilitator", "Bindings", "MemoryBindings"]
+__all__ = ["BatchFacilitator"]
 
 #: Channels in one transaction of claims or payouts (scheme_batch_settlement_svm 4.5).
 MOST = 4
@@ -47,41 +48,18 @@ _SETUP = f"{CODE}_setup_transaction"
 _READY = f"{CODE}_settlement_simulation"
 
 
-class Bindings(Protocol):
-    """Who may have a channel closed for its payee. The first who is bound stays bound."""
-
-    def bind(self, network: str, channel: str, authorizer: str) -> str:
-        """Binds, and returns who is bound now."""
-
-    def bound(self, network: str, channel: str) -> str | None:
-        """Who is bound, None where nobody is known to be."""
-
-
-class MemoryBindings:
-    """For one process, and tests."""
-
-    def __init__(self) -> None:
-        self._bound: dict[tuple[str, str], str] = {}
-
-    def bind(self, network: str, channel: str, authorizer: str) -> str:
-        """See Bindings."""
-        return self._bound.setdefault((network, channel), authorizer)
-
-    def bound(self, network: str, channel: str) -> str | None:
-        """See Bindings."""
-        return self._bound.get((network, channel))
-
-
 class BatchFacilitator(ChannelDesk):
-    """Verifies and settles. Answers, never raises. *bindings* must outlive the process: without them a channel can only
-    be closed by its payer, or after its grace period."""
+    """Verifies and settles. Answers, never raises.
+
+    *channels* keeps who may ask for a close, and should outlive the process: a channel that is not in it can only be
+    closed by its payer, or after its grace period."""
 
     scheme = SCHEME
 
-    def __init__(self, *args: Any, bindings: Bindings, max_idle: int | None = None, **options: Any) -> None:
+    def __init__(self, *args: Any, max_idle: int | None = None, **options: Any) -> None:
         """*max_idle*: seconds after which a channel that nothing happens to may be closed (see tidy); None: never."""
         super().__init__(*args, **options)
-        self.bindings, self.max_idle = bindings, max_idle
+        self.max_idle = max_idle
 
     def get_extra(self, network: str) -> dict[str, Any] | None:
         """A fee payer, and how long a channel may lie idle."""
@@ -227,7 +205,16 @@ class BatchFacilitator(ChannelDesk):
         if self.settlements.get(setup.key) is None:
             self._check_deposit(payment, requirements)
             if not is_open:
-                bound = self.bindings.bind(self.chain.network, payment.channel_id, str(terms.receiver_authorizer))
+                p = terms.parties
+                row = Sponsored(
+                    self.chain.network,
+                    payment.channel_id,
+                    SCHEME,
+                    str(p.pay_to),
+                    str(p.token_program),
+                    str(terms.receiver_authorizer),
+                )
+                bound = self.channels.keep(row)
                 if bound != str(terms.receiver_authorizer):
                     raise PaymentError(
                         f"{CODE}_receiver_authorizer_mismatch", "the channel is bound to another receiver's authorizer"
@@ -317,7 +304,7 @@ class BatchFacilitator(ChannelDesk):
     def _refund(self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]) -> SettleResponse:
         payment = self._read(payload, requirements)
         terms, inner = payment.terms, payload.payload
-        bound = self.bindings.bound(self.chain.network, payment.channel_id)
+        bound = self.channels.bound(self.chain.network, payment.channel_id)
         if bound is None:
             if payment.transaction is None:
                 raise PaymentError(
@@ -335,7 +322,7 @@ class BatchFacilitator(ChannelDesk):
     ) -> None:
         """The receiver's authorizer, who was bound when the channel was opened, wants exactly this close now."""
         code = f"{CODE}_close_authorization"
-        bound = self.bindings.bound(self.chain.network, str(terms.channel))
+        bound = self.channels.bound(self.chain.network, str(terms.channel))
         if bound is None:
             raise PaymentError(f"{CODE}_receiver_binding_unavailable", "it is not known who may close this channel")
         if bound != str(terms.receiver_authorizer):

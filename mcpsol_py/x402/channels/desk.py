@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from solders.hash import Hash
 from solders.instruction import Instruction
@@ -35,8 +35,10 @@ from mcpsol_py.x402.exact.settle import (
 )
 from mcpsol_py.x402.exact.transaction import associated_token_address, compute_unit_limit, compute_unit_price
 from mcpsol_py.x402.networks import caip2
+from mcpsol_py.x402.program import distribution_hash
+from mcpsol_py.x402.store.channels import Sponsored
 
-__all__ = ["ChannelDesk", "address", "operation_key", "read_delay"]
+__all__ = ["ChannelDesk", "MemorySponsorships", "Sponsorships", "address", "operation_key", "read_delay", "read_note"]
 
 _MEMO = 256
 
@@ -92,6 +94,38 @@ class _Own:
     transaction: VersionedTransaction
 
 
+class Sponsorships(Protocol):
+    """The channels whose rent this facilitator pays, and who may ask for their close. The first who is bound stays so
+    (store.channels.SponsoredChannels keeps them in SQL)."""
+
+    def keep(self, row: Sponsored) -> str:
+        """Enters a channel before its opening is sent, or touches it; returns the authorizer that is bound to it."""
+
+    def bound(self, network: str, channel: str) -> str | None:
+        """The authorizer that is bound to it, None where the channel is not known."""
+
+    def touch(self, network: str, channel: str) -> None:
+        """Something happened to it."""
+
+
+class MemorySponsorships:
+    """For one process, and tests."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], str] = {}
+
+    def keep(self, row: Sponsored) -> str:
+        """See Sponsorships."""
+        return self._rows.setdefault((row.network, row.channel_id), row.receiver_authorizer)
+
+    def bound(self, network: str, channel: str) -> str | None:
+        """See Sponsorships."""
+        return self._rows.get((network, channel))
+
+    def touch(self, network: str, channel: str) -> None:
+        """See Sponsorships."""
+
+
 class ChannelDesk:
     """One facilitator for one program on one cluster. *sponsor* pays fees and rents, and closes channels as payee.
 
@@ -109,6 +143,7 @@ class ChannelDesk:
         program: ChannelProgram,
         settlements: SettlementStore | None = None,
         *,
+        channels: Sponsorships | None = None,
         caps: Caps | None = None,
         timeout: float = 30.0,
         poll: float = 0.5,
@@ -118,6 +153,7 @@ class ChannelDesk:
     ) -> None:
         self.chain, self.sponsor, self.program = chain, sponsor, program
         self.settlements: SettlementStore = settlements if settlements is not None else MemorySettlements()
+        self.channels: Sponsorships = channels if channels is not None else MemorySponsorships()
         self._caps, self._timeout, self._poll, self._skew = caps or Caps(), timeout, poll, skew
         self._clock, self._fault = clock, fault
         self._mints = Mints(chain)
@@ -290,6 +326,4 @@ def _simulated(chain: Chain, own: Payable) -> None:
 
 @lru_cache(maxsize=1024)
 def _whole(pay_to: Pubkey) -> bytes:
-    from mcpsol_py.x402.program import distribution_hash
-
     return distribution_hash([(pay_to, 10_000)])

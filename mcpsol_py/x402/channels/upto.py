@@ -24,6 +24,7 @@ from mcpsol_py.x402.channels.voucher import Signer, checks, read_u64, sign_vouch
 from mcpsol_py.x402.exact.mechanism import ExactServer, Mints
 from mcpsol_py.x402.networks import TOKEN, asset_by_mint, caip2
 from mcpsol_py.x402.program import ed25519_instruction, voucher_bytes
+from mcpsol_py.x402.store.channels import Sponsored
 
 __all__ = ["UptoClient", "UptoFacilitator", "UptoServer"]
 
@@ -329,6 +330,17 @@ class UptoFacilitator(ChannelDesk):
         keys.append(found.setup.key)
         if self.settlements.get(found.setup.key) is None:
             self._check_new(payload, requirements, found)
+            p = found.parties
+            row = Sponsored(
+                self.chain.network,
+                str(found.channel),
+                self.scheme,
+                str(p.pay_to),
+                str(p.token_program),
+                str(p.signer),
+                found.expires_at,
+            )
+            self.channels.keep(row)
         settled = self._broadcast(found.setup, "invalid_upto_svm_settlement_simulation")
         channel = self._bound(found)
         if channel.status != "open" or channel.deposit != found.ceiling or channel.settled:

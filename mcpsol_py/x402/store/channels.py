@@ -1,0 +1,303 @@
+"""Channels in SQL: those that pay a merchant, and those whose rent a facilitator pays.
+
+What was accepted is one number and one signature a channel, moved on by one UPDATE each time: of two calls that come
+with one voucher, over threads, processes and replicas, one is served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar, cast
+
+from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.schema import channels as table
+from mcpsol_py.x402.store.schema import sponsored_channels as sponsored
+
+__all__ = ["PaidChannel", "PaidChannels", "Sponsored", "SponsoredChannels"]
+
+T = TypeVar("T")
+PaidState = Literal["opening", "open", "closing", "closed"]
+_MOST = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class PaidChannel:
+    """One channel, as its merchant knows it. Amounts in base units.
+
+    `charged` by accepted vouchers, of which `signature` is the newest; `claimed` and `paid_out` on chain. "opening":
+    its deposit was checked and has not landed. `closing_at`: when the payer asked to close, seconds since 1970, or 0.
+    """
+
+    channel_id: str
+    network: str
+    fee_payer: str
+    payer: str
+    signer: str
+    pay_to: str
+    asset: str
+    token_program: str
+    receiver_authorizer: str
+    withdraw_delay: int
+    salt: str
+    open_slot: int
+    state: PaidState = "opening"
+    deposit: int = 0
+    charged: int = 0
+    signature: str | None = None
+    claimed: int = 0
+    paid_out: int = 0
+    closing_at: int = 0
+    holder: str | None = None
+    held_until_ms: int = 0
+    charged_for: str | None = None
+    checked_ms: int = 0
+    touched_ms: int = 0
+
+
+_NAMES = [f.name for f in fields(PaidChannel)]
+
+
+class PaidChannels:
+    """The channels of one tenant. Every method may raise StorageError."""
+
+    def __init__(self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None) -> None:
+        self.database, self.tenant, self._clock = database, tenant, clock_ms
+
+    def _now(self, connection: Connection) -> int:
+        return self.database.now_ms(connection) if self._clock is None else self._clock()
+
+    def _run(self, work: Callable[[Connection, bool], T]) -> T:
+        return self.database.run(work, self.tenant)
+
+    def _is(self, channel_id: str) -> Any:
+        return (table.c.tenant == self.tenant) & (table.c.channel_id == channel_id)
+
+    def now_ms(self) -> int:
+        """The clock that `checked_ms` is by."""
+        return self._run(lambda c, _: self._now(c))
+
+    def get(self, channel_id: str) -> PaidChannel | None:
+        """The channel, None where it never paid here."""
+        return self._run(lambda c, _: self._read(c, channel_id))
+
+    def _read(self, connection: Connection, channel_id: str) -> PaidChannel | None:
+        row = connection.execute(select(table).where(self._is(channel_id))).one_or_none()
+        return None if row is None else _channel(row)
+
+    def begin(self, channel: PaidChannel) -> PaidChannel:
+        """Enters a channel whose opening was checked; returns what is known of it, also when it was known before."""
+        values = {name: getattr(channel, name) for name in _NAMES}
+
+        def work(connection: Connection, _again: bool) -> None:
+            now = self._now(connection)
+            stamped = {**values, "tenant": self.tenant, "created_ms": now, "touched_ms": now}
+            connection.execute(insert(table).values(stamped))
+
+        try:
+            self._run(work)
+        except IntegrityError:
+            pass
+        found = self.get(channel.channel_id)
+        assert found is not None  # it stands there, whoever wrote it
+        return found
+
+    def hold(
+        self,
+        channel_id: str,
+        holder: str,
+        cumulative: int,
+        price: int,
+        *,
+        lease_ms: int,
+        extra_deposit: int = 0,
+        checked_within_ms: int | None = None,
+    ) -> PaidChannel | None:
+        """Reserves the channel for the call *holder*, which brings a voucher over *cumulative* for *price*.
+
+        The channel if it is held now. None if the voucher does not follow on what was charged, is over the deposit (and
+        *extra_deposit*, which comes with it), the channel is not open, another call holds it, or the chain was not
+        looked at within *checked_within_ms*.
+        """
+        if cumulative > _MOST:
+            return None
+        states = ("open",) if extra_deposit == 0 else ("open", "opening")
+
+        def work(connection: Connection, again: bool) -> PaidChannel | None:
+            now = self._now(connection)
+            free = or_(table.c.holder.is_(None), table.c.holder == holder, table.c.held_until_ms < now)
+            follows = (
+                self._is(channel_id)
+                & table.c.state.in_(states)
+                & (table.c.charged == cumulative - price)
+                & (table.c.deposit >= cumulative - extra_deposit)
+                & free
+            )
+            if checked_within_ms is not None:
+                follows &= table.c.checked_ms >= now - checked_within_ms
+            held = update(table).where(follows).values(holder=holder, held_until_ms=now + lease_ms, touched_ms=now)
+            done = connection.execute(held.returning(table)).one_or_none()
+            return None if done is None else _channel(done)
+
+        return self._run(work)
+
+    def charge(
+        self, channel_id: str, holder: str, cumulative: int, price: int, signature: str, *, deposit: int | None = None
+    ) -> PaidChannel | None:
+        """Accepts the voucher for good. The channel afterwards, also when this very call was charged before; None when
+        something else was charged meanwhile. *deposit*: what the chain holds now, where a deposit landed for it."""
+        if cumulative > _MOST:
+            return None
+
+        def work(connection: Connection, _again: bool) -> PaidChannel | None:
+            now = self._now(connection)
+            free = or_(table.c.holder.is_(None), table.c.holder == holder, table.c.held_until_ms < now)
+            follows = self._is(channel_id) & (table.c.charged == cumulative - price) & free
+            follows &= table.c.state.in_(("open",) if deposit is None else ("open", "opening"))
+            values: dict[str, Any] = {
+                "charged": cumulative,
+                "signature": signature,
+                "holder": None,
+                "charged_for": holder,
+                "touched_ms": now,
+            }
+            if deposit is None:
+                follows &= table.c.deposit >= cumulative
+            else:
+                values |= {"deposit": deposit, "state": "open", "checked_ms": now}
+            done = connection.execute(update(table).where(follows).values(**values).returning(table)).one_or_none()
+            if done is not None:
+                return _channel(done)
+            found = self._read(connection, channel_id)
+            again = found is not None and (found.charged, found.charged_for) == (cumulative, holder)
+            return found if again else None
+
+        return self._run(work)
+
+    def let_go(self, channel_id: str, holder: str) -> None:
+        """The call was not charged: the channel is free again. An opening that never landed is forgotten after it."""
+
+        def work(connection: Connection, _again: bool) -> None:
+            mine = self._is(channel_id) & (table.c.holder == holder)
+            connection.execute(delete(table).where(mine, table.c.state == "opening"))
+            connection.execute(update(table).where(mine).values(holder=None, touched_ms=self._now(connection)))
+
+        self._run(work)
+
+    def saw(
+        self,
+        channel_id: str,
+        *,
+        deposit: int | None = None,
+        claimed: int | None = None,
+        paid_out: int | None = None,
+        closing_at: int | None = None,
+        state: PaidState | None = None,
+    ) -> None:
+        """What the chain said of the channel just now."""
+
+        def work(connection: Connection, _again: bool) -> None:
+            now = self._now(connection)
+            values: dict[str, Any] = {"checked_ms": now, "touched_ms": now}
+            seen = {
+                "deposit": deposit,
+                "claimed": claimed,
+                "paid_out": paid_out,
+                "closing_at": closing_at,
+                "state": state,
+            }
+            values |= {name: value for name, value in seen.items() if value is not None}
+            connection.execute(update(table).where(self._is(channel_id)).values(**values))
+
+        self._run(work)
+
+    def due(self, limit: int = 200) -> list[PaidChannel]:
+        """Those with something to claim or to pay out, and those that are closing; the longest untouched first."""
+        owing = or_(table.c.charged > table.c.claimed, table.c.claimed > table.c.paid_out)
+        wanted = (
+            select(table)
+            .where(table.c.tenant == self.tenant, table.c.state.in_(("open", "closing")), owing)
+            .order_by(table.c.touched_ms)
+            .limit(limit)
+        )
+        return [_channel(r) for r in self._run(lambda c, _: c.execute(wanted).all())]
+
+
+@dataclass(frozen=True, slots=True)
+class Sponsored:
+    """A channel whose rent a facilitator pays. `expires_at`: seconds since 1970, 0: it lies idle from `touched_ms`."""
+
+    network: str
+    channel_id: str
+    scheme: str
+    pay_to: str
+    token_program: str
+    receiver_authorizer: str
+    expires_at: int = 0
+    touched_ms: int = 0
+
+
+class SponsoredChannels:
+    """What a facilitator keeps of them: also who may ask for a close (batch_facilitator.Bindings)."""
+
+    def __init__(self, database: Database, clock_ms: Callable[[], int] | None = None) -> None:
+        self._database, self._clock = database, clock_ms
+
+    def _now(self, connection: Connection) -> int:
+        return self._database.now_ms(connection) if self._clock is None else self._clock()
+
+    def keep(self, row: Sponsored) -> str:
+        """Enters a channel before its opening is sent; returns the authorizer that is bound to it now (the first)."""
+        values = {f.name: getattr(row, f.name) for f in fields(Sponsored)}
+
+        def work(connection: Connection, _again: bool) -> None:
+            connection.execute(insert(sponsored).values({**values, "touched_ms": self._now(connection)}))
+
+        try:
+            self._database.run(work)
+        except IntegrityError:
+            self.touch(row.network, row.channel_id)
+        bound = self.bound(row.network, row.channel_id)
+        assert bound is not None  # it stands there, whoever wrote it
+        return bound
+
+    def bound(self, network: str, channel: str) -> str | None:
+        """See Bindings."""
+        wanted = select(sponsored.c.receiver_authorizer).where(self._is(network, channel))
+        found = self._database.run(lambda c, _: c.execute(wanted).scalar())
+        return None if found is None else str(found)
+
+    @staticmethod
+    def _is(network: str, channel: str) -> Any:
+        return (sponsored.c.network == network) & (sponsored.c.channel_id == channel)
+
+    def touch(self, network: str, channel: str) -> None:
+        """Something happened to it: it does not lie idle."""
+
+        def work(connection: Connection, _again: bool) -> None:
+            mine = self._is(network, channel)
+            connection.execute(update(sponsored).where(mine).values(touched_ms=self._now(connection)))
+
+        self._database.run(work)
+
+    def forget(self, network: str, channel: str) -> None:
+        """It is gone from the chain."""
+        self._database.run(lambda c, _: c.execute(delete(sponsored).where(self._is(network, channel))))
+
+    def all(self, network: str, limit: int = 500) -> list[Sponsored]:
+        """The longest untouched first."""
+        wanted = select(sponsored).where(sponsored.c.network == network).order_by(sponsored.c.touched_ms).limit(limit)
+        rows = self._database.run(lambda c, _: c.execute(wanted).all())
+        return [Sponsored(**{f.name: getattr(r, f.name) for f in fields(Sponsored)}) for r in rows]
+
+    def now_ms(self) -> int:
+        """The clock that `touched_ms` is by."""
+        return self._database.run(lambda c, _: self._now(c))
+
+
+def _channel(row: Any) -> PaidChannel:
+    values = {name: getattr(row, name) for name in _NAMES}
+    return PaidChannel(**{**values, "state": cast(PaidState, values["state"])})

@@ -1,0 +1,179 @@
+"""Channels that a wallet of ours pays from: what was deposited, charged and signed, kept before anything leaves.
+
+A voucher is only ever signed over what the seller has confirmed and one price more. The confirmed sum follows the
+seller's word no further than this wallet's own signatures went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeVar, cast
+
+from sqlalchemy import Connection, insert, select, update
+
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.schema import wallet_channels as table
+
+__all__ = ["WalletChannel", "WalletChannels"]
+
+T = TypeVar("T")
+WalletState = Literal["opening", "open", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class WalletChannel:
+    """One channel. Amounts in base units: `deposit` landed, `pending` more of it is out in `transaction`; `charged` the
+    seller confirmed; `signed` is the highest voucher ever signed."""
+
+    wallet: str
+    channel_id: str
+    network: str
+    fee_payer: str
+    pay_to: str
+    asset: str
+    token_program: str
+    receiver_authorizer: str
+    withdraw_delay: int
+    salt: str
+    open_slot: int
+    state: WalletState = "opening"
+    deposit: int = 0
+    charged: int = 0
+    signed: int = 0
+    pending: int = 0
+    transaction: str | None = None
+    touched_ms: int = 0
+
+
+_NAMES = [f.name for f in fields(WalletChannel)]
+
+
+class WalletChannels:
+    """The channels of one wallet, shared by all processes that use it. Every method may raise StorageError."""
+
+    def __init__(self, database: Database, wallet: str, clock_ms: Callable[[], int] | None = None) -> None:
+        self._database, self.wallet, self._clock = database, wallet, clock_ms
+
+    def _now(self, connection: Connection) -> int:
+        return self._database.now_ms(connection) if self._clock is None else self._clock()
+
+    def _run(self, work: Callable[[Connection, bool], T]) -> T:
+        return self._database.run(work)
+
+    def _is(self, channel_id: str) -> Any:
+        return (table.c.wallet == self.wallet) & (table.c.channel_id == channel_id)
+
+    def get(self, channel_id: str) -> WalletChannel | None:
+        """The channel."""
+        return self._run(lambda c, _: self._read(c, channel_id))
+
+    def _read(self, connection: Connection, channel_id: str) -> WalletChannel | None:
+        row = connection.execute(select(table).where(self._is(channel_id))).one_or_none()
+        return None if row is None else _channel(row)
+
+    def usable(
+        self, network: str, fee_payer: str, pay_to: str, asset: str, receiver_authorizer: str, withdraw_delay: int
+    ) -> list[WalletChannel]:
+        """Channels on these terms that are not closed, the newest first."""
+        wanted = (
+            select(table)
+            .where(
+                table.c.wallet == self.wallet,
+                table.c.network == network,
+                table.c.fee_payer == fee_payer,
+                table.c.pay_to == pay_to,
+                table.c.asset == asset,
+                table.c.receiver_authorizer == receiver_authorizer,
+                table.c.withdraw_delay == withdraw_delay,
+                table.c.state != "closed",
+            )
+            .order_by(table.c.created_ms.desc())
+        )
+        return [_channel(r) for r in self._run(lambda c, _: c.execute(wanted).all())]
+
+    def all(self) -> list[WalletChannel]:
+        """All that are not closed, the newest first."""
+        wanted = (
+            select(table)
+            .where(table.c.wallet == self.wallet, table.c.state != "closed")
+            .order_by(table.c.created_ms.desc())
+        )
+        return [_channel(r) for r in self._run(lambda c, _: c.execute(wanted).all())]
+
+    def begin(self, channel: WalletChannel) -> None:
+        """Enters a channel whose opening is about to leave this process."""
+        values = {name: getattr(channel, name) for name in _NAMES}
+
+        def work(connection: Connection, again: bool) -> None:
+            if again and self._read(connection, channel.channel_id) is not None:
+                return
+            now = self._now(connection)
+            connection.execute(insert(table).values({**values, "created_ms": now, "touched_ms": now}))
+
+        self._run(work)
+
+    def sign(
+        self, channel_id: str, cumulative: int, price: int, *, pending: int = 0, transaction: str | None = None
+    ) -> None:
+        """Records, before it is signed, that a voucher over *cumulative* is: the confirmed charges and this *price*.
+
+        *pending*: base units that *transaction* deposits with it. Raises PaymentError(CHANNEL_CONFLICT) if the voucher
+        does not follow on what is confirmed now, or would be over the deposit.
+        """
+
+        def work(connection: Connection, _again: bool) -> bool:
+            mine = self._is(channel_id) & (table.c.state != "closed") & (table.c.charged == cumulative - price)
+            values: dict[str, Any] = {"touched_ms": self._now(connection)}
+            if transaction is None:
+                mine &= table.c.deposit + table.c.pending >= cumulative
+            else:
+                mine &= table.c.deposit + pending >= cumulative
+                values |= {"pending": pending, "transaction": transaction}
+            if connection.execute(update(table).where(mine).values(**values)).rowcount != 1:
+                return False
+            higher = self._is(channel_id) & (table.c.signed < cumulative)
+            connection.execute(update(table).where(higher).values(signed=cumulative))
+            return True
+
+        if price <= 0 or not self._run(work):
+            raise PaymentError(
+                "CHANNEL_CONFLICT", f"channel {channel_id} moved on meanwhile: ask for the same call again"
+            )
+
+    def confirmed(self, channel_id: str, charged: int, *, deposited: bool = False) -> bool:
+        """The seller confirmed that *charged* is charged in all. False when that is less than it confirmed before, or
+        more than was ever signed. *deposited*: the pending deposit landed."""
+
+        def work(connection: Connection, _again: bool) -> bool:
+            mine = self._is(channel_id) & (table.c.charged <= charged) & (table.c.signed >= charged)
+            values: dict[str, Any] = {"charged": charged, "touched_ms": self._now(connection)}
+            if deposited:
+                values |= {
+                    "deposit": table.c.deposit + table.c.pending,
+                    "pending": 0,
+                    "transaction": None,
+                    "state": "open",
+                }
+            return connection.execute(update(table).where(mine).values(**values)).rowcount == 1
+
+        return self._run(work)
+
+    def saw(self, channel_id: str, *, deposit: int | None, state: WalletState, drop_pending: bool = False) -> None:
+        """What the chain says; *deposit* None leaves it. *drop_pending*: the pending one is in it, or never lands."""
+
+        def work(connection: Connection, _again: bool) -> None:
+            values: dict[str, Any] = {"state": state, "touched_ms": self._now(connection)}
+            if deposit is not None:
+                values["deposit"] = deposit
+            if drop_pending:
+                values |= {"pending": 0, "transaction": None}
+            connection.execute(update(table).where(self._is(channel_id)).values(**values))
+
+        self._run(work)
+
+
+def _channel(row: Any) -> WalletChannel:
+    values = {name: getattr(row, name) for name in _NAMES}
+    return WalletChannel(**{**values, "state": cast(WalletState, values["state"])})
