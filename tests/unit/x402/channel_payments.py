@@ -13,13 +13,22 @@ from typing import Any
 from solders.account import Account
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
-from x402.schemas import PaymentPayload, PaymentRequirements
+from x402 import x402FacilitatorSync, x402ResourceServer
+from x402.schemas import AssetAmount, PaymentPayload, PaymentRequirements, ResourceConfig
 
+from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
+from mcpsol_py.x402.channels.batch_facilitator import BatchFacilitator
+from mcpsol_py.x402.channels.batch_server import BatchServer
 from mcpsol_py.x402.channels.program import OURS, ChannelProgram, audited
 from mcpsol_py.x402.channels.upto import UptoClient, UptoFacilitator, UptoServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.exact.transaction import associated_token_address
+from mcpsol_py.x402.facilitator_app import LocalFacilitator
 from mcpsol_py.x402.networks import DEVNET, TOKEN
+from mcpsol_py.x402.store.channels import PaidChannels, SponsoredChannels
+from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.settlements import SqlSettlements
+from mcpsol_py.x402.store.wallet_channels import WalletChannels
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World, keypair, token_data
 
 ELF = Path(__file__).resolve().parents[3] / "programs/x402/x402.so"
@@ -113,3 +122,52 @@ class ChannelWorld(World):
     def held(self) -> tuple[int, int]:
         """Tokens of payer and payee."""
         return self.tokens(self.payer.pubkey()), self.tokens(self.payee.pubkey())
+
+
+class BatchShop:
+    """A merchant that sells for vouchers: the official core's server and our facilitator, on one database."""
+
+    def __init__(self, world: ChannelWorld, database: Database, *, tenant: str = "default", **options: Any) -> None:
+        self.world, self.database = world, database
+        self.sponsored = SponsoredChannels(database)
+        self.channels = PaidChannels(database, tenant)
+        self.desk = BatchFacilitator(
+            world.chain,
+            KeypairSponsor(world.sponsor),
+            world.program,
+            SqlSettlements(database),
+            channels=self.sponsored,
+            timeout=1.0,
+            poll=0.01,
+            clock=world.clock,
+        )
+        facilitator = x402FacilitatorSync()
+        facilitator.register([DEVNET], self.desk)
+        facilitator.register([DEVNET], world.upto())
+        self.scheme = BatchServer(
+            world.authorizer, self.channels, world.program, world.chain, clock=world.clock, **options
+        )
+        self.core = x402ResourceServer(LocalFacilitator(facilitator))
+        self.core.register(DEVNET, self.scheme)
+        self.core.register(DEVNET, world.upto_server())
+        self.core.initialize()
+
+    def terms(self, amount: int = 1_000, scheme: str = "batch-settlement") -> PaymentRequirements:
+        price = AssetAmount(amount=str(amount), asset=str(USDC))
+        config = ResourceConfig(
+            scheme=scheme,
+            network=DEVNET,
+            pay_to=str(self.world.payee.pubkey()),
+            price=price,
+            max_timeout_seconds=60,
+        )
+        return self.core.build_payment_requirements(config)[0]
+
+
+def batch_client(
+    world: ChannelWorld, database: Database | None = None, *, calls: int = 10, most: int = 100_000
+) -> BatchClient:
+    """The payer's side with a record of its own."""
+    record = WalletChannels(database or Database(), str(world.payer.pubkey()))
+    policy = deposits({str(USDC): most}, calls=calls)
+    return BatchClient(world.payer, world.chain, world.program, record, deposit=policy)
