@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mcpsol_py.attack import Report
 
 #: how a kind's attacks ended, in one word for the table; the worst decides
-_ORDER = ("hole", "misnamed", "refused", "held")
+_ORDER = ("hole", "misnamed", "open", "refused", "held")
 
 
 @click.command("attack")
@@ -88,6 +88,7 @@ def _document(found: Report) -> dict[str, Any]:
         "attacks": [report.fields(r) for r in found.results],
         "holes": len(found.holes),
         "misnamed": len(found.misnamed),
+        "unbound": found.unbound,
         "not_attacked": found.not_attacked,
         "skipped": found.skipped,
     }
@@ -103,10 +104,12 @@ def _lines(found: Report, verbose: bool) -> list[str]:
         lines += [name, f"  NOT ATTACKED, no good call was found: {why}"]
     for result in [*found.holes, *found.misnamed]:
         lines.append(f"{'HOLE' if result.verdict == 'hole' else 'OTHER ERROR'}: {result}")
-    counts = {v: sum(r.verdict == v for r in found.results) for v in ("refused", "held", "misnamed", "hole")}
+    if found.unbound:
+        lines.append(f"nothing binds (any account will do, which may be meant): {', '.join(found.unbound)}")
+    counts = {v: sum(r.verdict == v for r in found.results) for v in _ORDER}
     lines.append(
         f"{found.program}: {len(found.results)} attacks on {len(found.instructions)} instructions: "
-        f"{counts['refused']} refused by name, {counts['held']} went through as they should, "
+        f"{counts['refused']} refused by name, {counts['held'] + counts['open']} went through as they may, "
         f"{counts['misnamed']} refused by another error, {counts['hole']} holes"
         + (f"; {len(found.not_attacked)} instructions not attacked" if found.not_attacked else "")
     )

@@ -501,9 +501,10 @@ class _Maker:
     # contents
 
     def fill(self, leaf: Leaf) -> None:
-        """Puts what the instruction asks for at a leaf's address, unless something stands there."""
+        """Puts what the instruction asks for at a leaf's address, unless a scenario gave it or something stands
+        there."""
         key, c = self.known[leaf.index], constraints_of(leaf)
-        if c.init is not None or self.scene.account(key) is not None:
+        if leaf.index in self.explicit or c.init is not None or self.scene.account(key) is not None:
             return
         if leaf.account.address is not None or c.one_of or c.executable:
             return

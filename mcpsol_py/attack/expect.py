@@ -19,11 +19,14 @@ from mcpsol_py.render.faults import CHECKS
 
 __all__ = ["Names", "failure_name"]
 
-#: what is written where Anchor's framework leaves a refusal to the program that it calls
-ANCHOR_LEAVES = {
-    "AccountDiscriminatorAlreadySet": ("already in use",),
-    "AccountDidNotDeserialize": ("UninitializedAccount", "InvalidAccountData"),
-    "AccountNotInitialized": ("ConstraintSeeds",),
+#: Where Anchor's framework refuses by another name: it leaves some checks to the program that it calls or to the SVM,
+#: and reads each account before it compares two.
+ANCHOR_SAYS = {
+    "AccountDiscriminatorAlreadySet": ("already in use",),  # the system program's
+    "AccountDidNotDeserialize": ("UninitializedAccount", "InvalidAccountData"),  # the token program's
+    "AccountNotInitialized": ("AccountOwnedByWrongProgram",),  # of a closed account that holds lamports again
+    "ConstraintMut": ("PrivilegeEscalation",),  # of an account that is created or pays for one
+    "ConstraintDuplicateMutableAccount": ("AccountOwnedByWrongProgram", "ConstraintSeeds"),  # of two types
 }
 
 _OURS = re.compile(r"^Program log: (\w+) \(\d+\)")

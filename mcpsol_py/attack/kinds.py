@@ -49,7 +49,7 @@ class Trial:
 class Attack:
     """One attack. `expected`: the names of which it must be refused by one. `may_pass`: it need not be refused, only
     end as it should: it goes through with nothing wrong, or is refused by a name (of the program's or of one it
-    calls)."""
+    calls). `open_is_fine`: it may go through, and the report then says that nothing binds the account."""
 
     kind: str
     target: str
@@ -57,6 +57,7 @@ class Attack:
     expected: frozenset[str]
     trial: Trial
     may_pass: bool = False
+    open_is_fine: bool = False
 
 
 # --- changing a call -------------------------------------------------------------------------------------------------
@@ -434,6 +435,21 @@ def has_one_of_another(c: _Change) -> Iterator[Attack]:
             yield c.attack("has-one", other, what, expected, c.trial(c.at(other, key), accounts=placed))
 
 
+def unbound(c: _Change) -> Iterator[Attack]:
+    """A stranger's account in place of one that no address, seeds or signature of its own bind: it is refused by a
+    name, or goes through, and then nothing binds it. Whether that is right is for the author to say."""
+    for leaf in c.base.present:
+        k = constraints_of(leaf)
+        fixed = leaf.account.address is not None or k.one_of or k.executable or k.sysvar is not None
+        if fixed or has_address(leaf) or leaf.account.signer is True or k.init is not None or k.state is not None:
+            continue
+        key = c.stranger(f"{leaf.name} of their own")
+        there = c.base.account(leaf)
+        placed: Snapshot = {} if there is None else {key: Account(there.lamports, bytes(there.data), there.owner)}
+        trial = c.trial(c.at(leaf, key), accounts=placed)
+        yield Attack("unbound", leaf.name, "is an account of the attacker's", frozenset(), trial, True, True)
+
+
 def duplicate(c: _Change) -> Iterator[Attack]:
     """The same account twice, where both are written."""
     held = [
@@ -687,7 +703,7 @@ def arithmetic(c: _Change) -> Iterator[Attack]:
             metas, placed, data = varied
             shown = "the largest" if value == top else "the smallest" if value < -1 else str(value)
             what = f"is {shown}"
-            after = _conserved(c, metas)
+            after = _conserved(c, metas, placed)
             yield c.attack("arithmetic", arg.name, what, set(), c.trial(metas, data, placed, after=after), True)
             rich = _max_balances(c, metas, placed)
             if value == top and rich:
@@ -752,7 +768,7 @@ def _max_balances(c: _Change, metas: list[AccountMeta], placed: Snapshot) -> Sna
     }
 
 
-def _conserved(c: _Change, metas: list[AccountMeta], placed: Snapshot | None = None) -> Callable[[], str]:
+def _conserved(c: _Change, metas: list[AccountMeta], placed: Snapshot) -> Callable[[], str]:
     """Whether each mint's tokens are as many after the call as before it (or as many fewer or more as its supply
     is)."""
     keys = list(dict.fromkeys(meta.pubkey for meta in metas))
@@ -770,7 +786,7 @@ def _conserved(c: _Change, metas: list[AccountMeta], placed: Snapshot | None = N
                 total[bytes(key)] = total.get(bytes(key), 0) - int.from_bytes(data[36:44], "little")
         return total
 
-    before = sums(placed or {})
+    before = sums(placed)
 
     def check() -> str:
         after = sums({})
@@ -831,6 +847,7 @@ KINDS: tuple[Callable[[_Change], Iterator[Attack]], ...] = (
     fake_program,
     fake_sysvar,
     has_one_of_another,
+    unbound,
     duplicate,
     wrong_tokens,
     re_initialise,

@@ -14,7 +14,7 @@ from typing import Literal
 from solders.pubkey import Pubkey
 
 from mcpsol_py.attack.baseline import Baseline, NoBaseline, find_baseline, made_up
-from mcpsol_py.attack.expect import ANCHOR_LEAVES, failure_name
+from mcpsol_py.attack.expect import ANCHOR_SAYS, failure_name
 from mcpsol_py.attack.kinds import Attack, attacks_on, own_call_attacks, unknown_instructions
 from mcpsol_py.attack.scene import Call, Scene
 from mcpsol_py.errors import MissingSigner, SourceError, UnknownName
@@ -24,8 +24,9 @@ from mcpsol_py.program import Program
 __all__ = ["Report", "Result", "Scenario", "Verdict", "attack_program", "read_scenario"]
 
 #: refused: by the right name, nothing changed. held: what must (or may) go through did, and all was right after it.
-#: misnamed: refused, but by no right name. hole: it went through where it must not, or something was wrong after it.
-Verdict = Literal["refused", "held", "misnamed", "hole"]
+#: open: it went through, and whether it may is for the author to say. misnamed: refused, but by no right name. hole: it
+#: went through where it must not, or something was wrong after it.
+Verdict = Literal["refused", "held", "open", "misnamed", "hole"]
 
 #: What the SVM says when it stops a program, not the program: no check of the program's refused the call.
 _STOPPED = (
@@ -63,7 +64,7 @@ class Result:
     @property
     def fine(self) -> bool:
         """The program stood it."""
-        return self.verdict in ("refused", "held")
+        return self.verdict in ("refused", "held", "open")
 
     def __str__(self) -> str:
         wanted = " or ".join(self.expected) or "to go through"
@@ -88,6 +89,11 @@ class Report:
     def holes(self) -> list[Result]:
         """Attacks that went through, or left something wrong."""
         return [r for r in self.results if r.verdict == "hole"]
+
+    @property
+    def unbound(self) -> list[str]:
+        """Accounts that anyone's may stand for, as "instruction.account"."""
+        return [f"{r.instruction}.{r.target}" for r in self.results if r.verdict == "open"]
 
     @property
     def misnamed(self) -> list[Result]:
@@ -241,6 +247,8 @@ class _Judge:
         return self._result(attack, got, self._verdict(attack, got, changed, wrong), changed if got else (), wrong)
 
     def _verdict(self, attack: Attack, got: str, changed: Iterable[str], wrong: str) -> Verdict:
+        if not got and attack.open_is_fine:
+            return "open"
         if not got:
             return "held" if (attack.may_pass or not attack.expected) and not wrong else "hole"
         if list(changed):
@@ -258,7 +266,7 @@ class _Judge:
             ):
                 names |= {value} if isinstance(value, str) else set(value)
         if self.anchor:
-            names |= {other for name in attack.expected for other in ANCHOR_LEAVES.get(name, ())}
+            names |= {other for name in attack.expected for other in ANCHOR_SAYS.get(name, ())}
         return names
 
     def _result(

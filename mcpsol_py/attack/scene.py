@@ -50,7 +50,8 @@ _FUNDED = 10**10
 class Call:
     """A good call of one instruction: what is not given is made up.
 
-    `args` and `accounts` by name (an account is a Keypair, a Pubkey or base58 text; None leaves an optional one out).
+    `args` and `accounts` by name. An account is a Keypair, a Pubkey or base58 text, and stands as the scene has it;
+    None leaves an optional one out.
     `remaining`: accounts behind the named ones. `before`: instructions that stand before it in the same transaction.
     """
 
