@@ -222,6 +222,8 @@ class SubscriptionBook:
                 raise PaymentError("INVALID_PARAMETERS", "a subscription on chain is changed by the subscriber there")
             if (plan.asset, plan.network) != (current.asset, current.network) or not plan.open:
                 raise PaymentError("INVALID_PARAMETERS", f"plan {plan_id} is closed, or priced in another token")
+            if self._in_flight(connection, current.id):
+                raise PaymentError("RATE_LIMITED", f"subscription {current.id} is being charged: ask again in a minute")
             self.set(connection, current.id, now, next_plan_id=plan_id)
             note(connection, self.tenant, now, current.subscriber, "subscription.changed", current.id, plan=plan_id)
             changed = replace(current, next_plan_id=plan_id)
@@ -241,9 +243,11 @@ class SubscriptionBook:
                 return current
             now = self.now(connection)
             self._must_live(current, now)
-            self.set(connection, current.id, now, cancelled_ms=now, next_try_ms=None)
+            # A charge that is out may land yet: the worker looks once more, to book it.
+            later = now if self._in_flight(connection, current.id) else None
+            self.set(connection, current.id, now, cancelled_ms=now, next_try_ms=later)
             note(connection, self.tenant, now, actor, "subscription.cancelled", current.id)
-            cancelled = replace(current, cancelled_ms=now, next_try_ms=None)
+            cancelled = replace(current, cancelled_ms=now, next_try_ms=later)
             self._tell(connection, now, "subscription.cancelled", cancelled)
             return cancelled
 
@@ -361,7 +365,7 @@ class SubscriptionBook:
         later = replace(
             current, charges=values["charges"], due_ms=end, max_charges=values.get("max_charges", current.max_charges)
         )
-        values["next_try_ms"] = end if later.renews else None
+        values["next_try_ms"] = end
         self.set(connection, current.id, now_ms, **values)
         if enter:
             number = self.next_number(connection, current.id)
@@ -439,6 +443,8 @@ class SubscriptionBook:
                 self._tell(connection, now, "subscription.opened", found)
                 return found
             before = _subscription(row)
+            if before.due_ms == values["due_ms"] and values["cancelled_ms"] is None:
+                values.pop("next_try_ms")  # as the worker left it
             self.set(connection, address, now, **values, plan_id=plan.id, quota=plan.quota)
             after = self.get_in(connection, address)
             if before.cancelled_ms is None and after.cancelled_ms is not None:
@@ -474,7 +480,7 @@ class SubscriptionBook:
             opened_by=mark,
             created_ms=now,
         )
-        made = replace(made, next_try_ms=due if made.renews else None)
+        made = replace(made, next_try_ms=due)
         row = {name: getattr(made, name) for name in Subscription.__dataclass_fields__}
         connection.execute(insert(table).values(**row, tenant=self.tenant, touched_ms=now))
         note(connection, self.tenant, now, subscriber, "subscription.opened", made.id, plan=plan.id)
@@ -503,6 +509,12 @@ class SubscriptionBook:
             if found.state(now) in ("pending", "active", "past_due") and found.due_ms is not None:
                 return found
         return None
+
+    def _in_flight(self, connection: Connection, subscription_id: str) -> bool:
+        wanted = select(charges.c.number).where(
+            charges.c.tenant == self.tenant, charges.c.subscription_id == subscription_id, charges.c.state == "signed"
+        )
+        return connection.execute(wanted).first() is not None
 
     def _must_live(self, current: Subscription, now: int) -> None:
         state = current.state(now)

@@ -177,8 +177,7 @@ class OnChain:
             "cancelled_ms": found["cancelled_at"] * 1000 or None,
             "terms": str(found["terms"]),
         }
-        more = mirrored["cancelled_ms"] is None and charges < most
-        return mirrored | {"next_try_ms": due if more else None}
+        return mirrored | {"next_try_ms": due if mirrored["cancelled_ms"] is None else None}
 
     # -- transactions -------------------------------------------------------------------------------------------------
 
