@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -28,16 +28,24 @@ from mcpsol_py.bridge.access import ALL_LEVELS, Level, Tokens, Verifier, level_o
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.explorer import Explorer
 from mcpsol_py.bridge.http import App, HttpSettings, RateLimit, Receive, Scope, Send, answer, bearer_of, header
+from mcpsol_py.bridge.pages import Section
 from mcpsol_py.telemetry import metrics
 
 __all__ = ["http_app", "run_http"]
 
 
 def http_app(
-    server: Server[Any], bridge: Bridge, settings: HttpSettings, more: Mapping[str, App] = MappingProxyType({})
+    server: Server[Any],
+    bridge: Bridge,
+    settings: HttpSettings,
+    more: Mapping[str, App] = MappingProxyType({}),
+    *,
+    sections: Sequence[Section] = (),
+    names: Mapping[str, str] | None = None,
 ) -> App:
-    """All that is served over HTTP, with *more* apps by their path. Raises SourceError where the settings would let
-    anyone in.
+    """All that is served over HTTP, with *more* apps by their path; *sections* and *names* are the explorer's.
+
+    Raises SourceError where the settings would let anyone in.
     """
     settings.check()
     here = [f"{settings.host}:{settings.port}", f"127.0.0.1:{settings.port}", f"localhost:{settings.port}"]
@@ -69,7 +77,7 @@ def http_app(
     if verifier is not None:
         server.middleware.append(_Levels(bridge))
         app = _ScopeGate(app, bridge, settings, verifier)
-    explorer = Explorer(app, bridge, settings, verifier)
+    explorer = Explorer(app, bridge, settings, verifier, sections=sections, names=names)
 
     def observe(tool: str, outcome: str, seconds: float) -> None:
         metrics.observe_call(tool, outcome, seconds)
@@ -89,7 +97,8 @@ def http_app(
         return str(peer[0]) if peer else "?"
 
     pages = _with_more(explorer, more)
-    return _with_ids(_operators_pages(RateLimit(pages, settings.calls_per_minute, client_of), verifier))
+    limited = RateLimit(pages, settings.calls_per_minute, client_of)
+    return _with_ids(_operators_pages(limited, bridge, verifier))
 
 
 def _with_more(app: App, more: Mapping[str, App]) -> App:
@@ -112,12 +121,18 @@ def _auth(settings: HttpSettings, here: str) -> AuthSettings:
 
 
 async def run_http(
-    server: Server[Any], bridge: Bridge, settings: HttpSettings, more: Mapping[str, App] = MappingProxyType({})
+    server: Server[Any],
+    bridge: Bridge,
+    settings: HttpSettings,
+    more: Mapping[str, App] = MappingProxyType({}),
+    *,
+    sections: Sequence[Section] = (),
+    names: Mapping[str, str] | None = None,
 ) -> None:
-    """Serves over HTTP until it is stopped. Logs go to stderr."""
+    """Serves over HTTP until it is stopped; arguments as of `http_app`. Logs go to stderr."""
     import uvicorn
 
-    app: Any = http_app(server, bridge, settings, more)
+    app: Any = http_app(server, bridge, settings, more, sections=sections, names=names)
     config = uvicorn.Config(
         app, host=settings.host, port=settings.port, log_config=None, log_level="warning", access_log=False
     )
@@ -210,13 +225,13 @@ class _Levels:
 # --- pages for operators ---------------------------------------------------------------------------------------------
 
 
-def _operators_pages(app: App, verifier: Verifier | None) -> App:
+def _operators_pages(app: App, bridge: Bridge, verifier: Verifier | None) -> App:
     """*app* with /healthz (for anyone) and /metrics (with a token, where tokens are asked)."""
 
     async def with_pages(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path") if scope["type"] == "http" else None
         if path == "/healthz":
-            await answer(send, 200, b'{"status":"ok"}\n', [_JSON])
+            await answer(send, 200, json.dumps(bridge.health()).encode() + b"\n", [_JSON])
         elif path == "/metrics":
             if verifier is not None and await verifier.verify_token(bearer_of(scope)) is None:
                 await answer(send, 401, b"a token is needed\n", [(b"www-authenticate", b"Bearer")])

@@ -1,4 +1,4 @@
-"""A page for people: the programs that are served, their tools as forms, accounts decoded, recent calls, the audit log.
+"""Pages for people: the programs that are served, their tools as forms, accounts decoded, recent calls, the audit log.
 
 Server-rendered, without a script, usable with the keyboard alone. It builds and simulates in mode "build" whatever
 the bridge's own mode is: no request that a browser can be made to send signs anything. Where the bridge asks for a
@@ -11,37 +11,50 @@ import base64
 import json
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
-from urllib.parse import parse_qsl, quote
+from typing import Any, Literal
+from urllib.parse import parse_qsl, quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from mcpsol_py.bridge.access import Verifier, within
+from mcpsol_py.bridge.audit import verify_log
+from mcpsol_py.bridge.balances import SOL, ui_amount
 from mcpsol_py.bridge.bridge import Bridge, Reply
 from mcpsol_py.bridge.calls import Served
+from mcpsol_py.bridge.forms import Field, arguments_of, fields_of
 from mcpsol_py.bridge.http import App, HttpSettings, Receive, Scope, Send
+from mcpsol_py.bridge.pages import Block, Cell, Content, Facts, Section, Table, Text
+from mcpsol_py.bridge.reading import accounts_of, read_account
 from mcpsol_py.bridge.reading import address as read_address
-from mcpsol_py.bridge.reading import read_account
 from mcpsol_py.bridge.tools import Tool
-from mcpsol_py.errors import McpsolError
+from mcpsol_py.errors import McpsolError, SourceError
 from mcpsol_py.names import clean_text
 from mcpsol_py.render.environment import templates_folder
+from mcpsol_py.telemetry import metrics
 
 __all__ = ["Explorer"]
 
 _HEADERS = [
     (
         b"content-security-policy",
-        b"default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        (
+            b"default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+            b"frame-ancestors 'none'"
+        ),
     ),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 ]
 _BODY = 256 * 1024
+_LISTED_ACCOUNTS, _LISTED_CALLS, _LISTED_LINES = 50, 200, 200
+_OWN = r"explorer\.css|icon\.svg|(programs|tools|accounts)/[^/]+|account|search|calls|audit"
+
+
+_EVENTS: dict[str, Literal["good", "bad"]] = {"sent": "good", "failed": "bad", "unknown": "bad"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,38 +65,40 @@ class _Page:
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
-    """One input of a tool's form. `name`: the property, or "accounts.<name>"."""
-
-    name: str
-    label: str
-    about: str
-    value: str
-    required: bool
-    long: bool = False
-    choices: tuple[str, ...] = ()
-
-    @property
-    def id(self) -> str:
-        """Its id in the page."""
-        return "f-" + re.sub(r"[^a-zA-Z0-9_-]", "-", self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    text: str
-    href: str = ""
+class _Call:
+    at: str
+    tool: str
+    outcome: str
+    seconds: float
+    by: str
 
 
 class Explorer:
-    """The pages, before *app*: what they do not answer goes on to it."""
+    """The pages, before *app*: what they do not answer goes on to it.
 
-    def __init__(self, app: App, bridge: Bridge, settings: HttpSettings, verifier: Verifier | None = None) -> None:
+    *sections*: pages of other parts. *names*: what addresses are called here ("@alice" -> address): typed and shown.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        bridge: Bridge,
+        settings: HttpSettings,
+        verifier: Verifier | None = None,
+        *,
+        sections: Sequence[Section] = (),
+        names: Mapping[str, str] | None = None,
+    ) -> None:
         self.app, self.bridge, self.settings, self.verifier = app, bridge, settings, verifier
-        self.build = Bridge(bridge.box.programs, mode="build", surface="full", wallet=bridge.wallet, names=bridge.names)
-        self.calls: deque[tuple[str, str, str, float]] = deque(maxlen=200)
+        self.sections = {section.slug: section for section in sections}
+        self._named = names if names is not None else {}
+        self._built: tuple[object, Bridge] | None = None
+        self.calls: deque[_Call] = deque(maxlen=_LISTED_CALLS)
+        more = "".join(rf"|{re.escape(slug)}(/.*)?" for slug in self.sections)
+        self._ours = re.compile(rf"/({_OWN}{more})?")
         folder = templates_folder() / "explorer"
-        self.css = (folder / "explorer.css").read_text(encoding="utf-8")
+        kinds = {"explorer.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
+        self.files = {n: _Page((folder / n).read_text(encoding="utf-8"), kind=kind) for n, kind in kinds.items()}
         self.pages = Environment(
             loader=FileSystemLoader(folder),
             autoescape=True,
@@ -92,14 +107,34 @@ class Explorer:
             lstrip_blocks=True,
         )
 
+    @property
+    def build(self) -> Bridge:
+        """The same programs in mode "build", every tool by itself; made anew when the bridge's programs changed."""
+        box = self.bridge.box
+        if self._built is None or self._built[0] is not box:
+            own = self.bridge
+            made = Bridge(box.programs, mode="build", surface="full", wallet=own.wallet, names=own.names)
+            made.observe = self._observe_page
+            self._built = box, made
+        return self._built[1]
+
     def observe(self, tool: str, outcome: str, seconds: float) -> None:
-        """Remembers a call for the list of recent ones."""
-        self.calls.appendleft((datetime.now(UTC).isoformat(timespec="seconds"), tool, outcome, seconds))
+        """Remembers a call of an MCP client for the list of recent ones."""
+        self._remember(tool, outcome, seconds, "client")
+
+    def _observe_page(self, tool: str, outcome: str, seconds: float) -> None:
+        metrics.observe_call(tool, outcome, seconds)
+        self._remember(tool, outcome, seconds, "these pages")
+
+    def _remember(self, tool: str, outcome: str, seconds: float, by: str) -> None:
+        self.calls.appendleft(_Call(datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"), tool, outcome, seconds, by))
+
+    # --- HTTP ----------------------------------------------------------------------------------------------------
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         path = str(scope.get("path", ""))
-        if scope["type"] != "http" or not _OURS.match(path):
+        if scope["type"] != "http" or not self._ours.fullmatch(path):
             await self.app(scope, receive, send)
             return
         headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope.get("headers", ())}
@@ -110,7 +145,7 @@ class Explorer:
         try:
             page = await self._page(scope, path, receive)
         except McpsolError as error:
-            page = self._rows("Not found", clean_text(str(error), 1000), (), (), status=404)
+            page = self._content(Content("Not found", clean_text(str(error), 1000), state="bad"), status=404)
         await _send(send, page)
 
     async def _refused(
@@ -137,178 +172,333 @@ class Explorer:
     async def _page(self, scope: Scope, path: str, receive: Receive) -> _Page:
         query = dict(parse_qsl(bytes(scope.get("query_string", b"")).decode("latin-1")))
         parts = [p for p in path.split("/") if p]
+        box = self.build.box
         match parts:
             case []:
-                return self._render(
-                    "index", mode=self.bridge.mode, programs=[*map(self._program, self.build.box.labels)]
-                )
-            case ["explorer.css"]:
-                return _Page(self.css, kind="text/css; charset=utf-8")
-            case ["programs", label] if label in self.build.box.labels:
+                return self._index()
+            case [name] if name in self.files:
+                return self.files[name]
+            case ["programs", label] if label in box.labels:
                 return self._program_page(label)
             case ["tools", name]:
-                return await self._tool_page(self.build.box.tool(name), scope, receive)
+                return await self._tool_page(box.tool(name), scope, receive)
+            case ["accounts", label] if label in box.labels:
+                return await self._accounts_page(label, query)
             case ["account"]:
                 return await self._account_page(query)
             case ["search"]:
                 return self._search_page(query.get("q", "")[:200])
             case ["calls"]:
-                rows = [
-                    (_Cell(at), _Cell(t, f"/tools/{quote(t)}"), _Cell(o), _Cell(f"{s * 1000:.1f}"))
-                    for at, t, o, s in self.calls
-                ]
-                return self._rows(
-                    "Recent calls", "By MCP clients and from here.", ("At", "Tool", "Outcome", "ms"), rows
-                )
+                return self._content(self._calls_page(), here="/calls")
             case ["audit"]:
-                return self._audit_page()
-        return self._rows("Not found", f"There is no page {path[:100]}.", (), (), status=404)
+                return self._content(self._audit_page(), here="/audit")
+            case [slug, *rest] if slug in self.sections:
+                found = await self.sections[slug].page(rest, query)
+                if found is not None:
+                    return self._content(found, here=f"/{slug}")
+        return self._content(Content("Not found", f"There is no page {path[:100]}.", state="bad"), status=404)
 
-    def _render(self, template: str, *, status: int = 200, **values: Any) -> _Page:
-        return _Page(self.pages.get_template(f"{template}.html.jinja").render(**values), status)
+    # --- rendering -----------------------------------------------------------------------------------------------
 
-    def _rows(self, heading: str, about: str, columns: Any, rows: Any, *, status: int = 200, query: str = "") -> _Page:
+    def _render(self, template: str, *, status: int = 200, here: str = "/", **values: Any) -> _Page:
+        nav = [("/", "Programs"), ("/calls", "Calls"), ("/audit", "Audit log")]
+        nav += [(f"/{section.slug}", section.title) for section in self.sections.values()]
+        frame = {"nav": nav, "here": here, "mode": self.bridge.mode, "query": "", "state": ""}
+        return _Page(self.pages.get_template(f"{template}.html.jinja").render(**{**frame, **values}), status)
+
+    def _content(
+        self, page: Content, *, status: int = 200, here: str = "", back: Sequence[tuple[str, str]] = (), query: str = ""
+    ) -> _Page:
         return self._render(
-            "rows", status=status, heading=heading, about=about, columns=columns, rows=rows, query=query
+            "content",
+            status=status,
+            here=here,
+            back=back,
+            query=query,
+            heading=clean_text(page.heading, 200),
+            about=clean_text(page.about, 2000),
+            state=page.state,
+            blocks=[_cleaned(block) for block in page.blocks],
         )
+
+    def _address(self, text: str, *, href: str = "") -> Cell:
+        """An address, with what it is called here."""
+        names = {address: f"@{name}" for name, address in self._named.items()}
+        return Cell(text, "code", href, names.get(text, ""))
+
+    # --- the pages -----------------------------------------------------------------------------------------------
+
+    def _index(self) -> _Page:
+        box = self.build.box
+        common = [t.definition for t in box.tools.values() if t.kind == "common"]
+        return self._render("index", programs=[self._program(label) for label in box.labels], common=common)
 
     def _program(self, label: str) -> dict[str, Any]:
         served = self.build.box.labels[label]
+        docs = clean_text("\n".join(served.program.model.docs), 600)
         return {
             "label": label,
             "name": clean_text(served.program.name, 100),
+            "docs": docs,
             "address": str(served.program_id or "not given"),
             "how": served.how,
-            "chain": served.cluster or "none: transactions are built, not simulated",
+            "chain": served.cluster,
             "instructions": len(served.program.model.instructions),
+            "accounts": [clean_text(a.name, 100) for a in served.program.model.accounts],
+            "readable": served.transport is not None,
         }
 
     def _program_page(self, label: str) -> _Page:
         served = self.build.box.labels[label]
         tools = [t.definition for t in self.build.box.tools.values() if t.served is served and t.kind == "instruction"]
-        accounts = [clean_text(a.name, 100) for a in served.program.model.accounts] if served.transport else []
-        errors = [
-            {"code": e.code, "name": clean_text(e.name, 100), "message": clean_text(e.message, 400)}
-            for e in served.program.model.errors[:500]
-        ]
-        return self._render("program", program=self._program(label), tools=tools, accounts=accounts, errors=errors)
+        errors = Table(
+            "Errors",
+            ("Code", "Name", "The program's words"),
+            [
+                (Cell(str(e.code), "number"), Cell(e.name), Cell(e.message or ""))
+                for e in served.program.model.errors[:500]
+            ],
+        )
+        prefix = f"{served.program.model.name}."
+        left = {k.removeprefix(prefix): v for k, v in self.build.box.left_out.items() if k.startswith(prefix)}
+        blocks = [_cleaned(errors)] if errors.rows else []
+        if left:
+            rows = [(Cell(name), Cell(why)) for name, why in left.items()]
+            blocks.append(_cleaned(Table("Cannot be called", ("Instruction", "Why"), rows)))
+        return self._render(
+            "program", here="/", program=self._program(label), tools=tools, blocks=blocks, named=sorted(self._named)
+        )
 
     async def _tool_page(self, tool: Tool, scope: Scope, receive: Receive) -> _Page:
         given: dict[str, str] = {}
         reply: Reply | None = None
+        price = self.bridge.price(tool.name)
         if scope["method"] == "POST":
             given = dict(parse_qsl((await _body(receive)).decode("utf-8", "replace"), keep_blank_values=True))
-            reply = await self.build.call(tool.name, _arguments(tool, given))
-            self.observe(tool.name, str(reply.details.get("reason")) if reply.is_error else "ok", 0.0)
-        transaction = (reply.structured or {}).get("transaction", "") if reply is not None else ""
+            if price is None:
+                reply = await self.build.call(tool.name, arguments_of(tool, given))
+            else:  # what is sold is not given away here
+                reply = Reply(f"A call costs {price}. It is paid through an MCP client (x402).", is_error=True)
+        labels = {id(served): label for label, served in self.build.box.labels.items()}
+        fields = fields_of(tool, given)
         return self._render(
-            "tool", tool=tool.definition, fields=_fields(tool, given), reply=reply, transaction=transaction
+            "tool",
+            here="/",
+            tool=tool.definition,
+            price=price,
+            program=self._program(labels[id(tool.served)]) if tool.served is not None else None,
+            groups=_groups(fields),
+            reply=reply,
+            result=self._result(reply) if reply is not None else None,
+            transaction=(reply.structured or {}).get("transaction", "") if reply is not None else "",
+            named=sorted(self._named),
         )
 
-    async def _account_page(self, query: Mapping[str, str]) -> _Page:
-        served = self.build.box.labels.get(query.get("program", "")) or next(iter(self.build.box.labels.values()))
-        text = query.get("address", "")[:100]
-        values: dict[str, Any] = {"address": text, "program": clean_text(served.program.name, 100)}
-        try:
-            values |= await self._account(served, text)
-        except McpsolError as error:
-            return self._render("account", status=404, error=clean_text(str(error), 1000), type="", fields="", **values)
-        return self._render("account", error="", **values)
+    def _result(self, reply: Reply) -> dict[str, Any]:
+        """What a call came to: a heading, its state, and blocks below."""
+        if reply.is_error:
+            blocks: list[Block] = []
+            logs = reply.details.get("logs")
+            if isinstance(logs, list) and logs:
+                blocks.append(Text("The end of its log", "\n".join(map(str, logs)), folded=True))
+            first, _, _ = reply.text.partition("\nThe end of its log:")
+            heading = "It would fail" if "reason" in reply.details else "Not from here"
+            return {"heading": heading, "state": "bad", "say": first, "blocks": list(map(_cleaned, blocks))}
+        found = reply.structured or {}
+        if "instruction" not in found:
+            return {"heading": "Found", "state": "good", "say": "", "blocks": [_cleaned(Text("", reply.text))]}
+        run = found.get("simulation") or {}
+        heading = "It would succeed" if run.get("succeeded") else "Built, not run: no chain is configured"
+        blocks = [
+            Facts("", self._facts(found, run)),
+            Table(
+                "What changes hands",
+                ("Change", "Of", "Whose", "Account"),
+                [self._change(change) for change in run.get("balance_changes", ())],
+                empty="Nothing.",
+            ),
+        ]
+        if events := run.get("events"):
+            rows = [(Cell(str(e["name"])), Cell(_json(e["fields"]), "code")) for e in events]
+            blocks.append(Table("Events", ("Event", "Fields"), rows))
+        flags = [
+            (
+                Cell(str(a["name"])),
+                self._address(str(a["address"])),
+                Cell(" and ".join(f for f, on in (("signs", a["signer"]), ("written", a["writable"])) if on) or "read"),
+            )
+            for a in found.get("accounts", ())
+        ]
+        blocks.append(Table("Accounts", ("Name", "Address", "Use"), flags, empty="It takes none."))
+        blocks.append(Text("The same as an MCP client gets it", reply.text, folded=True))
+        return {"heading": heading, "state": "good", "say": "", "blocks": [_cleaned(block) for block in blocks]}
 
-    async def _account(self, served: Served, text: str) -> dict[str, Any]:
+    def _facts(self, found: Mapping[str, Any], run: Mapping[str, Any]) -> list[tuple[str, Cell]]:
+        rows: list[tuple[str, Cell]] = []
+        if "returns" in run:
+            rows.append(("Returns", Cell(_json(run["returns"]), "code")))
+        if "fee_payer" in found:
+            rows.append(("Fee payer", self._address(str(found["fee_payer"]))))
+        others = [s for s in found.get("signers", ()) if s != found.get("fee_payer")]
+        rows += [("Signer", self._address(str(signer))) for signer in others]
+        if "compute_units" in run:
+            rows.append(("Compute units", Cell(f"{run['compute_units']:,}")))
+        rows.append(("Data", Cell(str(found.get("data", "")), "code")))
+        return rows
+
+    def _change(self, change: Mapping[str, Any]) -> tuple[Cell, ...]:
+        amount = ui_amount(int(change["change"]), change.get("decimals", 9 if change["mint"] == SOL else None))
+        sign = "" if amount.startswith("-") else "+"
+        of = Cell("SOL") if change["mint"] == SOL else self._address(str(change["mint"]))
+        whose = self._address(str(change.get("owner") or change["address"]))
+        return Cell(sign + amount, "number"), of, whose, self._address(str(change["address"]))
+
+    async def _accounts_page(self, label: str, query: Mapping[str, str]) -> _Page:
+        served = self.build.box.labels[label]
+        program = self._program(label)
+        blocks: list[Block] = []
+        for account in served.program.model.accounts[:20] if served.transport is not None else ():
+            try:
+                found = await accounts_of(served, account.name, {}, _LISTED_ACCOUNTS)
+            except McpsolError as error:
+                blocks.append(Text(account.name, str(error)))
+                continue
+            rows = [
+                (
+                    self._address(row["address"], href=_account_href(label, row["address"])),
+                    Cell(_json(row.get("fields", row.get("error", "")))[:600], "code"),
+                )
+                for row in found["accounts"]
+            ]
+            title = f"{account.name} ({found['total']})"
+            blocks.append(Table(title, ("Address", "Fields"), rows, empty="There is none on this chain."))
+        chain = program["chain"] or "no chain"
+        about = f"The accounts of {program['name']} on {chain}, at most {_LISTED_ACCOUNTS} of a type."
+        back = [(f"/programs/{quote(label)}", program["name"])]
+        return self._content(Content("Accounts", about, blocks), back=back, here="/")
+
+    async def _account_page(self, query: Mapping[str, str]) -> _Page:
+        labels = self.build.box.labels
+        label = query.get("program", "")
+        label = label if label in labels else next(iter(labels))
+        served = labels[label]
+        text = query.get("address", "").strip()[:100]
+        name = clean_text(served.program.name, 100)
+        back = [(f"/programs/{quote(label)}", name), (f"/accounts/{quote(label)}", "Accounts")]
+        try:
+            kind, blocks = await self._account(served, text)
+        except McpsolError as error:
+            page = Content("Account", str(error), [Facts("", [("Address", Cell(text, "code"))])], state="bad")
+            return self._content(page, status=404, back=back, here="/")
+        return self._content(Content(kind, f"An account of {name}.", blocks), back=back, here="/")
+
+    async def _account(self, served: Served, text: str) -> tuple[str, list[Block]]:
         key = read_address(self.build.names(text), "address")
         if served.transport is None:
-            return {"type": "nothing", "fields": "no chain is configured for this program"}
+            raise SourceError("no chain is configured for this program")
         (account,) = await served.transport.get_accounts([key])
         name = served.program.decode_account(bytes(account.data))[0] if account is not None else ""
         found = await read_account(served, name, key)
-        return {"type": found["type"], "fields": json.dumps(found["fields"], indent=2, ensure_ascii=False)}
+        facts: list[tuple[str, Cell]] = [("Address", self._address(str(key)))]
+        if account is not None:
+            facts.append(("Balance", Cell(f"{ui_amount(account.lamports, 9)} SOL")))
+            facts.append(("Size", Cell(f"{len(bytes(account.data)):,} bytes")))
+        values = [
+            (str(field), self._address(value) if isinstance(value, str) else Cell(_json(value), "code"))
+            for field, value in found["fields"].items()
+        ]
+        return str(found["type"]), [Facts("", facts), Facts("Fields", values)]
 
     def _search_page(self, query: str) -> _Page:
-        hits = self.build.box.search(query, 30)
+        tools = self.build.box.tools
         rows = [
-            (_Cell(h.name, f"/tools/{quote(h.name)}"), _Cell(self.build.box.tools[h.name].definition["description"]))
-            for h in hits
+            (Cell(h.name, href=f"/tools/{quote(h.name)}"), Cell(tools[h.name].definition["description"]))
+            for h in self.build.box.search(query, 30)
         ]
-        return self._rows("Tools", f"{len(rows)} found.", ("Tool", "What it does"), rows, query=query)
+        table = Table("", ("Tool", "What it does"), rows, empty="No tool has any of these words.")
+        return self._content(Content("Tools", f"{len(rows)} found for “{query}”.", [table]), query=query)
 
-    def _audit_page(self) -> _Page:
-        entries = self.bridge.audit.entries()[-200:][::-1]
+    def _calls_page(self) -> Content:
+        known = self.build.box.tools
         rows = [
-            tuple(
-                _Cell(clean_text(str(e.get(k, "")), 200))
-                for k in ("n", "at", "event", "instruction", "outflow", "signature")
+            (
+                Cell(call.at),
+                Cell(call.tool, href=f"/tools/{quote(call.tool)}" if call.tool in known else ""),
+                Cell(call.outcome, "good" if call.outcome == "ok" else "bad"),
+                Cell(f"{call.seconds * 1000:.1f} ms", "number"),
+                Cell(call.by),
+            )
+            for call in self.calls
+        ]
+        about = f"The last {_LISTED_CALLS} at most, newest first; times are UTC."
+        return Content("Recent calls", about, [Table("", ("At", "Tool", "Outcome", "Took", "By"), rows)])
+
+    def _audit_page(self) -> Content:
+        audit = self.bridge.audit
+        state: Literal["", "good", "bad"] = ""
+        words = "Kept in memory only, until this server stops."
+        if audit.path is not None:
+            try:
+                count, last = verify_log(audit.path) if audit.path.exists() else (0, "")
+                state, words = "good", f"{count:,} lines in {audit.path.name}, each holding on to the one before it."
+                words += f" Last hash: {last[:16]}…" if count else ""
+            except (McpsolError, OSError) as error:
+                state, words = "bad", f"It was changed: {error}"
+        entries = audit.entries()[-_LISTED_LINES:][::-1] if state != "bad" else []
+        rows = [
+            (
+                Cell(str(e.get("n", "")), "number"),
+                Cell(str(e.get("at", ""))[:19].replace("T", " ")),
+                Cell(str(e.get("event", "")), _EVENTS.get(str(e.get("event")), "text")),
+                Cell(str(e.get("instruction", ""))),
+                Cell(", ".join(f"{v} of {k}" for k, v in e.get("outflow", {}).items())),
+                Cell(str(e.get("signature", "")), "code"),
             )
             for e in entries
         ]
-        where = "kept in memory only" if self.bridge.audit.path is None else f"kept in {self.bridge.audit.path.name}"
-        columns = ("Line", "At", "Event", "Instruction", "Outflow", "Signature")
-        return self._rows("Audit log", f"What was sent from here, newest first; {where}.", columns, rows)
+        columns = ("Line", "At (UTC)", "Event", "Instruction", "Outflow (base units)", "Signature")
+        table = Table("", columns, rows, empty="Nothing was sent from here yet.")
+        return Content("Audit log", f"What was sent from here, newest first. {words}", [table], state=state)
 
 
-_OURS = re.compile(r"/($|explorer\.css$|(programs|tools)/[^/]+$|(account|search|calls|audit)$)")
+def _groups(fields: Sequence[Field]) -> list[tuple[str, list[Field], bool]]:
+    """The inputs under headings: what is needed first, what is filled in by the bridge folded away."""
+    accounts, args = [f for f in fields if f.account], [f for f in fields if not f.account]
+    return [
+        ("Arguments", [f for f in args if f.required or f.choices], False),
+        ("Accounts", [f for f in accounts if f.required], False),
+        ("Optional arguments", [f for f in args if not f.required and not f.choices], False),
+        ("Accounts that are filled in when left empty", [f for f in accounts if not f.required], True),
+    ]
 
 
-# --- forms -----------------------------------------------------------------------------------------------------------
+def _json(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _fields(tool: Tool, given: Mapping[str, str]) -> list[_Field]:
-    """The inputs of a tool: one a property, one an account; what nests deeper is JSON text."""
-    out: list[_Field] = []
-    schema = tool.definition["inputSchema"]
-    for prefix, part, needed in (("", schema, set(schema.get("required", ()))), *_account_part(schema)):
-        for name, inner in part["properties"].items():
-            if not prefix and name == "accounts":
-                continue
-            kind = inner.get("type")
-            choices = (
-                tuple(map(str, inner["enum"])) if "enum" in inner else ("true", "false") if kind == "boolean" else ()
+def _account_href(label: str, address: str) -> str:
+    return "/account?" + urlencode({"program": label, "address": address})
+
+
+def _cleaned(block: Block) -> Block:
+    """*block* without invisible and direction-changing characters; the templates escape the rest."""
+    match block:
+        case Table():
+            return Table(
+                _line(block.heading), block.columns, [list(map(_cell, row)) for row in block.rows], block.empty
             )
-            out.append(
-                _Field(
-                    prefix + name,
-                    clean_text(f"{'account ' if prefix else ''}{name}", 100),
-                    clean_text(str(inner.get("description", kind or "")), 400),
-                    given.get(prefix + name, ""),
-                    name in needed and not choices,
-                    long=kind in ("object", "array", None),
-                    choices=choices if name in needed or not choices else ("", *choices),
-                )
-            )
-    return out
+        case Facts():
+            return Facts(_line(block.heading), [(_line(name), _cell(cell)) for name, cell in block.rows])
+        case Text():
+            return Text(_line(block.heading), clean_text(block.text, 20_000), block.folded)
 
 
-def _account_part(schema: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any], set[str]]]:
-    accounts = schema["properties"].get("accounts")
-    return [("accounts.", accounts, set(accounts.get("required", ())))] if isinstance(accounts, dict) else []
+def _cell(cell: Cell) -> Cell:
+    return Cell(clean_text(cell.text, 1000), cell.kind, cell.href, clean_text(cell.note, 100))
 
 
-def _arguments(tool: Tool, given: Mapping[str, str]) -> dict[str, Any]:
-    """A form's texts as arguments: empty ones are left out, numbers and JSON are read where the schema has no text."""
-    schema = tool.definition["inputSchema"]
-    out: dict[str, Any] = {}
-    accounts: dict[str, Any] = {}
-    for name, text in given.items():
-        if text.strip() == "":
-            continue
-        if name.startswith("accounts."):
-            inner = schema["properties"].get("accounts", {}).get("properties", {}).get(name[9:], {})
-            accounts[name[9:]] = _typed(text, inner)
-        else:
-            out[name] = _typed(text, schema["properties"].get(name, {}))
-    return {**out, "accounts": accounts} if accounts else out
-
-
-def _typed(text: str, schema: Mapping[str, Any]) -> Any:
-    if schema.get("type") == "string" or "enum" in schema:
-        return text.strip() if "pattern" in schema else text
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-# --- HTTP ------------------------------------------------------------------------------------------------------------
+def _line(text: str) -> str:
+    return " ".join(clean_text(text, 200).split())
 
 
 def _password(header: str) -> str:
@@ -335,11 +525,11 @@ async def _body(receive: Receive) -> bytes:
             return data
 
 
-async def _send(send: Send, page: _Page, more: list[tuple[bytes, bytes]] | None = None) -> None:
+async def _send(send: Send, page: _Page, more: Iterable[tuple[bytes, bytes]] = ()) -> None:
     body = page.body.encode()
     headers = [
         *_HEADERS,
-        *(more or []),
+        *more,
         (b"content-type", page.kind.encode()),
         (b"content-length", str(len(body)).encode()),
     ]
