@@ -31,12 +31,14 @@ from x402.extensions.payment_identifier import (
 )
 from x402.extensions.sign_in_with_x import SIWxPayload
 from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
+from x402.schemas.hooks import VerifiedPaymentCancelOptions
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402.exact.transaction import message_hash, read_transaction
 from mcpsol_py.x402.networks import caip2, v1_name
 from mcpsol_py.x402.store.executions import Execution, Executions, ExecutionState
+from mcpsol_py.x402.store.group import grouped
 from mcpsol_py.x402.subscriptions.proof import SIGN_IN_WITH_X, challenge
 
 __all__ = [
@@ -87,7 +89,7 @@ class Offer:
         found = []
         for r in self.accepts:
             name = v1_name(r.network)
-            if name is not None:
+            if name is not None and r.scheme == "exact":  # version 1 has no other scheme
                 found.append(
                     PaymentRequirementsV1(
                         scheme=r.scheme,
@@ -154,9 +156,22 @@ class Run:
     it.
     """
 
-    def __init__(self, gate: Gate, payment_id: str, owner: str) -> None:
+    def __init__(self, gate: Gate, payment_id: str, owner: str, ceiling: int | None = None) -> None:
         self._gate, self._id, self._owner = gate, payment_id, owner
         self.payment_id = payment_id
+        #: The most that may be charged, where what is used decides (scheme "upto"); None: the price is fixed.
+        self.ceiling = ceiling
+        #: What is charged; None: all of it.
+        self.charged: int | None = None
+
+    def charge(self, amount: int) -> None:
+        """Charges *amount* base units of the ceiling that was authorized. A fixed price stays as it is. Raises
+        PaymentError when it is over the ceiling."""
+        if self.ceiling is None:
+            return
+        if not 0 <= amount <= self.ceiling:
+            raise PaymentError("charge_over_ceiling", f"{amount:,} base units; {self.ceiling:,} are authorized")
+        self.charged = amount
 
     async def will_send(self, signature: str) -> None:
         """Records *signature*. After a crash it alone decides whether the tool did its work."""
@@ -180,10 +195,19 @@ Landed: TypeAlias = Callable[[str], bool | None]
 
 
 def payment_key(payment: Payment) -> str:
-    """What makes a payment this payment: for transactions the hash of the signed message, else of the whole payload."""
-    text = payment.payload.get("transaction")
+    """What makes a payment this payment: for transactions the hash of the signed message, for vouchers channel and sum,
+    else the hash of the whole payload."""
+    payload = payment.payload
+    deposit = payload.get("deposit")
+    text = payload.get("transaction", payload.get("openTransaction"))
+    if text is None and isinstance(deposit, dict):
+        text = deposit.get("transaction")
     if text is not None:
         return "tx:" + message_hash(read_transaction(text))
+    voucher = payload.get("voucher")
+    if isinstance(voucher, dict):
+        promised = f"{voucher.get('channelId')}:{voucher.get('maxClaimableAmount')}"
+        return "voucher:" + hashlib.sha256(promised.encode()).hexdigest()
     return "payload:" + hashlib.sha256(orjson.dumps(payment.payload, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
@@ -318,7 +342,35 @@ class Gate:
             return key, key
         if not isinstance(payment_id, str) or not is_valid_payment_id(payment_id):
             raise PaymentError("payment_id_invalid", "a payment id is 16 to 128 characters of A-Z a-z 0-9 _ -")
+        if key.startswith("voucher:"):
+            # One that paid for nothing pays for the next call; that it pays once, its channel sees to.
+            key = "voucher:" + hashlib.sha256(f"{key}:{payment_id}".encode()).hexdigest()
         return payment_id, key
+
+    def _flow(self, offer: Offer, payment: Payment, requirements: Any) -> str:
+        """ "authorization": verified, run, settled. "upfront": settled, run. "escrow": a deposit is settled, the tool
+        runs, what was used is settled (X402.md 1.1)."""
+        flow = "authorization"
+        if not isinstance(payment, PaymentPayloadV1):
+            flow = self._server.get_payment_flow(payment, requirements)
+        return "upfront" if flow == "authorization" and offer.broadcasts else flow
+
+    async def _required(self, offer: Offer, payment: Payment, error: str) -> PaymentRequired:
+        """The 402 body for a payment that does not do, with what its scheme adds to put the payer right."""
+        required = offer.payment_required(error)
+        if isinstance(payment, PaymentPayloadV1):
+            return required
+        return await self._server.create_payment_required_response(
+            list(required.accepts), required.resource, error, required.extensions, payment_payload=payment
+        )
+
+    async def _cancel(self, payment: Payment, requirements: Any, payment_id: str) -> None:
+        """The tool failed and nothing is charged: whatever the scheme holds for this call is let go."""
+        if isinstance(payment, PaymentPayloadV1):
+            return
+        context = {"payment_id": payment_id}
+        controls = self._server.create_payment_cancellation_dispatcher(payment, requirements, transport_context=context)
+        await controls.cancel(VerifiedPaymentCancelOptions(reason="handler_failed"))
 
     # -- the two ways through ------------------------------------------------------------------------------------------
 
@@ -326,7 +378,9 @@ class Gate:
         self, offer: Offer, payment: Payment, requirements: Any, payment_id: str, owner: str, run: RunFunction
     ) -> Reply:
         try:
-            verified = await self._server.verify_payment(payment, requirements)
+            verified = await self._server.verify_payment(
+                payment, requirements, transport_context={"payment_id": payment_id}
+            )
         except BaseException:  # nothing happened yet, so the id stays free
             with anyio.CancelScope(shield=True):
                 await self._db(self._executions.forget, payment_id, owner)
@@ -334,20 +388,27 @@ class Gate:
         if not verified.is_valid:
             await self._db(self._executions.forget, payment_id, owner)
             reason = verified.invalid_reason or "unexpected_verify_error"
-            return NotPaid(offer.payment_required(verified.invalid_message or reason), reason)
+            return NotPaid(await self._required(offer, payment, verified.invalid_message or reason), reason)
         self._state(payment_id, "verified", offer)
         self._fault("gate.verified")
-        if offer.broadcasts and not self._verify_only:
+        if self._flow(offer, payment, requirements) != "authorization" and not self._verify_only:
             if not await self._move(payment_id, owner, ("verifying",), "settling", payer=verified.payer):
                 return _taken()
             return await self._settle_first(offer, payment, requirements, payment_id, owner, run)
         if not await self._move(payment_id, owner, ("verifying",), "running", payer=verified.payer):
             return _taken()
         self._fault("gate.running")
-        result, failed = await self._run(payment_id, owner, run, paid=False)
+        if verified.skip_handler is not None:  # not a call: the scheme itself answers (a refund)
+            run = _answered(verified.skip_handler.body)
+        this = Run(self, payment_id, owner)
+        result, failed = await self._run(payment, requirements, this, owner, run, paid=False)
         self._fault("gate.ran")
         if failed:  # a failed tool is not charged: the authorization is simply not used
-            await self._move(payment_id, owner, ("running",), "failed", result=result)
+            await self._cancel(payment, requirements, payment_id)
+            if payment_id.startswith("voucher:"):  # the next call brings the same voucher, and no id of its own
+                await self._db(self._executions.forget, payment_id, owner)
+            else:
+                await self._move(payment_id, owner, ("running",), "failed", result=result)
             return Answer(result, None)
         if not await self._move(payment_id, owner, ("running",), "executed", result=result):
             return _taken()
@@ -363,12 +424,13 @@ class Gate:
         owner: str,
         result: dict[str, Any],
         *,
+        charge: int | None = None,
         resumed: bool = False,
     ) -> Reply:
         if self._verify_only:
             await self._move(payment_id, owner, ("executed",), "done")
             return Answer(result, None)
-        settled = await self._settle(payment, requirements, "after-handler", resumed)
+        settled = await self._settle(payment, _charging(requirements, charge), payment_id, "after-handler", resumed)
         if not settled.success:
             return await self._not_settled(offer, payment_id, owner, "executed", settled)
         if not await self._move(payment_id, owner, ("executed",), "done", receipt=_json(settled)):
@@ -388,19 +450,34 @@ class Gate:
         *,
         resumed: bool = False,
     ) -> Reply:
-        settled = await self._settle(payment, requirements, "before-handler", resumed)
+        settled = await self._settle(payment, requirements, payment_id, "before-handler", resumed)
         if not settled.success:
             return await self._not_settled(offer, payment_id, owner, "settling", settled)
         if not await self._move(payment_id, owner, ("settling",), "paid", receipt=_json(settled)):
             return _taken()
         self._state(payment_id, "settled", offer)
         self._fault("gate.paid")
-        return await self._run_paid(offer, payment_id, owner, settled, run)
+        return await self._run_paid(offer, payment, requirements, payment_id, owner, settled, run)
 
     async def _settle(
-        self, payment: Payment, requirements: Any, phase: Literal["before-handler", "after-handler"], resumed: bool
+        self,
+        payment: Payment,
+        requirements: Any,
+        payment_id: str,
+        phase: Literal["before-handler", "after-handler"],
+        resumed: bool,
     ) -> SettleResponse:
-        settled = await self._server.settle_payment(payment, requirements, phase=phase)
+        context = {"payment_id": payment_id}
+        try:
+            settled = await self._server.settle_payment(payment, requirements, phase=phase, transport_context=context)
+        except PaymentError as error:  # a scheme refused before it asked anybody
+            settled = SettleResponse(
+                success=False,
+                error_reason=error.code,
+                error_message=str(error),
+                transaction="",
+                network=requirements.network,
+            )
         self._fault("gate.settled")
         if settled.error_reason != "duplicate_settlement" or not resumed:
             # A duplicate at the first attempt was paid to somebody else's request: it pays for nothing here.
@@ -408,7 +485,7 @@ class Gate:
         # Taken up again after a crash: the duplicate is our own earlier attempt. Its signature says how that one ended.
         landed: bool | None = True
         if self._landed is not None and settled.transaction:
-            landed = await self._db(self._landed, settled.transaction)
+            landed = await anyio.to_thread.run_sync(self._landed, settled.transaction)
         if landed:
             return settled.model_copy(update={"success": True, "error_reason": None, "error_message": None})
         return settled.model_copy(update={"error_reason": "settlement_pending"})
@@ -428,19 +505,48 @@ class Gate:
         return NotPaid(offer.payment_required(f"Settlement failed: {settled.error_message or reason}"), reason, settled)
 
     async def _run_paid(
-        self, offer: Offer, payment_id: str, owner: str, receipt: SettleResponse | None, run: RunFunction
+        self,
+        offer: Offer,
+        payment: Payment,
+        requirements: Any,
+        payment_id: str,
+        owner: str,
+        receipt: SettleResponse | None,
+        run: RunFunction,
     ) -> Reply:
         if not await self._move(payment_id, owner, ("paid",), "running"):
             return _taken()
         self._fault("gate.running")
-        result, _failed = await self._run(payment_id, owner, run, paid=True)
+        ceiling = None
+        if self._flow(offer, payment, requirements) == "escrow":
+            ceiling = int(requirements.get_amount())
+        this = Run(self, payment_id, owner, ceiling)
+        result, failed = await self._run(payment, requirements, this, owner, run, paid=True)
         self._fault("gate.ran")
+        if ceiling is not None:
+            charge = 0 if failed else ceiling if this.charged is None else this.charged
+            if not await self._move(payment_id, owner, ("running",), "executed", result=result, amount=charge):
+                return _taken()
+            self._fault("gate.executed")
+            return await self._settle_after(offer, payment, requirements, payment_id, owner, result, charge=charge)
         if not await self._move(payment_id, owner, ("running",), "done", result=result):
             return _taken()
         self._state(payment_id, "complete", offer)
         return Answer(result, receipt)
 
-    async def alive(self, payment_id: str, owner: str, run: RunFunction) -> tuple[dict[str, Any], bool]:
+    async def _refund(
+        self, payment: Payment, requirements: Any, payment_id: str, owner: str, *, resumed: bool = False
+    ) -> SettleResponse:
+        """The tool broke off after the deposit: nothing is charged. The call may be tried again by a new payment."""
+        settled = await self._settle(payment, _charging(requirements, 0), payment_id, "after-handler", resumed)
+        if not _undecided(settled):
+            values = {"receipt": _json(settled), "error": "tool_failed"}
+            await self._move(payment_id, owner, ("executed",), "failed", result=None, **values)
+        return settled
+
+    async def alive(
+        self, payment_id: str, owner: str, run: RunFunction, this: Run | None = None
+    ) -> tuple[dict[str, Any], bool]:
         """Runs the tool, renewing the lease while it does."""
 
         async def breathe() -> None:
@@ -452,7 +558,7 @@ class Gate:
                     continue
 
         heart = asyncio.create_task(breathe())
-        this = Run(self, payment_id, owner)
+        this = this or Run(self, payment_id, owner)
         token = _current.set(this)
         try:
             return await run(this)
@@ -460,21 +566,29 @@ class Gate:
             _current.reset(token)
             heart.cancel()
 
-    async def _run(self, payment_id: str, owner: str, run: RunFunction, *, paid: bool) -> tuple[dict[str, Any], bool]:
+    async def _run(
+        self, payment: Payment, requirements: Any, this: Run, owner: str, run: RunFunction, *, paid: bool
+    ) -> tuple[dict[str, Any], bool]:
         """The same, and what becomes of the call when it is cut short."""
+        payment_id = this.payment_id
         try:
-            return await self.alive(payment_id, owner, run)
+            return await self.alive(payment_id, owner, run, this)
         except Unfinished:
             if paid:  # owned by nobody, so that the next request need not wait for a lease to end
                 await self._move(payment_id, owner, ("running",), "paid", to_owner=_NOBODY)
             else:
+                await self._cancel(payment, requirements, payment_id)
                 await self._db(self._executions.forget, payment_id, owner)
             raise
-        except BaseException:  # also a client that went away: what ran is cut short
+        except BaseException as error:  # also a client that went away: what ran is cut short
             with anyio.CancelScope(shield=True):
-                if paid:
+                if paid and this.ceiling is not None and isinstance(error, Exception):
+                    if await self._move(payment_id, owner, ("running",), "executed", amount=0):
+                        await self._refund(payment, requirements, payment_id, owner)
+                elif paid:
                     await self._move(payment_id, owner, ("running",), "unknown")
                 else:  # not charged, so the id stays free
+                    await self._cancel(payment, requirements, payment_id)
                     await self._db(self._executions.forget, payment_id, owner)
             raise
 
@@ -558,7 +672,8 @@ class Gate:
             if known.error is None and known.result is not None:
                 return Answer(known.result, None, repeated=True)
             reason = known.error or "settlement_failed"
-            return NotPaid(offer.payment_required(f"Settlement failed: {reason}"), reason, _read(known.receipt))
+            failed = _read(known.receipt) if reason != "tool_failed" else None
+            return NotPaid(offer.payment_required(f"This payment paid for nothing: {reason}"), reason, failed)
         if not await self._db(self._executions.take_over, known.payment_id, owner, 0, known):
             return _taken()
         moved = await self._move(
@@ -576,10 +691,18 @@ class Gate:
         if known.state == "settling":
             return await self._settle_first(offer, payment, requirements, payment_id, owner, run, resumed=True)
         if known.state == "paid":
-            return await self._run_paid(offer, payment_id, owner, _read(known.receipt), run)
-        if known.state == "executed" and known.result is not None:
-            result = known.result
-            return await self._settle_after(offer, payment, requirements, payment_id, owner, result, resumed=True)
+            receipt = _read(known.receipt)
+            return await self._run_paid(offer, payment, requirements, payment_id, owner, receipt, run)
+        if known.state == "executed":
+            is_escrow = self._flow(offer, payment, requirements) == "escrow"
+            if known.result is not None:
+                charge = known.amount if is_escrow else None
+                result = known.result
+                return await self._settle_after(
+                    offer, payment, requirements, payment_id, owner, result, charge=charge, resumed=True
+                )
+            settled = await self._refund(payment, requirements, payment_id, owner, resumed=True)
+            return NotPaid(offer.payment_required("This payment paid for nothing: tool_failed"), "tool_failed", settled)
         return await self.decide(known, owner)
 
     async def decide(self, known: Execution, owner: str) -> Reply:
@@ -587,7 +710,7 @@ class Gate:
         before sending decides; without that nobody can know."""
         landed = None
         if known.signature is not None and self._landed is not None:
-            landed = await self._db(self._landed, known.signature)
+            landed = await anyio.to_thread.run_sync(self._landed, known.signature)
         if landed:
             result = {"signature": known.signature, "recovered": True}
             await self._move(known.payment_id, owner, ("running",), "done", result=result)
@@ -604,7 +727,7 @@ class Gate:
         return await self._db(partial(self._executions.move, payment_id, owner, expected, to, **values))
 
     async def _db(self, function: Callable[..., T], *args: Any) -> T:
-        return await anyio.to_thread.run_sync(partial(function, *args))
+        return await grouped(self._executions.database, function, *args)
 
     def _state(self, payment_id: str, state: str, offer: Offer) -> None:
         self._on_state(payment_id, state, offer.resource.url)
@@ -619,6 +742,20 @@ def _named_id(payment: Payment) -> object:
     extension = (getattr(payment, "extensions", None) or {}).get(PAYMENT_IDENTIFIER)
     info = extension.get("info") if isinstance(extension, dict) else None
     return info.get("id") if isinstance(info, dict) else None
+
+
+def _answered(body: Any) -> RunFunction:
+    """Runs nothing: *body* is the result."""
+
+    async def run(_: Run) -> tuple[dict[str, Any], bool]:
+        return body if isinstance(body, dict) else {"content": []}, False
+
+    return run
+
+
+def _charging(requirements: Any, charge: int | None) -> Any:
+    """The requirements with what is charged instead of the ceiling."""
+    return requirements if charge is None else requirements.model_copy(update={"amount": str(charge)})
 
 
 def _json(response: SettleResponse) -> dict[str, Any]:
