@@ -17,7 +17,8 @@ from mcp import Client, StdioServerParameters
 from benchmarks.yardstick import Limit, Row, Yardstick
 from idl2mcp.inputs import Chain
 from idl2mcp.local import wallet
-from idl2mcp.serving import Plan, ProgramEntry, make_bridge
+from idl2mcp.served import ProgramEntry
+from idl2mcp.serving import Plan, make_bridge
 from mcpsol_py.bridge.server import make_server
 
 #: A server with nothing in it: what the SDK and the transport take by themselves.

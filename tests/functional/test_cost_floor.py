@@ -1,0 +1,41 @@
+"""DESIGN 10's compute units, held for programs of 5, 50 and 250 instructions, page by page and call by call."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import pytest
+
+from benchmarks import floor
+from mcpsol_py.build.toolchain import Toolchain
+
+
+@pytest.fixture(scope="module", params=floor.SIZES, ids=lambda count: f"{count} instructions")
+def sized(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, no_std_toolchain: Toolchain
+) -> floor.Sized:
+    """The program of one size, rendered and built with and without list_tools."""
+    return floor.build(request.param, tmp_path_factory.mktemp("sized"))
+
+
+@pytest.mark.slow
+@pytest.mark.rust
+def test_every_page_by_every_cursor_is_within_the_bars(sized: floor.Sized) -> None:
+    costs = floor.page_costs(sized)
+    assert len(costs) > len(sized.model.instructions) // 3
+    over = {
+        cursor.hex(): cost for cursor, cost in costs.items() if cost > (floor.OTHERS if any(cursor) else floor.FIRST)
+    }
+    assert not over
+
+
+@pytest.mark.slow
+@pytest.mark.rust
+def test_list_tools_adds_little_to_any_other_instruction(sized: floor.Sized) -> None:
+    costs = floor.dispatch_costs(sized)
+    with_accounts = [cost for cost in costs if cost.accounts]
+    without = [cost.added for cost in costs if not cost.accounts]
+    assert not [cost for cost in with_accounts if cost.added > floor.DISPATCH]
+    assert max(without) <= floor.DISPATCH_WITHOUT_ACCOUNTS
+    assert statistics.mean(with_accounts) <= 0, "the number of accounts, asked first, is asked once less behind"
