@@ -191,12 +191,29 @@ class Budget:
         return limit
 
     def signed(self, payment_id: str, payment: dict[str, Any], payment_key: str) -> None:
-        """Keeps the signed payment, before it leaves this process."""
-        self._set(payment_id, state="signed", payment=orjson.dumps(payment).decode(), payment_key=payment_key)
+        """Keeps the signed payment, before it leaves this process. Raises PaymentError(RESERVATION_LOST) when its
+        amount was given back meanwhile: then it must not leave."""
+        text = orjson.dumps(payment).decode()
+        held = (spendings.c.state != "released") & self._is(payment_id)
 
-    def spent(self, payment_id: str, signature: str) -> None:
-        """The payment landed, as *signature*."""
+        def work(connection: Connection, _again: bool) -> int:
+            kept = (
+                update(spendings)
+                .where(held)
+                .values(state="signed", payment=text, payment_key=payment_key, touched_ms=self._now(connection))
+            )
+            return connection.execute(kept).rowcount
+
+        if self._db.run(work) != 1:
+            raise PaymentError("RESERVATION_LOST", f"the amount of {payment_id} was given back before it was signed")
+
+    def spent(self, payment_id: str, signature: str, *, amount: int | None = None) -> None:
+        """The payment landed, as *signature*. *amount*: what was charged, where that is proved to be less than was
+        reserved; more is never booked."""
         self._set(payment_id, state="spent", signature=signature)
+        if amount is not None:
+            less = update(spendings).where(self._is(payment_id), spendings.c.amount > amount).values(amount=amount)
+            self._db.run(lambda c, _: c.execute(less))
 
     def release(self, payment_id: str) -> None:
         """Gives the amount back. Only where nothing was signed, or what was signed can no longer land."""

@@ -13,8 +13,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 import anyio.to_thread
@@ -22,6 +25,7 @@ import orjson
 from x402 import x402Client
 from x402.extensions.payment_identifier import PAYMENT_IDENTIFIER, append_payment_identifier_to_extensions
 from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements, SettleResponse
+from x402.schemas.hooks import PaymentResponseContext
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
@@ -39,6 +43,9 @@ Requirement = PaymentRequirements | PaymentRequirementsV1
 Payment = PaymentPayload | PaymentPayloadV1
 #: Picks one of the requirements that can be met; None pays nothing.
 Selector = Callable[[Sequence[Requirement]], Requirement | None]
+
+#: What the chain proves of a payment's charge, in base units; None: nothing (yet).
+Proof = Callable[[Payment], int | None]
 
 #: What a seller says when the same payment should be asked for again (gate.Refused).
 _AGAIN = ("in_progress", "settlement_pending", "storage_unavailable")
@@ -92,10 +99,19 @@ class Payer:
     """
 
     def __init__(
-        self, signer: x402Client, budget: Budget, *, select: Selector = cheapest, patience: float = 30.0
+        self,
+        signer: x402Client,
+        budget: Budget,
+        *,
+        select: Selector = cheapest,
+        patience: float = 30.0,
+        proofs: Mapping[str, Proof] = MappingProxyType({}),
     ) -> None:
+        """*proofs*: by scheme, what the chain proves of a payment's charge (UptoClient.charged). A seller's word that
+        it took less than it could is never booked."""
         self._signer, self.budget = signer, budget
-        self._select, self._patience = select, patience
+        self._select, self._patience, self._proofs = select, patience, dict(proofs)
+        self._turns: dict[tuple[str, ...], asyncio.Lock] = {}
         signer.set_spend_controls(False)
 
     async def call(
@@ -144,9 +160,21 @@ class Payer:
             request=mark,
         )
         held: Spending = await _thread(lambda: self.budget.reserve(spending, max_amount=max_amount))
-        if held.payment is None:
-            held = await self._sign(held, first.demand, chosen)
-        return await self._present(held, first.demand.dialect, ask)
+        async with self._turn(chosen):
+            if held.payment is None:
+                held = await self._sign(held, first.demand, chosen)
+            return await self._present(held, first.demand.dialect, ask, first.demand)
+
+    @asynccontextmanager
+    async def _turn(self, chosen: Requirement) -> AsyncIterator[None]:
+        """Vouchers of one channel follow on each other, so calls to one payee take turns. Between processes the
+        seller's correction does what this does here."""
+        if chosen.scheme != "batch-settlement":
+            yield
+            return
+        key = (str(chosen.network), chosen.asset, chosen.pay_to, str((chosen.extra or {}).get("feePayer")))
+        async with self._turns.setdefault(key, asyncio.Lock()):
+            yield
 
     # -- one step each ------------------------------------------------------------------------------------------------
 
@@ -184,31 +212,56 @@ class Payer:
         assert kept is not None  # signed() wrote it
         return kept
 
-    async def _present(self, held: Spending, dialect: Dialect, ask: Ask[R]) -> Bought[R]:
+    async def _present(
+        self, held: Spending, dialect: Dialect, ask: Ask[R], demand: Demand | None = None, corrections: int = 3
+    ) -> Bought[R]:
         """Sends the payment, again if no answer says how it ended, and books what came of it."""
         assert held.payment is not None  # callers hold a signed one
         payment = parse_payment(held.payment)
         deadline = asyncio.get_running_loop().time() + self._patience
         while True:
             asked = await ask(payment, dialect)
-            if asked.receipt is not None and asked.receipt.success:
-                await _thread(self.budget.spent, held.payment_id, asked.receipt.transaction)
+            corrected = await self._tell(payment, asked)
+            charged = await self._book(held, payment, asked.receipt)
             if asked.demand is not None:
+                price = _price(held, asked.demand)
+                if corrected and corrections and demand is not None and price is not None:
+                    # The seller showed by our own signature that this voucher does not follow: sign the one that does.
+                    held = await self._sign(held, asked.demand, price)
+                    return await self._present(held, dialect, ask, demand, corrections - 1)
                 raise self._rejected(held, asked.demand, asked.receipt)
             if asked.refused is not None and asked.refused not in _AGAIN:
                 raise PaymentError(
                     asked.refused.upper(), f"the seller refused: {asked.message} (payment {held.payment_id})"
                 )
             if asked.result is not None and asked.refused is None:
-                charged = asked.receipt is not None and asked.receipt.success
                 # Without a receipt it is not charged so far, but the payment is out until it expires: see reconcile().
-                return Bought(asked.result, asked.receipt, held.amount if charged else 0, held.asset, held.payment_id)
+                return Bought(asked.result, asked.receipt, charged, held.asset, held.payment_id)
             if asyncio.get_running_loop().time() >= deadline:
                 raise PaymentError(
                     "OUTCOME_UNKNOWN",
                     f"payment {held.payment_id} is out; no answer says how it ended: call again with this payment id",
                 ) from asked.lost
             await asyncio.sleep(0.25)
+
+    async def _book(self, held: Spending, payment: Payment, receipt: SettleResponse | None) -> int:
+        """Books a receipt; what was charged, in base units."""
+        if receipt is None or not receipt.success:
+            return 0
+        proof = self._proofs.get(payment.get_scheme())
+        proved: int | None = await _thread(proof, payment) if proof is not None else None
+        amount = held.amount if proved is None else min(proved, held.amount)
+        await _thread(partial(self.budget.spent, held.payment_id, receipt.transaction, amount=amount))
+        return amount
+
+    async def _tell(self, payment: Payment, asked: Asked[R]) -> bool:
+        """Tells the scheme what came of its payment, by the official core's hook. True: it was put right, and would
+        sign another one now."""
+        if isinstance(payment, PaymentPayloadV1) or (asked.receipt is None and asked.demand is None):
+            return False
+        required = asked.demand.required if asked.demand is not None else None
+        context = PaymentResponseContext(payment, payment.accepted, asked.receipt, required)
+        return await self._signer.handle_payment_response(context) is not None
 
     def _rejected(self, held: Spending, again: Demand, receipt: SettleResponse | None) -> PaymentError:
         """Asked to pay again. Never done by itself: the seller holds a signed payment, and may have raised its
@@ -224,13 +277,23 @@ class Payer:
         )
 
 
+def _price(held: Spending, demand: Demand) -> Requirement | None:
+    """The terms that this spending was reserved for, in a demand that asks no more."""
+    for r in demand.required.accepts:
+        terms = (caip2(str(r.network)), r.asset, r.pay_to, _amount(r), r.scheme)
+        if terms == (held.network, held.asset, held.pay_to, held.amount, "batch-settlement"):
+            return r
+    return None
+
+
 async def reconcile(budget: Budget, chain: Chain) -> int:
     """Books payments that got no answer: landed ones as spent, those that can no longer land as released. Returns how
     many.
     """
     settled = 0
     for row in await _thread(budget.open):
-        text = (row.payment or {}).get("payload", {}).get("transaction")
+        payload = (row.payment or {}).get("payload", {})
+        text = payload.get("transaction", payload.get("openTransaction"))
         if text is None:
             continue
         found = await _thread(chain.find, bytes(read_transaction(text)))

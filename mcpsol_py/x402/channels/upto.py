@@ -112,6 +112,12 @@ class UptoClient:
             "openTransaction": text,
         }
 
+    def charged(self, payment: Any) -> int | None:
+        """What the chain proves to be charged of this payment: its channel is closed, at that sum. None: not yet, or
+        the account is gone already."""
+        found = self._program.fetch(self._chain, str(payment.payload.get("channelId")))
+        return found.settled if found is not None and found.status in ("sealed", "distributed") else None
+
 
 class UptoServer:
     """Sells: *authorizer* signs what was used. *chain* tells which program a mint belongs to."""
