@@ -1,5 +1,5 @@
-"""list_tools of rendered programs with 5, 50 and 250 instructions: every page by every cursor, and what it adds to other
-instructions, in an SVM; what the syscall alone and the same program without list_tools cost is measured in the same run.
+"""list_tools of rendered programs with 5, 50 and 250 instructions: every page by every cursor, and what it adds to
+other instructions, in an SVM; the same program without list_tools is measured in the same run.
 """
 
 from __future__ import annotations

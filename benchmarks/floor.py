@@ -39,8 +39,8 @@ PROGRAM = Pubkey(bytes(31) + b"\7")
 
 _HEAD = '''"""A ledger of many entries: made to measure."""
 
-from mcpsol_py.spec import Account, Mut, Payer, Pubkey, Signer, SystemProgram, error, has_one, init, instruction, program
-from mcpsol_py.spec import seeds, u8, u64
+from mcpsol_py.spec import Account, Mut, Payer, Pubkey, Signer, SystemProgram
+from mcpsol_py.spec import error, has_one, init, instruction, program, seeds, u8, u64
 
 
 @program(name="sized{count}", version="1.0.0")
