@@ -106,6 +106,7 @@ class Debian:
 
     def target(self) -> Target:
         """What is built for: rustc's own ``bpfel-unknown-none``, or our ``sbpf-solana`` with a standard library."""
+        sources = {"__CARGO_TESTS_ONLY_SRC_ROOT": str(self.root / "std" / "library")}  # std_for_sbf.py's copy
         if self.route == "no-std":
             return Target(
                 triple="bpfel-unknown-none",
@@ -113,7 +114,7 @@ class Debian:
                 flags=("-C", "panic=abort", *_FLAGS),
                 panic="abort",
                 library=("-Zbuild-std=core,alloc", "-Zbuild-std-features=compiler-builtins-mem"),
-                environment={},
+                environment=sources,
             )
         return Target(
             triple="sbpf-solana",
@@ -126,7 +127,7 @@ class Debian:
             library=("-Zbuild-std=std", "-Zbuild-std-features=compiler-builtins-mem"),
             environment={
                 "RUSTC_BOOTSTRAP_SYNTHETIC_TARGET": "1",
-                "__CARGO_TESTS_ONLY_SRC_ROOT": str(self.root / "std" / "library"),
+                **sources,
                 # Overflow checks bring a 128-bit multiply, which this compiler gets wrong.
                 "CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS": "false",
             },

@@ -5,8 +5,9 @@ usage: std_for_sbf.py SOURCE DEST      (SOURCE: the ``library`` folder of rust-w
 The SVM has no threads and no randomness, and each program brings its own allocator. So the choices are: no threads,
 unsupported randomness, hash maps with fixed keys (they would keep random ones in writable data, which a program does
 not have; Anchor uses a HashSet in every instruction that writes state), the generic io errors, and a System allocator
-that always fails (the program's global allocator stands before it). Every edit must find its anchor exactly as often
-as expected, or nothing is written: a newer library wants a look, not a guess.
+that always fails (the program's global allocator stands before it). A list's growth is made part of its callers: as a
+function of its own it gets six arguments, one more than this compiler can pass. Every edit must find its anchor exactly
+as often as expected, or nothing is written: a newer library wants a look, not a guess.
 """
 
 import pathlib
@@ -77,6 +78,12 @@ EDITS = [
         + KEYS.replace("        thread", '        #[cfg(not(target_os = "solana"))]\n        thread', 1).replace(
             "        KEYS.with", '        #[cfg(not(target_os = "solana"))]\n        KEYS.with', 1
         ),
+        1,
+    ),
+    (
+        "../../../alloc/src/raw_vec/mod.rs",
+        "    #[cold]\n    unsafe fn finish_grow(",
+        "    #[inline(always)]\n    unsafe fn finish_grow(",
         1,
     ),
     (

@@ -168,6 +168,12 @@ def arguments(count: int) -> Questions:
     return questions
 
 
+def list_growth(rng: random.Random) -> Iterator[Question]:
+    for count in [0, 1, 4, 5, 17, 100]:
+        words = [_u64(rng) for _ in range(count)]
+        yield _words(*words), _words(*words[::-1])
+
+
 def std_format(rng: random.Random) -> Iterator[Question]:
     for count in range(6):
         words = [_u64(rng) for _ in range(count)]
@@ -190,6 +196,7 @@ TABLE: dict[str, Questions] = {
     "unaligned": unaligned,
     "six_arguments": arguments(6),
     "seven_arguments": arguments(7),
+    "list_growth": list_growth,
     "u64_checked_multiply": u64_checked_multiply,
     "u64_multiply_halves": u64_checked_multiply,
     "wrong_builtins": u64_checked_multiply,
