@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from idl2mcp import inputs
 from mcpsol_py.errors import PaymentError, SourceError, abbr, suggest
+from mcpsol_py.model.base58 import is_address
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -150,7 +151,7 @@ def open_shop(
     from mcpsol_py.x402.store.executions import Executions
     from mcpsol_py.x402.store.settlements import SqlSettlements
 
-    chain = _chain(payments, url, cluster)
+    chain = _chain(payments, url, cluster, resources)
     if payments.database is not None:
         kept = Database(_beside(payments.database, payments.base))
     elif cluster is not None:  # its chain ends with this process, and what was paid on it too
@@ -182,7 +183,8 @@ def open_shop(
 
     gate = Gate(core, Executions(kept, payments.merchant), verify_only=payments.verify_only, landed=landed)
     pay_to = cluster.address(payments.pay_to) if cluster is not None else payments.pay_to
-    inputs.address(pay_to, "payments.pay_to")
+    if not is_address(pay_to):
+        raise SourceError(f"{abbr(pay_to)} is no address (base58 of 32 bytes)", path="payments.pay_to")
     prices = PriceList(tuple(payments.prices.items()), pay_to, chain.network)
     try:
         return sell(bridge, core, gate, prices, v1_errors=payments.v1_errors)
@@ -192,14 +194,16 @@ def open_shop(
         raise SourceError(str(error), path="payments.prices") from error
 
 
-def _chain(payments: Payments, url: str | None, cluster: LocalCluster | None) -> Chain:
+def _chain(payments: Payments, url: str | None, cluster: LocalCluster | None, resources: ExitStack) -> Chain:
     from mcpsol_py.x402.networks import LOCAL
     from mcpsol_py.x402.rpc_chain import RpcChain
     from mcpsol_py.x402.svm_chain import SvmChain
 
     at = payments.url or (url if cluster is None else None)
     if at is not None:
-        return RpcChain(at)
+        chain = RpcChain(at)
+        resources.callback(chain.close)
+        return chain
     if cluster is not None:
         return SvmChain(cluster.transport, network=LOCAL)
     raise SourceError("is missing: the cluster on which payments settle", path="payments.url")

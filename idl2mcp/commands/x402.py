@@ -261,9 +261,11 @@ def _chain(url: str) -> Any:
     from mcpsol_py.x402.rpc_chain import RpcChain
 
     try:
-        return RpcChain(endpoint(url))
+        chain = RpcChain(endpoint(url))
     except ChainUnavailable as error:  # exit 3: the network's fault
         raise TransportError("the cluster", str(error)) from error
+    click.get_current_context().call_on_close(chain.close)
+    return chain
 
 
 def _open(url: str | None) -> Any:

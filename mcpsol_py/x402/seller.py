@@ -117,7 +117,7 @@ class Paid:
             return self._demand(ctx, offer, reply)
         if isinstance(reply, Refused):
             return types.CallToolResult.model_validate(_refusal(reply))
-        return _with_receipt(reply.result, reply.receipt, reply.repeated)
+        return _with_receipt(_shown(reply.result), reply.receipt, reply.repeated)
 
     async def _get(self, ctx: Context, name: str, asked: dict[str, Any], call_next: CallNext) -> HandlerResult:
         """A resource or a prompt. An unpaid one is JSON-RPC error 402, since its result has no room for a demand."""
@@ -191,6 +191,15 @@ def _speaks_extension(ctx: Context) -> bool:
     if extensions is None and isinstance(capabilities, Mapping):
         extensions = capabilities.get("extensions")
     return EXTENSION in (extensions or {})
+
+
+def _shown(result: dict[str, Any]) -> dict[str, Any]:
+    """A tool's result; what the gate found out after a crash (a signature that landed) is given the form of one."""
+    if "content" in result:
+        return result
+    text = f"The server stopped while this call ran. Its transaction {result.get('signature')} is on the chain."
+    content = [{"type": "text", "text": text}]
+    return {"resultType": "complete", "content": content, "structuredContent": result, "isError": False}
 
 
 def _receipt(receipt: SettleResponse | None) -> dict[str, Any] | None:

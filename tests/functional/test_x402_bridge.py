@@ -1,0 +1,346 @@
+"""A bridge whose tools cost something: the demo from two terminals, and calls that build, send, ask, fail or crash."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.server import Server
+from x402 import x402Client
+
+from idl2mcp.inputs import Chain
+from idl2mcp.local import LocalCluster, wallet
+from idl2mcp.selling import DEMO_PAYMENTS, DEMO_PAYMENTS_SETUP, open_shop, read_payments
+from idl2mcp.served import ProgramEntry
+from idl2mcp.serving import Plan, make_bridge
+from mcpsol_py.bridge.bridge import Bridge
+from mcpsol_py.bridge.server import make_server
+from mcpsol_py.errors import PaymentError, SourceError
+from mcpsol_py.x402.budget import Budget, Limit, Limits
+from mcpsol_py.x402.buyer import Buyer
+from mcpsol_py.x402.exact.mechanism import ExactClient
+from mcpsol_py.x402.networks import LOCAL
+from mcpsol_py.x402.paying import Payer
+from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.svm_chain import SvmChain
+from tests.functional.cli import Cli
+
+USDC = DEMO_PAYMENTS_SETUP["mints"]["usdc"]["address"]
+POLICY = {
+    "clusters": ["local"],
+    "program": [{"id": "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb", "instructions": ["initialize", "increment"]}],
+    "outflow": {"SOL": {"per_call": 10_000_000, "per_day": 100_000_000}},
+}
+
+
+class Shop:
+    """The demo's programs behind a till; alice owns the bridge's wallet, and buys too."""
+
+    def __init__(self, folder: Path, mode: str = "build", surface: str = "full", **policy: Any) -> None:
+        self.opened = ExitStack()
+        self.folder = folder
+        plan = Plan([ProgramEntry(name, Chain()) for name in ("counter", "vault")], mode=mode, surface=surface)
+        plan.payments = read_payments({**DEMO_PAYMENTS, "database": f"sqlite:///{folder / 'sales.db'}"})
+        plan.policy, plan.demo, plan.wallet = {**POLICY, **policy}, True, "@alice"
+        self.bridge, self.loaded = make_bridge(plan)
+        cluster = self.loaded[0].cluster
+        assert cluster is not None
+        self.cluster: LocalCluster = cluster
+        self.payments = plan.payments
+        self.server = self.open()
+
+    def open(self) -> Server[Any]:
+        """A server process of the same shop: another one is what starts after a crash."""
+        server = make_server(self.bridge)
+        paid = open_shop(self.payments, self.bridge, None, self.cluster, self.opened)
+        paid.gate._wait = 0.1  # else a repeat waits ten seconds for a first request that is dead here
+        server.middleware.append(paid)
+        return server
+
+    def payer(self, **limit: int) -> Payer:
+        chain = SvmChain(self.cluster.transport, network=LOCAL)
+        signer = x402Client()
+        signer.register(LOCAL, ExactClient(wallet("alice"), chain))
+        kept = Database(f"sqlite:///{self.folder / 'purse.db'}")
+        self.opened.callback(kept.close)
+        limits = Limits({USDC: Limit(**{"per_payment": 50_000, **limit})})
+        return Payer(signer, Budget(kept, str(wallet("alice").pubkey()), limits, session="test"), patience=1.0)
+
+    @property
+    def takings(self) -> int:
+        (account,) = SvmChain(self.cluster.transport).get_accounts([self.cluster.address("@merchant_usdc")])
+        assert account is not None
+        return int.from_bytes(account.data[64:72], "little")
+
+    def count(self) -> int:
+        """What the counter of alice holds on the chain; -1 where there is none."""
+        from solders.pubkey import Pubkey
+
+        at, _ = Pubkey.find_program_address(
+            [b"counter", bytes(wallet("alice").pubkey())],
+            Pubkey.from_string(POLICY["program"][0]["id"]),  # type: ignore[index]  # a literal above
+        )
+        account = self.cluster.svm.get_account(at)
+        return -1 if account is None else int.from_bytes(bytes(account.data)[40:48], "little")
+
+
+@pytest.fixture
+def shop(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Shop]:
+    made = Shop(tmp_path, **getattr(request, "param", {}))
+    with made.opened:
+        yield made
+
+
+SEND = pytest.mark.parametrize("shop", [{"mode": "send"}], indirect=True)
+CREATE = {"start": "5", "accounts": {"authority": "@alice"}}
+
+
+async def test_prices_are_told_and_charged_once(shop: Shop) -> None:
+    async with Client(shop.server) as client:
+        tools = {t.name: t for t in (await client.list_tools()).tools}
+        assert "Costs 0.001 USDC a call" in (tools["counter_increment"].description or "")
+        assert "Costs" not in (tools["counter_get_state"].description or "")
+        unpaid = await client.call_tool("counter_initialize", CREATE)
+        assert unpaid.is_error
+        buyer = Buyer(client, shop.payer())
+        bought = await buyer.call_tool("counter_initialize", CREATE, payment_id="pay_0123456789abcdef")
+        assert not bought.result.is_error
+        assert bought.result.structured_content is not None
+        assert bought.amount == shop.takings == 1_000
+        again = await buyer.call_tool("counter_initialize", CREATE, payment_id="pay_0123456789abcdef")
+        assert again.repeated
+        assert again.result.structured_content == bought.result.structured_content
+        assert shop.takings == 1_000
+
+
+async def test_what_fails_in_simulation_is_not_charged(shop: Shop) -> None:
+    async with Client(shop.server) as client:
+        bought = await Buyer(client, shop.payer()).call_tool(
+            "counter_increment", {"amount": "1", "accounts": {"authority": "@alice"}}
+        )
+        assert bought.result.is_error
+        assert bought.receipt is None
+    assert shop.takings == 0
+
+
+@pytest.mark.parametrize("shop", [{"surface": "lazy"}], indirect=True)
+async def test_the_search_surface_sells_the_tool_that_it_calls(shop: Shop) -> None:
+    async with Client(shop.server) as client:
+        found = await client.call_tool("describe_tool", {"name": "counter_initialize"})
+        assert "Costs 0.001 USDC" in found.structured_content["tool"]["description"]
+        for arguments in (CREATE, json.dumps(CREATE)):
+            asked = await client.call_tool("call_tool", {"name": "counter_initialize", "arguments": arguments})
+            assert asked.is_error
+            assert asked.structured_content["x402Version"] == 2
+        bought = await Buyer(client, shop.payer()).call_tool(
+            "call_tool", {"name": "counter_initialize", "arguments": CREATE}
+        )
+        assert not bought.result.is_error
+    assert shop.takings == 1_000
+
+
+@SEND
+async def test_a_call_that_sends_is_paid_first_and_runs_once(shop: Shop) -> None:
+    payer = shop.payer()
+    async with Client(shop.server) as client:
+        buyer = Buyer(client, payer)
+        await buyer.call_tool("counter_initialize", CREATE)
+        for _ in range(2):
+            bought = await buyer.call_tool("counter_increment", {"amount": "2"}, payment_id="pay_increment_0001")
+            assert bought.result.structured_content is not None
+            assert bought.result.structured_content["signature"]
+    assert (shop.count(), shop.takings) == (7, 2_000)
+
+
+@SEND
+async def test_what_the_policy_or_the_program_refuses_is_not_charged(shop: Shop) -> None:
+    async with Client(shop.server) as client:
+        buyer = Buyer(client, shop.payer())
+        early = await buyer.call_tool("counter_increment", {"amount": "1"})
+        assert early.result.is_error
+        await buyer.call_tool("counter_initialize", CREATE)
+        refused = await buyer.call_tool("counter_decrement", {"amount": "1"})  # the policy does not name it
+        assert refused.result.is_error
+        assert "policy" in json.dumps(refused.result.model_dump(mode="json"))
+        wrong = await buyer.call_tool("counter_increment", {"amount": "no number"})
+        assert wrong.result.is_error
+    assert (shop.count(), shop.takings) == (5, 1_000)
+
+
+@SEND
+@pytest.mark.parametrize("at", ["before it was sent", "after it landed"])
+async def test_a_server_that_dies_while_sending_is_decided_by_the_signature(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    payer = shop.payer()
+    async with Client(shop.server) as client:
+        await Buyer(client, payer).call_tool("counter_initialize", CREATE)
+
+    class Killed(Exception):
+        """The process is gone: what would tidy up after an exception is patched out below."""
+
+    sends = Bridge._submit
+
+    async def dying(self: Bridge, *args: Any) -> str:
+        if at == "after it landed":
+            await sends(self, *args)
+        raise Killed
+
+    payment_id = "pay_increment_0001"
+    with monkeypatch.context() as patched:
+        patched.setattr(Bridge, "_submit", dying)
+        patched.setattr("mcpsol_py.x402.gate.Gate._move", _unless_unknown())
+        async with Client(shop.server) as client:
+            with pytest.raises(PaymentError) as lost:
+                await Buyer(client, payer).call_tool("counter_increment", {"amount": "2"}, payment_id=payment_id)
+        assert lost.value.code == "OUTCOME_UNKNOWN"
+    _expire_lease(shop)
+    async with Client(shop.open()) as client:
+        buyer = Buyer(client, payer)
+        if at == "after it landed":
+            bought = await buyer.call_tool("counter_increment", {"amount": "2"}, payment_id=payment_id)
+            assert bought.result.is_error is not True
+            assert "recovered" in json.dumps(bought.result.model_dump(mode="json", by_alias=True))
+            assert shop.count() == 7
+        else:
+            with pytest.raises(PaymentError) as caught:
+                await buyer.call_tool("counter_increment", {"amount": "2"}, payment_id=payment_id)
+            assert caught.value.code == "OUTCOME_UNKNOWN"
+            assert shop.count() == 5
+    assert shop.takings == 2_000
+
+
+def _unless_unknown() -> Any:
+    """A killed process writes nothing more: the clean-up that a mere exception would get does not happen."""
+    from mcpsol_py.x402.gate import Gate
+
+    moves = Gate._move
+
+    async def move(self: Gate, payment_id: str, owner: str, expected: Any, to: str, **values: Any) -> bool:
+        return False if to == "unknown" else await moves(self, payment_id, owner, expected, to, **values)  # type: ignore[arg-type]  # passed on
+
+    return move
+
+
+def _expire_lease(shop: Shop) -> None:
+    from sqlalchemy import text
+
+    kept = Database(f"sqlite:///{shop.folder / 'sales.db'}")
+    with kept.engine.begin() as connection:
+        connection.execute(text("update executions set touched_ms = :early"), {"early": 0})
+    kept.close()
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize(
+    "shop",
+    [{"mode": "send", "outflow": {"SOL": {"per_call": 10_000_000, "per_day": 100_000_000, "confirm_above": 1}}}],
+    indirect=True,
+)
+async def test_a_person_is_asked_and_the_payment_waits_for_the_answer(shop: Shop, mode: Any) -> None:
+    asked: list[str] = []
+
+    async def answer(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult | types.ErrorData:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content={"send": True})
+
+    async with Client(shop.server, mode=mode, elicitation_callback=answer) as client:
+        bought = await Buyer(client, shop.payer()).call_tool("counter_initialize", CREATE)
+    assert asked
+    assert not bought.result.is_error
+    assert (shop.count(), shop.takings) == (5, 1_000)
+
+
+@pytest.mark.parametrize(
+    ("table", "path"),
+    [
+        ({"pay_too": "x"}, "payments.pay_too"),
+        ({}, "payments.pay_to"),
+        ({"pay_to": 7}, "payments.pay_to"),
+        ({"pay_to": "@merchant"}, "payments.prices"),
+        ({"pay_to": "@merchant", "prices": {"counter_initialize": 0.5}}, "payments.prices.counter_initialize"),
+        ({"pay_to": "@merchant", "prices": {"x": "$1"}, "v1_errors": 1}, "payments.v1_errors"),
+        ({"pay_to": "@merchant", "prices": {"x": "$1"}, "sponsors": "@sponsor"}, "payments.sponsors"),
+    ],
+)
+def test_a_wrong_configuration_names_its_key(table: dict[str, Any], path: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        read_payments(table)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"prices": {"counter_incremnt": "$1"}}, "payments.prices.counter_incremnt"),
+        ({"prices": {"counter_increment": "a dollar"}}, "payments.prices"),
+        ({"prices": {"counter_increment": "$0.0000001"}}, "payments.prices"),
+        ({"sponsors": []}, "payments"),
+        ({"pay_to": "nobody"}, "payments.pay_to"),
+    ],
+)
+def test_a_price_list_that_cannot_be_kept_stops_the_start(shop: Shop, change: dict[str, Any], path: str) -> None:
+    payments = read_payments({**DEMO_PAYMENTS, **change})
+    with ExitStack() as opened, pytest.raises(Exception, match=".") as caught:
+        open_shop(payments, shop.bridge, None, shop.cluster, opened)
+    assert path in str(caught.value)
+
+
+def test_paid_goes_with_demo(cli: Cli) -> None:
+    ran = cli("serve", "counter", "--paid")
+    assert ran.code == 2
+    assert "--demo" in ran.err
+
+
+def test_the_demo_from_two_terminals(cli: Cli) -> None:
+    """A paid call, its receipt, a repeat that is not charged, and a refusal at the budget's edge: all offline."""
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    serve = ["serve", "--demo", "--paid", "--transport", "http", "--port", str(port)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "idl2mcp", *serve], cwd=cli.folder, stderr=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            _wait(port, server)
+            base = f"http://127.0.0.1:{port}"
+            common = ("--url", f"{base}/rpc", "--wallet", "@alice", "--max", "$0.01", "--per-day", "$0.002")
+            pay = ("x402", "pay", f"{base}/mcp", "counter_initialize", "--args", json.dumps(CREATE), *common)
+            store = ("--database", "sqlite:///purse.db")
+            first = cli(*pay, *store, "--id", "pay_0123456789abcdef", "--json")
+            assert first.code == 0, first.err
+            assert (first.json["paid"], first.json["repeated"]) == ("1000", False)
+            assert first.json["receipt"]["success"]
+            again = cli(*pay, *store, "--id", "pay_0123456789abcdef", "--json")
+            assert (again.json["paid"], again.json["repeated"]) == ("0", True)
+            assert again.json["receipt"] == first.json["receipt"]
+            assert again.json["result"] == first.json["result"]
+            dear = cli(*pay[:3], "vault_initialize", *common, *store)
+            assert dear.code == 1
+            assert "1,000 are left" in dear.err
+            listed = cli("x402", "history", "--wallet", str(wallet("alice").pubkey()), *store, "--json")
+            assert [(row["amount"], row["state"]) for row in listed.json["payments"]] == [("1000", "spent")]
+        finally:
+            server.terminate()
+            server.communicate(timeout=10)
+
+
+def _wait(port: int, server: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        assert server.poll() is None, server.stderr.read() if server.stderr else ""
+        with closing(socket.socket()) as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise AssertionError("the server did not come up")
