@@ -198,16 +198,13 @@ def payment_key(payment: Payment) -> str:
     """What makes a payment this payment: for transactions the hash of the signed message, for vouchers channel and sum,
     else the hash of the whole payload."""
     payload = payment.payload
-    deposit = payload.get("deposit")
-    text = payload.get("transaction", payload.get("openTransaction"))
-    if text is None and isinstance(deposit, dict):
-        text = deposit.get("transaction")
-    if text is not None:
-        return "tx:" + message_hash(read_transaction(text))
     voucher = payload.get("voucher")
     if isinstance(voucher, dict):
-        promised = f"{voucher.get('channelId')}:{voucher.get('maxClaimableAmount')}"
+        promised = f"{payload.get('type') == 'refund'}:{voucher.get('channelId')}:{voucher.get('maxClaimableAmount')}"
         return "voucher:" + hashlib.sha256(promised.encode()).hexdigest()
+    text = payload.get("transaction", payload.get("openTransaction"))
+    if text is not None:
+        return "tx:" + message_hash(read_transaction(text))
     return "payload:" + hashlib.sha256(orjson.dumps(payment.payload, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
@@ -565,6 +562,8 @@ class Gate:
         finally:
             _current.reset(token)
             heart.cancel()
+            with anyio.CancelScope(shield=True):  # no write of its own comes after the answer's
+                await asyncio.wait([heart])
 
     async def _run(
         self, payment: Payment, requirements: Any, this: Run, owner: str, run: RunFunction, *, paid: bool

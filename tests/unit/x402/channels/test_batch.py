@@ -1,4 +1,4 @@
-"""`batch-settlement`: one deposit, vouchers, claims, closes; against both programs' addresses, with the official core."""
+"""`batch-settlement`: one deposit, vouchers, claims, closes; at both programs' addresses, with the official core."""
 
 from __future__ import annotations
 
@@ -382,7 +382,7 @@ async def test_what_the_chain_said_grows_stale(shop: BatchShop) -> None:
     buyer = Buyer(shop, batch_client(shop.world))
     await buyer.pay()
     now = shop.channels.now_ms()
-    shop.channels._clock = lambda: now + 61_000  # noqa: SLF001
+    shop.channels._clock = lambda: now + 61_000
     (channel,) = buyer.scheme.channels.all()
     request = buyer.scheme.refund_payload(channel, alone=True)
     stranger = BatchShop(shop.world, Database())

@@ -1,4 +1,4 @@
-"""`upto` on chain: the ceiling is escrowed, what was used is charged, the rest goes back; every refusal by its reason."""
+"""`upto` on chain: a ceiling is escrowed, what was used is charged, the rest goes back; refusals by their reasons."""
 
 from __future__ import annotations
 

@@ -1,0 +1,326 @@
+"""Tools sold by both channel schemes, over MCP and through the gate: charged once, also over crashes and replicas."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.server import Server
+from x402 import x402Client
+from x402.schemas import PaymentPayload, PaymentRequired, ResourceInfo
+
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.budget import Budget, Limit, Limits
+from mcpsol_py.x402.buyer import Buyer
+from mcpsol_py.x402.gate import Answer, Gate, NotPaid, Offer, Refused, Run, current_run
+from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.paying import Payer
+from mcpsol_py.x402.seller import Paid
+from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.executions import Executions
+from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
+from tests.unit.x402.payments import USDC
+from tests.unit.x402.test_gate import Crash
+
+SCHEMES = ["upto", "batch-settlement"]
+
+
+@dataclass
+class Store:
+    """A merchant that sells `quote` for 1,000 by one scheme; `used` is what it charges of a ceiling."""
+
+    path: Path
+    scheme: str
+    used: int | None = None
+    fails: bool = False
+    raises: bool = False
+    world: ChannelWorld = field(default_factory=ChannelWorld)
+    runs: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.shop = BatchShop(self.world, Database(f"sqlite:///{self.path / 'shop.db'}"))
+        self.wallet = Database(f"sqlite:///{self.path / 'wallet.db'}")
+        self.client = batch_client(self.world, self.wallet)
+
+    def gate(self, **options: Any) -> Gate:
+        options.setdefault("lease", 0.05)
+        options.setdefault("wait", 0.0)
+        executions = Executions(self.shop.database)
+        return Gate(self.shop.core, executions, landed=self.landed, **options)
+
+    def landed(self, signature: str) -> bool | None:
+        return {"landed": True, "failed": False}.get(self.world.chain.status(signature).state)
+
+    def offer(self, amount: int = 1_000, **options: Any) -> Offer:
+        return Offer(ResourceInfo(url="mcp://tool/quote"), (self.shop.terms(amount, self.scheme),), **options)
+
+    async def run(self, run: Run) -> tuple[dict[str, Any], bool]:
+        self.runs.append(run.payment_id)
+        if self.used is not None:
+            run.charge(self.used)
+        if self.raises:
+            raise RuntimeError("broken")
+        return {"content": [{"type": "text", "text": f"answer {len(self.runs)}"}]}, self.fails
+
+    def signer(self) -> x402Client:
+        signer = x402Client()
+        signer.set_spend_controls(False)
+        signer.register(DEVNET, self.client)
+        signer.register(DEVNET, self.world.upto_client())
+        return signer
+
+    async def payment(self, payment_id: str | None = "pay_0123456789abcdef", amount: int = 1_000) -> PaymentPayload:
+        demand = PaymentRequired(accepts=[self.shop.terms(amount, self.scheme)])
+        payment = await self.signer().create_payment_payload(demand)
+        assert isinstance(payment, PaymentPayload)
+        if payment_id is not None:
+            payment.extensions = {"payment-identifier": {"info": {"required": False, "id": payment_id}, "schema": {}}}
+        return payment
+
+    @property
+    def charged(self) -> int:
+        """By the record for vouchers, by the chain for ceilings."""
+        if self.scheme == "upto":
+            return self.world.held[1]
+        return sum(row.charged for row in self.shop.channels.due())
+
+    def budget(self, limit: Limit = Limit()) -> Budget:  # noqa: B008  # frozen
+        wallet = str(self.world.payer.pubkey())
+        return Budget(self.wallet, wallet, Limits({str(USDC): limit}), session="s")
+
+    def payer(self, budget: Budget) -> Payer:
+        proofs = {"upto": self.world.upto_client().charged}
+        return Payer(self.signer(), budget, patience=2.0, proofs=proofs)
+
+    def serve(self) -> Server[Any]:
+        async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
+            return types.ListToolsResult(tools=[types.Tool(name="quote", input_schema={"type": "object"})])
+
+        async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+            run = current_run()
+            assert run is not None
+            body, failed = await self.run(run)
+            return types.CallToolResult.model_validate({**body, "isError": failed})
+
+        server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
+        server.middleware.append(Paid(self.gate(wait=5.0, lease=30.0), {"quote": self.offer()}))
+        return server
+
+
+@pytest.fixture(params=SCHEMES)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return Store(tmp_path, request.param)
+
+
+async def test_calls_over_mcp_are_paid_and_booked(store: Store) -> None:
+    budget = store.budget(Limit(per_day=50_000))
+    async with Client(store.serve()) as client:
+        buyer = Buyer(client, store.payer(budget))
+        bought = [await buyer.call_tool("quote", {"n": n}) for n in range(3)]
+    assert [b.amount for b in bought] == [1_000] * 3
+    assert all(b.receipt is not None and b.receipt.success for b in bought)
+    assert [r.state for r in budget.history()] == ["spent"] * 3
+    assert budget.remaining(str(USDC)).day == 47_000
+    assert (len(store.runs), store.charged) == (3, 3_000)
+
+
+async def test_parallel_calls_of_one_wallet_take_turns(store: Store) -> None:
+    budget = store.budget(Limit(per_day=5_000))
+    async with Client(store.serve()) as client:
+        buyer = Buyer(client, store.payer(budget))
+        outcomes = await asyncio.gather(*(buyer.call_tool("quote", {"n": n}) for n in range(8)), return_exceptions=True)
+    paid = [o for o in outcomes if not isinstance(o, BaseException)]
+    assert [o.code for o in outcomes if isinstance(o, PaymentError)] == ["BUDGET_EXCEEDED"] * 3
+    assert (len(paid), len(store.runs), store.charged) == (5, 5, 5_000)
+
+
+async def test_two_processes_of_one_wallet_put_each_other_right(tmp_path: Path) -> None:
+    store = Store(tmp_path, "batch-settlement")
+    server = store.serve()
+    async with Client(server) as one, Client(server) as two:
+        first, second = (Buyer(c, store.payer(store.budget())) for c in (one, two))
+        for n in range(4):
+            await first.call_tool("quote", {"n": n})
+            await second.call_tool("quote", {"n": -n - 1})
+    assert (len(store.runs), store.charged) == (8, 8_000)
+
+
+async def test_a_wallet_that_lost_an_answer_goes_on(tmp_path: Path) -> None:
+    """The seller charged a call whose answer was lost; the next call is put right by the demand that corrects it."""
+    store = Store(tmp_path, "batch-settlement")
+    gate, offer = store.gate(), store.offer()
+    assert isinstance(await gate.call(offer, await store.payment("pay_lost_000000001"), {}, store.run), Answer)
+    budget = store.budget()
+    async with Client(store.serve()) as client:
+        bought = await Buyer(client, store.payer(budget)).call_tool("quote", {})
+    assert bought.receipt is not None
+    assert store.charged == 2_000
+    (channel,) = store.client.channels.all()
+    assert (channel.charged, channel.signed) == (2_000, 2_000)
+
+
+async def test_paid_once_and_a_repeat_gets_the_stored_answer(store: Store) -> None:
+    offer, payment = store.offer(), await store.payment()
+    first = await store.gate().call(offer, payment, {"a": 1}, store.run)
+    again = await store.gate().call(offer, payment, {"a": 1}, store.run)
+    other = await store.gate().call(offer, payment, {"a": 2}, store.run)
+    moved = payment.model_copy(deep=True)
+    moved.extensions = {"payment-identifier": {"info": {"required": False, "id": "pay_another_id_0001"}, "schema": {}}}
+    elsewhere = await store.gate().call(offer, moved, {"a": 1}, store.run)
+    assert isinstance(first, Answer)
+    assert isinstance(again, Answer)
+    assert (again.repeated, again.result, again.receipt) == (True, first.result, first.receipt)
+    assert isinstance(other, Refused)
+    assert not isinstance(elsewhere, Answer)
+    assert (len(store.runs), store.charged) == (1, 1_000)
+
+
+async def test_replicas_that_get_one_call_at_once_serve_it_once(store: Store) -> None:
+    offer, payment = store.offer(), await store.payment()
+    gates = [store.gate(wait=5.0, lease=30.0) for _ in range(6)]
+    replies = await asyncio.gather(*(g.call(offer, payment, {}, store.run) for g in gates))
+    assert all(isinstance(r, Answer) for r in replies)
+    assert (len(store.runs), store.charged) == (1, 1_000)
+
+
+async def test_one_voucher_for_two_calls_at_once_pays_for_one(tmp_path: Path) -> None:
+    store = Store(tmp_path, "batch-settlement")
+    await store.gate().call(store.offer(), await store.payment(None), {}, store.run)
+    store.client.channels.confirmed(store.client.channels.all()[0].channel_id, 1_000, deposited=True)
+    payments = []
+    for n in range(4):
+        payment = await store.payment(f"pay_same_voucher_{n:04}")
+        payments.append(payment)
+    assert len({str(p.payload["voucher"]) for p in payments}) == 1
+    replies = await asyncio.gather(*(store.gate().call(store.offer(), p, {}, store.run) for p in payments))
+    assert sum(isinstance(r, Answer) for r in replies) == 1
+    assert (len(store.runs), store.charged) == (2, 2_000)
+
+
+@pytest.mark.parametrize("how", ["fails", "raises"])
+async def test_a_tool_that_fails_is_not_charged(store: Store, how: str) -> None:
+    setattr(store, how, True)
+    offer, payment = store.offer(), await store.payment()
+    if how == "raises":
+        with pytest.raises(RuntimeError):
+            await store.gate().call(offer, payment, {}, store.run)
+    else:
+        reply = await store.gate().call(offer, payment, {}, store.run)
+        assert isinstance(reply, Answer)
+        assert reply.receipt is None or reply.receipt.amount == "0"
+    assert store.charged == 0
+    assert store.world.held[0] == store.world.balance  # also what was escrowed is back
+    store.fails = store.raises = False
+    paid = await store.gate().call(offer, await store.payment("pay_second_try_0001"), {}, store.run)
+    assert isinstance(paid, Answer)
+    assert store.charged == 1_000
+
+
+@pytest.mark.parametrize(("used", "charged"), [(0, 0), (1, 1), (640, 640), (1_000, 1_000), (None, 1_000)])
+async def test_the_used_part_of_a_ceiling_is_charged(tmp_path: Path, used: int | None, charged: int) -> None:
+    store = Store(tmp_path, "upto", used=used)
+    budget = store.budget(Limit(per_day=5_000))
+    async with Client(store.serve()) as client:
+        bought = await Buyer(client, store.payer(budget)).call_tool("quote", {})
+    assert bought.receipt is not None
+    assert (bought.receipt.amount, bought.amount) == (str(charged), charged)
+    assert store.world.held == (store.world.balance - charged, charged)
+    assert budget.remaining(str(USDC)).day == 5_000 - charged
+
+
+async def test_more_than_the_ceiling_is_never_charged(tmp_path: Path) -> None:
+    store = Store(tmp_path, "upto", used=1_001)
+    with pytest.raises(PaymentError) as caught:
+        await store.gate().call(store.offer(), await store.payment(), {}, store.run)
+    assert caught.value.code == "charge_over_ceiling"
+    assert store.world.held == (store.world.balance, 0)
+
+
+async def test_a_seller_that_says_it_took_less_is_not_believed(tmp_path: Path) -> None:
+    """Its receipt says 1; the chain is asked, and until it proves less the ceiling counts."""
+    store = Store(tmp_path, "upto", used=900)
+    budget = store.budget(Limit(per_day=5_000))
+    payer = Payer(store.signer(), budget, patience=2.0)
+    async with Client(store.serve()) as client:
+        bought = await Buyer(client, payer).call_tool("quote", {})
+    assert bought.receipt is not None
+    assert bought.receipt.amount == "900"
+    assert budget.remaining(str(USDC)).day == 4_000
+
+
+POINTS = ["gate.claimed", "gate.verified", "gate.running", "gate.ran", "gate.executed", "gate.settled", "gate.paid"]
+
+
+@pytest.mark.parametrize("point", POINTS)
+async def test_killed_at_any_step(store: Store, point: str) -> None:
+    """After a kill and a restart: at most one execution and one charge, and nothing is charged without an answer."""
+    store.used = 700
+    offer, payment = store.offer(), await store.payment()
+    escrow = store.scheme == "upto"
+
+    def crash(at: str) -> None:
+        if at == point:
+            raise Crash(at)
+
+    reached = escrow or point != "gate.paid"
+    if reached:
+        with pytest.raises(Crash):
+            await store.gate(fault=crash).call(offer, payment, {}, store.run)
+    await asyncio.sleep(0.06)  # the dead replica's lease ends
+    reply = await store.gate().call(offer, payment, {}, store.run)
+    price = 700 if escrow else 1_000
+    assert len(store.runs) <= 1
+    if point in ("gate.running", "gate.ran"):
+        assert isinstance(reply, Refused)
+        assert reply.code == "outcome_unknown"
+        assert store.charged == 0
+    else:
+        assert isinstance(reply, Answer)
+        assert reply.receipt is not None
+        assert (len(store.runs), store.charged) == (1, price)
+        third = await store.gate().call(offer, payment, {}, store.run)
+        assert isinstance(third, Answer)
+        assert third.repeated
+        assert (len(store.runs), store.charged) == (1, price)
+
+
+async def test_a_tool_that_broadcasts_is_charged_first(tmp_path: Path) -> None:
+    """Vouchers too: charged, then run; a crash in between runs it after the restart, and charges it no more."""
+    store = Store(tmp_path, "batch-settlement")
+    offer, payment = store.offer(broadcasts=True), await store.payment()
+
+    def crash(at: str) -> None:
+        if at == "gate.paid":
+            raise Crash(at)
+
+    with pytest.raises(Crash):
+        await store.gate(fault=crash).call(offer, payment, {}, store.run)
+    assert (len(store.runs), store.charged) == (0, 1_000)
+    await asyncio.sleep(0.06)
+    reply = await store.gate().call(offer, payment, {}, store.run)
+    assert isinstance(reply, Answer)
+    assert (len(store.runs), store.charged) == (1, 1_000)
+
+
+async def test_a_refund_is_no_call(tmp_path: Path) -> None:
+    store = Store(tmp_path, "batch-settlement")
+    budget = store.budget()
+    async with Client(store.serve()) as client:
+        await Buyer(client, store.payer(budget)).call_tool("quote", {})
+    (channel,) = store.client.channels.all()
+    refund = PaymentPayload(payload=store.client.refund_payload(channel), accepted=store.shop.terms())
+    reply = await store.gate().call(store.offer(), refund, {}, store.run)
+    assert isinstance(reply, Answer)
+    assert reply.receipt is not None
+    assert reply.receipt.amount == "9000"
+    assert (len(store.runs), store.world.held) == (1, (store.world.balance - 1_000, 1_000))
+    late = await store.payment("pay_after_closing_1")
+    assert late.payload["type"] == "voucher"  # this wallet was not told yet
+    refused = await store.gate().call(store.offer(), late, {}, store.run)
+    assert isinstance(refused, NotPaid)
+    assert refused.reason == "invalid_batch_settlement_svm_channel_closing"
