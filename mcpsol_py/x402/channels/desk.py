@@ -22,7 +22,7 @@ from x402.schemas import PaymentRequirements, SettleResponse, VerifyResponse
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain import Chain, ChainUnavailable
-from mcpsol_py.x402.channels.program import Channel, ChannelProgram, Parties
+from mcpsol_py.x402.channels.program import OPEN_SLOT_WINDOW, Channel, ChannelProgram, Parties, read_clock
 from mcpsol_py.x402.channels.sponsored import Caps, SponsoredTransaction
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.settle import (
@@ -276,6 +276,33 @@ class ChannelDesk:
         if wrong:
             raise PaymentError(code, f"the channel at {channel} has another {', '.join(wrong)} than the terms")
         return found
+
+    # -- when it is over
+
+    def finish(self, parties: Parties, channel: Channel, abandoned: bool) -> str | None:
+        """The next step of a channel that nobody asks for any more, if there is one; what it was. *abandoned*: an open
+        one is closed at its watermark. Raises PaymentError, ChainUnavailable."""
+        program, at = self.program, self.program.address(parties)
+        clock = read_clock(self.chain)
+        close = [program.settle_and_seal(at, parties.sponsor, has_voucher=False), program.distribute(parties)]
+        steps: dict[str, tuple[bool, list[Instruction]]] = {
+            "open": (abandoned, close),
+            "closing": (
+                clock.unix_time >= channel.closure_started_at + channel.grace_period,
+                [program.seal(at), program.distribute(parties)],
+            ),
+            "sealed": (True, [program.distribute(parties)]),
+            "distributed": (
+                clock.slot > channel.open_slot + OPEN_SLOT_WINDOW,
+                [program.reclaim(at, channel.rent_payer)],
+            ),
+        }
+        is_due, instructions = steps[channel.status]
+        if not is_due:
+            return None
+        key = operation_key("tidy", channel.status, self.chain.network, at)
+        self._submit(key, str(parties.payer), parties.sponsor, instructions, 120_000)
+        return {"open": "closed", "closing": "sealed", "sealed": "paid out", "distributed": "reclaimed"}[channel.status]
 
     # -- answers
 
