@@ -38,10 +38,12 @@ __all__ = [
     "default_id",
     "endpoint",
     "endpoint_at",
+    "files_of",
     "json_list",
     "json_object",
     "key_file",
     "load_source",
+    "names_an_id",
     "read_elf",
     "local_options",
     "refuse_errors",
@@ -244,6 +246,23 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def names_an_id(text: str) -> bool:
+    """Is SOURCE the id of a deployed program, and no file or bundled program?"""
+    there = len(text) <= _LONGEST and Path(text).exists()
+    return not there and text not in bundled_programs() and bool(_BASE58.fullmatch(text)) and _is_address(text)
+
+
+def files_of(text: str, chain: Chain) -> tuple[Path, ...]:
+    """The files that SOURCE is read from; when one is written, the program may be another."""
+    found = [] if chain.so is None else [chain.so]
+    if names_an_id(text):
+        return tuple(found)
+    if text in bundled_programs() and not Path(text).exists():
+        return (*found, bundled_programs()[text] / f"{text}.so")
+    path = _built(Path(text))
+    return (*found, path) if path.is_file() else tuple(found)
 
 
 def _program_id(model: ProgramModel, chain: Chain) -> Pubkey | None:

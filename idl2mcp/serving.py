@@ -39,8 +39,9 @@ import click
 
 from idl2mcp import inputs
 from idl2mcp.selling import DEMO_PAYMENTS_SETUP, Payments, read_payments
+from idl2mcp.served import ProgramEntry, Programs
 from mcpsol_py import telemetry
-from mcpsol_py.errors import InvalidProgram, SourceError, abbr, suggest
+from mcpsol_py.errors import SourceError, abbr, suggest
 
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
@@ -48,10 +49,11 @@ if TYPE_CHECKING:
     from idl2mcp.local import LocalCluster
     from mcpsol_py.bridge.access import OAuth
     from mcpsol_py.bridge.bridge import Bridge
+    from mcpsol_py.bridge.calls import Served
     from mcpsol_py.bridge.http import HttpSettings
     from mcpsol_py.client.keys import Signer
 
-__all__ = ["DEMO_SETUP", "Plan", "ProgramEntry", "http_settings", "make_bridge", "read_config"]
+__all__ = ["DEMO_SETUP", "Plan", "http_settings", "make_bridge", "read_config"]
 
 _TOP = (
     "mode",
@@ -80,15 +82,6 @@ DEMO_SETUP: dict[str, Any] = {
         "mallory_coin": {"mint": "@coin", "owner": "@mallory"},
     },
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramEntry:
-    """One program of the configuration: its SOURCE, where it runs, and what it was locked to."""
-
-    source: str
-    chain: inputs.Chain
-    lock: Path | None = None
 
 
 @dataclass(slots=True)
@@ -204,30 +197,22 @@ def make_bridge(plan: Plan) -> tuple[Bridge, list[inputs.Source]]:
     """
     from mcpsol_py.bridge.audit import AuditLog
     from mcpsol_py.bridge.bridge import Bridge
-    from mcpsol_py.bridge.calls import Served
     from mcpsol_py.bridge.policy import Policy
 
-    loaded: list[inputs.Source] = []
-    cluster: LocalCluster | None = None
-    for entry in plan.programs:
-        chain = entry.chain if cluster is None or entry.chain.url else replace(entry.chain, cluster=cluster)
-        source = inputs.load_source(entry.source, chain)
-        if source.cluster is not None and cluster is None:
-            cluster = source.cluster  # one for all of them: programs may call one another
-            if plan.demo:
-                cluster.apply(DEMO_SETUP)
-                if plan.payments is not None:
-                    cluster.apply(DEMO_PAYMENTS_SETUP)
-        if entry.lock is not None:
-            _check_lock(source, entry)
-        loaded.append(source)
     sends = plan.mode == "send"
-    served = [
-        Served(s.program, s.program_id, inputs.transport_of(s), s.how, _cluster_name(s, ask=sends)) for s in loaded
-    ]
+    programs = Programs(genesis=sends)
+    read: list[tuple[Served, inputs.Source]] = []
+    for entry in plan.programs:
+        first = programs.cluster is None
+        read.append(programs.read(entry))
+        if plan.demo and first and programs.cluster is not None:
+            programs.cluster.apply(DEMO_SETUP)
+            if plan.payments is not None:
+                programs.cluster.apply(DEMO_PAYMENTS_SETUP)
+    cluster = programs.cluster
     signer = _signer(plan, cluster) if sends else None
     bridge = Bridge(
-        served,
+        [served for served, _ in read],
         mode=plan.mode,  # type: ignore[arg-type]  # read_config and click's Choice allow no other
         surface=plan.surface,  # type: ignore[arg-type]  # as above
         wallet=_wallet(plan.wallet, cluster),
@@ -236,40 +221,13 @@ def make_bridge(plan: Plan) -> tuple[Bridge, list[inputs.Source]]:
         audit=AuditLog(plan.audit),
         names=cluster.resolve if cluster is not None else None,
     )
-    return bridge, loaded
-
-
-def _check_lock(source: inputs.Source, entry: ProgramEntry) -> None:
-    from idl2mcp.drift import differences, facts, read_lock
-
-    assert entry.lock is not None
-    drift = differences(facts(source.model), read_lock(entry.lock))
-    if drift:
-        rows = [f"{d.path}: now {d.left}, locked {d.right}" for d in drift]
-        raise InvalidProgram(
-            rows, f"{entry.source} is not what {entry.lock} was locked to; look, and `idl2mcp lock` again"
-        )
+    return bridge, [source for _, source in read]
 
 
 def _wallet(text: str | None, cluster: LocalCluster | None) -> Pubkey | None:
     if text is None:
         return None
     return inputs.address(cluster.address(text) if cluster is not None else text, "--wallet")
-
-
-def _cluster_name(source: inputs.Source, *, ask: bool) -> str:
-    """What the policy calls the chain: by its genesis hash, not by what the URL says."""
-    if source.cluster is not None:
-        return "local"
-    if source.url is None:
-        return ""
-    if not ask:
-        return "rpc"
-    from mcpsol_py.bridge.policy import cluster_of
-    from mcpsol_py.client.transport import run
-
-    with inputs.endpoint_at(source.url) as transport:
-        return cluster_of(str(run(transport.request("getGenesisHash"))))
 
 
 def _signer(plan: Plan, cluster: LocalCluster | None) -> Signer:

@@ -55,8 +55,8 @@ async def deployed_slot(transport: Transport, program_id: Pubkey) -> int | None:
 class Refresher:
     """Keeps the programs of *bridge* current while `run` runs. *watches*: the accounts of each of its chains."""
 
-    def __init__(self, bridge: Bridge, watches: Callable[[Transport], AccountWatch], *, files: float = _FILES) -> None:
-        self.bridge, self.watches, self.files = bridge, watches, files
+    def __init__(self, bridge: Bridge, watches: Callable[[Transport], AccountWatch]) -> None:
+        self.bridge, self.watches = bridge, watches
         self._dirty = {served.label: asyncio.Event() for served in bridge.box.programs if served.again is not None}
 
     async def run(self) -> None:
@@ -90,7 +90,8 @@ class Refresher:
         program_id, watch = served.program_id, self.watches(served.transport)
         wanted: list[tuple[Pubkey, int | None]] = [(programdata_address(program_id), PROGRAMDATA_HEADER)]
         wanted.append((program_id, PROGRAMDATA_HEADER))
-        if not served.program.model.dialect.startswith("list_tools"):  # that is the highest rung, and in the program
+        in_program = served.program.model.dialect.startswith("list_tools")  # the highest rung
+        if not in_program:
             places = (metadata_address(program_id), metadata_address(program_id, authority=FOUNDATION))
             wanted += [(key, None) for key in (*places, anchor_idl_address(program_id))]
         for key, head in wanted:
@@ -100,15 +101,15 @@ class Refresher:
                     break
                 except TransportError:
                     await asyncio.sleep(_AGAIN)
-        # it may have been deployed between the reading of its schema and now
+        # it may have changed between the reading of its schema and now; an account does not say when it did
         with contextlib.suppress(TransportError):
-            if await deployed_slot(served.transport, program_id) != served.slot:
+            if not in_program or await deployed_slot(served.transport, program_id) != served.slot:
                 dirty.set()
 
     async def _look_at(self, files: Iterable[Path], dirty: asyncio.Event) -> None:
         seen = _stamps(files)
         while True:
-            await asyncio.sleep(self.files)
+            await asyncio.sleep(_FILES)
             now = _stamps(files)
             if now != seen:
                 seen = now

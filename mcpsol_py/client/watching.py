@@ -97,8 +97,10 @@ def _digest(account: Account | None, head: int | None) -> bytes:
 class AccountWatch:
     """The watched accounts of one chain. `run` must be running for changes to be told."""
 
-    def __init__(self, transport: Transport, *, poll: float = POLL, look_anyway: float = LOOK_ANYWAY) -> None:
-        self.transport, self.poll, self.look_anyway = transport, poll, look_anyway
+    def __init__(self, transport: Transport, *, poll: float | None = None, look_anyway: float | None = None) -> None:
+        self.transport = transport
+        self.poll = POLL if poll is None else poll
+        self.look_anyway = LOOK_ANYWAY if look_anyway is None else look_anyway
         #: is a WebSocket open? (for those who want to know; all works without one)
         self.connected = False
         self._watched: dict[_Place, _Watched] = {}

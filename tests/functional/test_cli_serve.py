@@ -97,16 +97,31 @@ def test_a_configuration_that_is_none_is_refused_with_its_place(cli: Cli, change
     assert ran.out == ""
 
 
-def test_a_locked_program_that_changed_is_not_served(cli: Cli) -> None:
+def changed_since_locked(cli: Cli) -> str:
+    """A configuration with two programs, one of which is not what its lock says."""
     assert cli("lock", cli.idl, "--out", "token.lock").code == 0
-    config = '[[program]]\nsource = "token.json"\nlock = "token.lock"\n'
+    config = '[[program]]\nsource = "token.json"\nlock = "token.lock"\n[[program]]\nsource = "counter"\n'
     changed = json.loads(json.dumps(TOKEN_IDL))
     changed["instructions"][0]["discriminator"] = [4]
     changed["instructions"][1]["discriminator"] = [3]
     cli.write("token.json", changed)
-    ran = cli("serve", "--config", cli.write("bridge.toml", config))
-    assert ran.code == 1
-    assert "instructions.transfer" in ran.err
+    return cli.write("bridge.toml", config)
+
+
+def test_a_locked_program_that_changed_is_told_at_the_start(cli: Cli) -> None:
+    ran = cli("serve", "--config", changed_since_locked(cli))
+    assert "not served: token: its schema is not what token.lock was locked to" in ran.err
+
+
+async def test_a_locked_program_that_changed_is_not_served(cli: Cli) -> None:
+    path = changed_since_locked(cli)
+    async with Client(stdio(cli, "--config", path)) as client:
+        names = {t.name for t in (await client.list_tools()).tools}
+        assert "counter_increment" in names
+        assert "token_transfer" not in names
+        refused = await client.call_tool("token_transfer", {"amount": "1"})
+        assert refused.is_error
+        assert "instructions.transfer" in refused.content[0].text  # type: ignore[union-attr]  # a text
 
 
 def test_sending_needs_a_key(cli: Cli) -> None:
@@ -191,7 +206,10 @@ async def test_http_serves_clients_of_both_eras(cli: Cli, era: Any, stateless: b
             assert "transfer" in {t.name for t in tools}
             result = await client.call_tool("transfer", {"amount": "5", "accounts": ACCOUNTS})
             assert not result.is_error
-        assert ask(f"{url}/healthz") == (200, '{"status":"ok"}\n')
+        code, body = ask(f"{url}/healthz")
+        health = json.loads(body)
+        assert (code, health["status"]) == (200, "ok")
+        assert "token.json" in health["programs"]["token"]["schema_from"]
         assert 'idl2mcp_tool_calls_total{outcome="ok",tool="transfer"} 1.0' in ask(f"{url}/metrics")[1]
 
 
