@@ -48,19 +48,25 @@ fn need(condition: bool, code: u32) -> ProgramResult {
 fn amount(account: &AccountView) -> Result<u64, ProgramError> {
     let data = account.try_borrow()?;
     let bytes: Option<&[u8; 8]> = data.get(64..).and_then(|rest| rest.first_chunk());
-    bytes.map(|b| u64::from_le_bytes(*b)).ok_or(ProgramError::InvalidAccountData)
+    bytes
+        .map(|b| u64::from_le_bytes(*b))
+        .ok_or(ProgramError::InvalidAccountData)
 }
 
 fn token(account: &AccountView, program: &Address, mint: &Address, owner: &Address) -> ProgramResult {
     need(account.owned_by(program), 1)?;
     let data = account.try_borrow()?;
     need(data.len() == 165 || data.get(165) == Some(&2), 2)?;
-    need(data.get(..32) == Some(mint.as_ref()) && data.get(32..64) == Some(owner.as_ref()), 3)?;
+    need(
+        data.get(..32) == Some(mint.as_ref()) && data.get(32..64) == Some(owner.as_ref()),
+        3,
+    )?;
     need(data.get(108) == Some(&1), 4)
 }
 
 fn process(program_id: &Address, accounts: &mut [AccountView], data: &[u8]) -> ProgramResult {
-    let [authority, rent_payer, payer, payee, mint, source, destination, receipt, token_program, _system, ..] = accounts
+    let [authority, rent_payer, payer, payee, mint, source, destination, receipt, token_program, _system, ..] =
+        accounts
     else {
         return Err(ProgramError::NotEnoughAccountKeys);
     };
@@ -68,15 +74,26 @@ fn process(program_id: &Address, accounts: &mut [AccountView], data: &[u8]) -> P
         return Err(ProgramError::InvalidInstructionData);
     };
     need(arguments.len() == 80, 5)?;
-    let (id, rest) = arguments.split_first_chunk::<32>().ok_or(ProgramError::InvalidInstructionData)?;
-    let (hash, rest) = rest.split_first_chunk::<32>().ok_or(ProgramError::InvalidInstructionData)?;
-    let (paid, rest) = rest.split_first_chunk::<8>().ok_or(ProgramError::InvalidInstructionData)?;
-    let (expiry, _) = rest.split_first_chunk::<8>().ok_or(ProgramError::InvalidInstructionData)?;
+    let (id, rest) = arguments
+        .split_first_chunk::<32>()
+        .ok_or(ProgramError::InvalidInstructionData)?;
+    let (hash, rest) = rest
+        .split_first_chunk::<32>()
+        .ok_or(ProgramError::InvalidInstructionData)?;
+    let (paid, rest) = rest
+        .split_first_chunk::<8>()
+        .ok_or(ProgramError::InvalidInstructionData)?;
+    let (expiry, _) = rest
+        .split_first_chunk::<8>()
+        .ok_or(ProgramError::InvalidInstructionData)?;
     let (price, expires_at) = (u64::from_le_bytes(*paid), i64::from_le_bytes(*expiry));
 
     need(authority.is_signer() && rent_payer.is_signer(), 6)?;
     let program = token_program.address();
-    need(address_eq(program, &pinocchio_token::ID) || address_eq(program, &TOKEN_2022), 7)?;
+    need(
+        address_eq(program, &pinocchio_token::ID) || address_eq(program, &TOKEN_2022),
+        7,
+    )?;
     need(mint.owned_by(program), 8)?;
     let decimals = {
         let data = mint.try_borrow()?;
@@ -94,7 +111,10 @@ fn process(program_id: &Address, accounts: &mut [AccountView], data: &[u8]) -> P
         &[payee.address().as_ref(), program.as_ref(), mint.address().as_ref()],
         &pinocchio_associated_token_account::ID,
     );
-    need(associated.is_some_and(|(key, _)| address_eq(&key, destination.address())), 13)?;
+    need(
+        associated.is_some_and(|(key, _)| address_eq(&key, destination.address())),
+        13,
+    )?;
     let seeds: [&[u8]; 4] = [b"receipt", payer.address().as_ref(), payee.address().as_ref(), id];
     let Some((key, bump)) = Address::derive_program_address(&seeds, program_id) else {
         return Err(ProgramError::InvalidSeeds);
@@ -134,7 +154,9 @@ fn process(program_id: &Address, accounts: &mut [AccountView], data: &[u8]) -> P
             expiry,
         ] {
             let end = at.saturating_add(part.len());
-            data.get_mut(at..end).ok_or(ProgramError::AccountDataTooSmall)?.copy_from_slice(part);
+            data.get_mut(at..end)
+                .ok_or(ProgramError::AccountDataTooSmall)?
+                .copy_from_slice(part);
             at = end;
         }
     }
@@ -154,7 +176,10 @@ fn process(program_id: &Address, accounts: &mut [AccountView], data: &[u8]) -> P
         hash,
     ] {
         let end = at.saturating_add(part.len());
-        event.get_mut(at..end).ok_or(ProgramError::AccountDataTooSmall)?.copy_from_slice(part);
+        event
+            .get_mut(at..end)
+            .ok_or(ProgramError::AccountDataTooSmall)?
+            .copy_from_slice(part);
         at = end;
     }
     let parts = [event.as_slice()];
