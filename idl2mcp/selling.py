@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.x402.chain import Chain
     from mcpsol_py.x402.seller import Paid
+    from mcpsol_py.x402.store.executions import Executions
 
-__all__ = ["DEMO_PAYMENTS", "DEMO_PAYMENTS_SETUP", "Payments", "open_shop", "read_payments"]
+__all__ = ["DEMO_PAYMENTS", "DEMO_PAYMENTS_SETUP", "Payments", "Shop", "open_shop", "read_payments"]
 
 _KEYS = (
     "pay_to",
@@ -84,6 +85,14 @@ class Payments:
     verify_only: bool = False
     v1_errors: bool = False
     base: Path = field(default_factory=Path)
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """`paid` goes to Server.middleware; `executions` is what was sold."""
+
+    paid: Paid
+    executions: Executions
 
 
 def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
@@ -134,9 +143,8 @@ def _prices(value: Any, path: str) -> tuple[Any, ...]:
 
 def open_shop(
     payments: Payments, bridge: Bridge, url: str | None, cluster: LocalCluster | None, resources: ExitStack
-) -> Paid:
-    """The middleware that sells *bridge*'s tools. *url*, *cluster*: where the programs run; *resources* closes what is
-    opened.
+) -> Shop:
+    """What sells *bridge*'s tools. *url*, *cluster*: where the programs run; *resources* closes what is opened.
 
     Raises SourceError, PaymentError, TransportError.
     """
@@ -181,13 +189,14 @@ def open_shop(
     def landed(signature: str) -> bool | None:
         return {"landed": True, "failed": False}.get(chain.status(signature).state)
 
-    gate = Gate(core, Executions(kept, payments.merchant), verify_only=payments.verify_only, landed=landed)
+    executions = Executions(kept, payments.merchant)
+    gate = Gate(core, executions, verify_only=payments.verify_only, landed=landed)
     pay_to = cluster.address(payments.pay_to) if cluster is not None else payments.pay_to
     if not is_address(pay_to):
         raise SourceError(f"{abbr(pay_to)} is no address (base58 of 32 bytes)", path="payments.pay_to")
     prices = PriceList(tuple(payments.prices.items()), pay_to, chain.network)
     try:
-        return sell(bridge, core, gate, prices, v1_errors=payments.v1_errors)
+        return Shop(sell(bridge, core, gate, prices, v1_errors=payments.v1_errors), executions)
     except PaymentError as error:
         if error.code != "invalid_price":
             raise

@@ -19,6 +19,7 @@ from idl2mcp import inputs, report
 if TYPE_CHECKING:
     from idl2mcp.local import LocalCluster
     from mcpsol_py.bridge.http import App, HttpSettings
+    from mcpsol_py.bridge.pages import Section
 
 CLIENTS = ("claude", "cursor", "vscode", "codex", "gemini")
 
@@ -93,12 +94,14 @@ def command(
     _tell(log_format, log_level, traces or os.environ.get("OTEL_TRACES_EXPORTER"))
     with report.progress("reading the programs"):
         from idl2mcp import serving
+        from idl2mcp.demo_accounts import open_accounts
         from idl2mcp.selling import DEMO_PAYMENTS, open_shop, read_payments
+        from idl2mcp.served import ProgramEntry
         from mcpsol_py.bridge.server import make_server, run_stdio
 
         plan = serving.read_config(config, chain) if config is not None else serving.Plan()
         names = [*sources, *(("counter", "vault") if demo else ())]
-        plan.programs += [serving.ProgramEntry(source, chain) for source in names]
+        plan.programs += [ProgramEntry(source, chain) for source in names]
         plan.demo = demo
         if paid and plan.payments is None:
             plan.payments = read_payments(DEMO_PAYMENTS)
@@ -108,12 +111,22 @@ def command(
         bridge, loaded = serving.make_bridge(plan)
         server = make_server(bridge, version=_version(), state_key=settings.state_key if settings else None)
         cluster = next((s.cluster for s in loaded if s.cluster is not None), None)
+        if demo and cluster is not None:
+            open_accounts(bridge.box.programs, cluster)
         opened = ExitStack()
+        sections: list[Section] = []
         if plan.payments is not None:
+            from mcpsol_py.bridge.payments_page import PaymentsPage
+
             at = next((s.url for s in loaded if s.url is not None), None)
-            server.middleware.append(open_shop(plan.payments, bridge, at, cluster, opened))
+            shop = open_shop(plan.payments, bridge, at, cluster, opened)
+            server.middleware.append(shop.paid)
+            sections.append(PaymentsPage(shop.executions))
     for name, why in {**bridge.box.quarantined, **bridge.box.left_out}.items():
         report.note(f"not served: {name}: {why}")
+    for label, served in bridge.box.labels.items():
+        if served.refused:
+            report.note(f"not served: {label}: {served.refused}")
     for source in loaded:
         report.note(f"{source.model.name}: schema from {source.how}")
     where = f"http://{settings.host}:{settings.port}{settings.path}" if settings is not None else "stdio"
@@ -133,7 +146,8 @@ def command(
                 from mcpsol_py.bridge.app import run_http
 
                 more = rpc_pages(settings, cluster) if cluster is not None else {}
-                await run_http(server, bridge, settings, more)
+                known = cluster.names if cluster is not None else None
+                await run_http(server, bridge, settings, more, sections=sections, names=known)
         finally:
             opened.close()
             for program in bridge.box.programs:

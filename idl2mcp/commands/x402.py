@@ -26,9 +26,13 @@ def _database_option(function: Any) -> Any:
     )(function)
 
 
+def _sales_option(function: Any) -> Any:
+    return click.option("--database", metavar="URL", required=True, help="The server's: payments.database.")(function)
+
+
 @click.group("x402")
 def command() -> None:
-    """Payments by x402: pay for HTTP resources within a budget, look at what was paid, run a facilitator."""
+    """Payments by x402: pay within a budget, look at what was paid and sold, run a facilitator."""
 
 
 @command.command("facilitator")
@@ -236,6 +240,69 @@ def history(address: str, limit: int, database: str | None, as_json: bool) -> No
     report.emit(
         {"wallet": address, "payments": rows}, lines if rows else f"{address} has paid nothing", as_json=as_json
     )
+
+
+@command.command("sales")
+@click.option("--merchant", default="default", show_default=True, help="Whose sales, where a database has several.")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
+@_sales_option
+@report.json_option
+def sales(merchant: str, limit: int, database: str, as_json: bool) -> None:
+    """What was sold, newest first: each paid call with its state."""
+    from datetime import UTC, datetime
+
+    from mcpsol_py.x402.price import format_amount
+    from mcpsol_py.x402.store.executions import Executions
+
+    rows = [
+        {
+            "time": datetime.fromtimestamp(row.created_ms / 1000, UTC).isoformat(timespec="seconds"),
+            "state": row.state,
+            "amount": None if row.amount is None else str(row.amount),
+            "asset": row.asset,
+            "network": row.network,
+            "payer": row.payer,
+            "resource": row.resource,
+            "paymentId": row.payment_id,
+            "signature": (row.receipt or {}).get("transaction"),
+        }
+        for row in Executions(_open(database), merchant).history(limit)
+    ]
+    head = ["time", "state", "amount", "for", "payment"]
+    lines = [
+        [
+            str(r["time"]),
+            str(r["state"]),
+            format_amount(int(str(r["amount"])), str(r["network"]), str(r["asset"])) if r["amount"] else "",
+            str(r["resource"]),
+            str(r["paymentId"]),
+        ]
+        for r in rows
+    ]
+    text = report.table([head, *lines]) if rows else f"{merchant} has sold nothing"
+    report.emit({"merchant": merchant, "sales": rows}, text, as_json=as_json)
+
+
+@command.command("decide")
+@click.argument("payment_id", metavar="PAYMENT")
+@click.argument("outcome", type=click.Choice(["done", "again"]))
+@click.option("--merchant", default="default", show_default=True, help="Whose sale it is.")
+@_sales_option
+def decide(payment_id: str, outcome: str, merchant: str, database: str) -> None:
+    """Say what became of a call whose outcome is unknown, since the server stopped while it ran.
+
+    done: it did its work. again: it did not, and the next request with the same payment runs it; nothing is charged
+    twice.
+    """
+    from mcpsol_py.errors import PaymentError
+    from mcpsol_py.x402.store.executions import Executions
+
+    executions = Executions(_open(database), merchant)
+    if not executions.decide(payment_id, "done" if outcome == "done" else "again"):
+        found = executions.get(payment_id)
+        why = "there is no such payment" if found is None else f'it is "{found.state}", not "unknown"'
+        raise PaymentError("nothing_to_decide", f"{payment_id}: {why}; `idl2mcp x402 sales` lists what there is")
+    report.note(f"{payment_id}: {outcome}")
 
 
 def _price(text: str, network: str) -> Any:

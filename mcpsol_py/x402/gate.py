@@ -37,7 +37,7 @@ from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402.exact.transaction import message_hash, read_transaction
 from mcpsol_py.x402.networks import caip2, v1_name
-from mcpsol_py.x402.store.executions import Execution, Executions, ExecutionState
+from mcpsol_py.x402.store.executions import NOBODY, Execution, Executions, ExecutionState
 from mcpsol_py.x402.store.group import grouped
 from mcpsol_py.x402.subscriptions.proof import SIGN_IN_WITH_X, challenge
 
@@ -574,7 +574,7 @@ class Gate:
             return await self.alive(payment_id, owner, run, this)
         except Unfinished:
             if paid:  # owned by nobody, so that the next request need not wait for a lease to end
-                await self._move(payment_id, owner, ("running",), "paid", to_owner=_NOBODY)
+                await self._move(payment_id, owner, ("running",), "paid", to_owner=NOBODY)
             else:
                 await self._cancel(payment, requirements, payment_id)
                 await self._db(self._executions.forget, payment_id, owner)
@@ -627,7 +627,7 @@ class Gate:
             receipt = _read(known.receipt)
             # Left open by a request that has its answer ("settlement_pending"): whoever comes first goes on with it.
             left = receipt is not None and _undecided(receipt) and known.state in ("executed", "settling")
-            left = left or known.owner == _NOBODY
+            left = left or known.owner == NOBODY
             if left and await self._db(self._executions.take_over, payment_id, owner, 0, known):
                 return await self._resume(offer, payment, requirements, known, owner, run)
             if asyncio.get_running_loop().time() >= deadline:
@@ -730,10 +730,6 @@ class Gate:
 
     def _state(self, payment_id: str, state: str, offer: Offer) -> None:
         self._on_state(payment_id, state, offer.resource.url)
-
-
-#: owns a call that was left unfinished on purpose
-_NOBODY = "nobody"
 
 
 def _named_id(payment: Payment) -> object:

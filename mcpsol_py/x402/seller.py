@@ -194,10 +194,12 @@ def _speaks_extension(ctx: Context) -> bool:
 
 
 def _shown(result: dict[str, Any]) -> dict[str, Any]:
-    """A tool's result; what the gate found out after a crash (a signature that landed) is given the form of one."""
+    """A tool's result; what was found out after a crash (a signature that landed) is given the form of one."""
     if "content" in result:
         return result
-    text = f"The server stopped while this call ran. Its transaction {result.get('signature')} is on the chain."
+    signature = result.get("signature")
+    found = f"Its transaction {signature} is on the chain." if signature else "It did its work; its answer is lost."
+    text = f"The server stopped while this call ran. {found}"
     content = [{"type": "text", "text": text}]
     return {"resultType": "complete", "content": content, "structuredContent": result, "isError": False}
 

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -24,6 +25,8 @@ from idl2mcp.selling import DEMO_PAYMENTS, DEMO_PAYMENTS_SETUP, open_shop, read_
 from idl2mcp.served import ProgramEntry
 from idl2mcp.serving import Plan, make_bridge
 from mcpsol_py.bridge.bridge import Bridge
+from mcpsol_py.bridge.pages import Facts, Table
+from mcpsol_py.bridge.payments_page import PaymentsPage
 from mcpsol_py.bridge.server import make_server
 from mcpsol_py.errors import PaymentError, SourceError
 from mcpsol_py.x402.budget import Budget, Limit, Limits
@@ -32,6 +35,7 @@ from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.networks import LOCAL
 from mcpsol_py.x402.paying import Payer
 from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.svm_chain import SvmChain
 from tests.functional.cli import Cli
 
@@ -62,7 +66,7 @@ class Shop:
     def open(self) -> Server[Any]:
         """A server process of the same shop: another one is what starts after a crash."""
         server = make_server(self.bridge)
-        paid = open_shop(self.payments, self.bridge, None, self.cluster, self.opened)
+        paid = open_shop(self.payments, self.bridge, None, self.cluster, self.opened).paid
         paid.gate._wait = 0.1  # else a repeat waits ten seconds for a first request that is dead here
         server.middleware.append(paid)
         return server
@@ -261,6 +265,31 @@ async def test_a_person_is_asked_and_the_payment_waits_for_the_answer(shop: Shop
     assert (shop.count(), shop.takings) == (5, 1_000)
 
 
+async def test_sales_are_listed_and_shown(shop: Shop, cli: Cli) -> None:
+    async with Client(shop.server) as client:
+        await Buyer(client, shop.payer()).call_tool("counter_initialize", CREATE, payment_id="pay_0123456789abcdef")
+    url = f"sqlite:///{shop.folder / 'sales.db'}"
+    listed = cli("x402", "sales", "--database", url, "--json")
+    (row,) = listed.json["sales"]
+    assert (row["state"], row["amount"], row["paymentId"]) == ("done", "1000", "pay_0123456789abcdef")
+    assert "0.001 USDC" in cli("x402", "sales", "--database", url).out
+    refused = cli("x402", "decide", "pay_0123456789abcdef", "again", "--database", url)
+    assert refused.code == 1
+    assert '"done"' in refused.err
+    page = PaymentsPage(Executions(Database(url)))
+    overview = await page.page([], {})
+    assert overview is not None
+    totals, calls = overview.blocks
+    assert isinstance(totals, Table)
+    assert totals.rows[0][0].text == "0.001 USDC"
+    assert isinstance(calls, Table)
+    assert calls.rows[0][1].text == "counter_initialize"
+    one = await page.page(["pay_0123456789abcdef"], {})
+    assert one is not None
+    assert any(isinstance(block, Facts) and block.heading == "Receipt" for block in one.blocks)
+    assert await page.page(["pay_unknown_00000000"], {}) is None
+
+
 @pytest.mark.parametrize(
     ("table", "path"),
     [
@@ -328,6 +357,8 @@ def test_the_demo_from_two_terminals(cli: Cli) -> None:
             dear = cli(*pay[:3], "vault_initialize", *common, *store)
             assert dear.code == 1
             assert "1,000 are left" in dear.err
+            with urllib.request.urlopen(f"{base}/payments") as response:  # loopback
+                assert "counter_initialize" in response.read().decode()
             listed = cli("x402", "history", "--wallet", str(wallet("alice").pubkey()), *store, "--json")
             assert [(row["amount"], row["state"]) for row in listed.json["payments"]] == [("1000", "spent")]
         finally:

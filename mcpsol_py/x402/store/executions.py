@@ -14,9 +14,11 @@ from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.receipts import enter_receipt
 from mcpsol_py.x402.store.schema import executions as table
 
-__all__ = ["Execution", "ExecutionState", "Executions"]
+__all__ = ["NOBODY", "Execution", "ExecutionState", "Executions"]
 
 T = TypeVar("T")
+#: owns a call that was left unfinished on purpose: the next request takes it up at once
+NOBODY = "nobody"
 
 #: What each means when the process that wrote it died right after:
 #: "verifying": nothing happened yet. "running": the tool may or may not have run. "executed": it ran, its result waits
@@ -179,6 +181,19 @@ class Executions:
             & table.c.state.in_(("verifying", "running", "settling"))
         )
         self._run(lambda c, _: c.execute(delete(table).where(condition)))
+
+    def decide(self, payment_id: str, outcome: Literal["done", "again"]) -> bool:
+        """An operator's word on an "unknown" call: "done", it did its work; "again", it did not, and the next request
+        with the same payment runs it. False where the call is not "unknown" (any more).
+        """
+        call = self.get(payment_id)
+        if call is None or call.state != "unknown":
+            return False
+        if outcome == "done":
+            return self.move(payment_id, call.owner, ("unknown",), "done", result={"decided": "done"})
+        if (call.receipt or {}).get("success"):
+            return self.move(payment_id, call.owner, ("unknown",), "paid", to_owner=NOBODY)
+        return self.move(payment_id, call.owner, ("unknown",), "verifying", to_owner=NOBODY)
 
     def history(self, limit: int = 100) -> list[Execution]:
         """The newest calls first."""

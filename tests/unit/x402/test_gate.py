@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from solders.hash import Hash
@@ -349,3 +349,28 @@ async def test_what_asks_a_person_first_is_run_by_the_next_request(shop: Shop, b
     assert isinstance(reply, Answer)
     assert not reply.repeated
     assert (len(shop.runs), shop.paid) == (1, 10_000)
+
+
+@pytest.mark.parametrize("broadcasts", [False, True])
+@pytest.mark.parametrize("outcome", ["done", "again"])
+async def test_an_operator_decides_what_nobody_can_know(
+    shop: Shop, broadcasts: bool, outcome: Literal["done", "again"]
+) -> None:
+    offer, payment = shop.offer(broadcasts=broadcasts), shop.payment()
+
+    def crash(at: str) -> None:
+        if at == "gate.ran":
+            raise Crash(at)
+
+    with pytest.raises(Crash):
+        await shop.gate(fault=crash).call(offer, payment, {}, shop.run)
+    await asyncio.sleep(0.06)
+    executions = Executions(shop.database)
+    assert not executions.decide(ID, outcome)  # nobody has asked yet: it may still be running
+    assert isinstance(await shop.gate().call(offer, payment, {}, shop.run), Refused)
+    assert executions.decide(ID, outcome)
+    assert not executions.decide(ID, outcome)
+    reply = await shop.gate(lease=60).call(offer, payment, {}, shop.run)
+    assert isinstance(reply, Answer)
+    assert len(shop.runs) == (1 if outcome == "done" else 2)
+    assert shop.paid == (0 if outcome == "done" and not broadcasts else 10_000)
