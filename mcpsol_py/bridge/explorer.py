@@ -14,11 +14,13 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from mcpsol_py.accounts.wellknown import PROGRAM_NAMES
 from mcpsol_py.bridge.access import Verifier, within
 from mcpsol_py.bridge.audit import verify_log
 from mcpsol_py.bridge.balances import SOL, ui_amount
@@ -46,7 +48,7 @@ _HEADERS = [
         ),
     ),
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),  # with no-referrer, a browser says "null" for the Origin of our own forms
     (b"cache-control", b"no-store"),
 ]
 _BODY = 256 * 1024
@@ -221,10 +223,10 @@ class Explorer:
             blocks=[_cleaned(block) for block in page.blocks],
         )
 
-    def _address(self, text: str, *, href: str = "") -> Cell:
-        """An address, with what it is called here."""
+    def _address(self, text: str, *, href: str = "", roles: Mapping[str, str] = MappingProxyType({})) -> Cell:
+        """An address, with what it is called here, or what it is in a call by *roles*."""
         names = {address: f"@{name}" for name, address in self._named.items()}
-        return Cell(text, "code", href, names.get(text, ""))
+        return Cell(text, "code", href, names.get(text) or PROGRAM_NAMES.get(text) or roles.get(text, ""))
 
     # --- the pages -----------------------------------------------------------------------------------------------
 
@@ -250,7 +252,8 @@ class Explorer:
 
     def _program_page(self, label: str) -> _Page:
         served = self.build.box.labels[label]
-        tools = [t.definition for t in self.build.box.tools.values() if t.served is served and t.kind == "instruction"]
+        own = [t for t in self.build.box.tools.values() if t.served is served and t.kind == "instruction"]
+        tools = [{**t.definition, "words": _words(t)} for t in own]
         errors = Table(
             "Errors",
             ("Code", "Name", "The program's words"),
@@ -284,7 +287,7 @@ class Explorer:
         return self._render(
             "tool",
             here="/",
-            tool=tool.definition,
+            tool={**tool.definition, "words": _words(tool)},
             price=price,
             program=self._program(labels[id(tool.served)]) if tool.served is not None else None,
             groups=_groups(fields),
@@ -309,17 +312,18 @@ class Explorer:
             return {"heading": "Found", "state": "good", "say": "", "blocks": [_cleaned(Text("", reply.text))]}
         run = found.get("simulation") or {}
         heading = "It would succeed" if run.get("succeeded") else "Built, not run: no chain is configured"
+        roles = {str(a["address"]): str(a["name"]) for a in found.get("accounts", ())}
         blocks = [
             Facts("", self._facts(found, run)),
             Table(
                 "What changes hands",
-                ("Change", "Of", "Whose", "Account"),
-                [self._change(change) for change in run.get("balance_changes", ())],
+                ("Change", "Of", "Whose", "In account"),
+                [self._change(change, roles) for change in run.get("balance_changes", ())],
                 empty="Nothing.",
             ),
         ]
         if events := run.get("events"):
-            rows = [(Cell(str(e["name"])), Cell(_json(e["fields"]), "code")) for e in events]
+            rows = [(Cell(str(e["name"])), Cell(_lines(e["fields"]), "code")) for e in events]
             blocks.append(Table("Events", ("Event", "Fields"), rows))
         flags = [
             (
@@ -346,12 +350,13 @@ class Explorer:
         rows.append(("Data", Cell(str(found.get("data", "")), "code")))
         return rows
 
-    def _change(self, change: Mapping[str, Any]) -> tuple[Cell, ...]:
+    def _change(self, change: Mapping[str, Any], roles: Mapping[str, str]) -> tuple[Cell, ...]:
         amount = ui_amount(int(change["change"]), change.get("decimals", 9 if change["mint"] == SOL else None))
         sign = "" if amount.startswith("-") else "+"
-        of = Cell("SOL") if change["mint"] == SOL else self._address(str(change["mint"]))
-        whose = self._address(str(change.get("owner") or change["address"]))
-        return Cell(sign + amount, "number"), of, whose, self._address(str(change["address"]))
+        of = Cell("SOL") if change["mint"] == SOL else self._address(str(change["mint"]), roles=roles)
+        whose = self._address(str(change.get("owner") or change["address"]), roles=roles)
+        account = Cell("the same") if change["mint"] == SOL else self._address(str(change["address"]), roles=roles)
+        return Cell(sign + amount, "number"), of, whose, account
 
     async def _accounts_page(self, label: str, query: Mapping[str, str]) -> _Page:
         served = self.build.box.labels[label]
@@ -366,7 +371,7 @@ class Explorer:
             rows = [
                 (
                     self._address(row["address"], href=_account_href(label, row["address"])),
-                    Cell(_json(row.get("fields", row.get("error", "")))[:600], "code"),
+                    Cell(_lines(row.get("fields", row.get("error", ""))), "code"),
                 )
                 for row in found["accounts"]
             ]
@@ -461,6 +466,15 @@ class Explorer:
         return Content("Audit log", f"What was sent from here, newest first. {words}", [table], state=state)
 
 
+def _words(tool: Tool) -> dict[str, str]:
+    """What the program says of an instruction, for people: its own words, and when to use it."""
+    if tool.kind != "instruction" or tool.served is None:
+        return {}
+    model = tool.served.program.instruction(tool.target).model
+    when = next((text for key, text in model.hints if key == "when"), "")
+    return {"does": clean_text(" ".join(model.docs), 1000), "when": clean_text(when, 400)}
+
+
 def _groups(fields: Sequence[Field]) -> list[tuple[str, list[Field], bool]]:
     """The inputs under headings: what is needed first, what is filled in by the bridge folded away."""
     accounts, args = [f for f in fields if f.account], [f for f in fields if not f.account]
@@ -474,6 +488,13 @@ def _groups(fields: Sequence[Field]) -> list[tuple[str, list[Field], bool]]:
 
 def _json(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _lines(fields: Any) -> str:
+    """The fields of an account or event, one a line."""
+    if not isinstance(fields, dict):
+        return _json(fields)
+    return "\n".join(f"{_line(str(name))}: {_line(_json(value))}" for name, value in list(fields.items())[:30])
 
 
 def _account_href(label: str, address: str) -> str:
