@@ -7,13 +7,13 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 __all__ = ["chromium", "executable"]
 
 FLAGS = [
-    *("--headless", "--no-sandbox", "--hide-scrollbars", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--hide-scrollbars"),
 ]
 
 
@@ -31,6 +31,7 @@ def chromium() -> Iterator[Browser]:
     path = executable()
     if path is None:
         raise RuntimeError("no Chromium on this machine: .ci/chromium.sh installs it")
+    expect.set_options(timeout=20_000)  # the machine may be busy
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=FLAGS, headless=True)
         try:
