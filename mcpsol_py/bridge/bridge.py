@@ -130,7 +130,8 @@ class Bridge:
     """Programs, and how far a call of them may go.
 
     *wallet*: the address that acts and pays where none is given (its key is not needed to build). *signer*, *policy*
-    and *audit* are for mode "send"; without a signer that mode is refused. *names* turns local names into addresses.
+    and *audit* are for mode "send"; without a signer that mode is refused. *names* turns local names into addresses;
+    *known_names* are those there are, name -> address (looked at when they are asked for).
     """
 
     def __init__(
@@ -144,6 +145,7 @@ class Bridge:
         policy: Policy | None = None,
         audit: AuditLog | None = None,
         names: Names | None = None,
+        known_names: Mapping[str, str] | None = None,
     ) -> None:
         if mode == "send" and signer is None:
             raise PolicyError("mode", 'mode "send" needs a wallet that signs')
@@ -153,6 +155,7 @@ class Bridge:
         self.policy = policy or Policy()
         self.audit = audit or AuditLog()
         self.names: Names = names or _no_names
+        self.known_names: Mapping[str, str] = known_names if known_names is not None else {}
         self._surface: Surface = surface
         self.box = self._toolbox(programs)
         #: called with a program's label when it was read anew, or its tools came or went

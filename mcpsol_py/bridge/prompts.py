@@ -1,4 +1,6 @@
-"""Prompts that walk through what the programs are usually used for, and completion of what people type into them."""
+"""Prompts that walk through what the programs are usually used for: a program's task in words, one instruction with its
+arguments, an error.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.bridge.calls import Served
+from mcpsol_py.bridge.completing import parameters
+from mcpsol_py.bridge.tools import Tool
 from mcpsol_py.errors import UnknownName
 from mcpsol_py.model.types import type_text
 from mcpsol_py.names import clean_text
@@ -16,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Prompts"]
 
-#: completion answers no more (MCP)
-_MOST = 100
 #: instructions that a prompt lists before it points to the search
 _LISTED = 60
 
@@ -37,8 +39,47 @@ _ADVICE = (
 )
 
 
+#: what comes after the call
+_AFTER = {
+    "describe": "say what each account and argument is for",
+    "build": "give me the unsigned transaction, and say who must sign it",
+    "send": "say whether it is confirmed, with its signature; if its outcome is unknown, look the signature up first",
+}
+
+
+def _required(tool: Tool, known: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The parameters that a call must have."""
+    schema = tool.definition["inputSchema"]
+    accounts = schema["properties"].get("accounts", {}).get("required", [])
+    needed = [name for name in schema.get("required", []) if name in known]
+    return needed + [name for name, inner in known.items() if inner.get("x-account") in accounts]
+
+
+def _call_row(tool: Tool) -> dict[str, Any]:
+    known = parameters(tool)
+    required = _required(tool, known)
+    rows = [
+        {
+            "name": name,
+            "description": clean_text(
+                str(schema.get("description", "an account" if "x-account" in schema else "")), 200
+            ),
+            "required": name in required,
+        }
+        for name, schema in known.items()
+    ]
+    return {
+        "name": f"call_{tool.name}",
+        "title": f"Call {tool.name}",
+        "description": f"Call {tool.name} step by step: read, build, look at what it changes",
+        "arguments": rows,
+    }
+
+
 class Prompts:
-    """The prompts of a bridge: one a program, and one that explains an error."""
+    """The prompts of a bridge: one a program, one an instruction (listed where they are few), and one that explains an
+    error.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
@@ -60,6 +101,8 @@ class Prompts:
             }
             for label, served in self.bridge.box.labels.items()
         ]
+        if not self.bridge.box.lazy:
+            rows += [_call_row(tool) for tool in self._instructions()]
         rows.append(
             {
                 "name": "explain_error",
@@ -81,10 +124,36 @@ class Prompts:
             if label not in labels:
                 raise UnknownName("program", label[:80], labels, name)
             return self._error(labels[label], arguments.get("code", ""))
+        tool = self.bridge.box.tools.get(name.removeprefix("call_"))
+        if name.startswith("call_") and tool is not None and tool.kind == "instruction":
+            return self._call(tool, arguments)
         label = name.removeprefix("use_")
         if not name.startswith("use_") or label not in labels:
             raise UnknownName("prompt", name[:80], [p["name"] for p in self.listed()])
         return self._use(labels[label], clean_text(arguments.get("task", ""), 500))
+
+    def _instructions(self) -> list[Tool]:
+        return [tool for tool in self.bridge.box.tools.values() if tool.kind == "instruction"]
+
+    def _call(self, tool: Tool, arguments: Mapping[str, str]) -> str:
+        """One instruction, step by step, with what was filled in."""
+        served = tool.served
+        assert served is not None
+        known = parameters(tool)
+        for given in arguments:
+            if given not in known:
+                raise UnknownName("argument", given[:80], known, f"call_{tool.name}")
+        lines = [f"Help me call {tool.name} of the Solana program {clean_text(served.program.model.name, 80)}.", ""]
+        lines += [f"- {name}: {clean_text(value, 300)}" for name, value in arguments.items() if value]
+        missing = [name for name in _required(tool, known) if not arguments.get(name)]
+        if missing:
+            lines.append(f"Missing, ask me for: {', '.join(missing)}.")
+        readers = {t.name for t in self.bridge.box.tools.values() if t.served is served and t.kind in ("get", "list")}
+        steps = [f"call {tool.name} and show me its summary and its balance changes", _AFTER[self.bridge.mode]]
+        if readers:
+            steps.insert(0, f"read the accounts it concerns ({', '.join(sorted(readers)[:12])})")
+        lines += ["", _RULES[self.bridge.mode], *(f"{n}. {step}." for n, step in enumerate(steps, 1)), "", _ADVICE]
+        return "\n".join(lines)
 
     def _use(self, served: Served, task: str) -> str:
         model = served.program.model
@@ -115,21 +184,3 @@ class Prompts:
             f"A transaction failed with {clean_text(error.name, 80)} ({error.code}) of the program "
             f"{clean_text(served.program.name, 80)}. {words} Explain what it means and what I can do."
         )
-
-    def complete(self, reference: str, argument: str, typed: str, given: Mapping[str, str]) -> list[str]:
-        """Values that begin with what was *typed*: for a prompt's or a resource template's argument. *reference*: its
-        name or URI.
-        """
-        labels = self.bridge.box.labels
-        label = given.get("program") or reference.removeprefix("use_")
-        model = labels[label].program.model if label in labels else None
-        names: list[str] = []
-        if argument == "program":
-            names = list(labels)
-        elif model is not None and argument == "task":
-            names = [ix.name for ix in model.instructions]
-        elif model is not None and argument == "code":
-            names = [str(e.code) for e in model.errors]
-        elif model is not None and argument == "name":
-            names = [t.name for t in model.types] + [a.name for a in model.accounts]
-        return [clean_text(n, 200) for n in names if n.lower().startswith(typed.lower())][:_MOST]

@@ -21,6 +21,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpsol_py import telemetry
 from mcpsol_py.bridge.bridge import Bridge, Confirm, Reply
+from mcpsol_py.bridge.completing import Completer
 from mcpsol_py.bridge.prompts import Prompts
 from mcpsol_py.bridge.resources import Resources
 from mcpsol_py.bridge.sessions import CallListener, Sessions
@@ -39,7 +40,7 @@ def make_server(
     """
     listed = _Listed(bridge)
     resources, prompts = Resources(bridge), Prompts(bridge)
-    sessions = Sessions(bridge, resources)
+    sessions, completer = Sessions(bridge, resources), Completer(bridge)
 
     async def list_tools(ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams) -> dict[str, Any]:
         return listed.now()
@@ -91,7 +92,7 @@ def make_server(
     async def complete(ctx: ServerRequestContext[Any], params: types.CompleteRequestParams) -> types.CompleteResult:
         ref = params.ref
         given = params.context.arguments if params.context is not None else None
-        found = prompts.complete(
+        found = await completer.complete(
             ref.name if isinstance(ref, types.PromptReference) else ref.uri,
             params.argument.name,
             params.argument.value,

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 from mcp import Client, MCPError, StdioServerParameters
-from mcp_types import PromptReference
 from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
@@ -247,32 +246,6 @@ async def test_resources_are_listed_and_read() -> None:
         for bad in ("solana://token/nothing", "solana://other/idl", "solana://token/pages/99", "file:///etc/passwd"):
             with pytest.raises(MCPError):
                 await client.read_resource(bad)
-
-
-@pytest.mark.parametrize("era", ERAS)
-async def test_prompts_are_listed_got_and_completed(era: Any) -> None:
-    async with Client(make_server(bridge()), mode=era) as client:
-        names = {p.name for p in (await client.list_prompts()).prompts}
-        assert names == {"use_token", "explain_error"}
-        got = await client.get_prompt("use_token", {"task": "send 5 coins to bob"})
-        said = got.messages[0].content.text  # type: ignore[union-attr]  # a text
-        assert "send 5 coins to bob" in said
-        assert "transfer(amount: u64)" in said
-        assert "never make up an address" in said
-        error = await client.get_prompt("explain_error", {"program": "token", "code": "1"})
-        assert "InsufficientFunds" in error.messages[0].content.text  # type: ignore[union-attr]  # a text
-        for name, arguments in (("nothing", {}), ("explain_error", {"program": "token", "code": "zz"})):
-            with pytest.raises(MCPError):
-                await client.get_prompt(name, arguments)
-        task = {"name": "task", "value": "tr"}
-        found = await client.complete(PromptReference(type="ref/prompt", name="use_token"), task)
-        assert found.completion.values == ["transfer"]
-        code = await client.complete(
-            PromptReference(type="ref/prompt", name="explain_error"),
-            {"name": "code", "value": ""},
-            context_arguments={"program": "token"},
-        )
-        assert code.completion.values == ["1"]
 
 
 def big_idl(count: int = 60) -> dict[str, Any]:
