@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mcpsol_py.client.rpc import RpcTransport
 
-__all__ = ["cluster_options", "keys", "on_cluster", "sol", "told"]
+__all__ = ["MAINNET", "cluster_options", "keys", "on_cluster", "shown", "sol", "told"]
 
 _T = TypeVar("_T")
 _KEY = click.Path(dir_okay=False, path_type=Path)
@@ -87,6 +87,13 @@ def on_cluster(url: str, mainnet: bool, work: Callable[[RpcTransport], Coroutine
             await transport.close()
 
     return asyncio.run(whole())
+
+
+def shown(url: str) -> str:
+    """A URL without path and query: API keys stand there."""
+    from mcpsol_py.client.rpc import redact
+
+    return redact(inputs.endpoint(url))
 
 
 def told(running: report.Progress) -> Callable[[str], None]:

@@ -467,8 +467,8 @@ def key_file(path: Path) -> Keypair:
 
     try:
         document = json.loads(path.read_bytes())
-        if isinstance(document, dict):
-            from idl2mcp.serving import passphrase
+        if isinstance(document, dict) and "sealed" in document:
+            from idl2mcp.passphrases import passphrase
             from mcpsol_py.client.keys import open_keypair
 
             return open_keypair(path, passphrase(path))

@@ -65,7 +65,7 @@ def command(
     if not close_buffer:
         _check_record(so, elf, program.id, mainnet)
         _check_loads(so, elf)
-    with report.progress(f"asking {url}") as running:
+    with report.progress(f"asking {deploying.shown(url)}") as running:
         job = _Job(so, elf, payer, authority, program, price, running)
         if close_buffer:
             buffer, lamports = deploying.on_cluster(url, mainnet, job.close)
@@ -189,10 +189,9 @@ class _Job:
 
     async def _says(self, transport: RpcTransport, done: Deployed) -> dict[str, Any] | None:
         """What the program answers to list_tools, from the slot after its deployment on; None where nothing."""
-        from mcpsol_py.client.discovery import list_tools
+        from mcpsol_py.client.discovery import discover
         from mcpsol_py.client.loader import current_slot
         from mcpsol_py.errors import ClientError, SchemaError
-        from mcpsol_py.program import Program
 
         self.running.step("asking the program for its tools")
         for _ in range(20):
@@ -200,9 +199,12 @@ class _Job:
                 break
             await transport.sleep(0.2)
         try:
-            model = Program.from_pages(await list_tools(transport, self.program.id)).model
+            found = await discover(transport, self.program.id)
         except (ClientError, SchemaError):
             return None
+        if found.source != "list_tools":
+            return None
+        model = found.program.model
         if model.address is not None and model.address != str(self.program.id):
             report.note(
                 f"the program's schema says that it is at {model.address}: give that address in its spec, or clients "

@@ -22,7 +22,7 @@ def command(program_id: str, out: Path | None, url: str, as_json: bool) -> int:
 
     "absent" (nothing there) and "corrupt" (something there that is no IDL) are different answers; both exit 3.
     """
-    with report.progress(f"asking {url}"):
+    with report.progress(f"asking for the IDL of {program_id}"):
         from mcpsol_py.client.discovery import fetch_idl_sync
 
         key = inputs.address(program_id, "ID")

@@ -8,7 +8,7 @@ chain by the caller, so a job that was stopped is begun again and goes on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from solders.transaction import VersionedTransaction
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.transactions import compile_message, compute_budget, sign
 from mcpsol_py.client.transport import Outcome, Transport
-from mcpsol_py.errors import ProgramFailed, SendUnknown, TransportError
+from mcpsol_py.errors import McpsolError, ProgramFailed, SendUnknown, TransportError
 
 __all__ = ["Sender"]
 
@@ -32,7 +32,7 @@ WIDTH = 16
 #: Blockhashes that one job may use up.
 ROUNDS = 6
 #: Answers in a row that may be lost while asking.
-LOST = 8
+LOST = 5
 
 
 @dataclass
@@ -87,21 +87,27 @@ class Sender:
         raise SendUnknown(str(transaction.signatures[0]), f"{count} did not land before the blockhash expired")
 
     async def _hand_in(self, transactions: Sequence[VersionedTransaction], *, preflight: bool = False) -> None:
-        """Sends them, some at a time. A lost answer is no matter: what landed is asked for."""
+        """Sends them, some at a time, and no more after an error. A lost answer is no matter: what landed is asked
+        for."""
         gate = asyncio.Semaphore(WIDTH)
+        errors: list[McpsolError] = []
 
         async def hand_in(transaction: VersionedTransaction) -> None:
             async with gate:
+                if errors:
+                    return
                 try:
                     _, refused = await self.transport.send(transaction, skip_preflight=not preflight)
                 except TransportError as error:
                     if not error.retryable:
-                        raise
+                        errors.append(error)
                     return
                 if refused is not None and refused.err != "AlreadyProcessed":
-                    raise _failed(refused, transaction)
+                    errors.append(_failed(refused, transaction))
 
-        await _all([hand_in(transaction) for transaction in transactions])
+        await asyncio.gather(*(hand_in(transaction) for transaction in transactions))
+        if errors:
+            raise errors[0]
 
     async def _watch(
         self,
@@ -151,15 +157,3 @@ def _failed(outcome: Outcome, transaction: VersionedTransaction) -> ProgramFaile
     failed = explain(outcome, programs=[keys[ix.program_id_index] for ix in transaction.message.instructions])
     assert failed is not None
     return failed
-
-
-async def _all(coroutines: Sequence[Coroutine[Any, Any, None]]) -> None:
-    """Runs them at once; the first error ends the others."""
-    tasks = [asyncio.ensure_future(coroutine) for coroutine in coroutines]
-    try:
-        for task in asyncio.as_completed(tasks):
-            await task
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -204,8 +204,9 @@ class SvmTransport:
         return []
 
     async def sleep(self, seconds: float) -> None:
-        """A block passes: whoever waits, waits for that."""
+        """A block passes: whoever waits, waits for that, or for the slot after a deployment's."""
         self.expire_blockhash()
+        self.svm.warp_to_slot(self.svm.get_clock().slot + 1)
 
     async def close(self) -> None:
         """Nothing is held."""

@@ -1,0 +1,196 @@
+"""`idl2mcp publish-idl SOURCE --program ID --url URL --authority KEYPAIR`: the IDL, where everybody looks for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from idl2mcp import deploying, inputs, report
+from idl2mcp.deploying import sol
+from mcpsol_py.errors import DeployRefused, McpsolError, SourceError
+
+if TYPE_CHECKING:
+    from solders.keypair import Keypair
+    from solders.pubkey import Pubkey
+
+    from mcpsol_py.client.metadata import PublicationPlan, Published
+    from mcpsol_py.client.rpc import RpcTransport
+
+
+@click.command("publish-idl")
+@inputs.source_argument
+@click.option("--program", "program_text", metavar="ID", required=True, help="The program whose IDL it is.")
+@deploying.cluster_options
+@click.option("--anchor", is_flag=True, help="As an Anchor IDL 0.1.0, though SOURCE is an IDL file of another dialect.")
+@click.option("--dry-run", is_flag=True, help="Say what it would do and cost; send nothing.")
+@click.option(
+    "--close-buffer", is_flag=True, help="Do not publish: end what a stopped run left, and get its rent back."
+)
+@report.json_option
+def command(
+    source: str,
+    program_text: str,
+    url: str,
+    payer_file: Path,
+    authority_file: Path | None,
+    price: int | None,
+    mainnet: bool,
+    anchor: bool,
+    dry_run: bool,
+    close_buffer: bool,
+    as_json: bool,
+) -> None:
+    """Write SOURCE's IDL to the Program Metadata account of program ID, in place of what is there.
+
+    An IDL file is published as it stands, byte for byte; a spec or a .so as an Anchor IDL 0.1.0 with the program's id
+    as its address. It is compressed with zlib. --authority is the program's upgrade authority. `idl2mcp fetch` reads it
+    back.
+    """
+    program_id = inputs.address(program_text, "--program")
+    payer, authority = deploying.keys(payer_file, authority_file)
+    if close_buffer:
+        with report.progress(f"asking {deploying.shown(url)}"):
+            closed = deploying.on_cluster(url, mainnet, lambda t: _close(t, program_id, payer, authority))
+        rows = [{"buffer": str(key), "lamports": lamports} for key, lamports in closed]
+        lines = [f"{key}: {sol(lamports)} given back." for key, lamports in closed] or ["there is no buffer."]
+        report.emit({"closed": rows}, lines, as_json=as_json)
+        return
+    with report.progress(f"reading {source}") as running:
+        document, losses = _document(source, program_id, anchor)
+        for loss in losses:
+            report.note(f"lost: {loss}")
+        running.step(f"asking {deploying.shown(url)}")
+        job = _Job(document, program_id, payer, authority, price, running)
+        try:
+            result, lines = deploying.on_cluster(url, mainnet, lambda t: job.run(t, dry_run))
+        except (KeyboardInterrupt, McpsolError):
+            if job.begun:
+                report.note(
+                    "The same command goes on where this one stopped; with --close-buffer it gives the rent back."
+                )
+            raise
+    report.emit({**result, "losses": losses}, lines, as_json=as_json)
+
+
+async def _close(
+    transport: RpcTransport, program_id: Pubkey, payer: Keypair, authority: Keypair
+) -> list[tuple[Pubkey, int]]:
+    from mcpsol_py.client.metadata import close_buffers
+
+    return await close_buffers(transport, program_id, payer=payer, authority=authority)
+
+
+def _document(source: str, program_id: Pubkey, anchor: bool) -> tuple[bytes, list[str]]:
+    """The IDL's text, and what a conversion lost. Raises DeployRefused where the IDL is of another program."""
+    loaded = inputs.load_source(source)
+    inputs.refuse_errors(loaded)
+    if loaded.kind == "document" and not anchor:
+        text = Path(source).read_bytes()
+        try:
+            json.loads(text)
+        except ValueError as error:  # a byte order mark, say: readers of what is published may be stricter than ours
+            raise SourceError(f"no plain JSON: {error}. Publish it with --anchor", origin=source) from error
+        if loaded.model.address not in (None, str(program_id)):
+            raise DeployRefused(
+                source,
+                f"it says that its program is at {loaded.model.address}, and --program is {program_id}",
+                "Correct its address, or publish it with --anchor, which writes the program's id",
+            )
+        return text, []
+    from dataclasses import replace
+
+    from mcpsol_py.schema.anchor_idl import to_anchor
+
+    idl, losses = to_anchor(replace(loaded.model, address=str(program_id)))
+    return report.as_json_text(idl, indent=False).encode(), [f"{loss.path}: {loss.message}" for loss in losses]
+
+
+class _Job:
+    """One run. `begun`: something may have been sent."""
+
+    def __init__(
+        self,
+        document: bytes,
+        program_id: Pubkey,
+        payer: Keypair,
+        authority: Keypair,
+        price: int | None,
+        running: report.Progress,
+    ) -> None:
+        self.document, self.program_id, self.payer, self.authority = document, program_id, payer, authority
+        self.price, self.running = price, running
+        self.begun = False
+
+    async def run(self, transport: RpcTransport, dry_run: bool) -> tuple[dict[str, Any], list[str]]:
+        """Plans, says what it costs, writes, and reads it back as `fetch` does."""
+        from mcpsol_py.client.discovery import fetch_idl
+        from mcpsol_py.client.metadata import plan_publication, run_publication
+        from mcpsol_py.errors import TransportError
+
+        plan = await plan_publication(
+            transport,
+            self.document,
+            program_id=self.program_id,
+            authority=self.authority.pubkey(),
+            payer=self.payer.pubkey(),
+            price=self.price,
+        )
+        if dry_run:
+            return {**_row(plan), "dry_run": True, "affordable": plan.balance >= plan.needed}, [_cost(plan, "would ")]
+        report.note(_cost(plan, "will "))
+        self.begun = plan.balance >= plan.needed and plan.action != "none"
+        done = await run_publication(
+            transport,
+            plan,
+            payer=self.payer,
+            authority=self.authority,
+            price=self.price,
+            step=deploying.told(self.running),
+        )
+        found = await fetch_idl(transport, self.program_id)
+        if found.outcome != "ok" or found.address != str(plan.address) or found.document != json.loads(self.document):
+            raise TransportError(
+                transport.endpoint, f"what `fetch` reads at {plan.address} is not what was published ({found.outcome})"
+            )
+        self.begun = False
+        return {**_row(plan), "signature": _text(done)}, [_done(done)]
+
+
+def _text(done: Published) -> str | None:
+    return str(done.signature) if done.signature is not None else None
+
+
+def _row(plan: PublicationPlan) -> dict[str, Any]:
+    return {
+        "action": plan.action,
+        "program_id": str(plan.program_id),
+        "address": str(plan.address),
+        "authority": str(plan.authority),
+        "payer": str(plan.payer),
+        "size": plan.size,
+        "packed": len(plan.packed),
+        "rent_lamports": plan.rent,
+        "lent_lamports": plan.lent,
+        "fees_lamports": plan.fees,
+        "needed_lamports": plan.needed,
+        "balance_lamports": plan.balance,
+    }
+
+
+def _cost(plan: PublicationPlan, would: str) -> str:
+    if plan.action == "none":
+        return f"{plan.address} holds this very IDL already: nothing to do."
+    lent = f", {sol(plan.lent)} lent to a buffer" if plan.lent else ""
+    return (
+        f"{would}{plan.action} the IDL of {plan.program_id}, {plan.size:,} bytes, {len(plan.packed):,} compressed: "
+        f"{sol(plan.rent)} of rent{lent}, at most {sol(plan.fees)} of fees; {plan.payer} has {sol(plan.balance)}"
+    )
+
+
+def _done(done: Published) -> str:
+    if done.signature is None:
+        return _cost(done.plan, "")
+    return f"published at {done.plan.address}, read back and compared. {done.signature}"
