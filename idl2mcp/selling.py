@@ -219,7 +219,7 @@ def _chain(payments: Payments, url: str | None, cluster: LocalCluster | None, re
 
 
 def _key(text: str, payments: Payments, cluster: LocalCluster | None) -> Keypair:
-    from idl2mcp.serving import passphrase
+    from idl2mcp.passphrases import passphrase
     from mcpsol_py.client.keys import open_keypair
 
     if text.startswith("@") and cluster is not None:

@@ -3,7 +3,9 @@
     mode = "build"                  # describe | build | send
     surface = "auto"                # auto | full | lazy
     wallet = "7xKX…"                # who acts; "@alice" on the local cluster
-    keystore = "agent.key.json"     # for mode "send" (`idl2mcp wallet new`); passphrase: $IDL2MCP_PASSPHRASE
+    keystore = "agent.key.json"     # for mode "send" (`idl2mcp wallet new`); passphrase: $IDL2MCP_PASSPHRASE, the
+                                    # system keyring, or asked
+    signer = { url = "https://…", address = "7xKX…" }   # or: a signing service; its token: $IDL2MCP_SIGNER_TOKEN
     audit = "audit.jsonl"
     setup = "setup.toml"            # of the local cluster; also: ledger
 
@@ -60,6 +62,7 @@ _TOP = (
     "surface",
     "wallet",
     "keystore",
+    "signer",
     "audit",
     "setup",
     "ledger",
@@ -93,6 +96,7 @@ class Plan:
     surface: str = "auto"
     wallet: str | None = None
     keystore: Path | None = None
+    signer: Mapping[str, Any] | None = None
     audit: Path | None = None
     policy: Mapping[str, Any] | None = None
     http: Mapping[str, Any] = field(default_factory=dict)
@@ -144,6 +148,7 @@ def _plan(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> Plan:
         surface=texts["surface"] or "auto",
         wallet=texts["wallet"],
         keystore=files["keystore"],
+        signer=document.get("signer"),
         audit=files["audit"],
         policy=document.get("policy"),
         http=document.get("http", {}),
@@ -220,6 +225,7 @@ def make_bridge(plan: Plan) -> tuple[Bridge, list[inputs.Source]]:
         policy=Policy.read(plan.policy, plan.origin) if plan.policy is not None else None,
         audit=AuditLog(plan.audit),
         names=cluster.resolve if cluster is not None else None,
+        known_names=cluster.names if cluster is not None else None,
     )
     return bridge, [source for _, source in read]
 
@@ -234,35 +240,37 @@ def _signer(plan: Plan, cluster: LocalCluster | None) -> Signer:
     from mcpsol_py.client.keys import KeypairSigner, open_keystore
 
     if plan.keystore is not None:
+        from idl2mcp.passphrases import passphrase
+
         return open_keystore(plan.keystore, passphrase(plan.keystore))
+    if plan.signer is not None:
+        return _remote(plan.signer, plan.origin)
     if plan.wallet is not None and plan.wallet.startswith("@") and cluster is not None:
         cluster.address(plan.wallet)
         return KeypairSigner(cluster.wallet(plan.wallet))
     raise click.UsageError(
-        'mode "send" needs a key: keystore = "…" in the configuration (made by `idl2mcp wallet new`), or on the local '
-        'cluster wallet = "@alice".'
+        'mode "send" needs a key: keystore = "…" in the configuration (made by `idl2mcp wallet new`), a signing '
+        'service, signer = { url = "…", address = "…" }, or on the local cluster wallet = "@alice".'
     )
 
 
-def passphrase(path: Path, *, new: bool = False) -> str:
-    """The passphrase of a keystore: $IDL2MCP_PASSPHRASE, else asked on the terminal. Raises SourceError where neither
-    is there.
-    """
-    found = os.environ.get("IDL2MCP_PASSPHRASE")
-    if found:
-        return found
-    try:
-        with open("/dev/tty", "r+") as terminal:  # noqa: PTH123  # stdin may be the protocol's
-            from getpass import getpass
+def _remote(table: Any, origin: str) -> Signer:
+    """A signing service. Its token is no part of a file."""
+    from mcpsol_py.client.keys import HttpSigner
 
-            text = getpass(f"Passphrase of {path.name}: ", terminal)
-            if new and getpass("Again: ", terminal) != text:
-                raise SourceError("the two passphrases are not the same", origin=str(path))
-            return text
-    except OSError as error:
-        raise SourceError(
-            "its passphrase is needed, and there is no terminal to ask on. Set $IDL2MCP_PASSPHRASE", origin=str(path)
-        ) from error
+    if not isinstance(table, dict):
+        raise SourceError(f"{abbr(table)} stands where a table must", origin=origin, path="signer")
+    try:
+        _known(table, ("url", "address"), "signer")
+        url, address = _text(table, "url", "signer"), _text(table, "address", "signer")
+        if url is None or address is None:
+            raise SourceError("both url and address are needed", path="signer")
+        token = os.environ.get("IDL2MCP_SIGNER_TOKEN")
+        if token:
+            telemetry.hide(token)
+        return HttpSigner(inputs.address(address, "signer.address"), url, token=token)
+    except SourceError as error:
+        raise error.at(origin=origin) from None
 
 
 def http_settings(

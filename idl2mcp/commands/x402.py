@@ -45,7 +45,7 @@ def facilitator(url: str, wallet: tuple[Path, ...], host: str, port: int, databa
     """Serve /verify, /settle, /supported and /discovery for one cluster, paying fees with the wallets given."""
     import uvicorn
 
-    from idl2mcp.serving import passphrase
+    from idl2mcp.passphrases import passphrase
     from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.exact.settle import KeypairSponsor
     from mcpsol_py.x402.facilitator_app import facilitator_app, make_facilitator
@@ -156,7 +156,7 @@ def _payer(wallet: str, network: str) -> Keypair:
     """The key of --wallet. "@name" stands for the play-money wallet of that name, on a local cluster alone."""
     from idl2mcp.local import is_local_name
     from idl2mcp.local import wallet as local_wallet
-    from idl2mcp.serving import passphrase
+    from idl2mcp.passphrases import passphrase
     from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.networks import LOCAL
 

@@ -1,4 +1,5 @@
-"""Keys that sign (for the bridge, for payments): an encrypted file, or any signer with an address and `sign`.
+"""Keys that sign (for the bridge, for payments): an encrypted file, a service that is asked over HTTP, a function, or
+any other signer with an address and `sign`.
 
 The file is JSON: scrypt (n 2^17, r 8, p 1) makes a key of the passphrase, AES-256-GCM seals the 32-byte seed with it,
 and the address and all parameters are authenticated with it, so none can be swapped. No tool takes or returns a key,
@@ -7,22 +8,40 @@ and no function here prints one.
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import hashlib
+import http.client
 import json
 import os
 import secrets
 import stat
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
 
-from mcpsol_py.errors import SourceError
+from mcpsol_py.errors import PolicyError, SourceError, TransportError, abbr
+from mcpsol_py.model.base58 import b58decode
+from mcpsol_py.names import clean_text
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
     from solders.pubkey import Pubkey
     from solders.signature import Signature
 
-__all__ = ["KeypairSigner", "Signer", "create_keystore", "open_keypair", "open_keystore"]
+__all__ = [
+    "CallableSigner",
+    "HttpSigner",
+    "KeypairSigner",
+    "Signer",
+    "create_keystore",
+    "open_keypair",
+    "open_keystore",
+]
+
+#: bytes of a signing service's answer that are read
+_ANSWER = 64 * 1024
 
 _FORMAT = "mcpsol keystore 1"
 _N, _R, _P = 1 << 17, 8, 1
@@ -58,6 +77,109 @@ class KeypairSigner:
     async def sign(self, message: bytes) -> Signature:
         """The ed25519 signature of *message*."""
         return self._keypair.sign_message(message)
+
+
+class CallableSigner:
+    """A function that signs: of a hardware wallet's library, a key management service's client. It is given the
+    message's bytes and gives the 64 bytes of the signature, at once or awaited; it may refuse by raising PolicyError.
+    """
+
+    def __init__(self, address: Pubkey, function: Callable[[bytes], bytes | Awaitable[bytes]]) -> None:
+        self._address, self._function = address, function
+
+    def __repr__(self) -> str:
+        return f"<CallableSigner {self._address}>"
+
+    @property
+    def address(self) -> Pubkey:
+        """Whose signature it makes."""
+        return self._address
+
+    async def sign(self, message: bytes) -> Signature:
+        """The function's signature. Raises PolicyError where it does not fit the message and the address."""
+        made = self._function(message)
+        return _fitting(made if isinstance(made, bytes) else await made, message, self._address)
+
+
+class HttpSigner:
+    """A signing service of one's own at *url*: it is posted ``{"address", "message"}`` (base58, base64) and answers
+    ``{"signature"}`` (base58), or ``{"error"}`` with a status of 400 or more.
+
+    *token* is sent as a bearer token. Over plain http only a loopback address is asked. Raises SourceError for a URL
+    that is none.
+    """
+
+    def __init__(self, address: Pubkey, url: str, *, token: str | None = None, timeout: float = 60.0) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise SourceError(f"{abbr(url)} is no http(s) URL", path="signer.url")
+        if parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+            raise SourceError("a signer on another machine is asked over https", path="signer.url")
+        self._address, self._url, self._token, self._timeout = address, url, token, timeout
+        self._host = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+
+    def __repr__(self) -> str:
+        return f"<HttpSigner {self._address} at {self._host}>"
+
+    @property
+    def address(self) -> Pubkey:
+        """Whose signature it makes."""
+        return self._address
+
+    async def sign(self, message: bytes) -> Signature:
+        """The service's signature, asked for once. Raises PolicyError where it refuses or the signature does not fit,
+        TransportError where it does not answer.
+        """
+        status, body = await asyncio.to_thread(self._post, message)
+        try:
+            answer = json.loads(body)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise TransportError(self._host, f"the signer answered {status} and no JSON object")
+        said = clean_text(str(answer.get("error", "no reason was given")), 200)
+        if status >= 500:
+            raise TransportError(self._host, f"the signer answered {status}: {said}")
+        if status != 200 or "signature" not in answer:
+            raise PolicyError("signer", f"{self._host} refused ({status}): {said}")
+        try:
+            raw = b58decode(str(answer["signature"]))
+        except ValueError:
+            raw = b""
+        return _fitting(raw, message, self._address)
+
+    def _post(self, message: bytes) -> tuple[int, bytes]:
+        import urllib.error
+        import urllib.request
+
+        class Stay(urllib.request.HTTPRedirectHandler):
+            """Another place would be given the token."""
+
+            def redirect_request(self, *_: Any) -> None:
+                return None
+
+        body = {"address": str(self._address), "message": base64.b64encode(message).decode()}
+        headers = {"content-type": "application/json"}
+        if self._token:
+            headers["authorization"] = f"Bearer {self._token}"
+        request = urllib.request.Request(self._url, json.dumps(body).encode(), headers)
+        try:
+            with urllib.request.build_opener(Stay).open(request, timeout=self._timeout) as answer:
+                return answer.status, answer.read(_ANSWER)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read(_ANSWER)
+        except (OSError, http.client.HTTPException) as error:  # their texts may hold the URL
+            raise TransportError(self._host, f"the signer did not answer ({type(error).__name__})") from error
+
+
+def _fitting(raw: bytes, message: bytes, address: Pubkey) -> Signature:
+    from solders.signature import Signature
+
+    made = Signature.from_bytes(raw) if len(raw) == 64 else None
+    if made is None or not made.verify(address, message):
+        raise PolicyError("signers", f"the signer's answer is no signature of {address} over the message")
+    return made
 
 
 def create_keystore(path: Path, keypair: Keypair, passphrase: str) -> None:

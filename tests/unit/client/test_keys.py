@@ -1,14 +1,20 @@
-"""The keystore."""
+"""Signers: the keystore, functions, services over HTTP."""
 
 import asyncio
+import base64
 import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from solders.keypair import Keypair
 
-from mcpsol_py.client.keys import create_keystore, open_keystore
-from mcpsol_py.errors import SourceError
+from mcpsol_py.client.keys import CallableSigner, HttpSigner, create_keystore, open_keystore
+from mcpsol_py.errors import PolicyError, SourceError, TransportError
 
 PASSPHRASE = "correct horse battery"
 
@@ -85,3 +91,107 @@ def test_a_key_is_never_overwritten_and_a_short_passphrase_not_taken(
     with pytest.raises(SourceError, match="8 characters"):
         create_keystore(tmp_path / "new.json", Keypair(), "short")
     assert not (tmp_path / "new.json").exists()
+
+
+# --- functions and services -------------------------------------------------------------------------------------------
+
+KEY = Keypair.from_seed(bytes([3] * 32))
+
+
+def test_a_function_signs_at_once_or_awaited() -> None:
+    async def awaited(message: bytes) -> bytes:
+        return bytes(KEY.sign_message(message))
+
+    for function in (lambda message: bytes(KEY.sign_message(message)), awaited):
+        signer = CallableSigner(KEY.pubkey(), function)
+        assert asyncio.run(signer.sign(b"m")).verify(KEY.pubkey(), b"m")
+        assert str(KEY) not in repr(signer)
+
+
+@pytest.mark.parametrize("made", [b"", bytes(64), bytes(Keypair().sign_message(b"m")), bytes(KEY.sign_message(b"n"))])
+def test_what_is_no_signature_of_the_message_is_refused(made: bytes) -> None:
+    with pytest.raises(PolicyError, match="no signature of"):
+        asyncio.run(CallableSigner(KEY.pubkey(), lambda _: made).sign(b"m"))
+
+
+Answer = Callable[[dict[str, Any]], tuple[int, Any]]
+
+
+@contextmanager
+def service(answer: Answer, seen: list[dict[str, str]]) -> Iterator[str]:
+    """A signing service; what it is sent is put into *seen*."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            seen.append({**asked, "authorization": self.headers.get("authorization", ""), "path": self.path})
+            status, body = answer(asked)
+            text = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send_response(status)
+            if status in (301, 302, 307, 308):
+                self.send_header("location", "/elsewhere")
+            self.send_header("content-length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_: Any) -> None:
+            """Silent."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/sign/SECRET-PATH"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+
+def signs(asked: dict[str, Any]) -> tuple[int, Any]:
+    return 200, {"signature": str(KEY.sign_message(base64.b64decode(asked["message"])))}
+
+
+def test_a_service_is_asked_for_the_signature_of_exactly_the_message() -> None:
+    seen: list[dict[str, str]] = []
+    with service(signs, seen) as url:
+        signer = HttpSigner(KEY.pubkey(), url, token="T0KEN")
+        assert asyncio.run(signer.sign(b"the message")).verify(KEY.pubkey(), b"the message")
+        assert "SECRET-PATH" not in repr(signer)
+        assert "T0KEN" not in repr(signer)
+    assert [(s["address"], s["authorization"]) for s in seen] == [(str(KEY.pubkey()), "Bearer T0KEN")]
+    assert base64.b64decode(seen[0]["message"]) == b"the message"
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "says"),
+    [
+        (lambda _: (403, {"error": "the person\u202e said no"}), PolicyError, "the person said no"),
+        (lambda _: (200, {"error": "no"}), PolicyError, "no"),
+        (lambda _: (200, {"signature": "zz0"}), PolicyError, "no signature"),
+        (lambda _: (200, {"signature": str(Keypair().sign_message(b"m"))}), PolicyError, "no signature"),
+        (lambda _: (200, b"<html>"), TransportError, "no JSON"),
+        (lambda _: (500, {"error": "down"}), TransportError, "500"),
+        (lambda _: (307, {"error": "moved"}), PolicyError, "307"),
+    ],
+)
+def test_a_service_that_does_not_sign_is_an_error_and_is_asked_once(
+    answer: Answer, error: type[Exception], says: str
+) -> None:
+    seen: list[dict[str, str]] = []
+    with service(answer, seen) as url, pytest.raises(error, match=says) as failed:
+        asyncio.run(HttpSigner(KEY.pubkey(), url, token="T0KEN").sign(b"m"))
+    assert len(seen) == 1
+    assert "SECRET-PATH" not in str(failed.value)
+    assert "T0KEN" not in str(failed.value)
+
+
+def test_a_service_that_is_not_there_is_a_transport_error() -> None:
+    with pytest.raises(TransportError, match="did not answer"):
+        asyncio.run(HttpSigner(KEY.pubkey(), "http://127.0.0.1:1/x").sign(b"m"))
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "nonsense", "http://signer.example.com/x", ""])
+def test_a_service_elsewhere_is_asked_over_https_only(url: str) -> None:
+    with pytest.raises(SourceError):
+        HttpSigner(KEY.pubkey(), url)
