@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import orjson
-from x402.schemas import AssetAmount, PaymentRequirements, SettleResponse, SupportedKind, VerifyResponse
+from x402.schemas import AssetAmount, PaymentPayload, PaymentRequirements, SettleResponse, SupportedKind, VerifyResponse
 from x402.schemas.hooks import AbortResult, SkipHandlerDirective, SkipHandlerResult, SkipSettleResult, SkipVerifyResult
 
 from mcpsol_py.errors import PaymentError
@@ -31,6 +32,8 @@ __all__ = ["BatchServer"]
 T = TypeVar("T")
 
 _MISMATCH = f"{CODE}_cumulative_amount_mismatch"
+#: Calls in progress whose payments are kept read.
+_LATELY = 512
 #: Marks a verification after which the channel is held already.
 _HELD = "held"
 
@@ -83,6 +86,7 @@ class BatchServer:
         self._delay, self._min_deposit = withdraw_delay, min_deposit
         self._fresh_ms, self._lease_ms, self._clock = int(freshness * 1000), int(lease * 1000), clock
         self._mints, self._prices = Mints(chain), ExactServer()
+        self._lately: OrderedDict[int, tuple[PaymentPayload, PaymentRequirements, BatchPayment]] = OrderedDict()
 
     # -- terms
 
@@ -263,7 +267,18 @@ class BatchServer:
     # -- against our record
 
     def _read(self, context: Any) -> BatchPayment:
+        """The payment, checked. The core asks in several hooks of one call: the same object is read once."""
         requirements: PaymentRequirements = context.requirements
+        known = self._lately.get(id(context.payment_payload))
+        if known is not None and known[0] is context.payment_payload and known[1] is requirements:
+            return known[2]
+        payment = self._checked(context, requirements)
+        self._lately[id(context.payment_payload)] = (context.payment_payload, requirements, payment)
+        while len(self._lately) > _LATELY:
+            self._lately.popitem(last=False)
+        return payment
+
+    def _checked(self, context: Any, requirements: PaymentRequirements) -> BatchPayment:
         token_program, _ = self._mints.get(requirements.asset)
         payment = read_payment(context.payment_payload.payload, requirements, self.program, token_program)
         if payment.terms.receiver_authorizer != self.authorizer.pubkey():

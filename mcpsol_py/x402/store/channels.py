@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar, cast
 
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, null, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import channels as table
 from mcpsol_py.x402.store.schema import sponsored_channels as sponsored
+from mcpsol_py.x402.store.statements import Statement, row_of
 
 __all__ = ["PaidChannel", "PaidChannels", "Sponsored", "SponsoredChannels"]
 
@@ -124,22 +125,21 @@ class PaidChannels:
         """
         if cumulative > _MOST:
             return None
-        states = ("open",) if extra_deposit == 0 else ("open", "opening")
 
-        def work(connection: Connection, again: bool) -> PaidChannel | None:
+        def work(connection: Connection, _again: bool) -> PaidChannel | None:
             now = self._now(connection)
-            free = or_(table.c.holder.is_(None), table.c.holder == holder, table.c.held_until_ms < now)
-            follows = (
-                self._is(channel_id)
-                & table.c.state.in_(states)
-                & (table.c.charged == cumulative - price)
-                & (table.c.deposit >= cumulative - extra_deposit)
-                & free
-            )
-            if checked_within_ms is not None:
-                follows &= table.c.checked_ms >= now - checked_within_ms
-            held = update(table).where(follows).values(holder=holder, held_until_ms=now + lease_ms, touched_ms=now)
-            done = connection.execute(held.returning(table)).one_or_none()
+            values = {
+                "t": self.tenant,
+                "c": channel_id,
+                "h": holder,
+                "now": now,
+                "until": now + lease_ms,
+                "also": "opening" if extra_deposit else "open",
+                "before": cumulative - price,
+                "least": cumulative - extra_deposit,
+                "since": 0 if checked_within_ms is None else now - checked_within_ms,
+            }
+            done = _HOLD.one(connection, values)
             return None if done is None else _channel(done)
 
         return self._run(work)
@@ -154,21 +154,17 @@ class PaidChannels:
 
         def work(connection: Connection, _again: bool) -> PaidChannel | None:
             now = self._now(connection)
-            free = or_(table.c.holder.is_(None), table.c.holder == holder, table.c.held_until_ms < now)
-            follows = self._is(channel_id) & (table.c.charged == cumulative - price) & free
-            follows &= table.c.state.in_(("open",) if deposit is None else ("open", "opening"))
-            values: dict[str, Any] = {
-                "charged": cumulative,
+            values = {
+                "t": self.tenant,
+                "c": channel_id,
+                "h": holder,
+                "now": now,
+                "before": cumulative - price,
+                "sum": cumulative,
                 "signature": signature,
-                "holder": None,
-                "charged_for": holder,
-                "touched_ms": now,
+                "deposit": deposit,
             }
-            if deposit is None:
-                follows &= table.c.deposit >= cumulative
-            else:
-                values |= {"deposit": deposit, "state": "open", "checked_ms": now}
-            done = connection.execute(update(table).where(follows).values(**values).returning(table)).one_or_none()
+            done = (_CHARGE if deposit is None else _CHARGE_DEPOSIT).one(connection, values)
             if done is not None:
                 return _channel(done)
             found = self._read(connection, channel_id)
@@ -224,6 +220,49 @@ class PaidChannels:
             .limit(limit)
         )
         return [_channel(r) for r in self._run(lambda c, _: c.execute(wanted).all())]
+
+
+_ROW = row_of(table)
+_FREE = or_(table.c.holder.is_(None), table.c.holder == bindparam("h"), table.c.held_until_ms < bindparam("now"))
+_FOLLOWS = (
+    (table.c.tenant == bindparam("t"))
+    & (table.c.channel_id == bindparam("c"))
+    & (table.c.charged == bindparam("before"))
+    & _FREE
+)
+_HOLD = Statement(
+    update(table)
+    .where(
+        _FOLLOWS,
+        or_(table.c.state == "open", table.c.state == bindparam("also")),
+        table.c.deposit >= bindparam("least"),
+        table.c.checked_ms >= bindparam("since"),
+    )
+    .values(holder=bindparam("h"), held_until_ms=bindparam("until"), touched_ms=bindparam("now"))
+    .returning(table),
+    _ROW,
+)
+_CHARGED = {
+    "charged": bindparam("sum"),
+    "signature": bindparam("signature"),
+    "holder": null(),
+    "charged_for": bindparam("h"),
+    "touched_ms": bindparam("now"),
+}
+_CHARGE = Statement(
+    update(table)
+    .where(_FOLLOWS, table.c.state == "open", table.c.deposit >= bindparam("sum"))
+    .values(**_CHARGED)
+    .returning(table),
+    _ROW,
+)
+_CHARGE_DEPOSIT = Statement(
+    update(table)
+    .where(_FOLLOWS, or_(table.c.state == "open", table.c.state == "opening"))
+    .values(**_CHARGED, deposit=bindparam("deposit"), state="open", checked_ms=bindparam("now"))
+    .returning(table),
+    _ROW,
+)
 
 
 @dataclass(frozen=True, slots=True)

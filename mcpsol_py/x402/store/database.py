@@ -84,8 +84,15 @@ class Database:
         Inside `group` it is a savepoint of the common one."""
         joined: Connection | None = getattr(self._joined, "connection", None)
         if joined is not None:
-            with joined.begin_nested():
+            driver: Any = joined.connection.driver_connection  # SQLAlchemy's savepoint takes ten times as long
+            driver.execute("SAVEPOINT piece")
+            try:
                 yield joined
+            except BaseException:
+                driver.execute("ROLLBACK TO piece")
+                driver.execute("RELEASE piece")
+                raise
+            driver.execute("RELEASE piece")
             return
         with self.engine.begin() as connection:
             if not self.is_sqlite and tenant is not None:

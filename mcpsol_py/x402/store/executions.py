@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, TypeVar
 
 import orjson
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.receipts import enter_receipt
 from mcpsol_py.x402.store.schema import executions as table
+from mcpsol_py.x402.store.statements import Statement, row_of
 
 __all__ = ["NOBODY", "Execution", "ExecutionState", "Executions"]
 
@@ -75,7 +77,7 @@ class Executions:
 
         def work(connection: Connection, _again: bool) -> None:
             now = self._now(connection)
-            connection.execute(insert(table).values({**_values(row), "created_ms": now, "touched_ms": now}))
+            _INSERT.count(connection, {**_values(row), "created_ms": now, "touched_ms": now})
 
         try:
             self._run(work)
@@ -88,7 +90,8 @@ class Executions:
 
     def get(self, payment_id: str) -> Execution | None:
         """The call of that payment id."""
-        return self._one(table.c.payment_id == payment_id)
+        row = self._run(lambda c, _: _GET.one(c, {"t": self.tenant, "p": payment_id}))
+        return None if row is None else _execution(row)
 
     def by_payment(self, payment_key: str) -> Execution | None:
         """The call that this payment was given for."""
@@ -125,11 +128,13 @@ class Executions:
             if values.get(key) is not None:
                 values[key] = orjson.dumps(values[key]).decode()
         mine = (table.c.tenant == self.tenant) & (table.c.payment_id == payment_id) & (table.c.owner == owner)
+        moving = _moving(len(expected), tuple(sorted(values)))
+        bound = {"t": self.tenant, "p": payment_id, "o": owner, "to": to, **{f"v_{k}": v for k, v in values.items()}}
+        bound |= {f"from_{n}": state for n, state in enumerate(expected)}
 
         def work(connection: Connection, again: bool) -> bool:
             now = self._now(connection)
-            moved = update(table).where(mine, table.c.state.in_(tuple(expected)))
-            if connection.execute(moved.values(state=to, touched_ms=now, **values)).rowcount != 1:
+            if moving.count(connection, {**bound, "now": now}) != 1:
                 return again and connection.execute(select(table.c.state).where(mine)).scalar() == to
             if also is not None and not also(connection):
                 raise _Undo
@@ -217,6 +222,31 @@ class Executions:
             ).all()
 
         return [_execution(r) for r in self._run(work)]
+
+
+_ROW = row_of(table)
+_MINE = (table.c.tenant == bindparam("t")) & (table.c.payment_id == bindparam("p"))
+_GET = Statement(select(table).where(_MINE), _ROW)
+_INSERT = Statement(
+    insert(table).values(
+        {
+            name: bindparam(name)
+            for name in (
+                *("tenant", "payment_id", "fingerprint", "payment_key", "resource", "state", "owner", "payer"),
+                *("network", "asset", "pay_to", "amount", "created_ms", "touched_ms"),
+            )
+        }
+    )
+)
+
+
+@cache
+def _moving(froms: int, columns: tuple[str, ...]) -> Statement:
+    """The UPDATE that moves a call on from one of so many states, and sets these columns."""
+    states = or_(*(table.c.state == bindparam(f"from_{n}") for n in range(froms)))
+    given: dict[str, Any] = {name: bindparam(f"v_{name}") for name in columns}
+    changed = {**given, "state": bindparam("to"), "touched_ms": bindparam("now")}
+    return Statement(update(table).where(_MINE, table.c.owner == bindparam("o"), states).values(changed))
 
 
 class _Undo(Exception):

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import executions
 from mcpsol_py.x402.store.schema import receipts as table
+from mcpsol_py.x402.store.statements import Statement, row_of
 
 __all__ = ["Receipt", "Receipts", "enter_receipt"]
 
@@ -37,12 +38,10 @@ class Receipt:
 
 def enter_receipt(connection: Connection, tenant: str, payment_id: str, settled: dict[str, Any], now_ms: int) -> None:
     """Enters the receipt of the paid call *payment_id*, once, in the caller's transaction."""
-    known = select(table.c.payment_id).where(table.c.tenant == tenant, table.c.payment_id == payment_id)
-    if connection.execute(known).first() is not None:
+    mine = {"t": tenant, "p": payment_id}
+    if _KNOWN.one(connection, mine) is not None:
         return
-    call = connection.execute(
-        select(executions).where(executions.c.tenant == tenant, executions.c.payment_id == payment_id)
-    ).one()
+    call = _CALL.one(connection, mine)
     amount = settled.get("amount")
     values = {
         "tenant": tenant,
@@ -57,7 +56,21 @@ def enter_receipt(connection: Connection, tenant: str, payment_id: str, settled:
         "body": orjson.dumps(settled).decode(),
         "issued_ms": now_ms,
     }
-    connection.execute(insert(table).values(values))
+    _ENTER.count(connection, values)
+
+
+_KNOWN = Statement(
+    select(table).where(table.c.tenant == bindparam("t"), table.c.payment_id == bindparam("p")), row_of(table)
+)
+_CALL = Statement(
+    select(executions).where(executions.c.tenant == bindparam("t"), executions.c.payment_id == bindparam("p")),
+    row_of(executions),
+)
+_ENTERED = (
+    *("tenant", "payment_id", "payer", "network", "asset", "pay_to", "amount", "resource", "signature", "body"),
+    "issued_ms",
+)
+_ENTER = Statement(insert(table).values({name: bindparam(name) for name in _ENTERED}))
 
 
 class Receipts:
