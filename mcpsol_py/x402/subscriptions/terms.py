@@ -25,14 +25,14 @@ __all__ = ["State", "Plan", "Subscription", "boundary", "check_period", "period_
 
 State = Literal["pending", "active", "past_due", "cancelled", "expired"]
 
-_SECONDS = re.compile(r"^([1-9][0-9]{0,9})s$")
+_SECONDS = re.compile(r"([1-9][0-9]{0,9})s")
 _MONTHS = {"monthly": 1, "yearly": 12}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def check_period(period: str) -> str:
     """*period* as it is, when it is "monthly", "yearly", "one-time" or seconds ("2592000s"). Raises PaymentError."""
-    if period in ("monthly", "yearly", "one-time") or _SECONDS.match(period):
+    if period in ("monthly", "yearly", "one-time") or _SECONDS.fullmatch(period):
         return period
     raise PaymentError(
         "INVALID_PARAMETERS", f'{abbr(period)} is no period; "monthly", "yearly", "one-time" and "3600s" are'
@@ -57,7 +57,7 @@ def boundary(period: str, anchor_ms: int, number: int) -> int | None:
         day = min(start.day, calendar.monthrange(year, month + 1)[1])
         moved = start.replace(year=year, month=month + 1, day=day)
         return (moved - _EPOCH) // timedelta(milliseconds=1)
-    found = _SECONDS.match(period)
+    found = _SECONDS.fullmatch(period)
     if found is None:
         check_period(period)
         raise AssertionError("check_period takes no other")
@@ -73,7 +73,7 @@ def period_at(period: str, anchor_ms: int, ms: int) -> int:
         guess = ((then.year - start.year) * 12 + then.month - start.month) // _MONTHS[period]
         here = boundary(period, anchor_ms, guess)
         return guess if here is not None and here <= ms else guess - 1
-    found = _SECONDS.match(period)
+    found = _SECONDS.fullmatch(period)
     return (ms - anchor_ms) // (int(found[1]) * 1000) if found else 0
 
 

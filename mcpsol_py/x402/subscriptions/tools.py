@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import anyio.to_thread
+import mcp_types as types
 import orjson
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from pydantic import BaseModel
@@ -124,9 +125,8 @@ class SubscriptionTools:
             return {**body, "tools": [*body.get("tools", []), *TOOLS]}
         if ctx.method == "tools/call" and params.get("name") in _NAMES:
             meta = params.get("_meta")
-            return await self.call(
-                params["name"], params.get("arguments"), dict(meta) if isinstance(meta, Mapping) else {}
-            )
+            given = dict(meta) if isinstance(meta, Mapping) else {}
+            return types.CallToolResult.model_validate(await self.call(params["name"], params.get("arguments"), given))
         return await call_next(ctx)
 
     async def call(self, name: str, arguments: object, meta: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,6 +54,7 @@ def postgres_storage(postgres: Cluster) -> Iterator[Storage]:
     for database in storage.opened:
         database.close()
     postgres.drop([name])
+    gc.collect()  # a connection that was left open warns here, in the test that left it
 
 
 @pytest.fixture
