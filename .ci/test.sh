@@ -17,6 +17,7 @@ step layers make --no-print-directory layers
 step oracles make --no-print-directory oracles
 step chromium .ci/chromium.sh
 if [ -x templates/sbf/install.sh ]; then step rust make --no-print-directory rust; fi
+if [ -x .ci/program_metadata.sh ]; then step "program metadata" .ci/program_metadata.sh; fi
 if [ -n "${CI:-}" ] && [ -x .ci/validator.sh ]; then step validator make --no-print-directory validator; fi
 if [ -n "${CI:-}" ]; then step postgres .ci/postgres.sh; fi
 # One node for all its tests, alone on the machine: it takes a core of its own.

@@ -59,6 +59,24 @@ def repo() -> Path:
     return REPO
 
 
+#: The Program Metadata program, as .ci/program_metadata.sh leaves it.
+PROGRAM_METADATA_SO = (
+    Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache/mcpsol")) / "program-metadata" / "75ea1f14cecb"
+) / "spl_program_metadata.so"
+PROGRAM_METADATA_ABSENT = (
+    f"the Program Metadata program is not at {PROGRAM_METADATA_SO}: its sources come by git, not from a registry "
+    "(.ci/program_metadata.sh builds it where they can be had)"
+)
+
+
+@pytest.fixture(scope="session")
+def program_metadata_so() -> Path:
+    """The Program Metadata program, built from its authors' sources; the test is skipped where it is absent."""
+    if not PROGRAM_METADATA_SO.exists():
+        pytest.skip(PROGRAM_METADATA_ABSENT)
+    return PROGRAM_METADATA_SO
+
+
 @pytest.fixture(scope="session")
 def shared_idls() -> Path:
     """The folder of the real IDLs; the test is skipped where it is absent."""
@@ -85,6 +103,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 #: Reasons (their beginning) that stay a skip in CI, and why.
 SKIPS_ALLOWED_IN_CI = {
     SHARED_IDLS_ABSENT: "a clone elsewhere has no way to get them; where CI runs, they lie beside the checkout",
+    PROGRAM_METADATA_ABSENT: "no registry has it; what is sent to it is compared with its JavaScript client anyhow",
 }
 
 

@@ -32,7 +32,7 @@ from mcpsol_py.client.transactions import PACKET, compute_budget, size_of
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import DeployRefused, NoProgram, TransportError
 
-__all__ = ["PublicationPlan", "Published", "close_buffers", "plan_publication", "run_publication"]
+__all__ = ["Instructions", "PublicationPlan", "Published", "close_buffers", "plan_publication", "run_publication"]
 
 _RENT = Pubkey.from_string("SysvarRent111111111111111111111111111111111")
 #: Bytes before the content, in metadata and in buffers alike.
@@ -55,8 +55,11 @@ _MOST = 10 * 1024 * 1024 - _HEADER
 
 
 @dataclass(frozen=True, slots=True)
-class _Program:
-    """The instructions, for one program whose metadata is written and its upgrade authority."""
+class Instructions:
+    """The instructions of the Program Metadata program, for one program's metadata and its upgrade authority.
+
+    Layouts as program/src/instruction.rs of solana-program/program-metadata says.
+    """
 
     program_id: Pubkey
     authority: Pubkey
@@ -74,14 +77,16 @@ class _Program:
         )
 
     def allocate(self, account: Pubkey, seed: str) -> Instruction:
+        """Makes an account that holds its rent a buffer, at the address of *seed*."""
         return self._make(b"\7" + _seed(seed), *self._who(account), AccountMeta(SYSTEM_PROGRAM, False, False))
 
     def extend(self, account: Pubkey, more: int) -> list[Instruction]:
-        """As many as it takes."""
+        """Lengthens an account by *more* bytes, with as many instructions as it takes."""
         parts = [min(_GROWTH, more - at) for at in range(0, more, _GROWTH)]
         return [self._make(b"\x08" + part.to_bytes(2, "little"), *self._who(account)) for part in parts]
 
     def write(self, account: Pubkey, offset: int, data: bytes) -> Instruction:
+        """Puts *data* at *offset* of a buffer's content."""
         return self._make(
             b"\0" + offset.to_bytes(4, "little") + data,
             AccountMeta(account, False, True),
@@ -107,6 +112,7 @@ class _Program:
         return self._make(b"\5", *self._who(account), AccountMeta(to, False, True), AccountMeta(_RENT, False, False))
 
     def close(self, account: Pubkey, to: Pubkey) -> Instruction:
+        """Ends a buffer or metadata; its lamports go to *to*."""
         return self._make(b"\6", *self._who(account), AccountMeta(to, False, True))
 
 
@@ -184,7 +190,7 @@ async def plan_publication(
     if kind == _METADATA and account is not None and not account.data[65]:
         raise DeployRefused(name, f"{address} was made immutable: nobody can change it", "Nothing would do")
     whole = rent.of(_HEADER + len(packed))
-    rows = _Program(program_id, authority)
+    rows = Instructions(program_id, authority)
     if kind == _METADATA and account is not None:
         action: Literal["create", "update", "none"] = "update"
         direct = [rows.set_data(address, packed), rows.trim(address, payer)]
@@ -263,7 +269,7 @@ def _fits(payer: Pubkey, job: Sequence[Instruction], price: int | None) -> bool:
     return size_of(Message([*budget, *job], payer)) <= PACKET
 
 
-def _chunk_size(rows: _Program, payer: Pubkey, account: Pubkey, price: int | None) -> int:
+def _chunk_size(rows: Instructions, payer: Pubkey, account: Pubkey, price: int | None) -> int:
     budget = compute_budget(_WRITE_UNITS if price is not None else None, price)
     return PACKET - size_of(Message([*budget, rows.write(account, 0, b"")], payer)) - 2
 
@@ -285,7 +291,7 @@ async def run_publication(
     Raises DeployRefused where the payer is too poor (nothing was sent), ProgramFailed, SendUnknown, TransportError.
     """
     refuse_poor(plan.payer, plan.balance, plan.needed, f"to {plan.action} the IDL", plan.rent, plan.lent, plan.fees)
-    rows = _Program(plan.program_id, plan.authority)
+    rows = Instructions(plan.program_id, plan.authority)
     sender = Sender(transport, plan.payer, [payer, authority], price)
     signature = None
     if plan.action == "create":
@@ -301,7 +307,9 @@ async def run_publication(
     return Published(plan, signature)
 
 
-async def _create(transport: Transport, sender: Sender, rows: _Program, plan: PublicationPlan, step: Step) -> Signature:
+async def _create(
+    transport: Transport, sender: Sender, rows: Instructions, plan: PublicationPlan, step: Step
+) -> Signature:
     if plan.buffer is None:
         step("writing the IDL")
         (account,) = await transport.get_accounts([plan.address])
@@ -314,7 +322,9 @@ async def _create(transport: Transport, sender: Sender, rows: _Program, plan: Pu
     return await sender.one([rows.initialize(plan.address)], units=_UNITS)
 
 
-async def _update(transport: Transport, sender: Sender, rows: _Program, plan: PublicationPlan, step: Step) -> Signature:
+async def _update(
+    transport: Transport, sender: Sender, rows: Instructions, plan: PublicationPlan, step: Step
+) -> Signature:
     if plan.buffer is not None:
         await _fill(transport, sender, rows, plan, _NEXT, step)
     (account,) = await transport.get_accounts([plan.address])
@@ -338,14 +348,16 @@ def _lacks(rent: Rent, account: Account | None, length: int) -> int:
     return rent.of(_HEADER + length) - (0 if account is None else account.lamports)
 
 
-async def _grow(sender: Sender, rows: _Program, account: Pubkey, more: int, first: Sequence[Instruction] = ()) -> None:
+async def _grow(
+    sender: Sender, rows: Instructions, account: Pubkey, more: int, first: Sequence[Instruction] = ()
+) -> None:
     steps = rows.extend(account, more)
     for at in range(0, len(steps), 8):
         await sender.one([*(first if at == 0 else ()), *steps[at : at + 8]], units=_UNITS)
 
 
 async def _fill(
-    transport: Transport, sender: Sender, rows: _Program, plan: PublicationPlan, seed: str, step: Step
+    transport: Transport, sender: Sender, rows: Instructions, plan: PublicationPlan, seed: str, step: Step
 ) -> None:
     """Until the buffer at *seed* holds the packed document and nothing else."""
     target, packed = metadata_address(plan.program_id, seed), plan.packed
@@ -391,7 +403,7 @@ async def close_buffers(
     """Ends what a stopped publication left: (address, lamports that the payer got) for each buffer."""
     targets = [metadata_address(program_id, seed) for seed in (_IDL, _NEXT)]
     accounts = await transport.get_accounts(targets)
-    rows = _Program(program_id, authority.pubkey())
+    rows = Instructions(program_id, authority.pubkey())
     sender = Sender(transport, payer.pubkey(), [payer, authority])
     out = []
     for target, account in zip(targets, accounts, strict=True):

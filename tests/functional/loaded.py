@@ -35,6 +35,7 @@ class Chain(SvmTransport):
         self.breaks_after: int | None = None
         self.loses = 0
         self.sent = 0
+        self.started: set[Signature] = set()
 
     async def send(
         self, transaction: VersionedTransaction, *, skip_preflight: bool = False
@@ -66,7 +67,13 @@ class Chain(SvmTransport):
                 self, elf, plan, payer=self.wallet, authority=self.wallet, program=self.program, final=final
             )
 
-        return self.run(work())
+        done = self.run(work())
+        self.started = set(self.executed())
+        return done
+
+    def executed_since_start(self) -> list[Signature]:
+        """What was taken since `started` was last set (a deployment of `deploy` does so)."""
+        return [signature for signature in self.executed() if signature not in self.started]
 
     def held(self, key: Pubkey) -> int:
         """Lamports at an address."""

@@ -19,6 +19,7 @@ from mcpsol_py.client.discovery import metadata_address
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import run
 from mcpsol_py.x402.exact.transaction import associated_token_address
+from tests.conftest import PROGRAM_METADATA_SO
 from tests.functional.counter_scenario import PROGRAMS
 from tests.functional.validator import x402_scene
 from tests.functional.validator.node import BINARY, Proxy, Validator
@@ -59,6 +60,8 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Validator]:
     accounts = dict([_anchor(WITH_ANCHOR_IDL, packed), _metadata(WITH_METADATA, packed), _anchor(WITH_JUNK, b"junk")])
     accounts |= token_accounts() | x402_scene.accounts()
     programs = PROGRAMS | x402_scene.PROGRAM
+    if PROGRAM_METADATA_SO.exists():
+        programs[PROGRAM_METADATA] = PROGRAM_METADATA_SO
     node = Validator(tmp_path_factory.mktemp("validator"), programs, accounts)
     yield node
     node.stop()

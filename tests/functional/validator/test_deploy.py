@@ -167,3 +167,27 @@ def test_who_may_not_deploy(
     other = cli("deploy", so, "--url", validator.url, "--payer", payer, "--program-id", COUNTER)
     assert other.code == 1, "the test validator's own programs have another authority"
     assert load(PROGRAMS[COUNTER].parent / "spec.py").model.address == str(COUNTER)
+
+
+def test_an_idl_is_published_replaced_and_fetched(
+    cli: Cli, validator: Validator, key_files: dict[str, Path], program_metadata_so: Path
+) -> None:
+    """With the Program Metadata program itself: small by one transaction, then large through a buffer."""
+    so, common = key_files["so"], ("--url", validator.url, "--payer", key_files["payer"], "--json")
+    assert cli("deploy", so, *common).code == 0
+    program = Keypair.from_bytes(bytes(json.loads(so.with_name("program-keypair.json").read_text()))).pubkey()
+    small = {"version": "0.1.0", "name": "small", "instructions": []}
+    large = {
+        **small,
+        "name": "large",
+        "docs": [bytes([n, n * 7 % 256] * 30).hex()[:99] + str(n**9) for n in range(250)],
+    }
+    for idl, action in ((small, "create"), (large, "update")):
+        source = cli.write("idl.json", idl)
+        ran = cli("publish-idl", source, "--program", program, *common)
+        assert ran.code == 0, ran.err
+        assert ran.json["action"] == action
+        found = cli("fetch", program, "--url", validator.url, "--json").json
+        assert (found["source"], found["idl"]) == ("Program Metadata", idl)
+    assert ran.json["packed"] > 3_000, "more than one transaction holds"
+    assert cli("publish-idl", source, "--program", program, *common).json["action"] == "none"
