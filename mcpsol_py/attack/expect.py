@@ -19,14 +19,20 @@ from mcpsol_py.render.faults import CHECKS
 
 __all__ = ["Names", "failure_name"]
 
-#: Where Anchor's framework refuses by another name: it leaves some checks to the program that it calls or to the SVM,
-#: and reads each account before it compares two.
-ANCHOR_SAYS = {
-    "AccountDiscriminatorAlreadySet": ("already in use",),  # the system program's
-    "AccountDidNotDeserialize": ("UninitializedAccount", "InvalidAccountData"),  # the token program's
-    "AccountNotInitialized": ("AccountOwnedByWrongProgram",),  # of a closed account that holds lamports again
-    "ConstraintMut": ("PrivilegeEscalation",),  # of an account that is created or pays for one
-    "ConstraintDuplicateMutableAccount": ("AccountOwnedByWrongProgram", "ConstraintSeeds"),  # of two types
+#: By kind of attack, where Anchor's framework refuses by another name: it leaves some checks to the programs that it
+#: calls or to the SVM, reads each account before it compares two, and has no error of one's own for seeds.
+ANCHOR_SAYS: dict[str, tuple[str, ...]] = {
+    "missing-signer": ("PrivilegeEscalation",),  # of a new account that signs for itself
+    "not-writable": ("PrivilegeEscalation",),  # of an account that is created, or pays for one
+    "wrong-address": ("ConstraintSeeds", "MissingAccount"),  # the latter from the associated token program
+    "other-bump": ("ConstraintSeeds", "MissingAccount"),
+    "fake-program": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
+    "duplicate": ("AccountOwnedByWrongProgram", "ConstraintSeeds", "MissingAccount"),  # of two types
+    "not-a-mint": ("UninitializedAccount", "InvalidAccountData"),  # the token program's
+    "not-a-token-account": ("UninitializedAccount", "InvalidAccountData"),
+    "re-init": ("already in use", "Associated Token: Provided owner is not allowed"),
+    "revival": ("AccountOwnedByWrongProgram",),  # of a closed account that holds lamports again
+    "bad-value": ("ProgramFailedToComplete",),  # borsh makes room for a length that nothing can have
 }
 
 _OURS = re.compile(r"^Program log: (\w+) \(\d+\)")

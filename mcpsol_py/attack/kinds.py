@@ -372,7 +372,8 @@ def fake_program(c: _Change) -> Iterator[Attack]:
         if leaf.account.address is None and not k.one_of:
             wallet = c.stranger("no program")
             placed: Snapshot = {wallet: Account(10**9, b"", SYSTEM_PROGRAM)}
-            what, expected = "is no program", {"InvalidProgramExecutable"}
+            owned = {c.names.owner(x) for x in c.base.present if c.base.find(constraints_of(x).owner, x) == leaf}
+            what, expected = "is no program", {"InvalidProgramExecutable"} | owned
             yield c.attack("fake-program", leaf, what, expected, c.trial(c.at(leaf, wallet), accounts=placed))
             continue
         fake = c.stranger("program that is called")
@@ -593,7 +594,7 @@ def wrong_tokens(c: _Change) -> Iterator[Attack]:
         )
         yield c.attack("not-a-token-account", leaf, "is a mint", unborn, with_data(tokens.mint_data(None)))
         yield c.attack("not-a-token-account", leaf, "is a multisig", unborn, with_data(_multisig(data)))
-        if token.mint is not None:
+        if token.mint is not None and token.kind != "associated":  # at that address none of another mint can be made
             other = tokens.put_at(data, tokens.MINT, bytes(stranger))
             yield c.attack("wrong-mint", leaf, "is of another mint", "ConstraintTokenMint", with_data(other))
         if token.authority is not None:

@@ -265,8 +265,8 @@ class _Judge:
                 f"{self.name} {attack.kind} {attack.target}",
             ):
                 names |= {value} if isinstance(value, str) else set(value)
-        if self.anchor:
-            names |= {other for name in attack.expected for other in ANCHOR_SAYS.get(name, ())}
+        if self.anchor and attack.expected:
+            names |= set(ANCHOR_SAYS.get(attack.kind, ()))
         return names
 
     def _result(

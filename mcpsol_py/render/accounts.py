@@ -65,6 +65,8 @@ class Slot:
     is_tail: bool
     #: the program's own id stands for an absent one
     is_optional: bool
+    #: then: the account if it is there
+    if_there: Rust
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +288,7 @@ class _Builder:
             tuple(row),
             a.tail,
             m.optional and not a.tail,
+            code(f"Some({a.name}).filter(|account| {self.api.address('account')} != program_id)"),
         )
 
     def flags(self) -> None:

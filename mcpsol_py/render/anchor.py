@@ -5,6 +5,7 @@ Two owners as everywhere: all is generated but the handlers in src/processor and
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -12,9 +13,18 @@ from typing import Any
 from mcpsol_py.errors import NotUsable, RenderError, abbr
 from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.layout import size_of
-from mcpsol_py.model.program import AccountType, Discriminator, ErrorCode, Event, Instruction, ProgramModel
+from mcpsol_py.model.program import (
+    AccountType,
+    Constraints,
+    Discriminator,
+    ErrorCode,
+    Event,
+    Instruction,
+    ProgramModel,
+)
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import Link, Struct, Type
+from mcpsol_py.render.accounts import flatten
 from mcpsol_py.render.anchor_accounts import AnchorAccounts, anchor_accounts
 from mcpsol_py.render.anchor_types import AnchorTypes, FieldView, TypeView
 from mcpsol_py.render.environment import environment
@@ -131,6 +141,8 @@ class AnchorView:
     constants: tuple[ConstantView, ...]
     pages: PagesView
     needs_spl: bool
+    #: what of anchor-spl: making a mint takes its code for extensions
+    spl_features: Rust
     lang_features: Rust
     #: types of arguments, which the #[program] macro looks for in the root
     program_uses: tuple[Rust, ...]
@@ -164,6 +176,9 @@ def anchor_view(
     )
     uses: set[str] = {f"crate::types::{t}" for ix in instructions for t in _mentioned(types, ix.args)}
     uses |= {f"crate::types::{t}" for ix in instructions for t in _words(types, ix.returns)}
+    spl = ["associated_token", "mint", "solana-v3", "token", "token_2022"]
+    if any(c.init and c.token and c.token.kind == "mint" for c in _constraints(model)):
+        spl.append("token_2022_extensions")
     features = ["init-if-needed"] if any(i.accounts.init_if_needed for i in instructions) else []
     return AnchorView(
         name=name,
@@ -181,9 +196,17 @@ def anchor_view(
         constants=constants_view(model),
         pages=pages_view(model, form=form, descriptions=descriptions, lossless=lossless),
         needs_spl=any("anchor_spl" in u for i in instructions for u in i.accounts.uses),
+        spl_features=code(", ".join(f'"{name}"' for name in spl)),
         lang_features=code(f'["{features[0]}"]' if features else "[]"),
         program_uses=_uses(uses),
     )
+
+
+def _constraints(model: ProgramModel) -> Iterator[Constraints]:
+    for ix in model.instructions:
+        for _, account in flatten(ix.accounts):
+            if account.constraints is not None:
+                yield account.constraints
 
 
 def pages_view(

@@ -238,7 +238,7 @@ class _Builder:
             self.view.uses.add("anchor_spl::token_interface::TokenInterface")
             return "Interface<'info, TokenInterface>", True
         if m.signer is True and not signer_error:
-            return "Signer<'info>", True
+            return "Signer<'info>", c.owner != SYSTEM  # who owns it is for an attribute to say
         if c.owner == SYSTEM and not self.own_error(a, "owner") and m.signer is not True:
             return "SystemAccount<'info>", True
         if m.signer is True:
