@@ -155,7 +155,9 @@ _VAULT: dict[str, Callable[[table.Filled], Instruction]] = {
 _Chain = table.Counted | table.Filled
 
 
-def _good(new: type, fill: Callable[..., object], calls: dict) -> Iterator[tuple[str, Keypair, tuple[_Chain, Instruction]]]:  # type: ignore[type-arg]
+def _good(
+    new: type, fill: Callable[..., object], calls: dict
+) -> Iterator[tuple[str, Keypair, tuple[_Chain, Instruction]]]:  # type: ignore[type-arg]
     """The good calls, each where it may be made: before anything, on what was made, and a counter closed at zero."""
     for name, call in calls.items():
         chain = new(_ours("counter" if new is SameCounted else "vault"))
@@ -166,9 +168,7 @@ def _good(new: type, fill: Callable[..., object], calls: dict) -> Iterator[tuple
         yield name, chain.wallet, (chain, call(chain))
 
 
-def _both(
-    program: str, what: str, call: tuple[_Chain, Instruction], signer: Keypair, plain: dict[str, bytes]
-) -> Call:
+def _both(program: str, what: str, call: tuple[_Chain, Instruction], signer: Keypair, plain: dict[str, bytes]) -> Call:
     chain, ix = call
     message = Message.new_with_blockhash([ix], signer.pubkey(), chain.svm.latest_blockhash())
     transaction = VersionedTransaction(message, [signer])

@@ -1,6 +1,6 @@
-"""Payments off chain: verification beside the official Python SDK's, paid calls a second by vouchers and with settlement,
-and what a price adds to a call. Everything runs as in production: SQLite on disk with full syncs, the official core's
-server, the gate; the chain is a LiteSVM.
+"""Payments off chain: verification beside the official Python SDK's, paid calls a second by vouchers and with
+settlement, and what a price adds to a call. Everything runs as in production: SQLite on disk with full syncs, the
+official core's server, the gate; the chain is a LiteSVM.
 """
 
 from __future__ import annotations
@@ -127,14 +127,17 @@ async def _overhead(folder: Path) -> float:
     world = World(balance=10**9)
     gate = _exact_gate(world, Database(f"sqlite:///{folder / 'overhead.db'}"), verify_only=True)
     terms = world.requirements(100)
+    times: dict[str, list[float]] = {"quote": [], "free": []}
+
+    async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool(name=n, input_schema={"type": "object"}) for n in times])
 
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         return types.CallToolResult(content=[types.TextContent(type="text", text="42")])
 
-    server: Server[Any] = Server("shop", on_call_tool=call_tool)
+    server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
     server.middleware.append(Paid(gate, {"quote": Offer(ResourceInfo(url="mcp://tool/quote"), (terms,))}))
     metas: list[Any] = [{PAYMENT_META: _wire(world.pay(terms))} for _ in range(EXACT)]
-    times: dict[str, list[float]] = {"quote": [], "free": []}
     async with Client(server) as client:
         for n in range(EXACT):
             for name, meta in (("free", None), ("quote", metas[n])):

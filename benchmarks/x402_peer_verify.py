@@ -1,4 +1,4 @@
-"""Seconds that the official Python SDK takes to verify one payment of a list. Run by bench_x402 in the environment x402peer.
+"""Seconds that the official Python SDK takes to verify one payment of a list. bench_x402 runs it in the x402peer venv.
 
 usage: x402_peer_verify.py PAYMENTS.json
 
@@ -11,6 +11,7 @@ Its signer is asked for a simulation at the end; here that answers at once, so t
 import json
 import sys
 import time
+from pathlib import Path
 
 from solders.keypair import Keypair
 from x402.mechanisms.svm.exact import ExactSvmFacilitatorScheme
@@ -18,6 +19,8 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 
 
 class Signer:
+    """Says yes."""
+
     def __init__(self, address):
         self.address = address
 
@@ -31,8 +34,7 @@ class Signer:
         return None
 
 
-with open(sys.argv[1], encoding="utf-8") as file:
-    given = json.load(file)
+given = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
 sponsor = Keypair.from_bytes(bytes.fromhex(given["sponsor"]))
 scheme = ExactSvmFacilitatorScheme(Signer(str(sponsor.pubkey())))
 payments = [PaymentPayload.model_validate(p) for p in given["payments"]]

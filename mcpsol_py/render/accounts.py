@@ -403,7 +403,8 @@ class _Builder:
                 local = self.names.take(f"{a.name.removeprefix('r#')}_{name}")
                 self.captured[(a.path, name)] = local
                 captured.append((local, state.fields[name].copy))
-            load = f"let state = {state.name}::load(&data)?;" if inner or captured else f"{state.name}::load(&data)?;"
+            load = f"{state.name}::load({self.api.loaded})?;"
+            load = f"let state = {load}" if inner or captured else load
             block = [f"let data = {self.api.borrow(a.name)};", load, *inner]
             note = f"// {a.name}: its state" + (", and what its fields must equal" if inner else "")
             if captured and not a.model.optional and (c.init is None):

@@ -94,6 +94,11 @@ class StateView:
         return self.has_discriminator or self.is_fixed
 
     @property
+    def equals(self) -> Rust:
+        """The opposite of `differs`."""
+        return code(self.differs.replace(" != ", " == "))
+
+    @property
     def lifetime(self) -> Rust:
         return code("'a" if self.generics else "'_")
 

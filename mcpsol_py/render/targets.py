@@ -27,11 +27,15 @@ class Target:
     generics: Rust
     handler_accounts: Rust
     accounts_mut: bool
+    #: an instruction is handed over in registers, and its exit code comes back in one
+    by_registers: bool
     seed: Rust
     #: an account's address, its data, its data to be written; {x} is the account
     key: str
     data: str
     data_mut: str
+    #: the variable `data` that holds it, as a slice
+    loaded: str
     imports: dict[str, str] = field(default_factory=dict)
 
     def address(self, x: str) -> str:
@@ -63,7 +67,9 @@ _CRATE = {
     "F32": "crate::codec",
     "F64": "crate::codec",
     "Check": "crate::error",
+    "Call": "crate::entrypoint",
     "Context": "crate::entrypoint",
+    "exit_code": "crate::entrypoint",
     "checks": "crate",
     "processor": "crate",
     "log": "crate::log",
@@ -80,9 +86,11 @@ PINOCCHIO = Target(
     generics=code("<'a>"),
     handler_accounts=code("&mut Accounts"),
     accounts_mut=True,
+    by_registers=True,
     seed=code("Seed<'_>"),
     key="{x}.address()",
-    data="{x}.try_borrow()?",
+    data="checks::data({x})?",
+    loaded="data",
     data_mut="{x}.try_borrow_mut()?",
     imports={
         **_CRATE,
@@ -106,9 +114,11 @@ NATIVE = Target(
     generics=code("<'a, 'info>"),
     handler_accounts=code("&Accounts"),
     accounts_mut=False,
+    by_registers=False,
     seed=code("&[u8]"),
     key="{x}.key",
     data="{x}.try_borrow_data()?",
+    loaded="&data",
     data_mut="{x}.try_borrow_mut_data()?",
     imports={
         **_CRATE,

@@ -115,6 +115,8 @@ class InstructionView:
     returns_size: Rust
     returns_fixed: bool
     inline: Rust
+    #: bytes of discriminator before the arguments
+    skip: Rust
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,8 @@ class CrateView:
     types: tuple[StructView | EnumView, ...]
     constants: tuple[ConstantView, ...]
     skipped: tuple[Rust, ...]
+    #: whether the code that makes an account stands in the one place that needs it, or apart
+    create_inline: Rust
     pages: tuple[Rust, ...]
     page_count: Rust
     has_stream: bool
@@ -216,6 +220,7 @@ def crate_view(
         types=types.views(),
         constants=constants_view(model),
         skipped=comment(skipped, limit=20000),
+        create_inline=code("always" if sum(map(_creates, instructions)) == 1 else "never"),
         pages=tuple(byte_string(p) for p in pages.json_pages),
         page_count=code(str(len(pages.json_pages))),
         has_stream=bool(pages.stream_pages),
@@ -250,6 +255,11 @@ def constants_view(model: ProgramModel) -> tuple[ConstantView, ...]:
         docs = (*constant.docs, *((text,) if kind == PUBKEY else ()))
         out.append(ConstantView(names.take(constant.name, "screaming"), rust, value, doc(docs)))
     return tuple(out)
+
+
+def _creates(ix: InstructionView) -> int:
+    """How many accounts the instruction makes by itself; associated token accounts are made by their program."""
+    return sum("checks::Create {" in line for line in ix.accounts.changes)
 
 
 def _ascii(text: str) -> str:
@@ -418,6 +428,7 @@ def _instruction(
         returns_size=code(str(returned)),
         returns_fixed=returned is not None and returned <= 1024,
         inline=code("never" if heavy else "always"),
+        skip=code(str(len(ix.discriminator.value) if ix.discriminator.consumed else 0)),
     )
 
 

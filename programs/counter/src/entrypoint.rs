@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [bbe395e8392b4993]
+// Rendered by idl2mcp from spec.py; edit the source. [a938639b1f6972ec]
 //! Where the program starts: list_tools is answered at once, all else goes to the instruction
 //! that its first bytes name.
 
@@ -8,8 +8,9 @@ use {
         instruction,
         schema::{self, Outcome},
     },
+    core::{marker::PhantomData, mem::MaybeUninit, slice},
     pinocchio::{
-        default_allocator, entrypoint::process_entrypoint, error::ProgramError,
+        default_allocator, entrypoint::deserialize, error::ProgramError, hint::cold_path,
         nostd_panic_handler, AccountView, Address, ProgramResult,
     },
 };
@@ -27,17 +28,68 @@ pub struct Context<'a> {
     pub arguments: &'a [u8],
 }
 
+/// The instruction's data and the program's id, in one word: that of the loader's buffer where
+/// the data's length stands, then the data, then the id. The data opens with SKIP bytes of
+/// discriminator.
+#[derive(Clone, Copy)]
+pub struct Call<'a, const SKIP: usize> {
+    length: *const u8,
+    buffer: PhantomData<&'a u8>,
+}
+
+impl<'a, const SKIP: usize> Call<'a, SKIP> {
+    /// # Safety
+    ///
+    /// `data` is the instruction data as it stands in the loader's buffer, of SKIP bytes at least.
+    #[inline(always)]
+    unsafe fn new(data: &'a [u8]) -> Self {
+        Self {
+            // SAFETY: its length stands before it.
+            length: unsafe { data.as_ptr().sub(8) },
+            buffer: PhantomData,
+        }
+    }
+
+    /// The program's id, and the arguments.
+    #[inline(always)]
+    pub fn parts(self) -> (&'a Address, &'a [u8]) {
+        // SAFETY: the loader's buffer, as `new` was promised.
+        unsafe {
+            let length = self.length.cast::<u64>().read() as usize;
+            let data = self.length.add(8);
+            let arguments = slice::from_raw_parts(data.add(SKIP), length.wrapping_sub(SKIP));
+            (&*data.add(length).cast(), arguments)
+        }
+    }
+}
+
+/// What a program returns to the runtime: 0, or its error's code.
+#[inline(always)]
+pub fn exit_code(result: ProgramResult) -> u64 {
+    match result {
+        Ok(()) => 0,
+        Err(error) => {
+            cold_path();
+            error.into()
+        }
+    }
+}
+
 /// # Safety
 ///
-/// `input` is the buffer that the loader lays out, as `process_entrypoint` wants it.
+/// `input` is the buffer that the loader lays out, as `deserialize` wants it.
 #[no_mangle]
 pub unsafe extern "C" fn entrypoint(input: *mut u8) -> u64 {
     // SAFETY: the loader's buffer, passed on.
     if let Some(outcome) = unsafe { schema::asked_without_accounts(input) } {
         return outcome;
     }
+    let mut accounts = [const { MaybeUninit::<AccountView>::uninit() }; MAX_ACCOUNTS];
     // SAFETY: as above.
-    unsafe { process_entrypoint::<MAX_ACCOUNTS>(input, process_instruction) }
+    let (_, count, data) = unsafe { deserialize::<MAX_ACCOUNTS>(input, &mut accounts) };
+    // SAFETY: the first `count` accounts were written just now.
+    let accounts = unsafe { slice::from_raw_parts_mut(accounts.as_mut_ptr().cast(), count) };
+    process_instruction(accounts, data)
 }
 
 // initialize: sha256("global:initialize")[..8]
@@ -54,34 +106,27 @@ const CLOSE: u64 = u64::from_le_bytes([0x62, 0xa5, 0xc9, 0xb1, 0x6c, 0x41, 0xce,
 
 /// Hands the instruction to its processor.
 #[inline(always)]
-pub fn process_instruction(
-    program_id: &Address,
-    accounts: &mut [AccountView],
-    data: &[u8],
-) -> ProgramResult {
+fn process_instruction(accounts: &mut [AccountView], data: &[u8]) -> u64 {
     let Some((discriminator, arguments)) = data.split_first_chunk::<8>() else {
-        return Err(Check::InstructionFallbackNotFound.into());
+        return exit_code(Err(Check::InstructionFallbackNotFound.into()));
     };
-    let context = Context {
-        program_id,
-        accounts,
-        arguments,
-    };
+    // SAFETY: the loader's data, with its discriminator.
+    let call = unsafe { Call::<8>::new(data) };
     match u64::from_le_bytes(*discriminator) {
-        INITIALIZE => instruction::initialize::dispatch(context),
-        INCREMENT => instruction::increment::dispatch(context),
-        DECREMENT => instruction::decrement::dispatch(context),
-        CLOSE => instruction::close::dispatch(context),
+        INITIALIZE => instruction::initialize::dispatch(accounts, call),
+        INCREMENT => instruction::increment::dispatch(accounts, call),
+        DECREMENT => instruction::decrement::dispatch(accounts, call),
+        CLOSE => instruction::close::dispatch(accounts, call),
         other => otherwise(schema::list_tools(other, arguments)),
     }
 }
 
 /// No instruction was found in the data: it was list_tools, or nothing that this program knows.
 #[inline(always)]
-fn otherwise(outcome: Outcome) -> ProgramResult {
-    match outcome {
+fn otherwise(outcome: Outcome) -> u64 {
+    exit_code(match outcome {
         Outcome::Answered => Ok(()),
         Outcome::NoSuchPage => Err(ProgramError::InvalidInstructionData),
         Outcome::NotAsked => Err(Check::InstructionFallbackNotFound.into()),
-    }
+    })
 }

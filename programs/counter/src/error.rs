@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [be1dfbf72d958ca7]
+// Rendered by idl2mcp from spec.py; edit the source. [cd3238006b92760b]
 //! Errors: the program's own, and those of the generated checks. Each is logged with its name
 //! where it becomes a ProgramError.
 
@@ -18,6 +18,12 @@ pub enum CounterError {
 }
 
 impl CounterError {
+    #[cold]
+    #[inline(never)]
+    fn tell(self) {
+        log(self.text());
+    }
+
     /// What the log says.
     pub const fn text(self) -> &'static str {
         match self {
@@ -29,10 +35,10 @@ impl CounterError {
 }
 
 impl From<CounterError> for ProgramError {
-    #[cold]
-    #[inline(never)]
+    /// Only what is logged is looked up; the number is known where it is returned.
+    #[inline(always)]
     fn from(error: CounterError) -> Self {
-        log(error.text());
+        error.tell();
         Self::Custom(error as u32)
     }
 }
@@ -103,6 +109,12 @@ pub enum Check {
 }
 
 impl Check {
+    #[cold]
+    #[inline(never)]
+    fn tell(self) {
+        log(self.text());
+    }
+
     /// What the log says.
     pub const fn text(self) -> &'static str {
         match self {
@@ -140,10 +152,10 @@ impl Check {
 }
 
 impl From<Check> for ProgramError {
-    #[cold]
-    #[inline(never)]
+    /// Only what is logged is looked up; the number is known where it is returned.
+    #[inline(always)]
     fn from(error: Check) -> Self {
-        log(error.text());
+        error.tell();
         Self::Custom(error as u32)
     }
 }

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [d123ce6bb2560499]
+// Rendered by idl2mcp from spec.py; edit the source. [722e21df2b80ce46]
 //! What accounts are checked for. Each check says by its error what was wrong; the error is
 //! logged where it is made.
 
@@ -97,23 +97,40 @@ pub fn different(one: &AccountView, other: &AccountView) -> ProgramResult {
     )
 }
 
+/// The account's data, to be read while accounts are checked: nothing writes to it then, so it
+/// needs no guard.
+#[inline(always)]
+pub(crate) fn data(account: &AccountView) -> Result<&[u8], ProgramError> {
+    account.check_borrow()?;
+    // SAFETY: nobody writes to it now (checked above), and those who call this hold it for a
+    // few comparisons.
+    Ok(unsafe { account.borrow_unchecked() })
+}
+
+/// Word by word, where AccountView's own comparison also finds out the first byte that differs.
+#[inline(always)]
+fn owned_by(account: &AccountView, program: &Address) -> bool {
+    // SAFETY: the account is valid, and its owner does not change while it is compared.
+    address_eq(unsafe { &(*account.account_ptr()).owner }, program)
+}
+
 #[inline(always)]
 pub fn owner<E: Into<ProgramError>>(
     account: &AccountView,
     program: &Address,
     otherwise: E,
 ) -> ProgramResult {
-    ensure(account.owned_by(program), otherwise)
+    ensure(owned_by(account, program), otherwise)
 }
 
 /// The account is state of this program.
 #[inline(always)]
 pub fn state(account: &AccountView, program_id: &Address) -> ProgramResult {
-    if account.owned_by(program_id) {
+    if owned_by(account, program_id) {
         return Ok(());
     }
     Err(
-        if account.owned_by(&SYSTEM_PROGRAM) && account.is_data_empty() {
+        if owned_by(account, &SYSTEM_PROGRAM) && account.is_data_empty() {
             Check::AccountNotInitialized.into()
         } else {
             Check::AccountOwnedByWrongProgram.into()
@@ -124,7 +141,7 @@ pub fn state(account: &AccountView, program_id: &Address) -> ProgramResult {
 /// Nothing was made at this address yet; lamports may stand there already.
 #[inline(always)]
 pub fn is_new(account: &AccountView) -> bool {
-    account.is_data_empty() && account.owned_by(&SYSTEM_PROGRAM)
+    account.is_data_empty() && owned_by(account, &SYSTEM_PROGRAM)
 }
 
 /// The address is derived from these seeds, with a bump that this program found and kept.
@@ -167,8 +184,8 @@ fn at<const N: usize>(data: &[u8], offset: usize) -> Option<&[u8; N]> {
 #[inline(always)]
 fn token_program(account: &AccountView, program: Option<&Address>) -> ProgramResult {
     let right = match program {
-        Some(program) => account.owned_by(program),
-        None => account.owned_by(&pinocchio_token::ID) || account.owned_by(&TOKEN_2022_PROGRAM),
+        Some(program) => owned_by(account, program),
+        None => owned_by(account, &pinocchio_token::ID) || owned_by(account, &TOKEN_2022_PROGRAM),
     };
     if right {
         return Ok(());
@@ -197,20 +214,20 @@ pub fn token_account(
     program: Option<&Address>,
 ) -> ProgramResult {
     token_program(account, program)?;
-    let data = account.try_borrow()?;
+    let data = data(account)?;
     ensure(
-        is_kind(&data, TOKEN_ACCOUNT_SIZE, 2) && data.get(108).is_some_and(|state| *state != 0),
+        is_kind(data, TOKEN_ACCOUNT_SIZE, 2) && data.get(108).is_some_and(|state| *state != 0),
         Check::AccountDidNotDeserialize,
     )?;
     if let Some(mint) = mint {
         ensure(
-            at(&data, 0) == Some(mint.as_array()),
+            at(data, 0) == Some(mint.as_array()),
             Check::ConstraintTokenMint,
         )?;
     }
     if let Some(authority) = authority {
         ensure(
-            at(&data, 32) == Some(authority.as_array()),
+            at(data, 32) == Some(authority.as_array()),
             Check::ConstraintTokenOwner,
         )?;
     }
@@ -226,15 +243,15 @@ pub fn mint_account(
     program: Option<&Address>,
 ) -> ProgramResult {
     token_program(account, program)?;
-    let data = account.try_borrow()?;
+    let data = data(account)?;
     ensure(
-        is_kind(&data, MINT_SIZE, 1) && data.get(45).is_some_and(|state| *state == 1),
+        is_kind(data, MINT_SIZE, 1) && data.get(45).is_some_and(|state| *state == 1),
         Check::AccountDidNotDeserialize,
     )?;
     if let Some(authority) = authority {
-        let is_set = at(&data, 0) == Some(&[1, 0, 0, 0]);
+        let is_set = at(data, 0) == Some(&[1, 0, 0, 0]);
         ensure(
-            is_set && at(&data, 4) == Some(authority.as_array()),
+            is_set && at(data, 4) == Some(authority.as_array()),
             Check::ConstraintMintMintAuthority,
         )?;
     }
@@ -250,8 +267,8 @@ pub fn mint_account(
 /// The number of tokens that an account holds.
 #[inline(always)]
 pub fn token_amount(account: &AccountView) -> Result<u64, ProgramError> {
-    let data = account.try_borrow()?;
-    match at(&data, 64) {
+    let data = data(account)?;
+    match at(data, 64) {
         Some(amount) => Ok(u64::from_le_bytes(*amount)),
         None => Err(Check::AccountDidNotDeserialize.into()),
     }

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [5e8f04bb6f7c169c]
+// Rendered by idl2mcp from spec.py; edit the source. [dc2ec3039e9502e4]
 //! Where the program starts: list_tools is answered at once, all else goes to the instruction
 //! that its first bytes name.
 
@@ -8,8 +8,9 @@ use {
         instruction,
         schema::{self, Outcome},
     },
+    core::{marker::PhantomData, mem::MaybeUninit, slice},
     pinocchio::{
-        default_allocator, entrypoint::process_entrypoint, error::ProgramError,
+        default_allocator, entrypoint::deserialize, error::ProgramError, hint::cold_path,
         nostd_panic_handler, AccountView, Address, ProgramResult,
     },
 };
@@ -27,17 +28,68 @@ pub struct Context<'a> {
     pub arguments: &'a [u8],
 }
 
+/// The instruction's data and the program's id, in one word: that of the loader's buffer where
+/// the data's length stands, then the data, then the id. The data opens with SKIP bytes of
+/// discriminator.
+#[derive(Clone, Copy)]
+pub struct Call<'a, const SKIP: usize> {
+    length: *const u8,
+    buffer: PhantomData<&'a u8>,
+}
+
+impl<'a, const SKIP: usize> Call<'a, SKIP> {
+    /// # Safety
+    ///
+    /// `data` is the instruction data as it stands in the loader's buffer, of SKIP bytes at least.
+    #[inline(always)]
+    unsafe fn new(data: &'a [u8]) -> Self {
+        Self {
+            // SAFETY: its length stands before it.
+            length: unsafe { data.as_ptr().sub(8) },
+            buffer: PhantomData,
+        }
+    }
+
+    /// The program's id, and the arguments.
+    #[inline(always)]
+    pub fn parts(self) -> (&'a Address, &'a [u8]) {
+        // SAFETY: the loader's buffer, as `new` was promised.
+        unsafe {
+            let length = self.length.cast::<u64>().read() as usize;
+            let data = self.length.add(8);
+            let arguments = slice::from_raw_parts(data.add(SKIP), length.wrapping_sub(SKIP));
+            (&*data.add(length).cast(), arguments)
+        }
+    }
+}
+
+/// What a program returns to the runtime: 0, or its error's code.
+#[inline(always)]
+pub fn exit_code(result: ProgramResult) -> u64 {
+    match result {
+        Ok(()) => 0,
+        Err(error) => {
+            cold_path();
+            error.into()
+        }
+    }
+}
+
 /// # Safety
 ///
-/// `input` is the buffer that the loader lays out, as `process_entrypoint` wants it.
+/// `input` is the buffer that the loader lays out, as `deserialize` wants it.
 #[no_mangle]
 pub unsafe extern "C" fn entrypoint(input: *mut u8) -> u64 {
     // SAFETY: the loader's buffer, passed on.
     if let Some(outcome) = unsafe { schema::asked_without_accounts(input) } {
         return outcome;
     }
+    let mut accounts = [const { MaybeUninit::<AccountView>::uninit() }; MAX_ACCOUNTS];
     // SAFETY: as above.
-    unsafe { process_entrypoint::<MAX_ACCOUNTS>(input, process_instruction) }
+    let (_, count, data) = unsafe { deserialize::<MAX_ACCOUNTS>(input, &mut accounts) };
+    // SAFETY: the first `count` accounts were written just now.
+    let accounts = unsafe { slice::from_raw_parts_mut(accounts.as_mut_ptr().cast(), count) };
+    process_instruction(accounts, data)
 }
 
 // open: given
@@ -114,54 +166,47 @@ const SUBSCRIPTION_STATUS: u8 = 50;
 
 /// Hands the instruction to its processor.
 #[inline(always)]
-pub fn process_instruction(
-    program_id: &Address,
-    accounts: &mut [AccountView],
-    data: &[u8],
-) -> ProgramResult {
-    let Some((discriminator, arguments)) = data.split_first_chunk::<1>() else {
-        return Err(Check::InstructionFallbackNotFound.into());
+fn process_instruction(accounts: &mut [AccountView], data: &[u8]) -> u64 {
+    let Some(discriminator) = data.first_chunk::<1>() else {
+        return exit_code(Err(Check::InstructionFallbackNotFound.into()));
     };
-    let context = Context {
-        program_id,
-        accounts,
-        arguments,
-    };
+    // SAFETY: the loader's data, with its discriminator.
+    let call = unsafe { Call::<1>::new(data) };
     match u8::from_le_bytes(*discriminator) {
-        OPEN => instruction::open::dispatch(context),
-        SETTLE => instruction::settle::dispatch(context),
-        TOP_UP => instruction::top_up::dispatch(context),
-        SETTLE_AND_SEAL => instruction::settle_and_seal::dispatch(context),
-        REQUEST_CLOSE => instruction::request_close::dispatch(context),
-        SEAL => instruction::seal::dispatch(context),
-        DISTRIBUTE => instruction::distribute::dispatch(context),
-        WITHDRAW_PAYER => instruction::withdraw_payer::dispatch(context),
-        RECLAIM => instruction::reclaim::dispatch(context),
-        EMIT_EVENT => instruction::emit_event::dispatch(context),
-        PAY => instruction::pay::dispatch(context),
-        CLOSE_RECEIPT => instruction::close_receipt::dispatch(context),
-        CREATE_PLAN => instruction::create_plan::dispatch(context),
-        SET_PLAN_OPEN => instruction::set_plan_open::dispatch(context),
-        CLOSE_PLAN => instruction::close_plan::dispatch(context),
-        SUBSCRIBE => instruction::subscribe::dispatch(context),
-        CHARGE => instruction::charge::dispatch(context),
-        CHANGE_PLAN => instruction::change_plan::dispatch(context),
-        CANCEL => instruction::cancel::dispatch(context),
-        MERCHANT_CANCEL => instruction::merchant_cancel::dispatch(context),
-        CLOSE_SUBSCRIPTION => instruction::close_subscription::dispatch(context),
-        QUOTE => instruction::quote::dispatch(context),
-        CHANNEL_STATUS => instruction::channel_status::dispatch(context),
-        SUBSCRIPTION_STATUS => instruction::subscription_status::dispatch(context),
+        OPEN => instruction::open::dispatch(accounts, call),
+        SETTLE => instruction::settle::dispatch(accounts, call),
+        TOP_UP => instruction::top_up::dispatch(accounts, call),
+        SETTLE_AND_SEAL => instruction::settle_and_seal::dispatch(accounts, call),
+        REQUEST_CLOSE => instruction::request_close::dispatch(accounts, call),
+        SEAL => instruction::seal::dispatch(accounts, call),
+        DISTRIBUTE => instruction::distribute::dispatch(accounts, call),
+        WITHDRAW_PAYER => instruction::withdraw_payer::dispatch(accounts, call),
+        RECLAIM => instruction::reclaim::dispatch(accounts, call),
+        EMIT_EVENT => instruction::emit_event::dispatch(accounts, call),
+        PAY => instruction::pay::dispatch(accounts, call),
+        CLOSE_RECEIPT => instruction::close_receipt::dispatch(accounts, call),
+        CREATE_PLAN => instruction::create_plan::dispatch(accounts, call),
+        SET_PLAN_OPEN => instruction::set_plan_open::dispatch(accounts, call),
+        CLOSE_PLAN => instruction::close_plan::dispatch(accounts, call),
+        SUBSCRIBE => instruction::subscribe::dispatch(accounts, call),
+        CHARGE => instruction::charge::dispatch(accounts, call),
+        CHANGE_PLAN => instruction::change_plan::dispatch(accounts, call),
+        CANCEL => instruction::cancel::dispatch(accounts, call),
+        MERCHANT_CANCEL => instruction::merchant_cancel::dispatch(accounts, call),
+        CLOSE_SUBSCRIPTION => instruction::close_subscription::dispatch(accounts, call),
+        QUOTE => instruction::quote::dispatch(accounts, call),
+        CHANNEL_STATUS => instruction::channel_status::dispatch(accounts, call),
+        SUBSCRIPTION_STATUS => instruction::subscription_status::dispatch(accounts, call),
         _ => otherwise(schema::list_tools_in(data)),
     }
 }
 
 /// No instruction was found in the data: it was list_tools, or nothing that this program knows.
 #[inline(always)]
-fn otherwise(outcome: Outcome) -> ProgramResult {
-    match outcome {
+fn otherwise(outcome: Outcome) -> u64 {
+    exit_code(match outcome {
         Outcome::Answered => Ok(()),
         Outcome::NoSuchPage => Err(ProgramError::InvalidInstructionData),
         Outcome::NotAsked => Err(Check::InstructionFallbackNotFound.into()),
-    }
+    })
 }

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [85d3c64bb3fd7a27]
+// Rendered by idl2mcp from spec.py; edit the source. [8a666bff20448253]
 //! Errors: the program's own, and those of the generated checks. Each is logged with its name
 //! where it becomes a ProgramError.
 
@@ -184,6 +184,12 @@ pub enum X402Error {
 }
 
 impl X402Error {
+    #[cold]
+    #[inline(never)]
+    fn tell(self) {
+        log(self.text());
+    }
+
     /// What the log says.
     pub const fn text(self) -> &'static str {
         match self {
@@ -278,10 +284,10 @@ impl X402Error {
 }
 
 impl From<X402Error> for ProgramError {
-    #[cold]
-    #[inline(never)]
+    /// Only what is logged is looked up; the number is known where it is returned.
+    #[inline(always)]
     fn from(error: X402Error) -> Self {
-        log(error.text());
+        error.tell();
         Self::Custom(error as u32)
     }
 }
@@ -352,6 +358,12 @@ pub enum Check {
 }
 
 impl Check {
+    #[cold]
+    #[inline(never)]
+    fn tell(self) {
+        log(self.text());
+    }
+
     /// What the log says.
     pub const fn text(self) -> &'static str {
         match self {
@@ -389,10 +401,10 @@ impl Check {
 }
 
 impl From<Check> for ProgramError {
-    #[cold]
-    #[inline(never)]
+    /// Only what is logged is looked up; the number is known where it is returned.
+    #[inline(always)]
     fn from(error: Check) -> Self {
-        log(error.text());
+        error.tell();
         Self::Custom(error as u32)
     }
 }

@@ -1,10 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [3907e5799b11ff4d]
+// Rendered by idl2mcp from spec.py; edit the source. [6496df33eca754b0]
 //! Close the counter and give its rent back to the wallet.
 //!
 //! When to use: When the counter stands at zero and is not needed any more.
 
 use crate::codec::Output;
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::Check;
 use crate::state::State;
 use crate::{checks, processor};
@@ -65,8 +65,8 @@ impl<'a> Accounts<'a> {
         // counter: its state, and what its fields must equal
         checks::state(counter, program_id)?;
         let counter_bump = {
-            let data = counter.try_borrow()?;
-            let state = State::load(&data)?;
+            let data = checks::data(counter)?;
+            let state = State::load(data)?;
             checks::equal(
                 &state.authority,
                 authority.address(),
@@ -108,9 +108,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

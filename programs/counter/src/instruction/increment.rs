@@ -1,8 +1,8 @@
-// Rendered by idl2mcp from spec.py; edit the source. [187ad8581b90b171]
+// Rendered by idl2mcp from spec.py; edit the source. [fbb48d701ce80e6a]
 //! Add an amount to the counter.
 
 use crate::codec::{Output, Reader};
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::Check;
 use crate::state::State;
 use crate::{checks, processor};
@@ -70,8 +70,8 @@ impl<'a> Accounts<'a> {
         // counter: its state, and what its fields must equal
         checks::state(counter, program_id)?;
         let counter_bump = {
-            let data = counter.try_borrow()?;
-            let state = State::load(&data)?;
+            let data = checks::data(counter)?;
+            let state = State::load(data)?;
             checks::equal(
                 &state.authority,
                 authority.address(),
@@ -106,9 +106,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

@@ -1,10 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [9c249d6c149e4f38]
+// Rendered by idl2mcp from spec.py; edit the source. [7b0239abb416a5de]
 //! Create the counter of a wallet.
 //!
 //! When to use: Once for each wallet, before anything can be counted.
 
 use crate::codec::{Output, Reader};
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::Check;
 use crate::state::State;
 use crate::{checks, processor};
@@ -119,9 +119,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

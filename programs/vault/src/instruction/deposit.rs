@@ -1,8 +1,8 @@
-// Rendered by idl2mcp from spec.py; edit the source. [946a4d6ebb434ead]
+// Rendered by idl2mcp from spec.py; edit the source. [de3152e7338ce9d2]
 //! Put tokens into a vault. Anyone may; only the vault's authority can take them out.
 
 use crate::codec::{Output, Reader};
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::Check;
 use crate::state::State;
 use crate::{checks, processor};
@@ -99,8 +99,8 @@ impl<'a> Accounts<'a> {
         // vault: its state, and what its fields must equal
         checks::state(vault, program_id)?;
         let (vault_bump, vault_authority) = {
-            let data = vault.try_borrow()?;
-            let state = State::load(&data)?;
+            let data = checks::data(vault)?;
+            let state = State::load(data)?;
             checks::equal(&state.mint, mint.address(), Check::ConstraintHasOne)?;
             (state.bump, state.authority)
         };
@@ -172,9 +172,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

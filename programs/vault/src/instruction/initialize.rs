@@ -1,10 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [96df145049608691]
+// Rendered by idl2mcp from spec.py; edit the source. [79627e0790b7eae1]
 //! Create an empty vault for a wallet and a mint.
 //!
 //! When to use: Once for each wallet and mint, before the first deposit.
 
 use crate::codec::Output;
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::Check;
 use crate::state::State;
 use crate::{checks, processor};
@@ -177,9 +177,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

@@ -1,8 +1,8 @@
-// Rendered by idl2mcp from spec.py; edit the source. [4f89f1dc27f2f30e]
+// Rendered by idl2mcp from spec.py; edit the source. [55e56d0b555373a7]
 //! Take tokens out of a vault, and return how many are left in it.
 
 use crate::codec::{Output, Reader, Writer};
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, VaultError};
 use crate::log::return_data;
 use crate::state::State;
@@ -98,8 +98,8 @@ impl<'a> Accounts<'a> {
         // vault: its state, and what its fields must equal
         checks::state(vault, program_id)?;
         let vault_bump = {
-            let data = vault.try_borrow()?;
-            let state = State::load(&data)?;
+            let data = checks::data(vault)?;
+            let state = State::load(data)?;
             checks::equal(
                 &state.authority,
                 authority.address(),
@@ -174,9 +174,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

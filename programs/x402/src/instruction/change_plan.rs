@@ -1,10 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [8a14f78fd565e9b8]
+// Rendered by idl2mcp from spec.py; edit the source. [e7e68a9354c2affe]
 //! Agree to the terms of another plan of the same merchant, from the next charge on; or to
 //! more periods of the
 //! same plan.
 
 use crate::codec::{Output, Reader};
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, X402Error};
 use crate::state::{Plan, Subscription};
 use crate::{checks, processor};
@@ -132,8 +132,8 @@ impl<'a> Accounts<'a> {
         // subscription: its state, and what its fields must equal
         checks::state(subscription, program_id)?;
         {
-            let data = subscription.try_borrow()?;
-            let state = Subscription::load(&data)?;
+            let data = checks::data(subscription)?;
+            let state = Subscription::load(data)?;
             checks::equal(
                 &state.subscriber,
                 subscriber.address(),
@@ -145,8 +145,8 @@ impl<'a> Accounts<'a> {
         // plan: its state, and what its fields must equal
         checks::state(plan, program_id)?;
         {
-            let data = plan.try_borrow()?;
-            let state = Plan::load(&data)?;
+            let data = checks::data(plan)?;
+            let state = Plan::load(data)?;
             checks::equal(&state.merchant, merchant.address(), X402Error::PlanMismatch)?;
             checks::equal(&state.mint, mint.address(), X402Error::PlanMismatch)?;
         }
@@ -199,9 +199,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

@@ -1,9 +1,9 @@
-// Rendered by idl2mcp from spec.py; edit the source. [4505b19d5cdf9c8c]
+// Rendered by idl2mcp from spec.py; edit the source. [9f4ee79e0c90e834]
 //! Charge a subscription that is due. Anyone may; once a period, and missed periods do not
 //! pile up.
 
 use crate::codec::Output;
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, X402Error};
 use crate::state::Subscription;
 use crate::{checks, processor};
@@ -111,8 +111,8 @@ impl<'a> Accounts<'a> {
         // subscription: its state, and what its fields must equal
         checks::state(subscription, program_id)?;
         {
-            let data = subscription.try_borrow()?;
-            let state = Subscription::load(&data)?;
+            let data = checks::data(subscription)?;
+            let state = Subscription::load(data)?;
             checks::equal(
                 &state.subscriber,
                 subscriber.address(),
@@ -186,9 +186,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

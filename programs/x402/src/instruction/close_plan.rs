@@ -1,8 +1,8 @@
-// Rendered by idl2mcp from spec.py; edit the source. [e676f2b3f2502b9c]
+// Rendered by idl2mcp from spec.py; edit the source. [0db548a3e5ebda34]
 //! Give a plan's rent back. Subscriptions go on with the terms that they have.
 
 use crate::codec::Output;
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, X402Error};
 use crate::state::Plan;
 use crate::{checks, processor};
@@ -60,8 +60,8 @@ impl<'a> Accounts<'a> {
         // plan: its state, and what its fields must equal
         checks::state(plan, program_id)?;
         {
-            let data = plan.try_borrow()?;
-            let state = Plan::load(&data)?;
+            let data = checks::data(plan)?;
+            let state = Plan::load(data)?;
             checks::equal(&state.merchant, merchant.address(), X402Error::PlanMismatch)?;
         }
 
@@ -80,9 +80,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

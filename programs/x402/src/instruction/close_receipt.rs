@@ -1,8 +1,8 @@
-// Rendered by idl2mcp from spec.py; edit the source. [2fd09ad285a38e62]
+// Rendered by idl2mcp from spec.py; edit the source. [b67f2e41f9536051]
 //! Give a receipt's rent back, 7 days after its expiry. Anyone may.
 
 use crate::codec::Output;
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, X402Error};
 use crate::state::Receipt;
 use crate::{checks, processor};
@@ -59,8 +59,8 @@ impl<'a> Accounts<'a> {
         // receipt: its state, and what its fields must equal
         checks::state(receipt, program_id)?;
         {
-            let data = receipt.try_borrow()?;
-            let state = Receipt::load(&data)?;
+            let data = checks::data(receipt)?;
+            let state = Receipt::load(data)?;
             checks::equal(
                 &state.rent_payer,
                 rent_payer.address(),
@@ -83,9 +83,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

@@ -1,9 +1,9 @@
-// Rendered by idl2mcp from spec.py; edit the source. [0f88df1c9195f0a5]
+// Rendered by idl2mcp from spec.py; edit the source. [118765be7797c4b6]
 //! Give the rent of a subscription back that is cancelled or expired, once what is paid has
 //! ended. Anyone may.
 
 use crate::codec::Output;
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, X402Error};
 use crate::state::Subscription;
 use crate::{checks, processor};
@@ -60,8 +60,8 @@ impl<'a> Accounts<'a> {
         // subscription: its state, and what its fields must equal
         checks::state(subscription, program_id)?;
         {
-            let data = subscription.try_borrow()?;
-            let state = Subscription::load(&data)?;
+            let data = checks::data(subscription)?;
+            let state = Subscription::load(data)?;
             checks::equal(
                 &state.rent_payer,
                 rent_payer.address(),
@@ -84,9 +84,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

@@ -1,8 +1,8 @@
-// Rendered by idl2mcp from spec.py; edit the source. [c91b5fa4597945f1]
+// Rendered by idl2mcp from spec.py; edit the source. [25516bb040a13321]
 //! Offer a plan that others can subscribe to.
 
 use crate::codec::{Output, Reader};
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, X402Error};
 use crate::state::Plan;
 use crate::{checks, processor};
@@ -184,9 +184,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

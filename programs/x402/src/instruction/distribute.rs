@@ -1,10 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [cd2b392f2a3833b3]
+// Rendered by idl2mcp from spec.py; edit the source. [6d3dca8b71819cce]
 //! Pay out what vouchers proved. Of a sealed channel the payer gets the rest, and the escrow
 //! is closed. Anyone
 //! may.
 
 use crate::codec::{Output, Reader};
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, X402Error};
 use crate::state::Channel;
 use crate::types::DistributionEntry;
@@ -181,8 +181,8 @@ impl<'a> Accounts<'a> {
             channel_salt,
             channel_open_slot,
         ) = {
-            let data = channel.try_borrow()?;
-            let state = Channel::load(&data)?;
+            let data = checks::data(channel)?;
+            let state = Channel::load(data)?;
             checks::equal(
                 &state.payer,
                 payer.address(),
@@ -314,9 +314,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [c0fc56714a1df938]
+// Rendered by idl2mcp from spec.py; edit the source. [8f166e765a443b2d]
 //! Open a channel: put tokens in that vouchers of the authorized signer give to the payee bit
 //! by bit.
 //!
@@ -6,7 +6,7 @@
 //! voucher and no transaction.
 
 use crate::codec::{Output, Reader};
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, X402Error};
 use crate::state::Channel;
 use crate::types::DistributionEntry;
@@ -321,9 +321,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

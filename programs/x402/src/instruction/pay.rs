@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [fd7b0ed1fd600814]
+// Rendered by idl2mcp from spec.py; edit the source. [44cb67c96508d71c]
 //! Pay for one call, and leave a receipt: the same payment id is never paid twice.
 //!
 //! When to use: For one payment of a known amount; put it into the same transaction as the
@@ -6,7 +6,7 @@
 //! moves nothing.
 
 use crate::codec::{Output, Reader};
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, X402Error};
 use crate::{checks, processor};
 use pinocchio::cpi::Seed;
@@ -215,9 +215,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

@@ -1,8 +1,8 @@
-// Rendered by idl2mcp from spec.py; edit the source. [fbcbaefc9a921b00]
+// Rendered by idl2mcp from spec.py; edit the source. [9f0e83d25ddbad1c]
 //! What subscribing to a plan for some periods would cost now. Changes nothing.
 
 use crate::codec::{Output, Reader, Writer};
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::Check;
 use crate::log::return_data;
 use crate::state::Plan;
@@ -63,17 +63,28 @@ impl<'a> Accounts<'a> {
         // plan: its state
         checks::state(plan, program_id)?;
         {
-            let data = plan.try_borrow()?;
-            Plan::load(&data)?;
+            let data = checks::data(plan)?;
+            Plan::load(data)?;
         }
 
         Ok(Self { program_id, plan })
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

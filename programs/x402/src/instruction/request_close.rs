@@ -1,8 +1,8 @@
-// Rendered by idl2mcp from spec.py; edit the source. [b1c55e57c7a1c871]
+// Rendered by idl2mcp from spec.py; edit the source. [af3b9c10bb484474]
 //! Ask to close a channel as its payer: the payee has the grace period for a last voucher.
 
 use crate::codec::Output;
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, X402Error};
 use crate::state::Channel;
 use crate::{checks, processor};
@@ -59,8 +59,8 @@ impl<'a> Accounts<'a> {
         // channel: its state, and what its fields must equal
         checks::state(channel, program_id)?;
         {
-            let data = channel.try_borrow()?;
-            let state = Channel::load(&data)?;
+            let data = checks::data(channel)?;
+            let state = Channel::load(data)?;
             checks::equal(
                 &state.payer,
                 payer.address(),
@@ -76,9 +76,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

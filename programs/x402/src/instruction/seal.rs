@@ -1,8 +1,8 @@
-// Rendered by idl2mcp from spec.py; edit the source. [6a5bc29fa9f22409]
+// Rendered by idl2mcp from spec.py; edit the source. [321cbef9e3b60484]
 //! Seal a closing channel after its grace period. Anyone may.
 
 use crate::codec::Output;
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::Check;
 use crate::state::Channel;
 use crate::{checks, processor};
@@ -55,8 +55,8 @@ impl<'a> Accounts<'a> {
         // channel: its state
         checks::state(channel, program_id)?;
         {
-            let data = channel.try_borrow()?;
-            Channel::load(&data)?;
+            let data = checks::data(channel)?;
+            Channel::load(data)?;
         }
 
         Ok(Self {
@@ -66,9 +66,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

@@ -1,9 +1,9 @@
-// Rendered by idl2mcp from spec.py; edit the source. [c5f1d5cef7b4597a]
+// Rendered by idl2mcp from spec.py; edit the source. [c5cce090cee83f86]
 //! Seal a channel as its payee, after a last voucher or without one: no voucher counts any
 //! more.
 
 use crate::codec::{Output, Reader};
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, X402Error};
 use crate::state::Channel;
 use crate::{checks, processor};
@@ -82,8 +82,8 @@ impl<'a> Accounts<'a> {
         // channel: its state, and what its fields must equal
         checks::state(channel, program_id)?;
         {
-            let data = channel.try_borrow()?;
-            let state = Channel::load(&data)?;
+            let data = checks::data(channel)?;
+            let state = Channel::load(data)?;
             checks::equal(
                 &state.payee,
                 payee.address(),
@@ -100,9 +100,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

@@ -1,10 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [927367b216453150]
+// Rendered by idl2mcp from spec.py; edit the source. [7dd3a57da1ee53db]
 //! Subscribe to a plan: charges the first period at once unless there is a trial, and lets
 //! later charges take
 //! no more than the agreed number of periods.
 
 use crate::codec::{Output, Reader};
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, X402Error};
 use crate::state::{Plan, Subscription};
 use crate::{checks, processor};
@@ -168,8 +168,8 @@ impl<'a> Accounts<'a> {
         // plan: its state, and what its fields must equal
         checks::state(plan, program_id)?;
         {
-            let data = plan.try_borrow()?;
-            let state = Plan::load(&data)?;
+            let data = checks::data(plan)?;
+            let state = Plan::load(data)?;
             checks::equal(&state.merchant, merchant.address(), X402Error::PlanMismatch)?;
             checks::equal(&state.mint, mint.address(), X402Error::PlanMismatch)?;
         }
@@ -279,9 +279,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

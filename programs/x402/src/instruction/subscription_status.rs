@@ -1,8 +1,8 @@
-// Rendered by idl2mcp from spec.py; edit the source. [4d5a620d796bde09]
+// Rendered by idl2mcp from spec.py; edit the source. [709c76bfab141620]
 //! How a subscription stands now. Changes nothing.
 
 use crate::codec::{Output, Writer};
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::Check;
 use crate::log::return_data;
 use crate::state::Subscription;
@@ -55,8 +55,8 @@ impl<'a> Accounts<'a> {
         // subscription: its state
         checks::state(subscription, program_id)?;
         {
-            let data = subscription.try_borrow()?;
-            Subscription::load(&data)?;
+            let data = checks::data(subscription)?;
+            Subscription::load(data)?;
         }
 
         Ok(Self {
@@ -66,9 +66,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

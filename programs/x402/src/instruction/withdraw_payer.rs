@@ -1,8 +1,8 @@
-// Rendered by idl2mcp from spec.py; edit the source. [c980fee455fdd0de]
+// Rendered by idl2mcp from spec.py; edit the source. [939f719d0d1709af]
 //! Take out of a sealed channel, as its payer, what no voucher proved. Once.
 
 use crate::codec::Output;
-use crate::entrypoint::Context;
+use crate::entrypoint::{exit_code, Call, Context};
 use crate::error::{Check, X402Error};
 use crate::state::Channel;
 use crate::{checks, processor};
@@ -123,8 +123,8 @@ impl<'a> Accounts<'a> {
             channel_salt,
             channel_open_slot,
         ) = {
-            let data = channel.try_borrow()?;
-            let state = Channel::load(&data)?;
+            let data = checks::data(channel)?;
+            let state = Channel::load(data)?;
             checks::equal(
                 &state.payer,
                 payer.address(),
@@ -217,9 +217,20 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// `run`, as the entry wants it: what goes in and comes out stands in registers.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
+pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
+    let (program_id, arguments) = call.parts();
+    exit_code(run(Context {
+        program_id,
+        accounts,
+        arguments,
+    }))
+}
+
+/// Decodes and checks, then lets the handler work.
+#[inline(always)]
+fn run(context: Context) -> ProgramResult {
     let Context {
         program_id,
         accounts,

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f43c87edd06f99e3]
+// Rendered by idl2mcp from spec.py; edit the source. [3a494f2adc8acea0]
 //! Receipt: what stands in an account, and how it is read and written.
 
 use crate::codec::{I64, U64};
@@ -49,16 +49,21 @@ impl Receipt {
     /// The account holds this type.
     #[inline(always)]
     fn check(data: &[u8]) -> ProgramResult {
-        let Some(found) = data.first_chunk::<1>() else {
-            return Err(Check::AccountDiscriminatorNotFound.into());
-        };
-        if *found != Self::DISCRIMINATOR {
-            return Err(Check::AccountDiscriminatorMismatch.into());
+        match data.first_chunk::<1>() {
+            Some(found) if data.len() >= Self::LEN && *found == Self::DISCRIMINATOR => Ok(()),
+            _ => Err(Self::fault(data).into()),
         }
-        if data.len() < Self::LEN {
-            return Err(Check::AccountDidNotDeserialize.into());
+    }
+
+    /// Why it does not; in one place, so that state which is right pays for no error.
+    #[cold]
+    #[inline(never)]
+    fn fault(data: &[u8]) -> Check {
+        match data.first_chunk::<1>() {
+            None => Check::AccountDiscriminatorNotFound,
+            Some(found) if *found != Self::DISCRIMINATOR => Check::AccountDiscriminatorMismatch,
+            Some(_) => Check::AccountDidNotDeserialize,
         }
-        Ok(())
     }
 
     /// The state in an account's data.

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [815a9bdc2b8b0c15]
+// Rendered by idl2mcp from spec.py; edit the source. [307e6158e64cb003]
 //! Errors: the program's own, and those of the generated checks. Each is logged with its name
 //! where it becomes a ProgramError.
 
@@ -20,6 +20,12 @@ pub enum VaultError {
 }
 
 impl VaultError {
+    #[cold]
+    #[inline(never)]
+    fn tell(self) {
+        log(self.text());
+    }
+
     /// What the log says.
     pub const fn text(self) -> &'static str {
         match self {
@@ -36,10 +42,10 @@ impl VaultError {
 }
 
 impl From<VaultError> for ProgramError {
-    #[cold]
-    #[inline(never)]
+    /// Only what is logged is looked up; the number is known where it is returned.
+    #[inline(always)]
     fn from(error: VaultError) -> Self {
-        log(error.text());
+        error.tell();
         Self::Custom(error as u32)
     }
 }
@@ -110,6 +116,12 @@ pub enum Check {
 }
 
 impl Check {
+    #[cold]
+    #[inline(never)]
+    fn tell(self) {
+        log(self.text());
+    }
+
     /// What the log says.
     pub const fn text(self) -> &'static str {
         match self {
@@ -147,10 +159,10 @@ impl Check {
 }
 
 impl From<Check> for ProgramError {
-    #[cold]
-    #[inline(never)]
+    /// Only what is logged is looked up; the number is known where it is returned.
+    #[inline(always)]
     fn from(error: Check) -> Self {
-        log(error.text());
+        error.tell();
         Self::Custom(error as u32)
     }
 }

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [5a4f796aa52997df]
+// Rendered by idl2mcp from spec.py; edit the source. [4a80fcfd04fb4334]
 //! State: what stands in an account, and how it is read and written.
 
 use crate::codec::U64;
@@ -35,16 +35,30 @@ impl State {
     /// The account holds this type.
     #[inline(always)]
     fn check(data: &[u8]) -> ProgramResult {
-        let Some(found) = data.first_chunk::<8>() else {
-            return Err(Check::AccountDiscriminatorNotFound.into());
-        };
-        if u64::from_le_bytes(*found) != u64::from_le_bytes(Self::DISCRIMINATOR) {
-            return Err(Check::AccountDiscriminatorMismatch.into());
+        match data.first_chunk::<8>() {
+            Some(found)
+                if data.len() >= Self::LEN
+                    && u64::from_le_bytes(*found) == u64::from_le_bytes(Self::DISCRIMINATOR) =>
+            {
+                Ok(())
+            }
+            _ => Err(Self::fault(data).into()),
         }
-        if data.len() < Self::LEN {
-            return Err(Check::AccountDidNotDeserialize.into());
+    }
+
+    /// Why it does not; in one place, so that state which is right pays for no error.
+    #[cold]
+    #[inline(never)]
+    fn fault(data: &[u8]) -> Check {
+        match data.first_chunk::<8>() {
+            None => Check::AccountDiscriminatorNotFound,
+            Some(found)
+                if u64::from_le_bytes(*found) != u64::from_le_bytes(Self::DISCRIMINATOR) =>
+            {
+                Check::AccountDiscriminatorMismatch
+            }
+            Some(_) => Check::AccountDidNotDeserialize,
         }
-        Ok(())
     }
 
     /// The state in an account's data.
