@@ -9,7 +9,7 @@ from mcpsol_py.codec import json_values as leaf
 from mcpsol_py.codec.careful import Buffer
 from mcpsol_py.codec.compile import Codecs, Data, as_bytes
 from mcpsol_py.codec.discriminator import best_match, check_discriminator, leading
-from mcpsol_py.errors import CodecError, DecodeError, NotUsable
+from mcpsol_py.errors import CodecError, DecodeError, EncodeError, NotUsable
 from mcpsol_py.model.program import Instruction, ProgramModel
 from mcpsol_py.model.types import Field, Struct
 from mcpsol_py.names import forms
@@ -46,6 +46,12 @@ class InstructionCodec:
         compiled = self._codecs.writer(
             self.codec.node, prefix=self.discriminator, careful=lambda value: self._careful(value, strict=False)
         )
+        if self._told_by_arguments:
+            written = compiled
+
+            def compiled(args: dict[str, Any]) -> bytes:
+                return self._known(written(args))
+
         self.encode = compiled  # type: ignore[assignment,method-assign]  # later calls go without detour
         return compiled
 
@@ -54,17 +60,35 @@ class InstructionCodec:
         EncodeError."""
         return self._careful(args, strict=True)
 
+    @property
+    def _told_by_arguments(self) -> bool:
+        """Is the instruction known by what its arguments write (a field, the whole length)? Else its discriminator is
+        written before them and cannot be missed."""
+        told = self.instruction.discriminator
+        return told.size is not None or (not told.consumed and bool(told.value))
+
+    def _known(self, data: bytes) -> bytes:
+        """*data*, if it is known as this instruction's. Raises EncodeError: it would be another's, or nobody's."""
+        try:
+            check_discriminator(self.instruction.discriminator, data)
+        except DecodeError as error:
+            raise EncodeError(f"these arguments do not make {self.instruction.name}: {error.text}") from None
+        return data
+
     def _careful(self, args: Any, strict: bool) -> bytes:
         try:
-            node = self.codec.node
-            if self._codecs.layouts.moves_cursor(node):
-                return self.discriminator + self._codecs.careful.encode(node, args, strict=strict)
-            out = Buffer()
-            args = self._gathered(leaf.container_of(args, strict))
-            self._codecs.careful.write_fields(self.instruction.args, args, out, strict, 0, "argument")
-            return self.discriminator + bytes(out.data)
+            return self._known(self._written(args, strict)) if self._told_by_arguments else self._written(args, strict)
         except CodecError as error:
             raise error.under(self.instruction.name) from None
+
+    def _written(self, args: Any, strict: bool) -> bytes:
+        node = self.codec.node
+        if self._codecs.layouts.moves_cursor(node):
+            return self.discriminator + self._codecs.careful.encode(node, args, strict=strict)
+        out = Buffer()
+        args = self._gathered(leaf.container_of(args, strict))
+        self._codecs.careful.write_fields(self.instruction.args, args, out, strict, 0, "argument")
+        return self.discriminator + bytes(out.data)
 
     def _gathered(self, args: Any) -> Any:
         """*args* with the fields of struct arguments that stand beside the others put under their argument's name.

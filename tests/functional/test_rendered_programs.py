@@ -34,7 +34,7 @@ SOME = {
     "anchor__anchor_test_generics",  # generics, and lengths that are one
     "anchor__anchor_test_idl",  # nested groups, 128 and 256 bits, options of options
     "anchor__anchor2_serialization",  # discriminators that the IDL gives
-    "codama__inline_struct",  # a discriminator that is an argument too
+    "codama__inline_struct",  # discriminators that no argument is made to carry: nothing can be called
     "codama__mpl_token_metadata",  # accounts that are left out, sets, maps
     "codama__token",  # one byte tells instructions apart; signers that may be
     "legacy__spl_governance",  # enums in enums
@@ -188,5 +188,5 @@ def test_a_skeleton_takes_what_clients_of_the_original_send(
     idl: Path, tmp_path: Path, no_std_toolchain: Toolchain
 ) -> None:
     ran = run(idl, tmp_path, no_std_toolchain)
-    assert ran.count["valid"] or ran.count["instructions"] == 0, ran.count
+    assert ran.count["valid"] or ran.count["no value"] == ran.count["instructions"] * SEEDS, ran.count
     assert not ran.bad, f"{len(ran.bad)} of {ran.echo.calls}: {ran.bad[:3]}"

@@ -207,3 +207,37 @@ def test_types_are_compiled_at_their_first_use() -> None:
     for _ in range(31):
         value = {"a": value}
     assert made.decode(made.encode(value)) == value
+
+
+def told_by(value: bytes, *fields: Field, offset: int = 0, size: int | None = None) -> InstructionCodec:
+    """An instruction that is known by what its own arguments write."""
+    told = Discriminator(value, "codama", offset, consumed=False, size=size)
+    return codec(Instruction("go", told, fields))
+
+
+@pytest.mark.parametrize("encode", ["encode", "encode_json"])
+def test_data_that_would_not_be_known_as_the_instructions_is_refused(encode: str) -> None:
+    made = told_by(b"\x02", Field("a", U8), Field("b", U8))
+    assert getattr(made, encode)({"a": 2, "b": 5}) == b"\x02\x05"
+    for _ in range(2):  # the compiled encoder too
+        with pytest.raises(EncodeError, match="do not make go: .* 0x02 must stand at offset 0, not 0x01"):
+            getattr(made, encode)({"a": 1, "b": 5})
+    assert made.decode(made.encode({"a": 2, "b": 9})) == {"a": 2, "b": 9}
+
+
+def test_a_discriminator_that_no_argument_carries_is_refused_not_written_wrong() -> None:
+    made = told_by(b"\x01", Field("amount", U32), offset=4)
+    with pytest.raises(EncodeError, match="at offset 4"):
+        made.encode({"amount": 5})
+
+
+def test_a_size_that_the_arguments_do_not_have_is_refused() -> None:
+    made = told_by(b"", Field("a", U32), size=4)
+    assert made.encode({"a": 1}) == b"\x01\0\0\0"
+    with pytest.raises(EncodeError, match="it has 4 bytes, not 5"):
+        told_by(b"", Field("a", U32), size=5).encode({"a": 1})
+
+
+def test_the_straight_encoder_stays_bare_where_the_discriminator_comes_first() -> None:
+    made = codec(instruction("go", b"\x01", Field("a", U8)))
+    assert made.straight().__module__ != InstructionCodec.__module__
