@@ -178,12 +178,9 @@ async def _get(payer: Payer, method: str, resource: str, payment_id: str | None)
 
 
 async def _call(payer: Payer, server: str, tool: str, arguments: dict[str, Any], payment_id: str | None) -> Bought[Any]:
-    from mcp import Client
+    from mcpsol_py.x402.buyer import Buyer, connected
 
-    from mcpsol_py.x402.buyer import Buyer
-
-    async with Client(server) as client:
-        return await Buyer(client, payer).call_tool(tool, arguments, payment_id=payment_id)
+    return await connected(server, lambda c: Buyer(c, payer).call_tool(tool, arguments, payment_id=payment_id))
 
 
 def _answer(result: Any) -> dict[str, Any]:

@@ -9,10 +9,10 @@ SPL delegation) stands below all of this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import orjson
 from sqlalchemy import Connection, func, insert, select, update
@@ -24,6 +24,8 @@ from mcpsol_py.x402.store.schema import spendings, wallets
 
 __all__ = ["Budget", "Limit", "Limits", "Remaining", "Spending"]
 
+#: (asset, spent, limit, kind of the limit)
+Alert: TypeAlias = tuple[str, int, int, str]
 SpendingState = Literal["reserved", "signed", "spent", "released"]
 
 
@@ -79,8 +81,9 @@ class Remaining:
 class Budget:
     """The budget of one wallet in one session, kept in *database*, shared by all processes that use the wallet.
 
-    *alert* is called with (asset, spent, limit, kind) when a reservation is the first to take a limit over 80 % or to
-    its end.
+    *delegated* reads what the chain still lets the wallet take of an asset by delegation (None: no such cap); what is
+    reserved or on its way counts against it. *alert* is called with (asset, spent, limit, kind) when a reservation is
+    the first to take a limit over 80 % or to its end.
     """
 
     def __init__(
@@ -92,7 +95,9 @@ class Budget:
         session: str,
         clock_ms: Callable[[], int] | None = None,
         alert: Callable[[str, int, int, str], None] = lambda _asset, _spent, _limit, _kind: None,
+        delegated: Callable[[str], int | None] = lambda _asset: None,
     ) -> None:
+        self._delegated = delegated
         self._db, self.wallet, self.limits, self.session = database, wallet, limits, session
         self._clock, self._alert = clock_ms, alert
         try:
@@ -115,14 +120,39 @@ class Budget:
         PAYMENT_ID_CONFLICT (the id stands for another request). Nothing is reserved then.
         """
         limit = self._allowed(spending, max_amount)
-        made, alerts = self._db.run(lambda connection, _: self._reserve(connection, spending, limit))
+        since: int = self._db.run(lambda connection, _: self._now(connection))
+        cap = self._delegated(spending.asset)  # read outside the transaction: what lands meanwhile is counted twice
+        made, alerts = self._reserve_all([(spending, limit)], since, cap)
+        return self._told(made, alerts)[0]
+
+    def reserve_all(self, batch: Sequence[Spending]) -> list[Spending]:
+        """Reserves several payments of one asset, all or none. Raises as `reserve`."""
+        limits = [(spending, self._allowed(spending, None)) for spending in batch]
+        since: int = self._db.run(lambda connection, _: self._now(connection))
+        cap = self._delegated(batch[0].asset)
+        return self._told(*self._reserve_all(limits, since, cap))
+
+    def _reserve_all(
+        self, batch: Sequence[tuple[Spending, Limit]], since: int, cap: int | None
+    ) -> tuple[list[Spending], list[Alert]]:
+        def work(connection: Connection, _again: bool) -> tuple[list[Spending], list[Alert]]:
+            made, alerts = [], []
+            for spending, limit in batch:
+                one, told = self._reserve(connection, spending, limit, since, cap)
+                made.append(one)
+                alerts += told
+            return made, alerts
+
+        return self._db.run(work)
+
+    def _told(self, made: list[Spending], alerts: list[Alert]) -> list[Spending]:
         for told in alerts:
             self._alert(*told)
         return made
 
     def _reserve(
-        self, connection: Connection, spending: Spending, limit: Limit
-    ) -> tuple[Spending, list[tuple[str, int, int, str]]]:
+        self, connection: Connection, spending: Spending, limit: Limit, since: int, cap: int | None
+    ) -> tuple[Spending, list[Alert]]:
         """Run again after a lost answer, it finds its own reservation."""
         now = self._now(connection)
         # The wallet's row is the lock: whoever updates it first goes first (SQLite holds its own lock already).
@@ -132,8 +162,9 @@ class Budget:
             if known.request != spending.request:
                 raise PaymentError("PAYMENT_ID_CONFLICT", "this payment id stands for another request already")
             return known, []
+        self._check_delegation(connection, spending, since, cap)
         day = _day(now)
-        alerts: list[tuple[str, int, int, str]] = []
+        alerts: list[Alert] = []
         for kind, cap, condition in (
             ("session", limit.per_session, spendings.c.session == self.session),
             ("day", limit.per_day, spendings.c.day == day),
@@ -173,6 +204,19 @@ class Budget:
         made = self._get(connection, spending.payment_id)
         assert made is not None  # written in this transaction
         return made, alerts
+
+    def _check_delegation(self, connection: Connection, spending: Spending, since: int, cap: int | None) -> None:
+        """The chain's cap, less what is on its way and what may have landed since the cap was read."""
+        if cap is None:
+            return
+        landed_since = (spendings.c.state == "spent") & (spendings.c.touched_ms >= since)
+        out = self._sum(connection, spending.asset, spendings.c.state.in_(("reserved", "signed")) | landed_since)
+        if out + spending.amount > cap:
+            raise PaymentError(
+                "BUDGET_EXCEEDED",
+                f"{spending.amount:,} base units are over what the owner delegates: {cap:,}, of which {out:,} are on "
+                "their way",
+            )
 
     def _allowed(self, spending: Spending, max_amount: int | None) -> Limit:
         if spending.amount <= 0:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 import mcp_types as types
 from mcp import Client, MCPError
@@ -11,8 +11,9 @@ from mcp import Client, MCPError
 from mcpsol_py.x402.paying import REFUSALS, Asked, Bought, Payer, Payment
 from mcpsol_py.x402.wire import Dialect, payment_meta, read_demand, read_demand_error, read_receipt
 
-__all__ = ["Buyer", "Paid"]
+__all__ = ["Buyer", "Paid", "connected"]
 
+T = TypeVar("T")
 Paid: TypeAlias = Bought[types.CallToolResult]
 
 
@@ -54,6 +55,28 @@ class Buyer:
 
         request = [name, arguments or {}]
         return await self._payer.call(ask, request, f"mcp://tool/{name}", max_amount=max_amount, payment_id=payment_id)
+
+
+async def connected(server: str, work: Callable[[Client], Awaitable[T]]) -> T:
+    """What *work* does with a client of the MCP server at a URL. What it raises comes as it is, not in a group of the
+    connection's; ConnectionError where the server cannot be reached.
+    """
+    failed: Exception | None = None
+    try:
+        async with Client(server) as client:
+            try:
+                return await work(client)
+            except Exception as error:  # noqa: BLE001  # raised below, outside the connection's task group
+                failed = error
+    except Exception as error:
+        if failed is None:
+            raise ConnectionError(f"the MCP server does not answer: {type(_first(error)).__name__}") from error
+    assert failed is not None  # else work's result was returned
+    raise failed
+
+
+def _first(error: BaseException) -> BaseException:
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 def _read(result: types.CallToolResult) -> Asked[types.CallToolResult]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from solders.keypair import Keypair
@@ -62,8 +63,18 @@ class _Payer:
 
     scheme = "exact"
 
-    def __init__(self, payer: Keypair, chain: Chain, *, compute_units: int = 20_000, micro_lamports: int = 1) -> None:
-        self._payer, self._chain = payer, chain
+    def __init__(
+        self,
+        payer: Keypair,
+        chain: Chain,
+        *,
+        compute_units: int = 20_000,
+        micro_lamports: int = 1,
+        sources: Mapping[str, Pubkey] = MappingProxyType({}),
+    ) -> None:
+        """*sources*: by mint, token accounts of others whose delegate the payer is; where there is none, its own ATA
+        pays."""
+        self._payer, self._chain, self._sources = payer, chain, dict(sources)
         self._mints = Mints(chain)
         self._units, self._price = compute_units, micro_lamports
 
@@ -95,6 +106,7 @@ class _Payer:
                 amount=int(amount),
                 fee_payer=Pubkey.from_string(fee_payer),
                 memo=memo if isinstance(memo, str) and memo else None,
+                source=self._sources.get(requirements.asset),
             )
         except ValueError as error:
             raise PaymentError("invalid_payment_requirements", "an address or the amount cannot be read") from error

@@ -49,7 +49,10 @@ MAX_MEMO_BYTES = 256
 
 @dataclass(frozen=True, slots=True)
 class PaymentTerms:
-    """`amount` base units of `mint` (of `decimals`, held by `token_program`) from `payer`'s ATA to `pay_to`'s."""
+    """`amount` base units of `mint` (of `decimals`, held by `token_program`) from `payer`'s ATA to `pay_to`'s.
+
+    `source`: another token account that pays, whose delegate `payer` is (SPL Approve).
+    """
 
     payer: Pubkey
     pay_to: Pubkey
@@ -59,6 +62,7 @@ class PaymentTerms:
     amount: int
     fee_payer: Pubkey
     memo: str | None = None
+    source: Pubkey | None = None
 
 
 @lru_cache(maxsize=4096)
@@ -78,12 +82,13 @@ def compute_unit_price(micro_lamports: int) -> Instruction:
 
 
 def transfer_checked(terms: PaymentTerms) -> Instruction:
-    """TransferChecked from the payer's ATA to the payee's: 0c, u64 amount, u8 decimals."""
+    """TransferChecked from the payer's ATA (or the terms' source) to the payee's: 0c, u64 amount, u8 decimals."""
+    source = terms.source or associated_token_address(terms.payer, terms.mint, terms.token_program)
     return Instruction(
         terms.token_program,
         b"\x0c" + terms.amount.to_bytes(8, "little") + bytes([terms.decimals]),
         [
-            AccountMeta(associated_token_address(terms.payer, terms.mint, terms.token_program), False, True),
+            AccountMeta(source, False, True),
             AccountMeta(terms.mint, False, False),
             AccountMeta(associated_token_address(terms.pay_to, terms.mint, terms.token_program), False, True),
             AccountMeta(terms.payer, True, False),
