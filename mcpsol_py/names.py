@@ -129,6 +129,7 @@ def pascal(name: str) -> str:
     return "".join(p[:1].upper() + p[1:] for p in words(name))
 
 
+@lru_cache(8192)  # "authority", "mint", …: the same few names stand in every instruction
 def forms(name: str) -> tuple[str, ...]:
     """The name as written, then its snake, camel and Pascal forms, without repeats."""
     return tuple(dict.fromkeys((name, snake(name), camel(name), pascal(name))))

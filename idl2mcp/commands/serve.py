@@ -92,6 +92,7 @@ def command(
         sys.stdout.write(client_config(client, sys.argv[1:], transport, host or "127.0.0.1", port or 8765) + "\n")
         return
     _tell(log_format, log_level, traces or os.environ.get("OTEL_TRACES_EXPORTER"))
+    gc.disable()  # what is read now stays for good: looking through it again and again is a sixth of the start
     with report.progress("reading the programs"):
         from idl2mcp import serving
         from idl2mcp.demo_accounts import open_accounts
@@ -137,6 +138,7 @@ def command(
     # what was loaded stays for good: the collector need not walk through it again while calls are answered
     gc.collect()
     gc.freeze()
+    gc.enable()
 
     async def run() -> None:
         try:

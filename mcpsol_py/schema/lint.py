@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -144,6 +145,17 @@ def lint_tools(
     return found
 
 
+@lru_cache(8192)
+def _name_faults(pattern: str, name: str) -> tuple[tuple[str, str, str], ...]:
+    """What is wrong with the name of a property; the same names stand in most instructions."""
+    found = []
+    if not re.fullmatch(pattern, name):
+        found.append(("error", "no property name that all clients take", "property-name"))
+    if _KEYLIKE.search(name):
+        found.append(("warning", "looks as if it asked for a key or a secret", "key-like"))
+    return tuple(found)
+
+
 def _walk(schema: Any, at: str, limits: _Limits, depth: int) -> Iterator[tuple[Any, str, str, str]]:
     """(level, place, what, rule) of everything below *schema* that the client does not take."""
     if not isinstance(schema, dict):
@@ -173,10 +185,8 @@ def _walk(schema: Any, at: str, limits: _Limits, depth: int) -> Iterator[tuple[A
             yield "error", at, "does not require all of its properties", "strict"
     for name, inner in properties.items():
         here = f"{at}.{name}"
-        if not re.fullmatch(limits.property, name):
-            yield "error", here, "no property name that all clients take", "property-name"
-        if _KEYLIKE.search(name):
-            yield "warning", here, "looks as if it asked for a key or a secret", "key-like"
+        for level, why, rule in _name_faults(limits.property, name):
+            yield level, here, why, rule
         yield from _walk(inner, here, limits, depth + 1)
     if kinds == "array" or "items" in schema:
         if isinstance(schema.get("items"), dict):

@@ -1,0 +1,14 @@
+"""Twenty seconds of `python -m benchmarks soak`, which runs for five minutes."""
+
+import pytest
+
+from benchmarks.bench_soak import soak, told
+
+
+@pytest.mark.slow
+def test_two_hundred_clients_get_answers_and_memory_stays() -> None:
+    out = soak(20, 200)
+    print(told(out))
+    assert +out.errors == {}
+    assert out.calls > 1_000
+    assert out.growth <= 20
