@@ -309,9 +309,16 @@ def failure_text(outcome: Outcome) -> str:
 def _given(scene: Scene, name: str, scenario: Callable[[Scene], Call] | None) -> Call:
     if scenario is None:
         return Call()
-    found = scenario(scene)
+    origin = getattr(getattr(scenario, "__code__", None), "co_filename", "")
+    try:
+        found = scenario(scene)
+    except Exception as error:  # a scenario is the user's code: it may raise anything
+        said = str(error) if isinstance(error, McpsolError) else f"it raised {type(error).__name__}: {error}"
+        raise SourceError(said, origin=origin, path=name) from error
     if not isinstance(found, Call):
-        raise SourceError(f"the scenario of {name} returned a {type(found).__name__}; it returns a Call")
+        raise SourceError(
+            f"it returned a value of type {type(found).__name__}; return a Call", origin=origin, path=name
+        )
     return found
 
 

@@ -706,13 +706,10 @@ def arithmetic(c: _Change) -> Iterator[Attack]:
             what = f"is {shown}"
             after = _conserved(c, metas, placed)
             yield c.attack("arithmetic", arg.name, what, set(), c.trial(metas, data, placed, after=after), True)
-            rich = _max_balances(c, metas, placed)
-            if value == top and rich:
-                what = "is the largest, and so are all balances"
-                after = _conserved(c, metas, rich)
-                yield c.attack(
-                    "arithmetic", arg.name, what, set(), c.trial(metas, data, placed | rich, after=after), True
-                )
+            for name, rich in _all_in_one(c, metas, placed) if value == top else ():
+                what = f"is the largest, and {name} holds all tokens that there can be"
+                trial = c.trial(metas, data, placed | rich, after=_conserved(c, metas, placed | rich))
+                yield c.attack("arithmetic", arg.name, what, set(), trial, True)
         yield from _wraps(c, arg.name)
 
 
@@ -752,21 +749,30 @@ def _with_argument(c: _Change, name: str, value: int) -> tuple[list[AccountMeta]
     return c.base.metas(addresses), placed, data
 
 
-def _token_accounts(c: _Change, metas: list[AccountMeta], placed: Snapshot) -> dict[Pubkey, Account]:
-    found: dict[Pubkey, Account] = {}
-    for meta in metas:
-        account = placed.get(meta.pubkey) or c.scene.account(meta.pubkey)
-        if account is not None and account.owner in (TOKEN_PROGRAM, TOKEN_2022_PROGRAM) and len(account.data) >= 165:
-            found[meta.pubkey] = account
-    return found
+def _all_in_one(c: _Change, metas: list[AccountMeta], placed: Snapshot) -> Iterator[tuple[str, Snapshot]]:
+    """For each token account of the call: it holds 2**64 - 1 base units, the others none, as the mints' supplies say.
+    (All of them so rich would be more tokens than a mint can have.)"""
+    found: dict[str, tuple[Pubkey, Account]] = {}
+    supplies: Snapshot = {}
+    for leaf in c.base.present:
+        key = metas[leaf.index].pubkey
+        account = placed.get(key) or c.scene.account(key)
+        if account is None or account.owner not in (TOKEN_PROGRAM, TOKEN_2022_PROGRAM):
+            continue
+        if len(account.data) >= tokens.ACCOUNT_SIZE:
+            found[leaf.name] = (key, account)
+        elif len(account.data) == tokens.MINT_SIZE:
+            supplies[key] = _with_bytes(account, tokens.SUPPLY, b"\xff" * 8)
+    for name in found:
+        balances: Snapshot = {
+            key: _with_bytes(account, tokens.AMOUNT, (b"\xff" if other == name else b"\0") * 8)
+            for other, (key, account) in found.items()
+        }
+        yield name, supplies | balances
 
 
-def _max_balances(c: _Change, metas: list[AccountMeta], placed: Snapshot) -> Snapshot:
-    """All token accounts of the call, with as much as a u64 can say."""
-    return {
-        key: Account(a.lamports, tokens.put_at(bytes(a.data), tokens.AMOUNT, b"\xff" * 8), a.owner)
-        for key, a in _token_accounts(c, metas, placed).items()
-    }
+def _with_bytes(account: Account, offset: int, piece: bytes) -> Account:
+    return Account(account.lamports, tokens.put_at(bytes(account.data), offset, piece), account.owner)
 
 
 def _conserved(c: _Change, metas: list[AccountMeta], placed: Snapshot) -> Callable[[], str]:
@@ -781,9 +787,9 @@ def _conserved(c: _Change, metas: list[AccountMeta], placed: Snapshot) -> Callab
             if account is None or account.owner not in (TOKEN_PROGRAM, TOKEN_2022_PROGRAM):
                 continue
             data = bytes(account.data)
-            if len(data) >= 165:
+            if len(data) >= tokens.ACCOUNT_SIZE:
                 total[data[:32]] = total.get(data[:32], 0) + int.from_bytes(data[64:72], "little")
-            elif len(data) == 82:
+            elif len(data) == tokens.MINT_SIZE:
                 total[bytes(key)] = total.get(bytes(key), 0) - int.from_bytes(data[36:44], "little")
         return total
 

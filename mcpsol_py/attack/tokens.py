@@ -9,11 +9,27 @@ import struct
 
 from solders.pubkey import Pubkey
 
-__all__ = ["AMOUNT", "INITIALIZED_MINT", "MINT", "OWNER", "STATE", "SUPPLY", "mint_data", "put_at", "token_data"]
+__all__ = [
+    "ACCOUNT_SIZE",
+    "AMOUNT",
+    "AUTHORITY",
+    "DECIMALS",
+    "INITIALIZED_MINT",
+    "MINT",
+    "MINT_SIZE",
+    "OWNER",
+    "STATE",
+    "SUPPLY",
+    "mint_data",
+    "put_at",
+    "token_data",
+]
 
+#: Sizes in bytes, without extensions.
+ACCOUNT_SIZE, MINT_SIZE = 165, 82
 #: Offsets in a token account, in bytes.
 MINT, OWNER, AMOUNT, STATE = 0, 32, 64, 108
-#: Offsets in a mint.
+#: Offsets in a mint; the authority stands behind a tag of 4 bytes.
 AUTHORITY, SUPPLY, DECIMALS, INITIALIZED_MINT = 0, 36, 44, 45
 
 

@@ -288,3 +288,29 @@ def test_errors_of_one_code_become_one_variant() -> None:
     view = anchor_view(replace(small(), errors=errors), lossless=False)
     assert [(str(e.name), str(e.code)) for e in view.errors] == [("First", "6000"), ("Second", "6001")]
     assert view.errors[0].message == '"a {{b}}"'
+
+
+# --- what attacking every constraint found (tests/functional/attack_spec.py) ------------------------------------------
+
+
+def everything() -> ProgramModel:
+    return read_spec(REPO / "tests/functional/attack_spec.py")
+
+
+def test_anchor_asks_a_wallet_that_signs_who_owns_it() -> None:
+    files = {p.path: p.data.decode("utf-8", "replace") for p in anchor_plan(anchor_view(everything()))}
+    lines = files["src/instructions/checks.rs"].splitlines()
+    wallet = next(i for i, line in enumerate(lines) if line.strip() == "pub wallet: Signer<'info>,")
+    assert "AccountNotSystemOwned" in lines[wallet - 1]
+
+
+def test_anchor_takes_what_making_a_mint_needs() -> None:
+    feature = "token_2022_extensions"
+    assert feature in next(p.data.decode() for p in anchor_plan(anchor_view(everything())) if p.path == "Cargo.toml")
+    vault = read_spec(REPO / "programs/vault/spec.py")
+    assert feature not in next(p.data.decode() for p in anchor_plan(anchor_view(vault)) if p.path == "Cargo.toml")
+
+
+def test_native_asks_in_its_own_words_whether_an_optional_account_is_there() -> None:
+    files = {p.path: p.data.decode("utf-8", "replace") for p in plan(crate_view(everything(), NATIVE))}
+    assert "Some(maybe).filter(|account| account.key != program_id)" in files["src/instruction/checks.rs"]
