@@ -36,12 +36,12 @@ def command() -> None:
 
 
 @command.command("facilitator")
-@click.option("--url", required=True, help="The cluster's JSON-RPC.")
-@click.option("--wallet", type=_WALLET, required=True, multiple=True, help="A fee payer's key file; may be repeated.")
+@click.option("--url", help="The cluster's JSON-RPC. Without it: a chain in this process, with play money, at /rpc.")
+@click.option("--wallet", type=_WALLET, multiple=True, help="A fee payer's key file; may be repeated.")
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=8402, show_default=True, type=click.IntRange(1, 65535))
 @_database_option
-def facilitator(url: str, wallet: tuple[Path, ...], host: str, port: int, database: str | None) -> None:
+def facilitator(url: str | None, wallet: tuple[Path, ...], host: str, port: int, database: str | None) -> None:
     """Serve /verify, /settle, /supported and /discovery for one cluster, paying fees with the wallets given."""
     import uvicorn
 
@@ -49,16 +49,50 @@ def facilitator(url: str, wallet: tuple[Path, ...], host: str, port: int, databa
     from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.exact.settle import KeypairSponsor
     from mcpsol_py.x402.facilitator_app import facilitator_app, make_facilitator
+    from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.store.settlements import SqlSettlements
 
-    sponsor = KeypairSponsor(*(open_keypair(file, passphrase(file)) for file in wallet))
+    keys = [open_keypair(file, passphrase(file)) for file in wallet]
+    routes: dict[str, Any] = {}
     with report.progress("reading the cluster"):
-        chain = _chain(url)
-        core = make_facilitator(chain, sponsor, SqlSettlements(_open(database)))
-    report.note(
-        f"facilitator on http://{host}:{port} for {chain.network}, paying with {', '.join(sponsor.addresses())}"
-    )
-    uvicorn.run(facilitator_app(core), host=host, port=port, log_level="warning")
+        if url is not None:
+            if not keys:
+                raise click.UsageError("--wallet: somebody must pay the fees on a cluster")
+            chain, kept = _chain(url), _open(database)
+        else:
+            chain, rpc, sponsor = _own_chain(host, port)
+            keys, kept = keys or [sponsor], Database(database or "sqlite://")
+            routes["/rpc"] = rpc
+        core = make_facilitator(chain, KeypairSponsor(*keys), SqlSettlements(kept))
+    payers = ", ".join(str(key.pubkey()) for key in keys)
+    report.note(f"facilitator on http://{host}:{port} for {chain.network}, paying with {payers}")
+    if routes:
+        report.note(f"its chain's JSON-RPC: http://{host}:{port}/rpc; @alice has 1 USDC of play money there")
+    uvicorn.run(_beside(facilitator_app(core), routes), host=host, port=port, log_level="warning")
+
+
+def _beside(app: Any, routes: dict[str, Any]) -> Any:
+    """*app*, and other apps at the paths of *routes*."""
+
+    async def chosen(scope: Any, receive: Any, send: Any) -> None:
+        await routes.get(scope.get("path"), app)(scope, receive, send)
+
+    return chosen
+
+
+def _own_chain(host: str, port: int) -> tuple[Any, Any, Keypair]:
+    """(a LiteSVM with the demo's money, the app of its JSON-RPC, a sponsor with SOL)."""
+    from idl2mcp.local import LocalCluster
+    from idl2mcp.selling import DEMO_PAYMENTS_SETUP
+    from mcpsol_py.client.svm_rpc import SvmNode, rpc_app
+    from mcpsol_py.x402.networks import LOCAL
+    from mcpsol_py.x402.svm_chain import SvmChain
+
+    cluster = LocalCluster()
+    cluster.apply(DEMO_PAYMENTS_SETUP)
+    hosts = {f"{name}:{port}" for name in (host, "127.0.0.1", "localhost")}
+    rpc = rpc_app(SvmNode(cluster.transport, airdrops=True), hosts)
+    return SvmChain(cluster.transport, network=LOCAL), rpc, cluster.wallet("sponsor")
 
 
 @command.command("pay")
@@ -190,6 +224,36 @@ def _answer(result: Any) -> dict[str, Any]:
     body = result.model_dump(by_alias=True, exclude_none=True, mode="json")
     texts = [block.get("text", "") for block in body.get("content") or []]
     return {"isError": bool(body.get("isError")), "body": "\n".join(texts), "result": body.get("structuredContent")}
+
+
+@command.command("wallet")
+@click.argument("config", type=click.Path(dir_okay=False, exists=True, path_type=Path))
+def wallet_command(config: Path) -> None:
+    """Serve an agent's wallet as MCP tools on stdio: set up, delegation, pay, balance, history, discover, estimate.
+
+    CONFIG is a TOML file: keystore, cluster, limits by token, whose accounts it may spend from, whom it may pay.
+    """
+    from contextlib import ExitStack
+
+    from mcp.server import Server
+
+    from idl2mcp.purse import open_purse
+    from mcpsol_py.bridge.server import run_stdio
+    from mcpsol_py.telemetry import logs
+
+    logs.set_up("text", "warning")
+    with ExitStack() as opened:
+        tools = open_purse(config, opened)
+        server: Server[Any] = Server("idl2mcp wallet", title="An agent's wallet (x402)", on_list_tools=_no_tools)
+        server.middleware.append(tools)
+        report.note("an agent's wallet on stdio; x402_setup_agent makes its key if it has none")
+        asyncio.run(run_stdio(server))
+
+
+async def _no_tools(_ctx: Any, _params: Any) -> Any:
+    import mcp_types as types
+
+    return types.ListToolsResult(tools=[])
 
 
 @command.command("history")

@@ -40,7 +40,12 @@ class RpcChain:
 
     def __init__(self, url: str | RpcTransport, *, network: str | None = None) -> None:
         self._rpc = RpcTransport(url, blocking=True) if isinstance(url, str) else url
-        self.network = network or network_of_genesis(str(self._ask(self._rpc.request("getGenesisHash"))))
+        try:
+            self.network = network or network_of_genesis(str(self._ask(self._rpc.request("getGenesisHash"))))
+        except ChainUnavailable:
+            if isinstance(url, str):
+                self.close()
+            raise
 
     def _ask(self, coroutine: Coroutine[Any, Any, T]) -> T:
         try:
