@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from mcpsol_py.errors import StorageError
+from mcpsol_py.x402.store.group import Writer
 
 __all__ = ["Database", "now_ms"]
 
@@ -57,6 +58,7 @@ class Database:
         elif url.startswith("postgresql"):
             options["connect_args"] = {"connect_timeout": 5}
         self.engine: Engine = create_engine(url, **options)
+        self.writer = Writer(self.group)
         self._joined = threading.local()  # .connection: that of the group commit which this thread is in
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         if self.is_sqlite:
@@ -89,8 +91,9 @@ class Database:
             try:
                 yield joined
             except BaseException:
-                driver.execute("ROLLBACK TO piece")
-                driver.execute("RELEASE piece")
+                if driver.in_transaction:
+                    driver.execute("ROLLBACK TO piece")
+                    driver.execute("RELEASE piece")
                 raise
             driver.execute("RELEASE piece")
             return
@@ -106,7 +109,15 @@ class Database:
 
         *again* is True when an earlier try may have been committed though its answer was lost: *work* must then find
         its own traces. Raises StorageError.
+
+        On a SQLite file it runs in the database's one writing thread, where what came at the same time is committed
+        together (store/group.py).
         """
+        if self.groups and getattr(self._joined, "connection", None) is None:
+            return self.writer.wait(lambda: self._alone(work, tenant))
+        return self._alone(work, tenant)
+
+    def _alone(self, work: Callable[[Connection, bool], T], tenant: str | None = None) -> T:
         deadline = time.monotonic() + self.patience
         pause, again = 0.02, False
         while True:
@@ -128,17 +139,25 @@ class Database:
         """Does committing together pay? SQLite syncs its file for each commit; PostgreSQL groups commits by itself."""
         return self.is_sqlite and self.url not in _IN_MEMORY
 
-    def group(self, work: Callable[[], None]) -> None:
-        """*work*, all of whose transactions are committed together at its end. It may be run again: see `run`."""
+    def group(self, pieces: Iterable[Callable[[], None]]) -> None:
+        """*pieces*, all of whose transactions are committed together at the end. They may be run again: see `run`.
+
+        Raises StorageError when SQLite gave up the common transaction in the middle (a full disk): nothing is written
+        then.
+        """
 
         def together(connection: Connection, _again: bool) -> None:
+            driver: Any = connection.connection.driver_connection
             self._joined.connection = connection
             try:
-                work()
+                for piece in pieces:
+                    piece()
+                    if not driver.in_transaction:
+                        raise StorageError(_WORDS["full"])
             finally:
                 self._joined.connection = None
 
-        self.run(together)
+        self._alone(together)
 
     def now_ms(self, connection: Connection) -> int:
         """UTC now in milliseconds since 1970, by the one clock that all who share the database have: the server's on

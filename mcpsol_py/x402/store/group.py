@@ -1,27 +1,27 @@
 """Group commit for SQLite: what many calls write at once is committed, and synced to the disk, together.
 
-Each piece of work keeps its own atomicity by a savepoint, and learns of its outcome after the common commit only. On
-PostgreSQL, which does this by itself, work runs in a worker thread.
+One thread writes, in the order in which work comes, so that nobody waits for SQLite's lock without end. Each piece of
+work keeps its own atomicity by a savepoint, and learns of its outcome after the common commit only.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio.to_thread
 
-from mcpsol_py.x402.store.database import Database
+if TYPE_CHECKING:
+    from mcpsol_py.x402.store.database import Database
 
-__all__ = ["grouped"]
+__all__ = ["Writer", "grouped"]
 
 T = TypeVar("T")
-_Job = tuple[Callable[[], Any], asyncio.Future[Any], asyncio.AbstractEventLoop]
 #: Work that one commit covers at most: it bounds how long the first of it waits.
 _MOST = 64
 #: Seconds without work after which the writer's thread ends.
@@ -32,39 +32,32 @@ async def grouped(database: Database, function: Callable[..., T], *args: Any) ->
     """Runs *function*(*args), whose transactions on *database* join those of others. Raises what it raises."""
     if not database.groups:
         return await anyio.to_thread.run_sync(partial(function, *args))
-    return await _writer(database).submit(partial(function, *args))
+    # A caller that goes away does not take back what is written: the next one finds it in the database.
+    return await asyncio.shield(asyncio.wrap_future(database.writer.submit(partial(function, *args))))
 
 
-_lock = threading.Lock()
+class Writer:
+    """One thread, while there is work. *group* runs pieces of it in one transaction (Database.group)."""
 
-
-def _writer(database: Database) -> _Writer:
-    with _lock:
-        found = _writers.get(database)
-        if found is None:
-            found = _writers[database] = _Writer(database)
-        return found
-
-
-class _Writer:
-    """One thread a database, while there is work."""
-
-    def __init__(self, database: Database) -> None:
-        self._group = database.group
-        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+    def __init__(self, group: Callable[[Iterable[Callable[[], None]]], None]) -> None:
+        self._group = group
+        self._jobs: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    async def submit(self, work: Callable[[], T]) -> T:
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
+    def wait(self, work: Callable[[], T]) -> T:
+        """Runs *work* and waits for the commit. Raises what it raises."""
+        return self.submit(work).result()
+
+    def submit(self, work: Callable[[], T]) -> Future[T]:
+        """Queues *work*."""
+        done: Future[T] = Future()
         with self._lock:
-            self._jobs.put((work, done, loop))
+            self._jobs.put((work, done))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="payments-writer", daemon=True)
                 self._thread.start()
-        # A caller that goes away does not take back what is written: the next one finds it in the database.
-        return await asyncio.shield(done)
+        return done
 
     def _work(self) -> None:
         while True:
@@ -84,35 +77,24 @@ class _Writer:
                     break
             self._run(batch)
 
-    def _run(self, batch: list[_Job]) -> None:
-        outcomes: list[tuple[_Job, Any, BaseException | None]] = []
+    def _run(self, batch: list[tuple[Callable[[], Any], Future[Any]]]) -> None:
+        outcomes: dict[int, tuple[Any, BaseException | None]] = {}
 
-        def work() -> None:
-            outcomes.clear()
-            for job in batch:
-                try:
-                    outcomes.append((job, job[0](), None))
-                except Exception as error:  # noqa: BLE001  # handed to whoever waits for this piece of work
-                    outcomes.append((job, None, error))
+        def piece(number: int, work: Callable[[], Any]) -> None:
+            try:
+                outcomes[number] = (work(), None)
+            except Exception as error:  # noqa: BLE001  # handed to whoever waits for this piece of work
+                outcomes[number] = (None, error)
 
         try:
-            self._group(work)
+            self._group([partial(piece, n, work) for n, (work, _) in enumerate(batch)])
         except Exception as error:  # noqa: BLE001  # the common commit failed: nothing of it is written
-            outcomes = [(job, None, error) for job in batch]
-        for (_, done, loop), result, failed in outcomes:
-            try:
-                loop.call_soon_threadsafe(_tell, done, result, failed)
-            except RuntimeError:  # that loop is closed: nobody waits any more
+            outcomes = dict.fromkeys(range(len(batch)), (None, error))
+        for number, (_, done) in enumerate(batch):
+            result, failed = outcomes[number]
+            if done.cancelled():
                 continue
-
-
-def _tell(done: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    if done.cancelled():
-        return
-    if error is not None:
-        done.set_exception(error)
-    else:
-        done.set_result(result)
-
-
-_writers: WeakKeyDictionary[Database, _Writer] = WeakKeyDictionary()
+            if failed is not None:
+                done.set_exception(failed)
+            else:
+                done.set_result(result)
