@@ -1,39 +1,93 @@
-"""What of a program a caller relies on, as flat facts, and where two programs differ in them.
+"""What of a program a caller relies on, as flat facts, and where two programs differ in them, each difference by its
+kind.
 
-Facts are names, discriminators, the order, types and bytes of arguments, the order, flags and addresses of accounts,
-account types,
-events and errors. Docs, the dialect and the names of helper types are no facts: two sources that say the same bytes
-are the same.
+Facts are names, discriminators, the order, types and bytes of arguments, the order, flags, addresses and seeds of
+accounts, account types, events and errors, and the docs: agents decide by them, so a changed description is drift too.
+The dialect and the names of helper types are no facts: two sources that say the same bytes are the same. A lock
+holds the facts, and where the program was deployed when they were accepted.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.errors import SourceError, UnresolvedName, abbr
-from mcpsol_py.model.program import AccountGroup, ProgramModel
+from mcpsol_py.model.facade import facade_model
+from mcpsol_py.model.program import (
+    Account,
+    AccountGroup,
+    AccountSeed,
+    AccountValue,
+    ArgSeed,
+    ArgValue,
+    ConstSeed,
+    ConstValue,
+    Pda,
+    ProgramIdSeed,
+    ProgramModel,
+    Seed,
+)
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import Enum, Field, Link, Struct, Tuple, Type, Variant, type_text
 from mcpsol_py.names import snake
 
-__all__ = ["Difference", "differences", "facts", "lock_document", "read_lock"]
+if TYPE_CHECKING:
+    from mcpsol_py.client.transport import Transport
 
-_FORMAT = "mcpsol lock 1"
+__all__ = [
+    "KINDS",
+    "Difference",
+    "Locked",
+    "Place",
+    "comparable",
+    "differences",
+    "facts",
+    "kind_of",
+    "lock_document",
+    "place_of",
+    "read_lock",
+    "read_locked",
+]
+
+_FORMAT = "mcpsol lock 2"
 _ABSENT = "nothing"
+
+#: Every kind of difference, and what it means for who calls the program.
+KINDS: dict[str, str] = {
+    "address": "it is another program's, or of another place",
+    "added-instruction": "the other side does not have it",
+    "removed-instruction": "this side does not have it",
+    "discriminator": "the same name is called by other bytes",
+    "argument": "an argument came, went or was renamed",
+    "argument-order": "the same arguments stand in another order",
+    "argument-type": "an argument is encoded otherwise",
+    "account": "an account came, went or was renamed",
+    "account-order": "the same accounts stand in another order",
+    "account-flags": "signer, writable, optional or a fixed address is not the same",
+    "seeds": "an address is derived otherwise, or by one side alone",
+    "return-type": "what it returns is read otherwise",
+    "account-type": "state is told by other bytes, or laid out otherwise",
+    "event": "an event is told by other bytes, or laid out otherwise",
+    "error": "an error's number means something else",
+    "docs": "what people and agents are told",
+    "code": "the bytes of the compiled programs",
+    "redeployed": "the program was deployed anew since it was locked",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One fact that is not the same on both sides; a side that lacks it says "nothing"."""
+    """One fact that is not the same on both sides; a side that lacks it says "nothing". `kind`: one of KINDS."""
 
     path: str
     left: str
     right: str
+    kind: str = ""
 
 
 def facts(model: ProgramModel) -> dict[str, str]:
@@ -43,44 +97,110 @@ def facts(model: ProgramModel) -> dict[str, str]:
     return dict(_facts(model))
 
 
+def comparable(left: ProgramModel, right: ProgramModel) -> tuple[ProgramModel, ProgramModel]:
+    """Two programs so that only what matters differs: where one is a facade, the other as its facade would serve it."""
+    if left.facade_of is not None and right.facade_of is None:
+        return left, facade_model(right, right.address or left.facade_of)
+    if right.facade_of is not None and left.facade_of is None:
+        return facade_model(left, left.address or right.facade_of), right
+    return left, right
+
+
 def _facts(model: ProgramModel) -> Iterator[tuple[str, str]]:
     resolver = Resolver(model)
-    if model.address:
-        yield "address", model.address
+    if address := model.facade_of or model.address:
+        yield "address", address
     for ix in model.instructions:
         at = f"instructions.{snake(ix.name)}"
         yield at, "0x" + ix.discriminator.value.hex()
+        yield from _docs(at, ix.docs)
         args = [a for a in ix.args if not (a.default is not None and a.default.omitted)]
         yield f"{at}.args", ", ".join(snake(a.name) for a in args)
         for arg in args:
             yield f"{at}.args.{snake(arg.name)}", _shape(resolver, arg.type)
+            yield from _docs(f"{at}.args.{snake(arg.name)}", arg.docs)
         accounts = list(_accounts(ix.accounts))
         yield f"{at}.accounts", ", ".join(name for name, _ in accounts)
         for name, account in accounts:
-            yield f"{at}.accounts.{name}", account
+            yield f"{at}.accounts.{name}", _flags(account)
+            if account.pda is not None:
+                yield f"{at}.accounts.{name}.seeds", _seeds(account.pda)
+            yield from _docs(f"{at}.accounts.{name}", account.docs)
         if ix.returns is not None:
             yield f"{at}.returns", _shape(resolver, ix.returns)
     for kind, rows in (("accounts", model.accounts), ("events", model.events)):
         for row in rows:
             yield f"{kind}.{row.name}", "0x" + row.discriminator.value.hex()
             yield f"{kind}.{row.name}.type", _shape(resolver, row.type)
+            yield from _docs(f"{kind}.{row.name}", row.docs)
     for error in model.errors:
         yield f"errors.{error.code}", error.name
+        yield from _docs(f"errors.{error.code}", (error.message,))
 
 
-def _accounts(items: Any, group: str = "") -> Iterator[tuple[str, str]]:
+def _docs(at: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Its docs as one line, since dialects break lines where they like; nothing where there are none."""
+    text = " ".join(" ".join(lines).split())
+    if text:
+        yield f"{at}.docs", text
+
+
+def _accounts(items: Any, group: str = "") -> Iterator[tuple[str, Account]]:
     for item in items:
         name = f"{group}{snake(item.name)}"
         if isinstance(item, AccountGroup):
             yield from _accounts(item.accounts, f"{name}.")
-            continue
-        flags = [
-            "signer" if item.signer is True else "maybe signer" if item.signer else "",
-            "writable" if item.writable else "",
-            "optional" if item.optional else "",
-            item.address or "",
-        ]
-        yield name, " ".join(f for f in flags if f) or "read-only"
+        else:
+            yield name, item
+
+
+def _flags(item: Account) -> str:
+    flags = [
+        "signer" if item.signer is True else "maybe signer" if item.signer else "",
+        "writable" if item.writable else "",
+        "optional" if item.optional else "",
+        item.address or "",
+    ]
+    return " ".join(f for f in flags if f) or "read-only"
+
+
+def _seeds(pda: Pda) -> str:
+    """How the address is derived, in words that are the same for every dialect."""
+    program = f" of {_program(pda.program)}" if pda.program is not None else ""
+    return ", ".join(_seed(seed) for seed in pda.seeds) + program
+
+
+def _seed(seed: Seed) -> str:
+    match seed:
+        case ConstSeed(value):
+            text = value.decode("ascii", "replace")
+            return f'"{text}"' if value.isascii() and text.isprintable() else "0x" + value.hex()
+        case ArgSeed(path, _, encoding):
+            return f"argument {_path(path)}" + (f" as {encoding}" if encoding else "")
+        case AccountSeed():
+            field = f" {_path(seed.field)}" if seed.field else ""
+            other = f" {seed.sort} with {_path(seed.other)}" if seed.sort else ""
+            return f"account {_path(seed.account)}{field}" + (f" as {seed.encoding}" if seed.encoding else "") + other
+        case ProgramIdSeed():
+            return "the program's id"
+        case _:
+            return "what the source cannot say"
+
+
+def _program(value: Any) -> str:
+    match value:
+        case ConstValue():
+            return str(value.value)
+        case AccountValue():
+            return f"account {_path((*value.account, *value.field))}"
+        case ArgValue():
+            return f"argument {_path(value.path)}"
+        case _:
+            return type(value).__name__
+
+
+def _path(parts: Iterable[str]) -> str:
+    return ".".join(snake(part) for part in parts)
 
 
 def _shape(resolver: Resolver, node: Type) -> str:
@@ -128,21 +248,98 @@ def _mapped(resolver: Resolver, node: Type, open_links: tuple[Link, ...]) -> Typ
     return replace(node, **inner) if inner else node  # type: ignore[arg-type]  # the fields are those of node's own class
 
 
-def differences(left: Mapping[str, str], right: Mapping[str, str]) -> list[Difference]:
-    """Where *left* and *right* (facts) are not the same, in the order of *left*, then what only *right* has."""
-    out = [
-        Difference(path, value, right.get(path, _ABSENT)) for path, value in left.items() if right.get(path) != value
-    ]
-    out += [Difference(path, _ABSENT, value) for path, value in right.items() if path not in left]
-    gone = {d.path for d in out if _ABSENT in (d.left, d.right)}
+def differences(left: Mapping[str, str], right: Mapping[str, str], ignore: Iterable[str] = ()) -> list[Difference]:
+    """Where *left* and *right* (facts) are not the same, in the order of *left*, then what only *right* has; docs last.
+
+    *ignore*: kinds that do not count.
+    """
+    rows = [(path, value, right.get(path, _ABSENT)) for path, value in left.items() if right.get(path) != value]
+    rows += [(path, _ABSENT, value) for path, value in right.items() if path not in left]
+    gone = {path for path, *sides in rows if _ABSENT in sides}
     # of an instruction that is missing as a whole, one line is enough
-    return [d for d in out if not any(d.path.startswith(f"{g}.") for g in gone)]
+    rows = [row for row in rows if not any(row[0].startswith(f"{g}.") for g in gone)]
+    out = [Difference(path, a, b, kind_of(path, a, b)) for path, a, b in rows]
+    return sorted((d for d in out if d.kind not in set(ignore)), key=lambda d: d.kind == "docs")
 
 
-def lock_document(model: ProgramModel, how: str) -> dict[str, Any]:
-    """What `idl2mcp lock` writes: the facts, and their sha256 over canonical JSON."""
+def kind_of(path: str, left: str, right: str) -> str:
+    """The kind (see KINDS) of a fact that differs, by where it stands."""
+    parts = path.split(".")
+    if parts[-1] == "docs" and len(parts) > 2:
+        return "docs"
+    match parts:
+        case ["instructions", _]:
+            if right == _ABSENT:
+                return "added-instruction"
+            return "removed-instruction" if left == _ABSENT else "discriminator"
+        case ["instructions", _, ("args" | "accounts") as what]:
+            one = what[:-1].replace("arg", "argument")
+            return f"{one}-order" if sorted(left.split(", ")) == sorted(right.split(", ")) else one
+        case ["instructions", _, "args", *_]:
+            return "argument" if _ABSENT in (left, right) else "argument-type"
+        case ["instructions", _, "accounts", *_]:
+            if parts[-1] == "seeds":
+                return "seeds"
+            return "account" if _ABSENT in (left, right) else "account-flags"
+        case ["instructions", _, "returns"]:
+            return "return-type"
+        case ["accounts", *_]:
+            return "account-type"
+        case ["events", *_]:
+            return "event"
+        case ["errors", *_]:
+            return "error"
+        case _:
+            return "address"
+
+
+# --- what was accepted -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a program was deployed: its id, the slot of its last deployment (None: its loader keeps none), and the
+    genesis hash of the cluster."""
+
+    program_id: str
+    slot: int | None
+    cluster: str
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """What a lock file holds. `deployed` is None where the source was locked without looking at a chain."""
+
+    facts: dict[str, str]
+    sha256: str
+    deployed: Place | None = None
+
+
+async def place_of(transport: Transport, program_id: Any) -> Place | None:
+    """Where a program stands on a chain now; None where there is none. Raises TransportError."""
+    from mcpsol_py.client.loader import deployment
+
+    found = await deployment(transport, program_id)
+    if found is None:
+        return None
+    ask = getattr(transport, "request", None)  # a chain in this process has no genesis
+    return Place(str(program_id), found.slot, str(await ask("getGenesisHash")) if ask is not None else "")
+
+
+def lock_document(model: ProgramModel, how: str, deployed: Place | None = None) -> dict[str, Any]:
+    """What `idl2mcp lock` writes: the facts, their sha256 over canonical JSON, and where the program was deployed."""
     found = facts(model)
-    return {"format": _FORMAT, "program": model.name, "source": how, "sha256": _digest(found), "facts": found}
+    place = None if deployed is None else {
+        "program_id": deployed.program_id, "slot": deployed.slot, "cluster": deployed.cluster
+    }  # fmt: skip
+    return {
+        "format": _FORMAT,
+        "program": model.name,
+        "source": how,
+        "sha256": _digest(found),
+        "deployed": place,
+        "facts": found,
+    }
 
 
 def _digest(found: Mapping[str, str]) -> str:
@@ -150,7 +347,12 @@ def _digest(found: Mapping[str, str]) -> str:
 
 
 def read_lock(path: Path) -> dict[str, str]:
-    """The facts of a lock file. Raises SourceError where it is none, or its sha256 does not fit its facts."""
+    """The facts of a lock file. Raises as `read_locked`."""
+    return read_locked(path).facts
+
+
+def read_locked(path: Path) -> Locked:
+    """A lock file. Raises SourceError where it is none, or its sha256 does not fit its facts."""
     try:
         document = json.loads(path.read_bytes())
     except OSError as error:
@@ -158,10 +360,28 @@ def read_lock(path: Path) -> dict[str, str]:
     except ValueError as error:
         raise SourceError(f"no JSON: {error}", origin=str(path)) from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise SourceError('no lock file (its "format" is not there). Write it with `idl2mcp lock`', origin=str(path))
+        was = document.get("format") if isinstance(document, dict) else None
+        raise SourceError(
+            f'no lock file of this version (its "format" is {abbr(was)}, not {_FORMAT!r}). Look at the program, and '
+            "write it with `idl2mcp lock`",
+            origin=str(path),
+        )
     found = document.get("facts")
     if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
         raise SourceError(f"{abbr(found)}: facts must be an object of texts", origin=str(path), path="facts")
     if _digest(found) != document.get("sha256"):
         raise SourceError("does not fit the facts: the file was edited. Lock again", origin=str(path), path="sha256")
-    return found
+    return Locked(found, _digest(found), _place(document.get("deployed"), path))
+
+
+def _place(row: Any, path: Path) -> Place | None:
+    if row is None:
+        return None
+    if (
+        not isinstance(row, dict)
+        or not isinstance(row.get("program_id"), str)
+        or not isinstance(row.get("cluster"), str)
+        or not (row.get("slot") is None or type(row.get("slot")) is int)
+    ):
+        raise SourceError(f"{abbr(row)}: program_id, slot and cluster are wanted", origin=str(path), path="deployed")
+    return Place(row["program_id"], row["slot"], row["cluster"])

@@ -33,6 +33,7 @@ __all__ = [
     "Source",
     "address",
     "build_record",
+    "built",
     "bundled_programs",
     "chain_options",
     "default_id",
@@ -186,7 +187,7 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
     chain = Chain(url=chain) if isinstance(chain, str) else chain or Chain()
     if len(text) > _LONGEST:
         raise SourceError(f"{len(text):,} characters are no name of a program", origin=text[:80])
-    path = _built(Path(text))
+    path = built(Path(text))
     try:
         there = path.exists()
     except OSError:  # a part of it is longer than the file system allows
@@ -208,7 +209,7 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
     )
 
 
-def _built(path: Path) -> Path:
+def built(path: Path) -> Path:
     """*path*; of "X.so" that is not there, where X is a crate's folder: the one .so that was built in it."""
     if path.suffix != ".so" or path.exists() or not path.with_suffix("").is_dir():
         return path
@@ -261,7 +262,7 @@ def files_of(text: str, chain: Chain) -> tuple[Path, ...]:
         return tuple(found)
     if text in bundled_programs() and not Path(text).exists():
         return (*found, bundled_programs()[text] / f"{text}.so")
-    path = _built(Path(text))
+    path = built(Path(text))
     return (*found, path) if path.is_file() else tuple(found)
 
 

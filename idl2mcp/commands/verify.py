@@ -3,34 +3,139 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from idl2mcp import inputs, report
-from idl2mcp.drift import differences, facts, read_lock
+from idl2mcp.drift import KINDS, Difference, Place, comparable, differences, facts, place_of, read_locked
+
+if TYPE_CHECKING:
+    from solders.pubkey import Pubkey
 
 
 @click.command("verify")
 @inputs.source_argument
 @click.option("--against", metavar="SOURCE", help="The other source.")
 @click.option("--lock", "lock_file", type=click.Path(dir_okay=False, path_type=Path), help="What `idl2mcp lock` wrote.")
+@click.option(
+    "--ignore",
+    multiple=True,
+    type=click.Choice(list(KINDS)),
+    help="A kind of difference that does not count; may be repeated.",
+)
 @inputs.chain_options
 @report.json_option
-def command(source: str, against: str | None, lock_file: Path | None, chain: inputs.Chain, as_json: bool) -> int:
-    """Say where SOURCE differs from another source, or from what was locked; exit 1 if it does."""
+def command(
+    source: str,
+    against: str | None,
+    lock_file: Path | None,
+    ignore: tuple[str, ...],
+    chain: inputs.Chain,
+    as_json: bool,
+) -> int:
+    """Say where SOURCE differs from another source, or from what was locked, each difference by its kind; exit 1 if it
+    does.
+
+    With a .so and a program id the compiled bytes are compared too. With --lock and --url it is also said whether the
+    program was deployed anew since.
+    """
     if (against is None) == (lock_file is None):
         raise click.UsageError("give one of --against SOURCE and --lock FILE.")
+    if against is not None:
+        return _against(source, against, ignore, chain, as_json)
+    assert lock_file is not None
+    return _locked(source, lock_file, ignore, chain, as_json)
+
+
+def _against(source: str, against: str, ignore: tuple[str, ...], chain: inputs.Chain, as_json: bool) -> int:
     with report.progress(f"reading {source}") as running:
-        left = facts(inputs.load_source(source, chain).model)
-        if against is not None:
-            running.step(f"reading {against}")
-            right, other = facts(inputs.load_source(against, chain).model), against
-        else:
-            assert lock_file is not None
-            right, other = read_lock(lock_file), str(lock_file)
-        drift = differences(left, right)
-    lines = [f"{d.path}: {source} says {d.left}, {other} says {d.right}" for d in drift]
-    lines.append("no difference." if not drift else f"{len(drift)} difference{'' if len(drift) == 1 else 's'}.")
-    rows = [{"path": d.path, "left": d.left, "right": d.right} for d in drift]
-    report.emit({"same": not drift, "differences": rows}, lines, as_json=as_json)
+        first = inputs.load_source(source, chain)
+        running.step(f"reading {against}")
+        second = inputs.load_source(against, chain)
+        left, right = comparable(first.model, second.model)
+        drift = differences(facts(left), facts(right), ignore)
+        if "code" not in ignore:
+            drift += _code(source, first, against, second)
+    behind = first.model.facade_of or second.model.facade_of
+    lines = [f"through a facade of {behind}"] if behind is not None else []
+    lines += _lines(drift, source, against)
+    report.emit({"same": not drift, "facade_of": behind, "differences": _rows(drift)}, lines, as_json=as_json)
     return report.INPUT if drift else report.OK
+
+
+def _code(source: str, first: inputs.Source, against: str, second: inputs.Source) -> list[Difference]:
+    """Do a .so and a deployed program hold the same bytes? Nothing where the two are not these."""
+    import hashlib
+
+    from mcpsol_py.client.loader import deployment
+    from mcpsol_py.client.transport import run
+
+    sides = {side.kind: (name, side) for name, side in ((source, first), (against, second))}
+    if set(sides) != {"so", "chain"}:
+        return []
+    (name, _), (_, deployed) = sides["so"], sides["chain"]
+    elf = inputs.read_elf(inputs.built(Path(name)))
+    assert deployed.url is not None
+    assert deployed.program_id is not None
+    with inputs.endpoint_at(deployed.url) as transport:
+        found = run(deployment(transport, deployed.program_id))
+    if found is None or found.holds(elf):
+        return []
+    there = hashlib.sha256(found.data.rstrip(b"\0")).hexdigest()
+    said = {"so": "sha256 " + hashlib.sha256(elf).hexdigest(), "chain": f"sha256 {there} (without zeros at its end)"}
+    return [Difference("code", said[first.kind], said[second.kind], "code")]
+
+
+def _locked(source: str, lock_file: Path, ignore: tuple[str, ...], chain: inputs.Chain, as_json: bool) -> int:
+    with report.progress(f"reading {source}") as running:
+        locked = read_locked(lock_file)
+        now, looked = None, False
+        if locked.deployed is not None and chain.url is not None:
+            running.step("looking at the deployment")  # before its schema: what is deployed in between shows then
+            now, looked = _place(chain.url, inputs.address(locked.deployed.program_id, str(lock_file))), True
+        drift = differences(facts(inputs.load_source(source, chain).model), locked.facts, ignore)
+    changed = bool(drift)
+    moved = _moved(now, locked.deployed) if looked and "redeployed" not in ignore else []
+    if locked.deployed is not None and not looked:
+        report.note(f"{lock_file} was locked with its deployment, which was not looked at: give --url.")
+    drift = moved + drift
+    lines = _lines(drift, source, str(lock_file))
+    if drift:
+        lines[-1] = {
+            (True, True): "redeployed, and the schema changed",
+            (True, False): "redeployed; the schema is the same",
+            (False, True): "the schema changed",
+        }[bool(moved), changed] + f": {lines[-1]}"
+    document = {
+        "same": not drift,
+        "redeployed": bool(moved) if looked else None,
+        "schema_changed": changed,
+        "differences": _rows(drift),
+    }
+    report.emit(document, lines, as_json=as_json)
+    return report.INPUT if drift else report.OK
+
+
+def _place(url: str, program_id: Pubkey) -> Place | None:
+    from mcpsol_py.client.transport import run
+
+    with inputs.endpoint_at(url) as transport:
+        return run(place_of(transport, program_id))
+
+
+def _moved(now: Place | None, locked: Place | None) -> list[Difference]:
+    assert locked is not None
+    if now is None:
+        return [Difference("deployed", "no program", f"slot {locked.slot}", "redeployed")]
+    rows = (("cluster", now.cluster, locked.cluster), ("slot", now.slot, locked.slot))
+    return [Difference(f"deployed.{name}", str(a), str(b), "redeployed") for name, a, b in rows if a != b][:1]
+
+
+def _lines(drift: list[Difference], left: str, right: str) -> list[str]:
+    lines = [f"{d.kind}: {d.path}: {left} says {d.left}, {right} says {d.right}" for d in drift]
+    return [*lines, "no difference." if not drift else f"{len(drift)} difference{'' if len(drift) == 1 else 's'}."]
+
+
+def _rows(drift: list[Difference]) -> list[dict[str, Any]]:
+    return [{"kind": d.kind, "path": d.path, "left": d.left, "right": d.right} for d in drift]
