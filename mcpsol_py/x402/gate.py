@@ -37,6 +37,7 @@ from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402.exact.transaction import message_hash, read_transaction
 from mcpsol_py.x402.networks import caip2, v1_name
+from mcpsol_py.x402.receipts import OFFER_RECEIPT, Signatory
 from mcpsol_py.x402.store.executions import NOBODY, Execution, Executions, ExecutionState
 from mcpsol_py.x402.store.group import grouped
 from mcpsol_py.x402.subscriptions.proof import SIGN_IN_WITH_X, challenge
@@ -74,6 +75,8 @@ class Offer:
     #: Plans whose subscribers call without paying, and the domain that their proofs name (subscriptions/proof.py).
     plans: tuple[str, ...] = ()
     domain: str = ""
+    #: Signs what is asked and what was paid (receipts.py).
+    signatory: Signatory | None = None
 
     def payment_required(self, error: str) -> PaymentRequired:
         """The 402 body."""
@@ -82,7 +85,13 @@ class Offer:
         if self.plans:
             networks = sorted({r.network for r in self.accepts})
             extensions[SIGN_IN_WITH_X] = challenge(self.domain, self.resource.url, networks)
+        if self.signatory is not None:
+            extensions[OFFER_RECEIPT] = self.signatory.offers(self.resource.url, self.accepts)
         return PaymentRequired(error=error, resource=self.resource, accepts=list(self.accepts), extensions=extensions)
+
+    def receipted(self, settled: SettleResponse) -> SettleResponse:
+        """A settlement that succeeded, with a signed receipt where this offer has a signatory."""
+        return settled if self.signatory is None else self.signatory.signed(self.resource.url, settled)
 
     def v1(self) -> list[PaymentRequirementsV1]:
         """The same for peers of protocol version 1; networks that version 1 does not name are left out."""
@@ -430,6 +439,7 @@ class Gate:
         settled = await self._settle(payment, _charging(requirements, charge), payment_id, "after-handler", resumed)
         if not settled.success:
             return await self._not_settled(offer, payment_id, owner, "executed", settled)
+        settled = offer.receipted(settled)
         if not await self._move(payment_id, owner, ("executed",), "done", receipt=_json(settled)):
             return _taken()
         self._state(payment_id, "settled", offer)
@@ -450,6 +460,7 @@ class Gate:
         settled = await self._settle(payment, requirements, payment_id, "before-handler", resumed)
         if not settled.success:
             return await self._not_settled(offer, payment_id, owner, "settling", settled)
+        settled = offer.receipted(settled)
         if not await self._move(payment_id, owner, ("settling",), "paid", receipt=_json(settled)):
             return _taken()
         self._state(payment_id, "settled", offer)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select
 
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import executions
@@ -55,8 +55,16 @@ def enter_receipt(connection: Connection, tenant: str, payment_id: str, settled:
         "signature": settled.get("transaction") or None,
         "body": orjson.dumps(settled).decode(),
         "issued_ms": now_ms,
+        "jws": _signed_form(settled),
     }
     _ENTER.count(connection, values)
+
+
+def _signed_form(settled: dict[str, Any]) -> str | None:
+    """The JWS that the settlement carries (x402/receipts.py)."""
+    extension = (settled.get("extensions") or {}).get("offer-receipt") or {}
+    signature = ((extension.get("info") or {}).get("receipt") or {}).get("signature")
+    return signature if isinstance(signature, str) else None
 
 
 _KNOWN = Statement(
@@ -68,7 +76,7 @@ _CALL = Statement(
 )
 _ENTERED = (
     *("tenant", "payment_id", "payer", "network", "asset", "pay_to", "amount", "resource", "signature", "body"),
-    "issued_ms",
+    *("issued_ms", "jws"),
 )
 _ENTER = Statement(insert(table).values({name: bindparam(name) for name in _ENTERED}))
 
@@ -87,11 +95,6 @@ class Receipts:
     def history(self, limit: int = 100, *, payer: str | None = None) -> list[Receipt]:
         """The newest first."""
         return self._find(*([] if payer is None else [table.c.payer == payer]), limit=limit)
-
-    def sign(self, payment_id: str, jws: str) -> None:
-        """Keeps the signed form beside the receipt."""
-        its = update(table).where(table.c.tenant == self.tenant, table.c.payment_id == payment_id)
-        self._db.run(lambda c, _: c.execute(its.values(jws=jws)), self.tenant)
 
     def _find(self, *conditions: Any, limit: int) -> list[Receipt]:
         wanted = (
