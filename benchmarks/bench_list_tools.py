@@ -31,8 +31,8 @@ def rows_of(count: int, sized: floor.Sized) -> list[Row]:
     """The rows of one program."""
     json, stream = len(sized.pages.json_pages), len(sized.pages.stream_pages)
     costs = floor.page_costs(sized)
-    first = {cursor: cost for cursor, cost in costs.items() if not any(cursor)}
-    others = [cost for cursor, cost in costs.items() if any(cursor)]
+    first = {cursor: cost for cursor, cost in costs.items() if floor.is_first(cursor)}
+    others = [cost for cursor, cost in costs.items() if not floor.is_first(cursor)]
     dispatch = floor.dispatch_costs(sized)
     with_accounts = [d.added for d in dispatch if d.accounts]
     without = [d.added for d in dispatch if not d.accounts]

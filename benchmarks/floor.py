@@ -176,6 +176,12 @@ def cursors(pages: PageSet) -> Iterator[tuple[bytes, bytes]]:
         yield number.to_bytes(2, "little"), page
 
 
+def is_first(cursor: bytes) -> bool:
+    """Whether the first page is asked for as clients do, by no cursor or by one byte. Two bytes may name it too, which
+    costs one or two CU more and is held to the others' bar."""
+    return cursor in (b"", b"\0")
+
+
 def page_costs(sized: Sized) -> dict[bytes, int]:
     """For every cursor the CU above ``100 + length / 250``. Raises AssertionError where the page is another."""
     chain = Chain(sized.so, PROGRAM)

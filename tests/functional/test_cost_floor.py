@@ -24,7 +24,7 @@ def test_every_page_by_every_cursor_is_within_the_bars(sized: floor.Sized) -> No
     costs = floor.page_costs(sized)
     assert len(costs) > len(sized.model.instructions) // 3
     over = {
-        cursor.hex(): cost for cursor, cost in costs.items() if cost > (floor.OTHERS if any(cursor) else floor.FIRST)
+        cursor.hex(): cost for cursor, cost in costs.items() if cost > (floor.FIRST if floor.is_first(cursor) else floor.OTHERS)
     }
     assert not over
 

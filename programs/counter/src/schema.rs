@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [c38691f94f47b1cb]
+// Rendered by idl2mcp from spec.py; edit the source. [667735a62574d3fe]
 //! The pages of list_tools, and how they are found.
 //!
 //! It is asked without accounts. The loader then writes
@@ -83,12 +83,7 @@ pub unsafe fn asked_without_accounts(input: *const u8) -> Option<u64> {
         }
         cold_path();
         if length == 10 {
-            let cursor = usize::from(input.add(24).cast::<u16>().read());
-            if cursor == 0 {
-                return Some(answer(PAGES[0]));
-            }
-            cold_path();
-            return any_page(cursor).map(answer);
+            return any_page(usize::from(input.add(24).cast::<u16>().read())).map(answer);
         }
         cold_path();
         if length == 8 {

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from spec.py; edit the source. [3a89ae01b04dd219]
+// Rendered by idl2mcp from spec.py; edit the source. [d936fd7e730aac9e]
 //! The pages of list_tools, and how they are found.
 //!
 //! It is asked without accounts. The loader then writes
@@ -84,12 +84,7 @@ pub unsafe fn asked_without_accounts(input: *const u8) -> Option<u64> {
         }
         cold_path();
         if length == 10 {
-            let cursor = usize::from(input.add(24).cast::<u16>().read());
-            if cursor == 0 {
-                return Some(answer(PAGES[0]));
-            }
-            cold_path();
-            return any_page(cursor).map(answer);
+            return any_page(usize::from(input.add(24).cast::<u16>().read())).map(answer);
         }
         cold_path();
         if length == 8 {
