@@ -68,6 +68,7 @@ class Programs:
             self._cluster_name(source),
             slot=slot,
             refused=_refusal(source, entry),
+            locked=entry.lock is not None,
             again=again,
             files=(*inputs.files_of(entry.source, chain), *([entry.lock] if entry.lock is not None else [])),
             on_chain=source.kind == "chain",

@@ -6,7 +6,7 @@
     keystore = "agent.key.json"     # for mode "send" (`idl2mcp wallet new`); passphrase: $IDL2MCP_PASSPHRASE, the
                                     # system keyring, or asked
     signer = { url = "https://…", address = "7xKX…" }   # or: a signing service; its token: $IDL2MCP_SIGNER_TOKEN
-    audit = "audit.jsonl"
+    audit = "audit.jsonl"           # beside the keystore where it is not named
     setup = "setup.toml"            # of the local cluster; also: ledger
 
     [[program]]
@@ -223,7 +223,7 @@ def make_bridge(plan: Plan) -> tuple[Bridge, list[inputs.Source]]:
         wallet=_wallet(plan.wallet, cluster),
         signer=signer,
         policy=Policy.read(plan.policy, plan.origin) if plan.policy is not None else None,
-        audit=AuditLog(plan.audit),
+        audit=AuditLog(_audit_file(plan)),
         names=cluster.resolve if cluster is not None else None,
         known_names=cluster.names if cluster is not None else None,
     )
@@ -252,6 +252,22 @@ def _signer(plan: Plan, cluster: LocalCluster | None) -> Signer:
         'mode "send" needs a key: keystore = "…" in the configuration (made by `idl2mcp wallet new`), a signing '
         'service, signer = { url = "…", address = "…" }, or on the local cluster wallet = "@alice".'
     )
+
+
+def _audit_file(plan: Plan) -> Path | None:
+    """Where the audit log is kept. It holds what was spent today, so a bridge with a key that is worth something has
+    one: a client over stdio starts a process for each of its sessions."""
+    if plan.audit is not None or plan.mode != "send":
+        return plan.audit
+    if plan.keystore is not None:
+        return plan.keystore.with_name(f"{plan.keystore.name}.audit.jsonl")
+    if plan.signer is not None:
+        raise SourceError(
+            "is missing: what was spent today is kept there, and limits a day are worth nothing without it",
+            origin=plan.origin,
+            path="audit",
+        )
+    return None
 
 
 def _remote(table: Any, origin: str) -> Signer:

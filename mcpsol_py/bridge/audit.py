@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mcpsol_py.errors import SourceError
+from mcpsol_py.errors import PolicyError, SourceError
 
 __all__ = ["AuditLog", "verify_log"]
 
@@ -77,13 +77,20 @@ class AuditLog:
         """Adds a line and returns it, once it is on disk. *facts* are JSON values; never a key."""
         return self._write(event, facts, None)
 
-    def reserve(self, wallet: str, check: Callable[[Mapping[str, int]], None], **facts: Any) -> dict[str, Any]:
+    def reserve(
+        self, wallet: str, check: Callable[[Mapping[str, int]], None], mark: str = "", **facts: Any
+    ) -> dict[str, Any]:
         """Adds the line "intent" of *wallet*, if *check*, given what it has spent today, does not raise.
 
+        *mark*: of the yes that a person gave to it, which is good for one intent. Raises PolicyError for a second one.
         Nothing is added by another thread or process in between, so that two cannot both take the last of a limit.
         """
+        if mark:
+            facts["yes"] = mark
 
         def decide(entries: Sequence[Mapping[str, Any]]) -> None:
+            if mark and any(entry.get("yes") == mark for entry in entries):
+                raise PolicyError("outflow.confirm_above", "that yes was given to an earlier call, and is used up")
             check(_spent(entries, wallet, datetime.now(UTC).date().isoformat()))
 
         return self._write("intent", {"wallet": wallet, **facts}, decide)

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import logging
+import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -24,7 +25,7 @@ from solders.transaction import VersionedTransaction
 from mcpsol_py import telemetry
 from mcpsol_py.bridge import reading
 from mcpsol_py.bridge.audit import AuditLog
-from mcpsol_py.bridge.balances import SOL, Outflow, outflows, takeovers, token_state
+from mcpsol_py.bridge.balances import SOL, Outflow, handed_over, minted, outflows, takeovers, token_state
 from mcpsol_py.bridge.calls import Prepared, Served, Simulated, describe, prepare, simulate, text_of
 from mcpsol_py.bridge.listening import BUILD_STEPS, DESCRIBE_STEPS, SEND_STEPS, Level, Listener, Steps, to_its_end
 from mcpsol_py.bridge.policy import Policy, ProgramRule
@@ -47,6 +48,7 @@ from mcpsol_py.errors import (
     UnknownName,
     abbr,
 )
+from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.names import clean_text
 from mcpsol_py.program import ProgramInstruction
 from mcpsol_py.schema.json_schema import opened
@@ -54,8 +56,9 @@ from mcpsol_py.schema.mcp_tools import ToolCall
 
 __all__ = ["Bridge", "Confirm", "Reply"]
 
-#: asks a person: the text, and a digest of what exactly is asked -> yes or no
-Confirm = Callable[[str, str], Awaitable[bool]]
+#: asks a person: the text, and a digest of what exactly is asked -> yes or no; text is a yes with a mark, by which it
+#: is known if it is brought a second time
+Confirm = Callable[[str, str], Awaitable[bool | str]]
 
 
 class Names(Protocol):
@@ -160,6 +163,7 @@ class Bridge:
         self.box = self._toolbox(programs)
         #: called with a program's label when it was read anew, or its tools came or went
         self.changes: list[Callable[[str], None]] = []
+        self._accepted: dict[str, ProgramModel] = {}
         self._watches: dict[int, AccountWatch] = {}
         self._watching: tuple[int, asyncio.Task[None]] | None = None
         #: called after each call with the tool, "ok" or the error's reason, and the seconds that it took
@@ -195,8 +199,18 @@ class Bridge:
         return Toolbox(programs, mode=self.mode, surface=self._surface, wallet=self.wallet is not None)
 
     def replace(self, old: Served, new: Served) -> None:
-        """*new* is served in the place of *old* from now on, under the same label."""
+        """*new* is served in the place of *old* from now on, under the same label.
+
+        Where the bridge signs, and no lock says what was accepted, a program whose schema is another than the one the
+        bridge began with is refused: the policy names instructions, and what they are is what the schema says.
+        """
         new.label = old.label
+        accepted = self._accepted.setdefault(new.label, old.program.model)
+        if self.mode == "send" and not new.refused and not new.locked and new.program.model != accepted:
+            new.refused = (
+                "its schema has changed since this bridge, which signs, was started. Its owner looks at it and starts "
+                "the bridge again, or locks it (idl2mcp lock)"
+            )
         self.box = self._toolbox([new if served is old else served for served in self.box.programs])
         for tell in list(self.changes):
             tell(old.label)
@@ -385,8 +399,11 @@ class Bridge:
         _passed(prepared, simulated)
         await steps.reached("simulated", SEND_STEPS, compute_units=simulated.outcome.units)
         self.policy.check_accounts(call.rule, wallet, prepared.signers, *_written(prepared, simulated, wallet))
-        flows = outflows(simulated.changes, [wallet])
-        taken = takeovers(simulated.before, simulated.after, [wallet])
+        before, after = simulated.before, simulated.after
+        flows = outflows(simulated.changes, [wallet], minted(before, after, [wallet]))
+        taken = takeovers(before, after, [wallet])
+        if not call.rule.hands_over:
+            taken += handed_over(before, after, [wallet])
         ask = self.policy.check_effects(flows, taken, self.audit.spent(wallet))
         return _Checked(prepared, message, last_height, simulated, flows, taken, ask)
 
@@ -396,6 +413,7 @@ class Bridge:
         """Simulate, check, ask, and then again from the start: what is signed is what was simulated a moment ago."""
         call = self._outgoing(tool, parts, remaining)
         approved: dict[str, int] = {}
+        mark = ""
         for _ in range(_ASK_TIMES):
             async with self._sending:
                 if call.served not in self.box.programs:
@@ -404,13 +422,13 @@ class Bridge:
                 lines = text_of(checked.prepared, checked.simulated)
                 if all(flow.amount <= approved.get(flow.mint, -1) for flow in checked.ask):
                     await asyncio.sleep(0)  # a cancellation that has arrived ends it here, with nothing signed
-                    signature = await to_its_end(self._reserve_and_submit(checked, steps))
+                    signature = await to_its_end(self._reserve_and_submit(checked, mark, steps))
                     summary = [*lines, f"  sent: {signature}"]
                     text = "\n".join(summary)
                     described = describe(checked.prepared, checked.simulated)
                     return Reply(text, {"summary": text, **described, "signature": signature})
             digest = _digest(tool.name, call.args, [call.accounts, call.rest], checked.ask)
-            await _confirmed(confirm, checked.ask, lines, digest)
+            mark = await _confirmed(confirm, checked.ask, lines, digest)
             approved = {flow.mint: flow.amount for flow in checked.ask}
         raise PolicyError("outflow.confirm_above", "the outflow grew each time after the person had said yes")
 
@@ -425,7 +443,7 @@ class Bridge:
             await transport.sleep(_BLOCK_SECONDS)
         raise TransportError(transport.endpoint, "gives no new blockhash, so the same call cannot be sent again")
 
-    async def _reserve_and_submit(self, checked: _Checked, steps: Steps) -> str:
+    async def _reserve_and_submit(self, checked: _Checked, mark: str, steps: Steps) -> str:
         prepared, flows, taken = checked.prepared, checked.flows, checked.taken
         wallet = str(prepared.payer)
 
@@ -435,6 +453,7 @@ class Bridge:
         intent = self.audit.reserve(
             wallet,
             check,
+            mark,
             cluster=prepared.served.cluster,
             program_id=str(prepared.instruction.program_id),
             instruction=prepared.ix.name,
@@ -636,12 +655,15 @@ def _digest(tool: str, args: Mapping[str, Any], accounts: Any, ask: Sequence[Out
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-async def _confirmed(confirm: Confirm | None, ask: Sequence[Outflow], lines: Sequence[str], digest: str) -> None:
+async def _confirmed(confirm: Confirm | None, ask: Sequence[Outflow], lines: Sequence[str], digest: str) -> str:
+    """The mark of a person's yes."""
     what = ", ".join(f"{flow.amount:,} base units of {flow.mint}" for flow in ask)
     if confirm is None:
         raise PolicyError("outflow.confirm_above", f"{what} needs a person's yes, and this client cannot ask one")
-    if not await confirm("\n".join([f"Send this? {what} will leave your wallet.", *lines]), digest):
+    answer = await confirm("\n".join([f"Send this? {what} will leave your wallet.", *lines]), digest)
+    if not answer:
         raise PolicyError("outflow.confirm_above", f"{what}: the person asked said no")
+    return answer if isinstance(answer, str) else secrets.token_hex(8)
 
 
 def _offline(prepared: Prepared) -> VersionedTransaction | None:

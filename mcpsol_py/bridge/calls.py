@@ -33,6 +33,7 @@ from mcpsol_py.errors import (
     EncodeError,
     MissingAccount,
     ProgramFailed,
+    TransportError,
     abbr,
 )
 from mcpsol_py.names import clean_text
@@ -47,7 +48,7 @@ class Served:
 
     `how` says where its schema came from; `cluster` names the chain ("local", "devnet", …; "" where none). `label`: its
     name among the programs of a bridge (made there). `slot`: of the deployment whose schema this is, where known.
-    `refused`: why its tools are not served now; "" where they are.
+    `refused`: why its tools are not served now; "" where they are. `locked`: a lock file says what was accepted.
 
     `again` reads it anew: when one of its `files` is written, and (`on_chain`: its schema comes from there) when it is
     deployed anew.
@@ -61,6 +62,7 @@ class Served:
     label: str = ""
     slot: int | None = None
     refused: str = ""
+    locked: bool = False
     again: Callable[[], Awaitable[Served]] | None = field(default=None, compare=False)
     files: tuple[Path, ...] = ()
     on_chain: bool = False
@@ -226,8 +228,12 @@ async def simulate(
     )
     if failure is not None:
         return Simulated(outcome, failure, (), before, before)
-    after = dict(zip(keys, outcome.accounts, strict=True)) if len(outcome.accounts) == len(keys) else dict(before)
-    after = {k: None if a is not None and a.lamports == 0 and not a.data else a for k, a in after.items()}
+    if len(outcome.accounts) != len(keys):  # what was not seen must not count as unchanged
+        why = f"its simulation told {len(outcome.accounts)} of {len(keys)} accounts, so nothing can be measured"
+        raise TransportError(transport.endpoint, why)
+    after = dict(zip(keys, outcome.accounts, strict=True))
+    # an account without lamports is gone when the transaction is over, whatever data it still shows
+    after = {k: None if a is not None and a.lamports == 0 else a for k, a in after.items()}
     decimals = await _decimals(transport, before, after)
     returned, return_error = _returned(prepared, outcome)
     return Simulated(

@@ -7,6 +7,7 @@
     id = "4Nd1…"
     instructions = ["deposit", "withdraw"]  # or ["*"]
     writable = ["7xKX…"]                    # optional: the only accounts that may be written, beside the wallet's own
+    hands_over = true                       # optional: it may put another address in the wallet's place (see below)
 
     [policy.outflow.SOL]                    # base units (lamports); a token by its mint's address
     per_call = 10_000_000
@@ -14,10 +15,10 @@
     confirm_above = 5_000_000               # optional: a person is asked above this
 
 What is not named is refused: a cluster, a program, an instruction, and any outflow of a token without limits. Outflow
-is measured
-from a simulation of the very bytes that are signed, net over everything that the wallet owns; giving others power over
-what
-the wallet owns (ownership, delegates, close authorities) is always refused, as is a signature of anyone but the wallet.
+is measured from a simulation of the very bytes that are signed, net over everything that the wallet owns; giving others
+power over what the wallet owns (ownership, delegates, close authorities, authorities over mints, stakes, nonces and
+programs) is always refused, as is a signature of anyone but the wallet. Where an account of another program held the
+wallet's address and then holds another in its place, ownership passes by all appearance: that needs `hands_over`.
 """
 
 from __future__ import annotations
@@ -49,11 +50,14 @@ def cluster_of(genesis_hash: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProgramRule:
-    """A program that may be called. `writable` None: any account that the instruction names."""
+    """A program that may be called. `writable` None: any account that the instruction names. `hands_over`: it may put
+    another address where the wallet's stood in an account of its own.
+    """
 
     id: str
     instructions: frozenset[str]
     writable: frozenset[str] | None = None
+    hands_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +169,7 @@ def _read(document: Mapping[str, Any]) -> Policy:
 def _rule(item: Any, path: str) -> ProgramRule:
     if not isinstance(item, dict):
         raise SourceError(f"{abbr(item)} stands where a table must", path=path)
-    _only(item, ("id", "instructions", "writable"), path)
+    _only(item, ("id", "instructions", "writable", "hands_over"), path)
     program_id = _address(item.get("id"), f"{path}.id")
     if "instructions" not in item:
         raise SourceError('is missing: list the instructions that may be called, or ["*"]', path=f"{path}.instructions")
@@ -174,7 +178,10 @@ def _rule(item: Any, path: str) -> ProgramRule:
     if "writable" in item:
         listed = _texts(item["writable"], f"{path}.writable")
         writable = frozenset(_address(a, f"{path}.writable[{i}]") for i, a in enumerate(listed))
-    return ProgramRule(program_id, names, writable)
+    hands_over = item.get("hands_over", False)
+    if not isinstance(hands_over, bool):
+        raise SourceError(f"{abbr(hands_over)} is neither true nor false", path=f"{path}.hands_over")
+    return ProgramRule(program_id, names, writable, hands_over)
 
 
 def _limit(item: Any, path: str) -> Limit:

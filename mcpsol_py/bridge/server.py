@@ -6,6 +6,7 @@ Nothing but the protocol goes to stdout; logs go to stderr.
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -182,14 +183,14 @@ _YES: types.ElicitRequestedSchema = {
 class _Ask(Exception):
     """A person must be asked, and this client is asked by answering the call with the question (2026-07-28)."""
 
-    def __init__(self, question: str, digest: str) -> None:
+    def __init__(self, question: str, state: str) -> None:
         super().__init__(question)
-        self.question, self.digest = question, digest
+        self.question, self.state = question, state
 
     def result(self) -> types.InputRequiredResult:
         form = types.ElicitRequestFormParams(message=self.question, requested_schema=_YES)
         return types.InputRequiredResult(
-            input_requests={"confirm": types.ElicitRequest(params=form)}, request_state=self.digest
+            input_requests={"confirm": types.ElicitRequest(params=form)}, request_state=self.state
         )
 
 
@@ -202,11 +203,12 @@ def _asker(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) 
     async def ask_in_between(question: str, digest: str) -> bool:
         return _said_yes(await ctx.session.elicit_form(question, _YES, ctx.request_id))
 
-    async def ask_by_answering(question: str, digest: str) -> bool:
+    async def ask_by_answering(question: str, digest: str) -> bool | str:
         answer = (params.input_responses or {}).get("confirm")
-        if isinstance(answer, types.ElicitResult) and params.request_state == digest:
-            return _said_yes(answer)
-        raise _Ask(question, digest)
+        asked, _, mark = (params.request_state or "").partition(".")
+        if isinstance(answer, types.ElicitResult) and asked == digest:
+            return mark if _said_yes(answer) else False
+        raise _Ask(question, f"{digest}.{secrets.token_hex(8)}")  # the mark: a yes that is brought twice is known
 
     return ask_by_answering if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else ask_in_between
 
