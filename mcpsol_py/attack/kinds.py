@@ -544,6 +544,27 @@ def revival(c: _Change) -> Iterator[Attack]:
             yield c.attack("close", leaf, what, expected_names, c.trial(c.at(target, key)))
 
 
+def resize(c: _Change) -> Iterator[Attack]:
+    """An account that is resized: its size is the spec's, what is new of it is zero, and its rent is paid."""
+    for leaf, account in _states(c.base):
+        size = constraints_of(leaf).realloc
+        if size is None:
+            continue
+        key, had = c.base.addresses[leaf.index], len(account.data)
+
+        def wrong(key: Pubkey = key, size: int = size, had: int = had) -> str:
+            there = c.scene.account(key)
+            data = b"" if there is None else bytes(there.data)
+            if len(data) != size:
+                return f"it has {len(data)} bytes, not {size}"
+            if any(data[had:]):
+                return "what is new of it is not zero"
+            rent = c.scene.svm.minimum_balance_for_rent_exemption(size)
+            return "its rent is not paid" if there is None or there.lamports < rent else ""
+
+        yield c.attack("resize", leaf, f"is resized from {had} bytes to {size}", set(), c.trial(after=wrong))
+
+
 def _transfer(source: Pubkey, to: Pubkey, lamports: int) -> Instruction:
     metas = [AccountMeta(source, True, True), AccountMeta(to, False, True)]
     return Instruction(SYSTEM_PROGRAM, struct.pack("<IQ", 2, lamports), metas)
@@ -860,6 +881,7 @@ KINDS: tuple[Callable[[_Change], Iterator[Attack]], ...] = (
     re_initialise,
     dust,
     revival,
+    resize,
     arithmetic,
     truncated_data,
     trailing_data,

@@ -6,6 +6,7 @@ The table below is written by hand from the specs; the tool derives what it expe
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from mcpsol_py.attack import Report, attack_program
 from mcpsol_py.attack.run import read_scenario
 from mcpsol_py.build.cargo import compile_crate, read_crate
 from mcpsol_py.build.toolchain import Toolchain
+from mcpsol_py.program import Program
+from mcpsol_py.render import render
+from mcpsol_py.sources.spec import read_spec
 from tests.functional.canaries import Ability
 from tests.functional.targets import built
 
@@ -203,6 +207,47 @@ def test_the_other_targets_stand_them_too(
     assert [str(r) for r in report.results if not r.fine] == []
     assert report.not_attacked == {}
     assert len(report.results) == len(attacked(program).results)
+
+
+# --- every constraint -------------------------------------------------------------------------------------------------
+
+
+def everything(target: str, folder: Path, toolchain: Toolchain) -> Report:
+    """What attack says of `attack_spec`, rendered for a target, with handlers that do nothing."""
+    model = read_spec(REPO / "tests/functional/attack_spec.py")
+    crate = folder / "everything"
+    render(model, target=target, out=crate)
+    for handler in (crate / "src/processor").glob("*.rs"):
+        text = handler.read_text(encoding="utf-8")
+        for refusal in ("Err(Check::InstructionNotWritten.into())", "Err(not_written())"):
+            text = text.replace(f"    {refusal}", f"    if false {{\n        return {refusal};\n    }}\n    Ok(())")
+        handler.write_text(text, encoding="utf-8")
+    elf = compile_crate(read_crate(crate), toolchain).so.read_bytes()
+    return attack_program(Program(model), elf, features="default" if target == "pinocchio" else "all")
+
+
+def stands(report: Report) -> None:
+    assert [str(r) for r in report.results if not r.fine] == []
+    assert report.not_attacked == {}
+    assert report.unbound == ["checks.owned", "coins.other"]
+
+
+@pytest.mark.rust
+@pytest.mark.slow
+def test_the_generated_checks_alone_stand_all_attacks(no_std_toolchain: Toolchain, tmp_path: Path) -> None:
+    report = everything("pinocchio", tmp_path, no_std_toolchain)
+    stands(report)
+    page = (REPO / "docs/attack.md").read_text(encoding="utf-8")
+    page = page.partition("## The attacks")[2].partition("## The good call")[0]
+    told = {kind for row in re.findall(r"^\| (`[a-z`, -]+) \|", page, re.M) for kind in re.findall(r"`([a-z-]+)`", row)}
+    assert told == {r.kind for r in report.results}, "the page's table has each kind, and this spec every one"
+
+
+@pytest.mark.rust
+@pytest.mark.full
+@pytest.mark.parametrize("target", ["native", "anchor"])
+def test_those_of_the_other_targets_do_too(target: str, std_toolchain: Toolchain, tmp_path: Path) -> None:
+    stands(everything(target, tmp_path, std_toolchain))
 
 
 # --- programs that were broken on purpose -----------------------------------------------------------------------------

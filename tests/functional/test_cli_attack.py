@@ -63,23 +63,9 @@ def test_no_program_there(cli: Cli, vault: Path) -> None:
     assert "idl2mcp build" in ran.err
 
 
-SCENARIO = """
-from mcpsol_py.attack import Call, Scene
-
-
-def withdraw(scene: Scene) -> Call:
-    owner, mint = scene.wallet("owner"), scene.mint()
-    scene.send("initialize", {}, {"mint": mint, "authority": owner})
-    vault = scene.pda(b"vault", bytes(owner.pubkey()), bytes(mint))
-    purse = scene.tokens(mint, owner, 900)
-    scene.send("deposit", {"amount": 400}, {"vault": vault, "source": purse, "mint": mint, "depositor": owner})
-    assert scene.read(vault)["deposited"] == 400
-    return Call({"amount": 5}, {"vault": vault, "mint": mint, "authority": owner, "destination": purse})
-"""
-
-
 def test_a_scenario_gives_the_good_call(cli: Cli, vault: Path) -> None:
-    (vault / "attack.py").write_text(SCENARIO + 'SKIP = {"deposit": "tried elsewhere"}\n', encoding="utf-8")
+    text = (REPO / "examples/attack_vault.py").read_text(encoding="utf-8")
+    (vault / "attack.py").write_text(text + 'SKIP = {"deposit": "tried elsewhere"}\n', encoding="utf-8")
     ran = cli("attack", vault, "--json")
     assert ran.code == 0, ran.err
     assert ran.json["skipped"] == {"deposit": "tried elsewhere"}

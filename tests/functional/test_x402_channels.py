@@ -4,13 +4,17 @@ its refusal. The last class drives the program by the audited program's own IDL.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 from solders.account import Account
+from solders.address_lookup_table_account import AddressLookupTableAccount
+from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
+from solders.message import MessageV0
 from solders.pubkey import Pubkey
 
 from mcpsol_py import load
@@ -635,16 +639,41 @@ class TestRedirects:
         assert (event["beneficiary"], event["reason"]) == ("Payer", "ClosedOrMalformed")
 
     def test_thirty_two_recipients(self, chain: Chain) -> None:
-        """The most that a channel can have; a transaction needs a lookup table for so many, so here most of the calls'
-        accounts are one and the same wallet's: the program itself takes all 32."""
-        keys = [Keypair().pubkey() for _ in range(12)]
+        """The most that a channel can have. (LiteSVM takes transactions of any length; see the test below.)"""
+        keys = [Keypair().pubkey() for _ in range(32)]
         for key in keys:
             chain.purse(key, 0)
         entries = [(key, 100) for key in keys]
         channel = chain.opened(recipients=entries)
         settled(chain, channel, 10_000)
         chain.ok(chain.distribute(channel, entries), signers=[chain.relay])
-        assert [chain.amount(chain.ata(key)) for key in keys] == [100] * 12
+        assert [chain.amount(chain.ata(key)) for key in keys] == [100] * 32
+        assert chain.amount(chain.ata(chain.payee.pubkey())) == 10_000 - 3_200
+        more = [*entries, (Keypair().pubkey(), 100)]
+        one_more = chain.open(salt=8, recipients=more)[0]
+        chain.refused("InvalidRecipientCount", one_more, signers=[chain.relay, chain.payer])
+
+    def test_how_many_recipients_one_transaction_carries(self, chain: Chain) -> None:
+        """1,232 bytes, with all accounts that do not sign in a lookup table. A channel of 28 can be opened so, but only
+        a program's call can distribute it (docs/x402-program.md)."""
+
+        def fits(build: Callable[[list[tuple[Pubkey, int]]], Instruction], payer: Pubkey) -> int:
+            most = 0
+            while True:
+                ix = build([(Keypair().pubkey(), 100) for _ in range(most + 1)])
+                table = AddressLookupTableAccount(
+                    Keypair().pubkey(), [m.pubkey for m in ix.accounts if not m.is_signer]
+                )
+                message = MessageV0.try_compile(payer, [ix], [table], Hash.default())
+                if len(bytes(message)) + 1 + 64 * message.header.num_required_signatures > 1232:
+                    return most
+                most += 1
+
+        relay, payer = chain.relay.pubkey(), chain.payer.pubkey()
+        channel = chain.opened()
+        assert fits(lambda entries: chain.distribute(channel, entries), relay) == 27
+        assert fits(lambda entries: chain.open(recipients=entries)[0], relay) == 25
+        assert fits(lambda entries: chain.open(recipients=entries, rent_payer=chain.payer)[0], payer) == 28
 
 
 @pytest.fixture

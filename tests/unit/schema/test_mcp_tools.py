@@ -121,6 +121,19 @@ def test_what_cannot_be_served_is_left_out_with_the_reason() -> None:
     assert found.instruction("read").name == "read"
 
 
+def test_what_only_the_program_itself_can_call_is_no_tool() -> None:
+    """An address of its own must sign, as for events by CPI; a signer at another program's address may well be."""
+    pda = p.Pda((p.ConstSeed(b"event_authority"),))
+    theirs = p.Pda((p.ConstSeed(b"x"),), p.ConstValue("11111111111111111111111111111111"))
+    instructions = [
+        p.Instruction(name, p.Discriminator(bytes([i])), accounts=(p.Account("authority", signer=signs, pda=seeds),))
+        for i, (name, signs, seeds) in enumerate([("own", True, pda), ("read", False, pda), ("other", True, theirs)])
+    ]
+    found = ToolMap(p.ProgramModel("p", tuple(instructions)))
+    assert list(found.by_instruction) == ["read", "other"]
+    assert found.left_out == {"own": "only the program itself can sign for 'authority', so nobody else can call it"}
+
+
 def test_a_tool_without_arguments_has_properties() -> None:
     assert ToolMap(MODEL).definition("read")["inputSchema"] == {
         "type": "object",
