@@ -66,6 +66,8 @@ def test_a_program_is_deployed_called_and_upgraded(
     assert first["rent_lamports"] < spent <= first["rent_lamports"] + first["fees_lamports"]
 
     with connect_sync(program, validator.url, wallet=wallet) as client:
+        assert client.source == "list_tools"
+        assert client.program.model == load(PROGRAMS[COUNTER].parent / "spec.py").model
         client.send(client.build("initialize", {"start": 40}))
         counter = find_pda([b"counter", bytes(wallet.pubkey())], program)[0]
         client.send(client.build("increment", {"amount": 2}))
