@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,10 @@ SECONDS = float(os.environ.get("SOAK_SECONDS", "300"))
 CLIENTS = int(os.environ.get("SOAK_CLIENTS", "200"))
 #: the server is warm when each client has had this many answers, at the latest after this share of the time
 WARM_CALLS, WARM = 5, 0.4
+#: seconds that a client waits for an answer; a busy machine is no error of the server's
+PATIENCE = 300
+#: one for all clients, since it takes longer to make than hundreds of calls, and is not used over http
+CERTIFICATES = ssl.create_default_context()
 
 CONFIG = """
 setup = "setup.toml"
@@ -151,7 +156,7 @@ async def _client(out: Soak, url: str, number: int, until: float) -> None:
     while time.monotonic() < until:
         try:
             async with (
-                httpx2.AsyncClient(timeout=120) as http,
+                httpx2.AsyncClient(timeout=PATIENCE, verify=CERTIFICATES) as http,
                 Client(streamable_http_client(url, http_client=http), mode=mode) as client,
             ):
                 while time.monotonic() < until:
@@ -171,8 +176,16 @@ async def _client(out: Soak, url: str, number: int, until: float) -> None:
                     if answers == WARM_CALLS and out._warmed == out.clients:
                         out.warm = time.monotonic()
         except Exception as error:  # noqa: BLE001  # whatever it is, it is an error of the soak
-            out.errors[f"{type(error).__name__}: {str(error)[:200]}"] += 1
+            cause = _cause(error)
+            out.errors[f"{mode}: {type(cause).__name__}: {str(cause)[:200]}"] += 1
             await asyncio.sleep(0.5)
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What is in the groups that task groups raise."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def _resident(pid: int) -> int:

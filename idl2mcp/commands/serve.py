@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import os
-import shutil
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from idl2mcp import inputs, report
+from idl2mcp.client_configs import CLIENTS, Endpoint, client_config, place_of
 
 if TYPE_CHECKING:
     from idl2mcp.local import LocalCluster
     from mcpsol_py.bridge.http import App, HttpSettings
     from mcpsol_py.bridge.pages import Section
-
-CLIENTS = ("claude", "cursor", "vscode", "codex", "gemini")
 
 _NOTHING = """name what to serve:
   idl2mcp serve idl.json                  any IDL file or Python spec: transactions are built, not simulated
@@ -88,8 +85,11 @@ def command(
         raise click.UsageError(_NOTHING)
     if paid and not demo:
         raise click.UsageError("--paid goes with --demo; what other servers charge stands in [payments] of --config")
+    oauth = {"issuer": oauth_issuer, "resource": oauth_resource}
     if client is not None:
-        sys.stdout.write(client_config(client, sys.argv[1:], transport, host or "127.0.0.1", port or 8765) + "\n")
+        endpoint = _endpoint(config, chain, host, port, oauth) if transport == "http" else None
+        report.note(f"for {place_of(client)}:")
+        sys.stdout.write(client_config(client, sys.argv[1:], endpoint) + "\n")
         return
     _tell(log_format, log_level, traces or os.environ.get("OTEL_TRACES_EXPORTER"))
     gc.disable()  # what is read now stays for good: looking through it again and again is a sixth of the start
@@ -107,7 +107,6 @@ def command(
         if paid and plan.payments is None:
             plan.payments = read_payments(DEMO_PAYMENTS)
         plan.mode, plan.surface, plan.wallet = mode or plan.mode, surface or plan.surface, wallet or plan.wallet
-        oauth = {"issuer": oauth_issuer, "resource": oauth_resource}
         settings = serving.http_settings(plan, host=host, port=port, oauth=oauth) if transport == "http" else None
         bridge, loaded = serving.make_bridge(plan)
         server = make_server(bridge, version=_version(), state_key=settings.state_key if settings else None)
@@ -122,6 +121,8 @@ def command(
             at = next((s.url for s in loaded if s.url is not None), None)
             shop = open_shop(plan.payments, bridge, at, cluster, opened)
             server.middleware.append(shop.paid)
+            if shop.subscriptions is not None:
+                server.middleware.append(shop.subscriptions)
             sections.append(PaymentsPage(shop.executions))
     for name, why in {**bridge.box.quarantined, **bridge.box.left_out}.items():
         report.note(f"not served: {name}: {why}")
@@ -173,6 +174,19 @@ def rpc_pages(settings: HttpSettings, cluster: LocalCluster) -> dict[str, App]:
     return {"/rpc": rpc_app(SvmNode(cluster.transport, airdrops=True), hosts)}
 
 
+def _endpoint(
+    config: Path | None, chain: inputs.Chain, host: str | None, port: int | None, oauth: dict[str, str | None]
+) -> Endpoint:
+    """Where clients reach the server that this command would start."""
+    from idl2mcp import serving
+
+    plan = serving.read_config(config, chain) if config is not None else serving.Plan()
+    settings = serving.http_settings(plan, host=host, port=port, oauth=oauth)
+    if settings.oauth is not None:
+        return Endpoint(settings.oauth.resource)
+    return Endpoint(f"http://{settings.host}:{settings.port}{settings.path}", token=bool(settings.tokens))
+
+
 def _tell(log_format: str, log_level: str | None, traces: str | None) -> None:
     """Sets up what this process tells of itself; stdout is the protocol's."""
     from mcpsol_py import telemetry
@@ -192,44 +206,3 @@ def _version() -> str:
     import mcpsol_py
 
     return mcpsol_py.__version__
-
-
-def client_config(client: str, argv: list[str], transport: str, host: str, port: int) -> str:
-    """What goes into *client*'s configuration file, so that it starts (or reaches) this very server."""
-    args = _lasting(argv)
-    url = f"http://{host}:{port}/mcp"
-    command = shutil.which("idl2mcp")
-    start: dict[str, Any] = {
-        "command": command or sys.executable,
-        "args": args if command else ["-m", "idl2mcp", *args],
-    }
-    if transport == "http":
-        start = {
-            "claude": {"type": "http", "url": url},
-            "cursor": {"url": url},
-            "vscode": {"type": "http", "url": url},
-            "codex": {"url": url},
-            "gemini": {"httpUrl": url},
-        }[client]
-    elif client == "vscode":
-        start = {"type": "stdio", **start}
-    if client == "codex":
-        rows = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in start.items()]
-        return "\n".join(["# ~/.codex/config.toml", "[mcp_servers.idl2mcp]", *rows])
-    key = "servers" if client == "vscode" else "mcpServers"
-    return json.dumps({key: {"idl2mcp": start}}, indent=2, ensure_ascii=False)
-
-
-def _lasting(argv: list[str]) -> list[str]:
-    """The arguments without --print-config, and with files by their full path: a client starts elsewhere."""
-    out: list[str] = []
-    skip = False
-    for arg in argv:
-        if skip or arg == "--print-config":
-            skip = not skip
-            continue
-        if arg.startswith("--print-config="):
-            continue
-        path = Path(arg)
-        out.append(str(path.resolve()) if path.is_file() else arg)
-    return out

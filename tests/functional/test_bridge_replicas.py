@@ -69,7 +69,7 @@ def round_robin(port: int, servers: list[str], seen: list[str]) -> Iterator[str]
 
 @contextmanager
 def replicas(cli: Cli, head: str = "", tail: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Two bridges over one chain and the URL of the proxy before them; *head* and *tail* are for their configuration."""
+    """Two bridges over one chain and the URL of the proxy before them; *head* and *tail* are of their configuration."""
     port = free_port()
     seen: list[str] = []
     local = cluster(SETUP)

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from idl2mcp.commands.serve import CLIENTS
+from idl2mcp.client_configs import CLIENTS
 from tests.functional.bridges import key
 from tests.functional.cli import TOKEN_IDL, Cli
 
@@ -282,6 +282,65 @@ def test_print_config_names_this_very_server(
         assert str(cli.folder / "token.json") in entry["args"]
         assert "--print-config" not in entry["args"]
         assert client not in entry["args"]
+
+
+#: what each client's documentation shows for a server over HTTP that wants a bearer token
+WITH_TOKEN: dict[str, Any] = {
+    "claude": {
+        "mcpServers": {
+            "idl2mcp": {"type": "http", "url": "URL", "headers": {"Authorization": "Bearer ${IDL2MCP_TOKEN}"}}
+        }
+    },
+    "cursor": {"mcpServers": {"idl2mcp": {"url": "URL", "headers": {"Authorization": "Bearer ${env:IDL2MCP_TOKEN}"}}}},
+    "vscode": {
+        "inputs": [
+            {"type": "promptString", "id": "idl2mcp-token", "description": "Token of idl2mcp", "password": True}
+        ],
+        "servers": {
+            "idl2mcp": {"type": "http", "url": "URL", "headers": {"Authorization": "Bearer ${input:idl2mcp-token}"}}
+        },
+    },
+    "codex": {"mcp_servers": {"idl2mcp": {"url": "URL", "bearer_token_env_var": "IDL2MCP_TOKEN"}}},
+    "gemini": {"mcpServers": {"idl2mcp": {"httpUrl": "URL", "headers": {"Authorization": "Bearer $IDL2MCP_TOKEN"}}}},
+}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_token_is_named_and_never_printed(cli: Cli, client: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IDL2MCP_TOKEN", "s3cret-token")
+    config = f'[[program]]\nsource = "{cli.idl}"\n[http]\nport = 9999\npath = "/here"\n'
+    path = cli.write("b.toml", config)
+    ran = cli("serve", "--config", path, "--transport", "http", "--print-config", client)
+    assert ran.code == 0
+    assert "s3cret" not in ran.out + ran.err
+    document = tomllib.loads(ran.out) if client == "codex" else json.loads(ran.out)
+    assert document == json.loads(json.dumps(WITH_TOKEN[client]).replace("URL", "http://127.0.0.1:9999/here"))
+    assert {"codex": "config.toml", "gemini": "settings.json"}.get(client, "mcp.json") in ran.err
+
+
+def test_a_server_with_an_issuer_is_named_by_its_resource(cli: Cli) -> None:
+    told = ("--oauth-issuer", "https://login.example.com", "--oauth-resource", "https://bridge.example.com/mcp")
+    ran = cli("serve", cli.idl, "--transport", "http", *told, "--print-config", "claude")
+    entry = json.loads(ran.out)["mcpServers"]["idl2mcp"]
+    assert entry == {"type": "http", "url": "https://bridge.example.com/mcp"}
+
+
+@pytest.mark.parametrize(
+    ("table", "path"),
+    [
+        ('issuer = "http://login.example.com"\nresource = "https://b.example/mcp"', "http.oauth.issuer"),
+        ('issuer = "https://login.example.com"', "http.oauth"),
+        ('issuer = "https://l.example"\nresource = "https://b.example/mcp"\nalgorithms = ["HS256"]', "algorithms"),
+        ('issuer = "https://l.example"\nresource = "https://b.example/mcp"\nalgorithms = ["none"]', "algorithms"),
+        ('issuer = "https://l.example"\nresource = "https://b.example/mcp"\nscopes = { all = "x" }', "all"),
+        ('issuer = "https://l.example"\nresource = "https://b.example/mcp"\nsecret = "x"', "http.oauth.secret"),
+    ],
+)
+def test_an_issuer_that_proves_nothing_is_refused(cli: Cli, table: str, path: str) -> None:
+    config = f'[[program]]\nsource = "{cli.idl}"\n[http.oauth]\n{table}\n'
+    ran = cli("serve", "--config", cli.write("b.toml", config), "--transport", "http")
+    assert ran.code == 1
+    assert path in ran.err
 
 
 async def test_the_printed_command_works(cli: Cli) -> None:
