@@ -7,8 +7,11 @@ facilitators = ["https://…"]        # asked in this order; none: payments are 
 sponsors = ["sponsor.key.json"]     # these wallets pay the fees ("@sponsor" on the local cluster)
 database = "sqlite:///sales.db"     # what was paid for; one for all replicas
 merchant = "default"                # whose rows these are, where several merchants share the database
+receipts = "merchant.key.json"      # signs offers and receipts (JWS); best the key of pay_to
+public_url = "https://…/mcp"        # lets facilitators list the tools (bazaar)
 verify_only = false                 # check payments and never settle them: for trials
 v1_errors = false                   # unpaid calls are JSON-RPC error 402, for x402 version 1 clients
+domain = "tools.example"            # with [[payments.plans]]: see idl2mcp/plans.py; also: collector
 
 [payments.prices]                   # the first pattern that fits a tool's name counts
 vault_deposit = "$0.01"
@@ -26,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from idl2mcp import inputs
+from idl2mcp.plans import PlanEntry, open_plans, read_plans
 from mcpsol_py.errors import PaymentError, SourceError, abbr, suggest
 from mcpsol_py.model.base58 import is_address
 
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from mcpsol_py.x402.chain import Chain
     from mcpsol_py.x402.seller import Paid
     from mcpsol_py.x402.store.executions import Executions
+    from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
 
 __all__ = ["DEMO_PAYMENTS", "DEMO_PAYMENTS_SETUP", "Payments", "Shop", "open_shop", "read_payments"]
 
@@ -47,9 +52,14 @@ _KEYS = (
     "sponsors",
     "database",
     "merchant",
+    "receipts",
+    "public_url",
     "verify_only",
     "v1_errors",
     "prices",
+    "plans",
+    "domain",
+    "collector",
 )
 
 #: The devnet's USDC, which stands on the demo's chain under the same address.
@@ -67,6 +77,7 @@ DEMO_PAYMENTS_SETUP: dict[str, Any] = {
 DEMO_PAYMENTS: dict[str, Any] = {
     "pay_to": "@merchant",
     "sponsors": ["@sponsor"],
+    "receipts": "@merchant",
     "prices": {"*_get_*": "free", "*_list_*": "free", "counter_*": "$0.001", "vault_*": "$0.01"},
 }
 
@@ -82,17 +93,23 @@ class Payments:
     sponsors: tuple[str, ...] = ()
     database: str | None = None
     merchant: str = "default"
+    receipts: str | None = None
+    public_url: str | None = None
     verify_only: bool = False
     v1_errors: bool = False
+    plans: tuple[PlanEntry, ...] = ()
+    domain: str = ""
+    collector: str | None = None
     base: Path = field(default_factory=Path)
 
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """`paid` goes to Server.middleware; `executions` is what was sold."""
+    """`paid` goes to Server.middleware, `subscriptions` too where there are plans; `executions` is what was sold."""
 
     paid: Paid
     executions: Executions
+    subscriptions: SubscriptionTools | None = None
 
 
 def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
@@ -102,7 +119,7 @@ def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
             raise SourceError(f"no key of that name. {suggest(key, _KEYS)}", path=f"payments.{key}")
     if "pay_to" not in table:
         raise SourceError("is missing: the merchant's address", path="payments.pay_to")
-    for key in ("pay_to", "url", "database", "merchant"):
+    for key in ("pay_to", "url", "database", "merchant", "receipts", "public_url", "domain", "collector"):
         if key in table and not isinstance(table[key], str):
             raise SourceError(f"{abbr(table[key])}: text is wanted", path=f"payments.{key}")
     for key in ("verify_only", "v1_errors"):
@@ -111,6 +128,9 @@ def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
     for key in ("facilitators", "sponsors"):
         if not isinstance(table.get(key, []), list) or not all(isinstance(v, str) for v in table.get(key, [])):
             raise SourceError(f"{abbr(table[key])}: a list of texts is wanted", path=f"payments.{key}")
+    plans = read_plans(table.get("plans", []))
+    if plans and not table.get("domain"):
+        raise SourceError("is missing: whom subscribers' signatures are for", path="payments.domain")
     prices = table.get("prices")
     if not isinstance(prices, Mapping) or not prices:
         raise SourceError("is missing: a table of tool = price", path="payments.prices")
@@ -122,8 +142,13 @@ def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
         sponsors=tuple(table.get("sponsors", ())),
         database=table.get("database"),
         merchant=table.get("merchant", "default"),
+        receipts=table.get("receipts"),
+        public_url=table.get("public_url"),
         verify_only=table.get("verify_only", False),
         v1_errors=table.get("v1_errors", False),
+        plans=plans,
+        domain=table.get("domain", ""),
+        collector=table.get("collector"),
         base=base,
     )
 
@@ -155,9 +180,12 @@ def open_shop(
     from mcpsol_py.x402.facilitator_app import LocalFacilitator, make_facilitator
     from mcpsol_py.x402.facilitators import Facilitators, HttpFacilitator
     from mcpsol_py.x402.gate import Gate
+    from mcpsol_py.x402.receipts import Signatory
     from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.store.executions import Executions
     from mcpsol_py.x402.store.settlements import SqlSettlements
+    from mcpsol_py.x402.subscriptions.book import SubscriptionBook
+    from mcpsol_py.x402.subscriptions.grants import Grants
 
     chain = _chain(payments, url, cluster, resources)
     if payments.database is not None:
@@ -190,17 +218,39 @@ def open_shop(
         return {"landed": True, "failed": False}.get(chain.status(signature).state)
 
     executions = Executions(kept, payments.merchant)
-    gate = Gate(core, executions, verify_only=payments.verify_only, landed=landed)
+    book = SubscriptionBook(kept, payments.merchant)
+    grants = Grants(book, executions) if payments.plans else None
+    gate = Gate(core, executions, verify_only=payments.verify_only, landed=landed, grants=grants)
     pay_to = cluster.address(payments.pay_to) if cluster is not None else payments.pay_to
     if not is_address(pay_to):
         raise SourceError(f"{abbr(pay_to)} is no address (base58 of 32 bytes)", path="payments.pay_to")
-    prices = PriceList(tuple(payments.prices.items()), pay_to, chain.network)
+    signatory = Signatory(_key(payments.receipts, payments, cluster)) if payments.receipts is not None else None
+    prices = PriceList(
+        tuple(payments.prices.items()), pay_to, chain.network, public_url=payments.public_url, signatory=signatory
+    )
     try:
-        return Shop(sell(bridge, core, gate, prices, v1_errors=payments.v1_errors), executions)
+        paid = sell(bridge, core, gate, prices, v1_errors=payments.v1_errors)
     except PaymentError as error:
         if error.code != "invalid_price":
             raise
         raise SourceError(str(error), path="payments.prices") from error
+    if not payments.plans:
+        return Shop(paid, executions)
+    tools = open_plans(
+        payments.plans,
+        paid,
+        core,
+        gate,
+        executions,
+        book,
+        pay_to=pay_to,
+        network=chain.network,
+        domain=payments.domain,
+        collector=cluster.address(payments.collector)
+        if cluster is not None and payments.collector
+        else payments.collector,
+    )
+    return Shop(paid, executions, tools)
 
 
 def _chain(payments: Payments, url: str | None, cluster: LocalCluster | None, resources: ExitStack) -> Chain:

@@ -366,6 +366,51 @@ def decide(payment_id: str, outcome: str, merchant: str, database: str) -> None:
     report.note(f"{payment_id}: {outcome}")
 
 
+@command.command("worker")
+@click.option("--url", help="The cluster's JSON-RPC. Without it only events are delivered.")
+@click.option("--wallet", type=_WALLET, help="The collector's key file: it signs the charges of subscriptions.")
+@click.option("--merchant", multiple=True, default=("default",), show_default=True, help="Whose; may be repeated.")
+@click.option("--once", is_flag=True, help="Run each job once, and end.")
+@click.option(
+    "--queue", metavar="URL", help="procrastinate's PostgreSQL (default: --database, where it is PostgreSQL)."
+)
+@_sales_option
+@report.json_option
+def worker(
+    url: str | None,
+    wallet: Path | None,
+    merchant: tuple[str, ...],
+    once: bool,
+    queue: str | None,
+    database: str,
+    as_json: bool,
+) -> None:
+    """Charge due subscriptions, deliver events, and bring what is pending to its end by what the chain says.
+
+    Any number of workers may run at once. On PostgreSQL procrastinate's queue hands out the turns, on SQLite the
+    database does.
+    """
+    from idl2mcp.passphrases import passphrase
+    from idl2mcp.working import run_worker
+    from mcpsol_py.client.keys import open_keypair
+
+    key = None if wallet is None else open_keypair(wallet, passphrase(wallet))
+    kept = _open(database)
+    chain = None if url is None else _chain(url)
+    at = queue or (None if kept.is_sqlite else database)
+    if not once:
+        report.note(f"worker for {', '.join(merchant)}" + ("" if key is None else f", collecting as {key.pubkey()}"))
+    try:
+        done = asyncio.run(run_worker(kept, chain, key, merchant, once=once, queue=at))
+    finally:
+        kept.close()
+        if chain is not None:
+            chain.close()
+    if once:
+        text = report.table([["job", "done"], *([name, str(count)] for name, count in done.items())])
+        report.emit({"done": done}, text, as_json=as_json)
+
+
 def _price(text: str, network: str) -> Any:
     """A price as people write it, or as JSON ({"amount": base units, "asset": mint}) for tokens without a symbol
     here.

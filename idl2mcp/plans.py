@@ -1,0 +1,156 @@
+"""[[payments.plans]] of the bridge's configuration: what can be subscribed to, and which calls that grants.
+
+[payments]
+domain = "tools.example"            # whom subscribers' signatures are for: this server's public name
+collector = "9hSR…"                 # whom subscribers approve for later charges: the wallet of `idl2mcp x402 worker`
+
+[[payments.plans]]
+id = "pro"
+name = "Pro"
+price = "$5"
+period = "monthly"                  # or "yearly", "one-time", "3600s"
+quota = 1000                        # calls a period; left out: any number
+trial_days = 7                      # also: grace_days, max_charges, description, features
+tools = ["vault_*"]                 # left out: all that cost something
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from mcpsol_py.errors import PaymentError, SourceError, abbr, suggest
+
+if TYPE_CHECKING:
+    from x402 import x402ResourceServer
+
+    from mcpsol_py.x402.gate import Gate, Offer
+    from mcpsol_py.x402.seller import Paid
+    from mcpsol_py.x402.store.executions import Executions
+    from mcpsol_py.x402.subscriptions.book import SubscriptionBook
+    from mcpsol_py.x402.subscriptions.terms import Plan
+    from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
+
+__all__ = ["PlanEntry", "open_plans", "read_plans"]
+
+_DAY_MS = 86_400_000
+_KEYS: dict[str, type | tuple[type, ...]] = {
+    "id": str,
+    "name": str,
+    "price": (str, dict),
+    "period": str,
+    "description": str,
+    "features": list,
+    "quota": int,
+    "max_charges": int,
+    "trial_days": (int, float),
+    "grace_days": (int, float),
+    "tools": list,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEntry:
+    """One plan of the configuration, and the patterns of the tools whose calls it grants."""
+
+    settings: Mapping[str, Any]
+    tools: tuple[str, ...] = ("*",)
+
+    def plan(self, pay_to: str, network: str) -> Plan:
+        """Raises PaymentError for a price or terms that cannot be."""
+        from mcpsol_py.x402.price import parse_price
+        from mcpsol_py.x402.subscriptions.terms import Plan
+
+        said, price = self.settings, parse_price(self.settings["price"], network)
+        return Plan(
+            id=said["id"],
+            name=said.get("name", said["id"]),
+            network=price.network,
+            asset=price.mint,
+            pay_to=pay_to,
+            price=price.amount,
+            period=said["period"],
+            description=said.get("description", ""),
+            features=tuple(map(str, said.get("features", ()))),
+            trial_ms=int(said.get("trial_days", 0) * _DAY_MS),
+            grace_ms=int(said.get("grace_days", 3) * _DAY_MS),
+            quota=said.get("quota"),
+            max_charges=said.get("max_charges"),
+        )
+
+
+def read_plans(value: Any) -> tuple[PlanEntry, ...]:
+    """The plans of the table [payments]. Raises SourceError with the key's path."""
+    if not isinstance(value, list):
+        raise SourceError("plans are written as [[payments.plans]]", path="payments.plans")
+    entries = []
+    for index, said in enumerate(value):
+        path = f"payments.plans[{index}]"
+        for key, given in said.items():
+            if key not in _KEYS:
+                raise SourceError(f"no key of that name. {suggest(key, _KEYS)}", path=f"{path}.{key}")
+            if not isinstance(given, _KEYS[key]) or isinstance(given, bool):
+                raise SourceError(f"{abbr(given)} is of the wrong kind", path=f"{path}.{key}")
+        for key in ("id", "price", "period"):
+            if key not in said:
+                raise SourceError("is missing", path=f"{path}.{key}")
+        entries.append(PlanEntry(said, tuple(map(str, said.get("tools", ("*",))))))
+    return tuple(entries)
+
+
+def open_plans(
+    entries: tuple[PlanEntry, ...],
+    paid: Paid,
+    core: x402ResourceServer,
+    gate: Gate,
+    executions: Executions,
+    book: SubscriptionBook,
+    *,
+    pay_to: str,
+    network: str,
+    domain: str,
+    collector: str | None,
+) -> SubscriptionTools:
+    """Offers the plans in *book*, lets *paid* grant their calls, and returns the tools to subscribe with.
+
+    Plans that the configuration no longer has take no new subscribers. Raises SourceError.
+    """
+    from x402 import ResourceConfig
+    from x402.schemas import AssetAmount
+
+    from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
+
+    for index, entry in enumerate(entries):
+        try:
+            book.add_plan(entry.plan(pay_to, network))
+        except PaymentError as error:
+            raise SourceError(str(error), path=f"payments.plans[{index}]") from error
+    named = {entry.settings["id"] for entry in entries}
+    for plan in book.plans():
+        if plan.id not in named and plan.address is None:
+            book.set_plan_open(plan.id, False)
+    paid.offer = _granting(paid.offer, entries, domain)
+
+    def terms_of(plan: Plan) -> Any:
+        price = AssetAmount(amount=str(plan.price), asset=plan.asset)
+        config = ResourceConfig(
+            scheme="exact", pay_to=plan.pay_to, price=price, network=plan.network, extra={"paymentFlow": "upfront"}
+        )
+        return core.build_payment_requirements(config)[0]
+
+    return SubscriptionTools(gate, book, executions, terms_of=terms_of, domain=domain, renewal=collector)
+
+
+def _granting(
+    offer_of: Callable[[str], Offer | None], entries: tuple[PlanEntry, ...], domain: str
+) -> Callable[[str], Offer | None]:
+    def offer(name: str) -> Offer | None:
+        found = offer_of(name)
+        if found is None:
+            return None
+        plans = tuple(e.settings["id"] for e in entries if any(fnmatchcase(name, p) for p in e.tools))
+        return replace(found, plans=plans, domain=domain) if plans else found
+
+    return offer

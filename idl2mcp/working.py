@@ -1,0 +1,88 @@
+"""What `idl2mcp x402 worker` runs: the jobs of one or more merchants on one database and one cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+if TYPE_CHECKING:
+    from solders.keypair import Keypair
+
+    from mcpsol_py.x402.chain import Chain
+    from mcpsol_py.x402.store.database import Database
+    from mcpsol_py.x402.worker import Jobs
+
+__all__ = ["run_worker"]
+
+
+async def run_worker(
+    database: Database,
+    chain: Chain | None,
+    collector: Keypair | None,
+    merchants: Sequence[str],
+    *,
+    once: bool,
+    queue: str | None = None,
+) -> dict[str, int]:
+    """Runs until it is told to stop (SIGINT, SIGTERM), or each job *once*. Returns what the jobs of a single run did.
+
+    *collector* signs charges; without it there are none. *queue* is the PostgreSQL of procrastinate's queue; without it
+    the jobs are taken in turns.
+    """
+    import httpx
+
+    from mcpsol_py.x402.worker import Worker, run_on_procrastinate
+
+    stop, done = asyncio.Event(), dict[str, int]()
+    async with httpx.AsyncClient() as client:
+        several = [(m, await anyio.to_thread.run_sync(_jobs, database, chain, collector, m, client)) for m in merchants]
+        if once:
+            for merchant, jobs in several:
+                for name, count in (await Worker(database, jobs, tenant=merchant).run_once(all_jobs=True)).items():
+                    done[f"{merchant}:{name}"] = count
+            return done
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C ends it all the same
+                loop.add_signal_handler(number, stop.set)
+        if queue is not None:
+            await asyncio.gather(*(run_on_procrastinate(queue, jobs, stop, tenant=m) for m, jobs in several))
+        else:
+            await asyncio.gather(*(Worker(database, jobs, tenant=m).run(stop) for m, jobs in several))
+    return done
+
+
+def _jobs(database: Database, chain: Chain | None, collector: Keypair | None, merchant: str, client: object) -> Jobs:
+    from mcpsol_py.x402.store.settlements import SqlSettlements
+    from mcpsol_py.x402.subscriptions.book import SubscriptionBook
+    from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector, OnChainCollector
+    from mcpsol_py.x402.subscriptions.onchain import OnChain
+    from mcpsol_py.x402.worker import merchant_jobs
+
+    chains = {} if chain is None else {chain.network: chain}
+    charging, book = None, SubscriptionBook(database, merchant)
+    if chain is not None and collector is not None:
+        on_chain = OnChain(chain)
+        charging = Charging(
+            book,
+            SqlSettlements(database),
+            chains,
+            {chain.network: DelegatedCollector(chain, collector)},
+            on_chain={chain.network: (on_chain, OnChainCollector(on_chain, collector))},
+        )
+    jobs = merchant_jobs(database, tenant=merchant, chains=chains, charging=charging, client=client)  # type: ignore[arg-type]  # httpx is imported late
+    if chain is not None:
+
+        def mirror() -> int:
+            """Subscriptions on chain as they are there now: others may have charged, changed or cancelled them."""
+            mirrored = OnChain(chain, fresh=0.0)
+            found = book.on_chain()
+            return sum(mirrored.refresh(book, row) != row for row in found)
+
+        jobs.add("mirror", 60, mirror)
+    return jobs

@@ -1,0 +1,121 @@
+"""A bridge whose tools can be subscribed to: [[payments.plans]], the tools beside the program's, and the worker."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.server import Server
+
+from idl2mcp.local import wallet
+from idl2mcp.plans import read_plans
+from idl2mcp.selling import DEMO_PAYMENTS, open_shop, read_payments
+from mcpsol_py.bridge.server import make_server
+from mcpsol_py.errors import SourceError
+from mcpsol_py.x402.buyer import Buyer
+from mcpsol_py.x402.networks import LOCAL
+from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.webhooks import Webhooks
+from mcpsol_py.x402.subscriptions.proof import SIGN_IN_WITH_X, proof_meta, request_mark, sign_proof
+from mcpsol_py.x402.wire import RESPONSE_META, read_demand
+from tests.functional.cli import Cli
+from tests.functional.test_x402_bridge import CREATE, Shop
+
+PLANS = [{"id": "pro", "name": "Pro", "price": "$0.05", "period": "monthly", "quota": 2, "tools": ["counter_*"]}]
+
+
+class Club(Shop):
+    def open(self) -> Server[Any]:
+        table = {**DEMO_PAYMENTS, "database": f"sqlite:///{self.folder / 'sales.db'}", "plans": PLANS}
+        self.payments = read_payments({**table, "domain": "demo.example", "collector": "@sponsor"})
+        server = make_server(self.bridge)
+        opened = open_shop(self.payments, self.bridge, None, self.cluster, self.opened)
+        assert opened.subscriptions is not None
+        server.middleware.append(opened.paid)
+        server.middleware.append(opened.subscriptions)
+        return server
+
+
+@pytest.fixture
+def club(tmp_path: Path) -> Iterator[Club]:
+    made = Club(tmp_path)
+    with made.opened:
+        yield made
+
+
+def wire(result: Any) -> dict[str, Any]:
+    body: dict[str, Any] = result.model_dump(by_alias=True, exclude_none=True, mode="json")
+    return body
+
+
+async def test_an_agent_subscribes_once_and_calls_without_paying(club: Club) -> None:
+    async with Client(club.server) as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        assert {"subscribe", "counter_initialize"} <= set(names)
+        asked = wire(await client.call_tool("counter_initialize", CREATE))
+        demand = read_demand(asked)
+        assert demand is not None
+        extension = demand.required.extensions[SIGN_IN_WITH_X]  # type: ignore[union-attr,index]  # version 2 has them
+        payer = club.payer()
+        joined = await Buyer(client, payer).call_tool(
+            "subscribe", {"planId": "pro", "walletAddress": str(wallet("alice").pubkey())}
+        )
+        assert joined.amount == 50_000
+        assert club.takings == 50_000
+
+        def proof() -> Any:
+            uri = extension["info"]["uri"]
+            mark = request_mark(uri, {"tool": "counter_initialize", "arguments": CREATE})
+            signed = sign_proof(wallet("alice"), extension["info"], LOCAL, request_id=mark, nonce=secrets.token_hex(16))
+            return proof_meta(signed)
+
+        for used in (1, 2):
+            answered = wire(await client.call_tool("counter_initialize", CREATE, meta=proof()))
+            assert not answered.get("isError"), answered
+            told = answered["_meta"][RESPONSE_META]["extensions"]["subscription"]["info"]
+            assert (told["plan"], told["used"], told["quota"]) == ("pro", used, 2)
+        over = wire(await client.call_tool("counter_initialize", CREATE, meta=proof()))
+        assert read_demand(over) is not None  # used up: paid by the call from here on
+        vault = wire(await client.call_tool("vault_deposit", {}))
+        assert SIGN_IN_WITH_X not in (vault.get("structuredContent") or {}).get("extensions", {})
+    assert club.takings == 50_000
+
+
+@pytest.mark.parametrize(
+    ("plans", "path"),
+    [
+        ({}, "payments.plans"),
+        ([{"id": "a", "price": "$1"}], "payments.plans[0].period"),
+        ([{"id": "a", "price": "$1", "period": "monthly", "qota": 1}], "payments.plans[0].qota"),
+        ([{"id": "a", "price": "$1", "period": "monthly", "quota": "many"}], "payments.plans[0].quota"),
+    ],
+)
+def test_plans_that_cannot_be_read(plans: Any, path: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        read_plans(plans)
+    assert caught.value.path == path
+
+
+def test_subscribers_must_know_whom_they_sign_for() -> None:
+    with pytest.raises(SourceError) as caught:
+        read_payments({**DEMO_PAYMENTS, "plans": PLANS})
+    assert caught.value.path == "payments.domain"
+
+
+def test_a_worker_delivers_what_waits_and_says_so(tmp_path: Path, cli: Cli) -> None:
+    url = f"sqlite:///{tmp_path / 'sales.db'}"
+    database = Database(url)
+    webhooks = Webhooks(database)
+    webhooks.add("http://127.0.0.1:9/nobody", allow_http=True)
+    webhooks.emit("paid", {})
+    database.close()
+    outcome = cli("x402", "worker", "--database", url, "--once", "--json")
+    assert outcome.json["done"] == {"default:webhooks": 0, "default:pending": 0}
+    database = Database(url)
+    (delivery,) = Webhooks(database).deliveries()
+    assert (delivery.attempts, delivery.state, delivery.error) == (1, "pending", "ConnectError")
+    database.close()
