@@ -8,6 +8,7 @@ pair) is the program behind by name, so that no client takes the facade for it.
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from itertools import chain, count
 from typing import Any
 
 from mcpsol_py.model.base58 import address_bytes
@@ -45,7 +46,7 @@ def facade_model(model: ProgramModel, program_id: str) -> ProgramModel:
     return replace(
         model,
         instructions=tuple(_instruction(ix, own) for ix in model.instructions),
-        accounts=own.named(model.accounts),
+        accounts=tuple(replace(a, pda=own.named(a.pda)) for a in model.accounts),
         pdas=own.named(model.pdas),
         address=None,
         facade_of=program_id,
@@ -106,4 +107,4 @@ def _with_event_pair(items: tuple[AccountItem, ...]) -> tuple[AccountItem, ...]:
 def _free(name: str, ix: Instruction) -> str:
     """*name*, or with a number behind it where an account, group or argument of the instruction is called so."""
     taken = {form for item in (*ix.accounts, *ix.args, *ix.remaining) for form in forms(item.name)}
-    return next(n for n in (name, *(f"{name}_{i}" for i in range(2, 10**6))) if not taken & set(forms(n)))
+    return next(n for n in chain((name,), (f"{name}_{i}" for i in count(2))) if not taken & set(forms(n)))
