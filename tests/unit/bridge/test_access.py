@@ -1,0 +1,86 @@
+"""How far a request goes, what an issuer must be, and who has a token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpsol_py.bridge.access import OAuth, Tokens, Verifier, level_of
+from mcpsol_py.errors import SourceError
+from tests.functional.bridges import bridge
+
+BRIDGE = bridge(surface="lazy")
+TRANSFER = {"name": "transfer", "arguments": {}}
+
+
+def through(name: str, depth: int = 1) -> dict[str, Any]:
+    """A call of *name* by call_tool, *depth* times."""
+    call: dict[str, Any] = {"name": name, "arguments": {}}
+    for _ in range(depth):
+        call = {"name": "call_tool", "arguments": call}
+    return call
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "mode", "level"),
+    [
+        ("tools/list", {}, "build", "read"),
+        ("tools/call", TRANSFER, "build", "build"),
+        ("tools/call", TRANSFER, "describe", "build"),
+        ("tools/call", {"name": "get_balance"}, "send", "read"),
+        ("tools/call", {"name": "program_info"}, "send", "read"),
+        ("tools/call", through("transfer"), "build", "build"),
+        ("tools/call", through("get_balance"), "build", "read"),
+        ("tools/call", through("transfer", 9), "build", "send"),  # call_tool does not call itself: nothing needs this
+        ("tools/call", {"name": "nothing"}, "send", "read"),
+        ("tools/call", {"name": ["transfer"]}, "send", "read"),
+        ("tools/call", None, "send", "read"),
+        (5, TRANSFER, "send", "read"),
+        ("resources/read", {"uri": "solana://token/info"}, "send", "read"),
+    ],
+)
+def test_only_the_call_of_an_instruction_is_more_than_reading(method: Any, params: Any, mode: str, level: str) -> None:
+    assert level_of(method, params, BRIDGE.box.tools, mode) == level
+
+
+def test_in_mode_send_an_instruction_needs_send() -> None:
+    from solders.keypair import Keypair
+
+    from mcpsol_py.client.keys import KeypairSigner
+
+    sending = bridge(mode="send", signer=KeypairSigner(Keypair()))
+    assert level_of("tools/call", TRANSFER, sending.box.tools, "send") == "send"
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"issuer": "http://login.example"}, "http.oauth.issuer"),
+        ({"resource": "ftp://b.example"}, "http.oauth.resource"),
+        ({"jwks": "http://keys.example"}, "http.oauth.jwks"),
+        ({"algorithms": ("HS256",)}, "http.oauth.algorithms"),
+        ({"scopes": {"sign": "x"}}, "http.oauth.sign"),
+    ],
+)
+def test_an_issuer_that_proves_nothing_is_refused(changes: dict[str, Any], path: str) -> None:
+    good: dict[str, Any] = {"issuer": "https://login.example", "resource": "https://b.example/mcp"}
+    OAuth(**good).check()
+    with pytest.raises(SourceError) as refused:
+        OAuth(**{**good, **changes}).check()
+    assert refused.value.path == path
+
+
+def test_the_metadata_stand_between_host_and_path() -> None:
+    oauth = OAuth("https://login.example", "https://b.example/one/mcp/")
+    assert oauth.metadata == "https://b.example/.well-known/oauth-protected-resource/one/mcp"
+    assert oauth.names_up_to("build") == ["read", "build"]
+
+
+async def test_a_token_of_the_configuration_may_do_everything() -> None:
+    verifier = Verifier(Tokens([Tokens.digest("right")]), None)
+    found = await verifier.verify_token("right")
+    assert found is not None
+    assert found.scopes == ["read", "build", "send"]
+    for wrong in ("", "wrong", "right ", "a.b.c"):
+        assert await verifier.verify_token(wrong) is None
