@@ -49,6 +49,7 @@ def facilitator(url: str | None, wallet: tuple[Path, ...], host: str, port: int,
     from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.exact.settle import KeypairSponsor
     from mcpsol_py.x402.facilitator_app import facilitator_app, make_facilitator
+    from mcpsol_py.x402.store.catalog import Catalog
     from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.store.settlements import SqlSettlements
 
@@ -68,7 +69,9 @@ def facilitator(url: str | None, wallet: tuple[Path, ...], host: str, port: int,
     report.note(f"facilitator on http://{host}:{port} for {chain.network}, paying with {payers}")
     if routes:
         report.note(f"its chain's JSON-RPC: http://{host}:{port}/rpc; @alice has 1 USDC of play money there")
-    uvicorn.run(_beside(facilitator_app(core), routes), host=host, port=port, log_level="warning")
+    uvicorn.run(
+        _beside(facilitator_app(core, catalog=Catalog(kept)), routes), host=host, port=port, log_level="warning"
+    )
 
 
 def _beside(app: Any, routes: dict[str, Any]) -> Any:

@@ -7,19 +7,22 @@ run, and its signature is recorded before it is sent, so that a crash in between
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 from x402 import ResourceConfig, x402ResourceServer
+from x402.extensions.bazaar import DeclareMcpDiscoveryConfig, declare_mcp_discovery_extension
 from x402.schemas import AssetAmount, PaymentRequirements, ResourceInfo
 
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.server import result_of
+from mcpsol_py.bridge.tools import Tool
 from mcpsol_py.errors import SourceError, suggest
 from mcpsol_py.schema.json_schema import opened
 from mcpsol_py.x402.gate import Gate, Offer, current_run
 from mcpsol_py.x402.price import format_amount, parse_price
+from mcpsol_py.x402.receipts import Signatory
 from mcpsol_py.x402.seller import Paid
 
 __all__ = ["FREE", "Price", "PriceList", "sell"]
@@ -39,7 +42,10 @@ class PriceList:
     pay_to: str
     network: str
     scheme: str = "exact"
-    extensions: Mapping[str, Any] = field(default_factory=dict)
+    #: The bridge's address from outside: where it is given, facilitators are asked to list the tools (bazaar).
+    public_url: str | None = None
+    #: Signs offers and receipts.
+    signatory: Signatory | None = None
 
     def prices(self, tool: str) -> Sequence[Price]:
         """Those of *tool*; none where it is free."""
@@ -96,9 +102,25 @@ class _Shop:
             title = str(tool.definition.get("title") or name)
             info = ResourceInfo(url=f"mcp://tool/{name}", description=title, mime_type="application/json")
             accepts = tuple(r for price in prices for r in self.requirements(price, broadcasts=broadcasts))
-            made = Offer(info, accepts, broadcasts=broadcasts, extensions=self._prices.extensions)
+            made = Offer(info, accepts, broadcasts, signatory=self._prices.signatory, **self._listing(tool))
             self._made[name, broadcasts] = made
         return made
+
+    def _listing(self, tool: Tool) -> dict[str, Any]:
+        """How catalogs are to show the tool."""
+        url = self._prices.public_url
+        if url is None:
+            return {}
+        about = str(tool.definition["description"])[:500]
+        declared = declare_mcp_discovery_extension(
+            DeclareMcpDiscoveryConfig(
+                tool_name=tool.name,
+                description=about,
+                input_schema=tool.definition["inputSchema"],
+                transport="streamable-http",
+            )
+        )
+        return {"public": ResourceInfo(url=url, description=about), "extensions": declared}
 
     def requirements(self, price: Price, *, broadcasts: bool) -> list[PaymentRequirements]:
         """Raises PaymentError for what is no price here."""

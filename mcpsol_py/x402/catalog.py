@@ -8,13 +8,17 @@ from typing import Any
 import httpx
 import orjson
 
+from mcpsol_py.errors import PaymentError
 from mcpsol_py.names import clean_text
 from mcpsol_py.x402.price import format_amount
 
-__all__ = ["ask_catalog", "bazaar_input", "read_service"]
+__all__ = ["BAZAAR", "ask_catalog", "bazaar_input", "catalog_row", "read_service"]
+
+BAZAAR = "bazaar"
 
 #: An answer longer than this is not read.
 MAX_BYTES = 1 << 20
+MAX_EXTENSION = 16 * 1024
 
 
 async def ask_catalog(client: httpx.AsyncClient, url: str, asked: Mapping[str, Any]) -> list[Any] | None:
@@ -60,6 +64,42 @@ def read_service(row: object, network: str) -> dict[str, Any] | None:
 def bazaar_input(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """extensions.bazaar.info.input, where there is one; {} else."""
     return _object(_object(_object(_object(row.get("extensions")).get("bazaar")).get("info")).get("input"))
+
+
+def catalog_row(payment: object, requirements: object) -> dict[str, Any] | None:
+    """What a facilitator lists of a service that was paid (X402.md 5), from the payment's own words; None where it does
+    not ask to be found. Raises PaymentError(invalid_bazaar) where what it says of itself is not as the protocol says.
+
+    *payment*, *requirements*: PaymentPayload and PaymentRequirements as JSON objects, version 2.
+    """
+    body, terms = _object(payment), _object(requirements)
+    extension = _object(body.get("extensions")).get(BAZAAR)
+    if not isinstance(extension, Mapping):
+        return None
+    from x402.extensions.bazaar import validate_discovery_extension_spec
+
+    if len(orjson.dumps(extension)) > MAX_EXTENSION:
+        raise PaymentError("invalid_bazaar", f"a service's description takes at most {MAX_EXTENSION:,} bytes")
+    checked = validate_discovery_extension_spec(dict(extension))
+    if not checked.valid:
+        raise PaymentError("invalid_bazaar", clean_text("; ".join(checked.errors), 300))
+    about = _object(body.get("resource"))
+    url = about.get("url")
+    if not isinstance(url, str) or not url.startswith(("https://", "http://")) or len(url) > 500:
+        raise PaymentError("invalid_bazaar", "the resource's url is no web address of at most 500 characters")
+    described = _object(_object(extension.get("info")).get("input"))
+    tool = described.get("toolName") or described.get("tool") or ""
+    kind = str(described.get("type"))
+    said = about.get("description") or described.get("description") or ""
+    return {
+        "resource": url,
+        "type": kind,
+        "x402Version": 2,
+        "accepts": [dict(terms)],
+        "description": clean_text(str(said), 500),
+        **({"toolName": clean_text(str(tool), 128)} if kind == "mcp" else {}),
+        "extensions": {BAZAAR: dict(extension)},
+    }
 
 
 def _object(value: object) -> Mapping[str, Any]:

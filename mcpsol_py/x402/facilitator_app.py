@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
-import anyio.to_thread
 import orjson
+from anyio.to_thread import run_sync as to_thread
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,12 +15,14 @@ from x402 import x402FacilitatorSync
 from x402.schemas import PaymentRequirements
 from x402.schemas.v1 import PaymentRequirementsV1
 
-from mcpsol_py.errors import PaymentError
+from mcpsol_py.errors import PaymentError, StorageError
+from mcpsol_py.x402.catalog import BAZAAR, catalog_row
 from mcpsol_py.x402.chain import Chain
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1
 from mcpsol_py.x402.exact.settle import SettlementStore, Sponsor
 from mcpsol_py.x402.exact.verify import Limits
 from mcpsol_py.x402.networks import v1_name
+from mcpsol_py.x402.store.catalog import Catalog
 from mcpsol_py.x402.wire import MAX_PAYMENT_BYTES, parse_payment
 
 __all__ = ["LocalFacilitator", "facilitator_app", "make_facilitator"]
@@ -47,21 +49,20 @@ class LocalFacilitator:
 
     async def verify(self, payload: Any, requirements: Any) -> Any:
         """See facilitators.Endpoint."""
-        return await anyio.to_thread.run_sync(self._facilitator.verify, payload, requirements)
+        return await to_thread(self._facilitator.verify, payload, requirements)
 
     async def settle(self, payload: Any, requirements: Any) -> Any:
         """See facilitators.Endpoint."""
-        return await anyio.to_thread.run_sync(self._facilitator.settle, payload, requirements)
+        return await to_thread(self._facilitator.settle, payload, requirements)
 
     def get_supported(self) -> Any:
         """See facilitators.Endpoint."""
         return self._facilitator.get_supported()
 
 
-def facilitator_app(
-    facilitator: x402FacilitatorSync, *, catalog: Callable[[], list[dict[str, Any]]] = list
-) -> Starlette:
-    """The ASGI app. *catalog* gives the resources that /discovery/resources lists.
+def facilitator_app(facilitator: x402FacilitatorSync, *, catalog: Catalog | None = None) -> Starlette:
+    """The ASGI app. *catalog* keeps the services that /discovery lists: those that ask for it (bazaar) and were paid
+    here.
 
     200 with the protocol's answer also where a payment is refused; 400 for a request that is none; 413 for one over 128
     KiB.
@@ -74,22 +75,35 @@ def facilitator_app(
 
     async def settle(request: Request) -> Response:
         payload, requirements = await _read(request)
-        return _reply(_dump(await local.settle(payload, requirements)))
+        settled = await local.settle(payload, requirements)
+        response = _reply(_dump(settled))
+        if catalog is not None and settled.success and payload.x402_version == 2:
+            told = await _enter(catalog, _dump(payload), _dump(requirements))
+            if told is not None:
+                response.headers["EXTENSION-RESPONSES"] = orjson.dumps({BAZAAR: told}).decode()
+        return response
 
     async def supported(_request: Request) -> Response:
-        return _reply(_dump(facilitator.get_supported()))
+        found = _dump(facilitator.get_supported())
+        if catalog is not None:
+            found["extensions"] = [*dict.fromkeys([*found.get("extensions", []), BAZAAR])]
+        return _reply(found)
 
     async def resources(request: Request) -> Response:
         query = request.query_params
-        try:
-            limit, offset = int(query.get("limit", "20")), int(query.get("offset", "0"))
-        except ValueError:
-            return _reply({"error": "limit and offset are whole numbers"}, 400)
-        if not (1 <= limit <= 100 and offset >= 0):
-            return _reply({"error": "limit is 1 to 100, offset 0 or more"}, 400)
-        found = [r for r in catalog() if _matches(r, query)]
-        page = {"limit": limit, "offset": offset, "total": len(found)}
-        return _reply({"x402Version": 2, "items": found[offset : offset + limit], "pagination": page})
+        limit, offset = _number(query, "limit", 20, 1, 100), _number(query, "offset", 0, 0, 1_000_000)
+        wanted = {k: query[k] for k in ("type", "network", "scheme", "payTo") if k in query}
+        total, rows = (0, []) if catalog is None else await to_thread(catalog.listed, wanted, limit, offset)
+        page = {"limit": limit, "offset": offset, "total": total}
+        return _reply({"x402Version": 2, "items": rows, "pagination": page})
+
+    async def search(request: Request) -> Response:
+        query = request.query_params
+        limit = _number(query, "limit", 20, 1, 100)
+        wanted = {k: query[k] for k in ("type", "network", "scheme", "payTo") if k in query}
+        text = query.get("query", "")[:200]
+        rows = [] if catalog is None else await to_thread(catalog.search, text, wanted, limit)
+        return _reply({"x402Version": 2, "resources": rows, "pagination": None})
 
     async def refused(_request: Request, error: Exception) -> Response:
         assert isinstance(error, PaymentError)  # registered for it alone
@@ -102,9 +116,31 @@ def facilitator_app(
             Route("/settle", settle, methods=["POST"]),
             Route("/supported", supported),
             Route("/discovery/resources", resources),
+            Route("/discovery/search", search),
         ],
         exception_handlers={PaymentError: refused},
     )
+
+
+async def _enter(catalog: Catalog, payment: dict[str, Any], requirements: dict[str, Any]) -> dict[str, str] | None:
+    """Lists what was paid. What goes wrong with that never changes the settlement's answer."""
+    try:
+        row = catalog_row(payment, requirements)
+        if row is None:
+            return None
+        await to_thread(catalog.enter, row)
+    except PaymentError as error:
+        return {"status": "rejected", "rejectedReason": str(error)}
+    except StorageError:
+        return {"status": "processing"}
+    return {"status": "success"}
+
+
+def _number(query: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+    text = query.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and least <= int(text) <= most):
+        raise PaymentError("invalid_query", f"{name} is a whole number from {least} to {most}")
+    return int(text)
 
 
 async def _read(request: Request) -> tuple[Any, Any]:
@@ -128,14 +164,6 @@ async def _read(request: Request) -> tuple[Any, Any]:
         return payment, model.model_validate(requirements)
     except ValueError as error:
         raise PaymentError("invalid_payment_requirements", "paymentRequirements lack or misstate a field") from error
-
-
-def _matches(resource: dict[str, Any], query: Any) -> bool:
-    accepts = resource.get("accepts", [])
-    wanted = {"scheme": query.get("scheme"), "network": query.get("network"), "payTo": query.get("payTo")}
-    if query.get("type") not in (None, resource.get("type")):
-        return False
-    return any(all(v is None or a.get(k) == v for k, v in wanted.items()) for a in accepts)
 
 
 def _dump(model: Any) -> dict[str, Any]:

@@ -75,6 +75,8 @@ class Offer:
     #: Plans whose subscribers call without paying, and the domain that their proofs name (subscriptions/proof.py).
     plans: tuple[str, ...] = ()
     domain: str = ""
+    #: What buyers are told instead of `resource`: an address from outside, for catalogs.
+    public: ResourceInfo | None = None
     #: Signs what is asked and what was paid (receipts.py).
     signatory: Signatory | None = None
 
@@ -87,7 +89,8 @@ class Offer:
             extensions[SIGN_IN_WITH_X] = challenge(self.domain, self.resource.url, networks)
         if self.signatory is not None:
             extensions[OFFER_RECEIPT] = self.signatory.offers(self.resource.url, self.accepts)
-        return PaymentRequired(error=error, resource=self.resource, accepts=list(self.accepts), extensions=extensions)
+        shown = self.public or self.resource
+        return PaymentRequired(error=error, resource=shown, accepts=list(self.accepts), extensions=extensions)
 
     def receipted(self, settled: SettleResponse) -> SettleResponse:
         """A settlement that succeeded, with a signed receipt where this offer has a signatory."""
@@ -285,30 +288,27 @@ class Gate:
             return NotPaid(offer.payment_required(str(error)), error.code)
         mark = fingerprint(offer.resource.url, arguments, terms)
         self._state(payment_id, "created", offer)
-        known = await self._db(
-            self._executions.get, payment_id
-        )  # before verify: a repeat's transaction is spent by now
         owner = str(uuid.uuid4())
+        claim = Execution(
+            tenant=self._executions.tenant,
+            payment_id=payment_id,
+            fingerprint=mark,
+            payment_key=key,
+            resource=offer.resource.url,
+            state="verifying",
+            owner=owner,
+            touched_ms=0,
+            network=terms.network,
+            asset=terms.asset,
+            pay_to=terms.pay_to,
+            amount=int(terms.amount),
+        )
+        # Claimed before it is verified: a repeat's transaction is spent by now.
+        known = await self._db(self._executions.claim, claim)
         if known is None:
             self._state(payment_id, "validated", offer)
-            claim = Execution(
-                tenant=self._executions.tenant,
-                payment_id=payment_id,
-                fingerprint=mark,
-                payment_key=key,
-                resource=offer.resource.url,
-                state="verifying",
-                owner=owner,
-                touched_ms=0,
-                network=terms.network,
-                asset=terms.asset,
-                pay_to=terms.pay_to,
-                amount=int(terms.amount),
-            )
-            known = await self._db(self._executions.claim, claim)
-            if known is None:
-                self._fault("gate.claimed")
-                return await self._first(offer, payment, requirements, payment_id, owner, run)
+            self._fault("gate.claimed")
+            return await self._first(offer, payment, requirements, payment_id, owner, run)
         return await self._again(offer, payment, requirements, known, payment_id, mark, key, owner, run)
 
     async def knows(self, offer: Offer, payment: Payment) -> bool:
@@ -557,15 +557,19 @@ class Gate:
     ) -> tuple[dict[str, Any], bool]:
         """Runs the tool, renewing the lease while it does."""
 
+        every = max(self._lease_ms / 4000, 0.05)
+
         async def breathe() -> None:
             while True:
-                await asyncio.sleep(max(self._lease_ms / 4000, 0.05))
                 try:
                     await self._db(self._executions.touch, payment_id, owner)
                 except StorageError:  # the database may be back before the lease ends
-                    continue
+                    pass
+                await asyncio.sleep(every)
 
-        heart = asyncio.create_task(breathe())
+        breathing: list[asyncio.Task[None]] = []  # most tools are done before their first breath
+        loop = asyncio.get_running_loop()
+        heart = loop.call_later(every, lambda: breathing.append(loop.create_task(breathe())))
         this = this or Run(self, payment_id, owner)
         token = _current.set(this)
         try:
@@ -573,8 +577,11 @@ class Gate:
         finally:
             _current.reset(token)
             heart.cancel()
-            with anyio.CancelScope(shield=True):  # no write of its own comes after the answer's
-                await asyncio.wait([heart])
+            for task in breathing:
+                task.cancel()
+            if breathing:
+                with anyio.CancelScope(shield=True):  # no write of its own comes after the answer's
+                    await asyncio.wait(breathing)
 
     async def _run(
         self, payment: Payment, requirements: Any, this: Run, owner: str, run: RunFunction, *, paid: bool

@@ -351,3 +351,19 @@ sponsored_channels = Table(
     Column("touched_ms", BigInteger, nullable=False),
     Index(None, "network", "touched_ms"),
 )
+
+#: A service that was paid through a facilitator of ours and asked to be found (bazaar). `tool` "": an HTTP resource.
+catalog = Table(
+    "catalog",
+    metadata,
+    Column("resource", String(500), primary_key=True),
+    Column("tool", String(128), primary_key=True),
+    Column("type", String(10), nullable=False),  # http, mcp
+    Column("network", String(64), nullable=False),
+    Column("scheme", String(32), nullable=False),
+    Column("pay_to", String(64), nullable=False),
+    Column("words", Text, nullable=False),  # what is searched, in small letters
+    Column("body", Text, nullable=False),  # what is listed, as JSON
+    Column("touched_ms", BigInteger, nullable=False),
+    Index(None, "touched_ms"),
+)

@@ -1,0 +1,81 @@
+"""A facilitator's catalog in SQL: the services that were paid through it and asked to be found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Connection, func, insert, select, update
+
+from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.schema import catalog as table
+
+__all__ = ["Catalog"]
+
+#: Rows that a search looks at: those paid most recently.
+_SEARCHED = 5_000
+_FILTERS = {"type": table.c.type, "network": table.c.network, "scheme": table.c.scheme, "payTo": table.c.pay_to}
+
+
+class Catalog:
+    """Raises StorageError."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def enter(self, row: Mapping[str, Any]) -> None:
+        """Lists a service (catalog.catalog_row), or renews what is listed of it."""
+        terms = row["accepts"][0]
+        key = {"resource": row["resource"], "tool": row.get("toolName", "")}
+        words = " ".join((key["resource"], key["tool"], row.get("description", ""))).lower()
+
+        def work(connection: Connection, _again: bool) -> None:
+            now = self._db.now_ms(connection)
+            values = {
+                "type": row["type"],
+                "network": terms["network"],
+                "scheme": terms["scheme"],
+                "pay_to": terms["payTo"],
+                "words": words,
+                "body": orjson.dumps(row).decode(),
+                "touched_ms": now,
+            }
+            its = (table.c.resource == key["resource"]) & (table.c.tool == key["tool"])
+            if connection.execute(update(table).where(its).values(values)).rowcount == 0:
+                connection.execute(insert(table).values({**key, **values}))
+
+        self._db.run(work)
+
+    def listed(self, wanted: Mapping[str, str], limit: int, offset: int) -> tuple[int, list[dict[str, Any]]]:
+        """(how many there are, those from *offset* on), the last paid first. *wanted*: type, network, scheme, payTo."""
+        conditions = _conditions(wanted)
+
+        def work(connection: Connection, _again: bool) -> tuple[int, list[dict[str, Any]]]:
+            total = connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one()
+            newest = (
+                select(table).where(*conditions).order_by(table.c.touched_ms.desc(), table.c.resource, table.c.tool)
+            )
+            return int(total), [_row(r) for r in connection.execute(newest.limit(limit).offset(offset)).all()]
+
+        return self._db.run(work)
+
+    def search(self, text: str, wanted: Mapping[str, str], limit: int) -> list[dict[str, Any]]:
+        """The services that have most of the words of *text*, the last paid first among equals."""
+        words = text.lower().split()[:20]
+        newest = select(table).where(*_conditions(wanted)).order_by(table.c.touched_ms.desc()).limit(_SEARCHED)
+        rows = self._db.run(lambda connection, _: connection.execute(newest).all())
+        scored = [(sum(word in row.words for word in words), row) for row in rows]
+        found = sorted((s for s in scored if s[0] or not words), key=lambda s: -s[0])
+        return [_row(row) for _, row in found[:limit]]
+
+
+def _conditions(wanted: Mapping[str, str]) -> list[ColumnElement[bool]]:
+    return [column == wanted[name] for name, column in _FILTERS.items() if name in wanted]
+
+
+def _row(row: Any) -> dict[str, Any]:
+    from datetime import UTC, datetime
+
+    seen = datetime.fromtimestamp(row.touched_ms / 1000, UTC).isoformat(timespec="seconds")
+    return {**orjson.loads(row.body), "lastUpdated": seen}
