@@ -174,17 +174,17 @@ def sponsored(transfer: Payable, sponsor: Sponsor) -> VersionedTransaction:
 
 def check_on_chain(chain: Chain, transfer: VerifiedTransfer) -> None:
     """Would it land now? Says first what a buyer or a seller can mend; raises PaymentError."""
-    destination = chain.get_accounts([transfer.destination])[0]
-    if destination is None:
+    # Without the sponsor's signature: an unpaid request must not make us sign anything.
+    outcome = chain.simulate(bytes(transfer.transaction), verify_signatures=False)
+    if outcome.error is None:
+        return
+    if chain.get_accounts([transfer.destination])[0] is None:
         raise PaymentError(
             "invalid_exact_svm_payload_recipient_mismatch",
             f"the token account of {transfer.pay_to} for {transfer.mint} does not exist yet; "
             "the seller must create it once, since a sponsor never does",
         )
-    # Without the sponsor's signature: an unpaid request must not make us sign anything.
-    outcome = chain.simulate(bytes(transfer.transaction), verify_signatures=False)
-    if outcome.error is not None:
-        raise PaymentError("transaction_simulation_failed", f"the payment would fail on chain: {outcome.error}")
+    raise PaymentError("transaction_simulation_failed", f"the payment would fail on chain: {outcome.error}")
 
 
 def settle_transfer(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Writer", "grouped"]
 
 T = TypeVar("T")
+_Job = tuple[Callable[[], Any], "Future[Any] | asyncio.Future[Any]"]
+_Outcome = tuple[Any, "BaseException | None"]
 #: Work that one commit covers at most: it bounds how long the first of it waits.
 _MOST = 64
 #: Seconds without work after which the writer's thread ends.
@@ -32,8 +34,10 @@ async def grouped(database: Database, function: Callable[..., T], *args: Any) ->
     """Runs *function*(*args), whose transactions on *database* join those of others. Raises what it raises."""
     if not database.groups:
         return await anyio.to_thread.run_sync(partial(function, *args))
+    done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    database.writer.submit(partial(function, *args), done)
     # A caller that goes away does not take back what is written: the next one finds it in the database.
-    return await asyncio.shield(asyncio.wrap_future(database.writer.submit(partial(function, *args))))
+    return await asyncio.shield(done)
 
 
 class Writer:
@@ -41,23 +45,23 @@ class Writer:
 
     def __init__(self, group: Callable[[Iterable[Callable[[], None]]], None]) -> None:
         self._group = group
-        self._jobs: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def wait(self, work: Callable[[], T]) -> T:
         """Runs *work* and waits for the commit. Raises what it raises."""
-        return self.submit(work).result()
-
-    def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Queues *work*."""
         done: Future[T] = Future()
+        self.submit(work, done)
+        return done.result()
+
+    def submit(self, work: Callable[[], T], done: Future[T] | asyncio.Future[T]) -> None:
+        """Queues *work*; *done* hears of it."""
         with self._lock:
             self._jobs.put((work, done))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="payments-writer", daemon=True)
                 self._thread.start()
-        return done
 
     def _work(self) -> None:
         while True:
@@ -77,8 +81,8 @@ class Writer:
                     break
             self._run(batch)
 
-    def _run(self, batch: list[tuple[Callable[[], Any], Future[Any]]]) -> None:
-        outcomes: dict[int, tuple[Any, BaseException | None]] = {}
+    def _run(self, batch: list[_Job]) -> None:
+        outcomes: dict[int, _Outcome] = {}
 
         def piece(number: int, work: Callable[[], Any]) -> None:
             try:
@@ -90,11 +94,24 @@ class Writer:
             self._group([partial(piece, n, work) for n, (work, _) in enumerate(batch)])
         except Exception as error:  # noqa: BLE001  # the common commit failed: nothing of it is written
             outcomes = dict.fromkeys(range(len(batch)), (None, error))
+        loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], _Outcome]]] = {}
         for number, (_, done) in enumerate(batch):
-            result, failed = outcomes[number]
-            if done.cancelled():
-                continue
-            if failed is not None:
-                done.set_exception(failed)
+            if isinstance(done, Future):
+                _tell([(done, outcomes[number])])
             else:
-                done.set_result(result)
+                loops.setdefault(done.get_loop(), []).append((done, outcomes[number]))
+        for loop, told in loops.items():  # one wake-up for all that wait there
+            try:
+                loop.call_soon_threadsafe(_tell, told)
+            except RuntimeError:  # that loop is closed: nobody waits any more
+                continue
+
+
+def _tell(told: Sequence[tuple[Future[Any] | asyncio.Future[Any], _Outcome]]) -> None:
+    for done, (result, failed) in told:
+        if done.cancelled():
+            continue
+        if failed is not None:
+            done.set_exception(failed)
+        else:
+            done.set_result(result)
