@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
+import inspect
 import json
 import random
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 import orjson
@@ -33,6 +35,7 @@ from mcpsol_py.model.base58 import b58decode
 __all__ = ["RpcTransport", "account_of", "redact"]
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 #: getMultipleAccounts takes no more at once.
 _ACCOUNTS_A_CALL = 100
@@ -55,6 +58,21 @@ def redact(url: str) -> str:
         return "RPC"
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.scheme}://{parts.hostname}{port}"
+
+
+def _read(method: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, Coroutine[Any, Any, _T]]:
+    """A method that reads an answer: one of another shape than the RPC documentation's is the node's fault."""
+
+    @functools.wraps(method)
+    async def read(*args: _P.args, **options: _P.kwargs) -> _T:
+        try:
+            return await method(*args, **options)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            transport: Any = args[0]
+            why = f"{method.__name__} was answered in a form that is not Solana's ({type(error).__name__})"
+            raise TransportError(transport.endpoint, why, retryable=True) from error
+
+    return read
 
 
 class RpcTransport:
@@ -172,7 +190,10 @@ class RpcTransport:
             if self._own is None:
                 from solana.rpc.async_api import AsyncClient
 
-                self._own = AsyncClient(self.url, timeout=self._timeout)
+                options: dict[str, Any] = {"timeout": self._timeout}
+                if "max_transport_retries" in inspect.signature(AsyncClient).parameters:
+                    options["max_transport_retries"] = 0  # it would not say that it has asked twice
+                self._own = AsyncClient(self.url, **options)
             client = self._own
         answer: str = await asyncio.wait_for(_provider(client).make_request_unparsed(request), self._timeout)
         return answer
@@ -198,14 +219,18 @@ class RpcTransport:
 
     # --- the protocol --------------------------------------------------------------------------------------------
 
+    @_read
     async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
         out: list[Account | None] = []
         for start in range(0, len(keys), _ACCOUNTS_A_CALL):
             part = [str(key) for key in keys[start : start + _ACCOUNTS_A_CALL]]
             result = await self.request("getMultipleAccounts", [part, self._reading()])
             out += [account_of(found) for found in result["value"]]
+        if len(out) != len(keys):
+            raise ValueError(f"{len(out)} accounts for {len(keys)} keys")
         return out
 
+    @_read
     async def program_accounts(
         self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
     ) -> list[tuple[Pubkey, Account]]:
@@ -217,14 +242,16 @@ class RpcTransport:
         found = [(Pubkey.from_string(item["pubkey"]), account_of(item["account"])) for item in result]
         return [(key, account) for key, account in found if account is not None]
 
+    @_read
     async def latest_blockhash(self) -> Blockhash:
         value = (await self.request("getLatestBlockhash", [{"commitment": self.commitment}]))["value"]
         return Blockhash(Hash.from_string(value["blockhash"]), value["lastValidBlockHeight"])
 
+    @_read
     async def block_height(self) -> int:
-        height: int = await self.request("getBlockHeight", [{"commitment": self.commitment}])
-        return height
+        return int(await self.request("getBlockHeight", [{"commitment": self.commitment}]))
 
+    @_read
     async def simulate(
         self, transaction: VersionedTransaction, *, replace_blockhash: bool = True, accounts: Sequence[Pubkey] = ()
     ) -> Outcome:
@@ -240,6 +267,7 @@ class RpcTransport:
         result = await self.request("simulateTransaction", [_wire(transaction), options])
         return _outcome(result["value"])
 
+    @_read
     async def send(
         self, transaction: VersionedTransaction, *, skip_preflight: bool = False
     ) -> tuple[Signature, Outcome | None]:
@@ -277,10 +305,12 @@ class RpcTransport:
             return error
         return TransportError(self.endpoint, f"{lost[0]}; asked once more, {error.why}", retryable=True)
 
+    @_read
     async def status(self, signature: Signature) -> Status | None:
         result = await self.request("getSignatureStatuses", [[str(signature)], {"searchTransactionHistory": True}])
         return self._status(result["value"][0])
 
+    @_read
     async def statuses(self, signatures: Sequence[Signature]) -> list[Status | None]:
         out: list[Status | None] = []
         for start in range(0, len(signatures), _STATUSES_A_CALL):
@@ -297,6 +327,7 @@ class RpcTransport:
         )
         return Status(_RANK[reached] >= _RANK[self.commitment], found.get("err"), found.get("slot"))
 
+    @_read
     async def transaction(self, signature: Signature) -> Outcome | None:
         # This method knows no "processed".
         commitment = "confirmed" if self.commitment == "processed" else self.commitment
@@ -332,6 +363,7 @@ class RpcTransport:
         except TransportError:
             return None  # some providers do not offer it; the ladder goes on
 
+    @_read
     async def priority_fees(self, keys: Sequence[Pubkey]) -> list[int]:
         result = await self.request("getRecentPrioritizationFees", [[str(key) for key in keys[:128]]])
         return [item["prioritizationFee"] for item in result]
