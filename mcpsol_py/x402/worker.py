@@ -15,7 +15,7 @@ import asyncio
 import inspect
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -27,7 +27,11 @@ from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.errors import McpsolError, PaymentError
 from mcpsol_py.x402.chain import Chain, ChainUnavailable
+from mcpsol_py.x402.channels.batch_server import BatchServer
+from mcpsol_py.x402.channels.desk import ChannelDesk
+from mcpsol_py.x402.channels.redeem import redeem, tidy
 from mcpsol_py.x402.reconciling import reconcile_calls, reconcile_settlements, reconcile_spendings
+from mcpsol_py.x402.store.channels import SponsoredChannels
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.schema import leases
@@ -36,7 +40,7 @@ from mcpsol_py.x402.store.webhooks import Webhooks
 from mcpsol_py.x402.subscriptions.charging import Charging
 from mcpsol_py.x402.webhooks import deliver_due
 
-__all__ = ["Job", "Jobs", "Worker", "merchant_jobs", "run_on_procrastinate"]
+__all__ = ["Job", "Jobs", "Worker", "add_vouchers", "merchant_jobs", "run_on_procrastinate"]
 
 log = logging.getLogger("mcpsol_py.x402.worker")
 
@@ -158,7 +162,7 @@ def merchant_jobs(
 ) -> Jobs:
     """What every seller needs: charges of subscriptions, events, and all that is pending reconciled with the chain.
 
-    *client* sends events. Others are added to what is returned: `jobs.add("vouchers", 300, ...)` of channels.redeem.
+    *client* sends events. Others are added to what is returned: see add_vouchers.
     """
     jobs, settlements = Jobs(), SqlSettlements(database)
     if charging is not None:
@@ -180,6 +184,32 @@ def merchant_jobs(
 
     jobs.add("pending", 15, pending)
     return jobs
+
+
+def add_vouchers(
+    jobs: Jobs,
+    *,
+    redeeming: Sequence[tuple[BatchServer, Any, Chain]] = (),
+    tidying: Sequence[tuple[ChannelDesk, SponsoredChannels]] = (),
+    every: float = 300.0,
+) -> None:
+    """Adds what channels need (channels/redeem.py): a seller's vouchers become money well before a payer can withdraw,
+    for each (server, facilitator, chain) of *redeeming*; a sponsor's channels are closed when they are over."""
+
+    async def vouchers() -> int:
+        done = [await redeem(server, facilitator, chain=chain) for server, facilitator, chain in redeeming]
+        for one in done:
+            for channel, why in one.problems.items():
+                log.warning("channel %s: %s", channel, why)
+        return sum(one.claimed + one.paid_out for one in done)
+
+    def channels() -> int:
+        return sum(len(tidy(desk, sponsored)) for desk, sponsored in tidying)
+
+    if redeeming:
+        jobs.add("vouchers", every, vouchers)
+    if tidying:
+        jobs.add("channels", every, channels)
 
 
 # -- on procrastinate -------------------------------------------------------------------------------------------------
