@@ -5,6 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -254,11 +258,13 @@ def test_writing_the_chunks_that_differ_gives_the_file(elf: bytes, there: bytes,
 
 class Moving(SvmNode):
     """A node whose slot moves on with each transaction, as it does with time on a cluster. `takes`: so many more
-    transactions, and then none."""
+    transactions, and then none. `slow`: seconds that each takes."""
 
     takes: int | None = None
+    slow = 0.0
 
     def do_sendTransaction(self, text: str, options: object = None) -> object:
+        time.sleep(self.slow)
         if self.takes is not None:
             self.takes -= 1
             if self.takes < 0:
@@ -384,6 +390,27 @@ def test_a_stopped_run_says_how_to_go_on(deploying: Deploying) -> None:
     assert ran.code == 0, ran.err
     assert ran.json["written"] == ran.json["chunks"] - 8
     assert deploying("--close-buffer").json["lamports"] == 0
+
+
+def test_ctrl_c_leaves_what_was_reached_and_says_how_to_go_on(deploying: Deploying) -> None:
+    deploying.node.slow = 0.1
+    command = [sys.executable, "-m", "idl2mcp", "deploy", str(deploying.so), "--url", deploying.url]
+    process = subprocess.Popen(
+        [*command, "--payer", str(deploying.payer)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    end = time.monotonic() + 30
+    while deploying.chain.sent < 6 and time.monotonic() < end:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert "Traceback" not in out + err
+    assert "the same command goes on" in err
+    deploying.node.slow = 0.0
+    time.sleep(2)  # what the node still answers finds nobody; its complaints are not the next run's
+    ran = deploying()
+    assert ran.code == 0, ran.err
+    assert 0 < ran.json["written"] < ran.json["chunks"]
 
 
 def test_keys_never_show(deploying: Deploying) -> None:
