@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,7 +17,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.bridge.bridge import Reply
-from mcpsol_py.client import program_client, rpc
+from mcpsol_py.client import program_client
 from mcpsol_py.client.rpc import RpcTransport
 from tests.functional.svm_node import SvmNode, listening
 from tests.functional.test_bridge_policy import Scene, scene, transfer
@@ -28,7 +29,7 @@ SLOW = 0.4
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rpc.random, "uniform", lambda *_: 0.001)
+    monkeypatch.setattr(random, "uniform", lambda *_: 0.001)  # how long the transport waits in between
     monkeypatch.setattr(program_client, "POLL", 0.01)
 
 
