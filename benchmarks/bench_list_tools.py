@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks import floor
 from benchmarks.yardstick import Limit, NotMeasured, Row
-from mcpsol_py.build.report import deploy_rent
+from mcpsol_py.build.rent import deploy_rent
 from mcpsol_py.errors import BuildError, ToolchainMissing
 
 

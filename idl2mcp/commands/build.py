@@ -10,7 +10,7 @@ import click
 from idl2mcp import report
 
 if TYPE_CHECKING:
-    from mcpsol_py.build import BuildResult
+    from mcpsol_py.build import BuildResult, ListToolsCost
 
 
 @click.command("build")
@@ -25,40 +25,83 @@ if TYPE_CHECKING:
     show_default=True,
     help="Which compiler: cargo build-sbf where it is installed, else Debian's.",
 )
+@click.option(
+    "--descriptions",
+    type=click.Choice(["full", "short", "none"]),
+    help="Render the crate again first, with so much prose in its pages (needs the source that it was rendered from).",
+)
 @report.json_option
-def command(folder: Path, out: Path | None, route: Any, as_json: bool) -> None:
+def command(folder: Path, out: Path | None, route: Any, descriptions: Any, as_json: bool) -> None:
     """Compile the crate in DIR for the SVM; show the size, the rent and what list_tools costs."""
     with report.progress(f"compiling {folder}") as running:
         from mcpsol_py.build import build_program
+
+        if descriptions is not None:
+            from mcpsol_py.render import render_again
+
+            running.step(f"rendering {folder}")
+            render_again(folder, descriptions=descriptions)
 
         result = build_program(folder, route=route, out=out or folder, progress=running.step)
     report.emit(_document(result), _lines(result), as_json=as_json)
 
 
 def _document(result: BuildResult) -> dict[str, Any]:
-    cost = result.list_tools
     return {
         "so": str(result.so),
         "size": result.size,
         "sha256": result.sha256,
         "rent_lamports": result.rent_lamports,
         "toolchain": result.toolchain.record(),
-        "list_tools": None if cost is None else report.fields(cost),
+        "list_tools": None if result.list_tools is None else _list_tools(result.list_tools),
         "seconds": round(result.seconds, 1),
         "wrong_arithmetic": [str(w) for w in result.wrong],
+    }
+
+
+def _list_tools(cost: ListToolsCost) -> dict[str, Any]:
+    schema = cost.schema
+    units = {key: value for key, value in report.fields(cost).items() if key != "schema"}
+    return {
+        **units,
+        "schema": {
+            **report.fields(schema.built),
+            "bytes": schema.built.bytes,
+            "rent_lamports": schema.built.rent_lamports,
+            "descriptions": schema.descriptions,
+            "choices": {
+                name: {"bytes": size.bytes, "rent_lamports": size.rent_lamports, "pages": size.pages}
+                for name, size in schema.choices
+            },
+        },
     }
 
 
 def _lines(result: BuildResult) -> list[str]:
     built = ", ".join(str(v) for v in result.toolchain.record().values())
     lines = [
-        f"{result.so}: {result.size:,} bytes, {result.rent_lamports / 1e9:.9f} SOL of rent to deploy",
+        f"{result.so}: {result.size:,} bytes, {_sol(result.rent_lamports)} of rent to deploy",
         f"  sha256 {result.sha256}",
         f"  built in {result.seconds:.1f} s with {built}",
     ]
-    if result.list_tools is None:
+    cost = result.list_tools
+    if cost is None:
         lines.append("  it does not answer list_tools")
     else:
-        lines += [f"  list_tools {name}: {value}" for name, value in report.fields(result.list_tools).items()]
+        others = "" if cost.others is None else f", at most {cost.others} for the other {cost.pages - 1}"
+        stream = "" if cost.stream is None else f", {cost.stream} for the {cost.stream_pages} of the stream"
+        schema = cost.schema
+        lines += [
+            f"  list_tools takes {cost.first} CU above the syscall's own for the first page{others}{stream}",
+            f"  the schema is {schema.built.bytes:,} of the bytes, {_sol(schema.built.rent_lamports)} of the rent",
+        ]
+        for name, size in schema.choices:
+            more = size.bytes - schema.built.bytes
+            here = "as built" if name == schema.descriptions else f"{more:+,} bytes, {_sol(size.rent_lamports)}"
+            lines.append(f"    --descriptions {name:<5} {here}")
     lines += [f"  translated wrong by this compiler: {w}" for w in result.wrong]
     return lines
+
+
+def _sol(lamports: int) -> str:
+    return f"{lamports / 1e9:.9f} SOL"

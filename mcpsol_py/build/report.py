@@ -1,4 +1,4 @@
-"""What a built program costs: its size, the rent that deploying it locks, and what list_tools takes in an SVM."""
+"""What list_tools of a built program takes in an SVM, page by page, and what of the program it is."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcpsol_py.errors import BuildError
+from mcpsol_py.build.schema_cost import SchemaCost, schema_cost
+from mcpsol_py.errors import BuildError, MalformedPage
+from mcpsol_py.schema.stream import StreamRef
 
 #: sha256("global:list_tools")[..8]
 LIST_TOOLS = bytes.fromhex("42195e6a55fd41c0")
-
-# Solana's rent: lamports for a byte and year, two years paid ahead, and the bytes counted for any account beside its
-# data.
-_LAMPORTS_PER_BYTE_YEAR, _YEARS, _ACCOUNT_OVERHEAD = 3480, 2, 128
-# The upgradeable loader's accounts: the program's own, and the header before the code in its data account.
-_PROGRAM_ACCOUNT, _PROGRAMDATA_HEADER = 36, 45
 
 #: A program that never ends its pages is given up here: cursors are u16.
 _MOST_PAGES = 65_536
@@ -27,23 +23,17 @@ class ListToolsCost:
 
     That much is the charge of the syscall which hands over the page. `first` is the first page's, `others` the
     dearest other page's (None if there is one page only), `pages` how many there are, `first_length` the first one's
-    bytes.
+    bytes; `stream` is the dearest of the `stream_pages` of the lossless stream, None where there is none. `schema` says
+    what all of them take in the program.
     """
 
     pages: int
     first_length: int
     first: int
     others: int | None
-
-
-def rent_exempt(data_length: int) -> int:
-    """Lamports that an account of *data_length* bytes must hold."""
-    return (_ACCOUNT_OVERHEAD + data_length) * _LAMPORTS_PER_BYTE_YEAR * _YEARS
-
-
-def deploy_rent(size: int) -> int:
-    """Lamports that a deployed program of *size* bytes locks: its program account and its data account."""
-    return rent_exempt(_PROGRAM_ACCOUNT) + rent_exempt(_PROGRAMDATA_HEADER + size)
+    stream_pages: int
+    stream: int | None
+    schema: SchemaCost
 
 
 def measure_list_tools(so: Path, *, program_id: str | None = None, stack_gaps: bool = True) -> ListToolsCost | None:
@@ -86,6 +76,7 @@ def measure_list_tools(so: Path, *, program_id: str | None = None, stack_gaps: b
     if not _is_page(first_page):
         return None
     others: list[int] = []
+    json_pages = [first_page]
     seen, page = {0}, first_page
     while (cursor := _next_cursor(so, page)) is not None:
         if cursor in seen or len(seen) >= _MOST_PAGES:
@@ -96,8 +87,23 @@ def measure_list_tools(so: Path, *, program_id: str | None = None, stack_gaps: b
         page, over = ask(cursor)
         if not page:
             raise BuildError(str(so), f"list_tools names a page at cursor {cursor} and answers it with nothing")
+        json_pages.append(page)
         others.append(over)
-    return ListToolsCost(len(seen), len(first_page), first, max(others, default=None))
+    stream: list[tuple[bytes, int]] = []
+    for cursor in _stream_cursors(first_page):
+        page, over = ask(cursor)
+        if not page:
+            raise BuildError(str(so), f"list_tools names a page of the stream at cursor {cursor} and has none")
+        stream.append((page, over))
+    return ListToolsCost(
+        pages=len(json_pages),
+        first_length=len(first_page),
+        first=first,
+        others=max(others, default=None),
+        stream_pages=len(stream),
+        stream=max((over for _, over in stream), default=None),
+        schema=schema_cost(json_pages, [page for page, _ in stream]),
+    )
 
 
 def _is_page(answer: bytes) -> bool:
@@ -106,6 +112,15 @@ def _is_page(answer: bytes) -> bool:
         return isinstance(json.loads(answer), dict)
     except ValueError:
         return False
+
+
+def _stream_cursors(first_page: bytes) -> range:
+    """Where the pages of the stream stand that page 0 names, if it names one."""
+    try:
+        ref = StreamRef.from_json(json.loads(first_page)["stream"])
+    except (KeyError, MalformedPage):
+        return range(0)
+    return range(ref.at, ref.at + ref.pages)
 
 
 def _next_cursor(so: Path, page: bytes) -> int | None:

@@ -666,7 +666,11 @@ class _Seeds:
                 path, f"no account named {abbr(name, 60)}, so the address must be given. {suggest(name, candidates)}"
             )
             return
-        self.edges.setdefault(owner, set()).add(steps)
+        if field and steps == owner:
+            name = ".".join(owner)
+            self.check.add("info", path, f"{name} is derived from what it holds: callers give its address", "own-fields")
+        else:
+            self.edges.setdefault(owner, set()).add(steps)
         if not field:
             return
         defined = next((a for a in self.check.model.accounts if a.name == kind), None)

@@ -110,7 +110,7 @@ def read_spec(source: str | PathLike[str] | types.ModuleType | type) -> ProgramM
         return _Reader(_only_program(source, None)).read()
     text = str(source)
     if text.endswith(".py"):
-        return _Reader(_only_program(_import_file(Path(text)), None)).read()
+        return _Reader(_only_program(_import_file(Path(text)), None), text).read()
     name, _, wanted = text.partition(":")
     with _import_errors(text):
         module = importlib.import_module(name)
@@ -145,7 +145,8 @@ def _import_errors(origin: str) -> Iterator[None]:
     try:
         yield
     except SyntaxError as error:
-        where = f"{error.filename or origin}:{error.lineno}"
+        own = error.filename is None or Path(error.filename).name == Path(origin).name
+        where = f"{origin if own else error.filename}:{error.lineno}"
         raise SourceError(f"this is no Python: {error.msg}.", origin=where) from error
     except SourceError:
         raise
@@ -197,14 +198,15 @@ def _only_program(module: types.ModuleType, wanted: str | None) -> type:
 
 class _Lines:
     """Line numbers of classes, their attributes, functions and parameters, by dotted path; from the source's syntax
-    tree."""
+    tree. `file` is the file as its reader named it."""
 
-    def __init__(self, cls: type) -> None:
+    def __init__(self, cls: type, named: str | None = None) -> None:
         module = sys.modules.get(cls.__module__)
-        self.file = getattr(module, "__file__", None) or self._code_file(cls) or cls.__module__
+        file = getattr(module, "__file__", None) or self._code_file(cls) or cls.__module__
+        self.file = named or file
         self.at: dict[str, int] = {}
         try:
-            tree = ast.parse(Path(self.file).read_text(encoding="utf-8"))
+            tree = ast.parse(Path(file).read_text(encoding="utf-8"))
         except (OSError, SyntaxError, UnicodeDecodeError):
             return
         self._walk(tree.body, "")
@@ -341,10 +343,10 @@ class _Parameter:
 class _Reader:
     """Reads one program class."""
 
-    def __init__(self, cls: type) -> None:
+    def __init__(self, cls: type, file: str | None = None) -> None:
         self.cls = cls
         self.options: words.ProgramOptions = vars(cls)["mcpsol_program"]
-        self.lines = _Lines(cls)
+        self.lines = _Lines(cls, file)
         self.problems: list[SourceError] = []
         self.types: dict[str, tuple[type, TypeDef | None]] = {}
         self.states: dict[type, AccountType] = {}

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import statistics
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from benchmarks import floor
+from mcpsol_py.build import build_program
 from mcpsol_py.build.toolchain import Toolchain
+from mcpsol_py.render import render, render_again
+from mcpsol_py.schema.pages import Descriptions
+from mcpsol_py.sources.spec import read_spec
 
 
 @pytest.fixture(scope="module", params=floor.SIZES, ids=lambda count: f"{count} instructions")
@@ -24,7 +30,9 @@ def test_every_page_by_every_cursor_is_within_the_bars(sized: floor.Sized) -> No
     costs = floor.page_costs(sized)
     assert len(costs) > len(sized.model.instructions) // 3
     over = {
-        cursor.hex(): cost for cursor, cost in costs.items() if cost > (floor.FIRST if floor.is_first(cursor) else floor.OTHERS)
+        cursor.hex(): cost
+        for cursor, cost in costs.items()
+        if cost > (floor.FIRST if floor.is_first(cursor) else floor.OTHERS)
     }
     assert not over
 
@@ -40,3 +48,25 @@ def test_list_tools_adds_little_to_any_other_instruction(sized: floor.Sized) -> 
     assert statistics.mean(cost.added for cost in with_accounts) <= 0, (
         "the number of accounts, asked first, is asked once less behind"
     )
+
+
+@pytest.mark.slow
+@pytest.mark.rust
+def test_build_tells_what_each_choice_of_descriptions_takes(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
+    """To 16 bytes: sections of the file are aligned."""
+    (tmp_path / "spec.py").write_text(floor.spec_text(5), encoding="utf-8")
+    render(read_spec(tmp_path / "spec.py"), out=tmp_path)
+    sizes: dict[str, int] = {}
+    told: dict[str, dict[str, int]] = {}
+    for choice in get_args(Descriptions):
+        written = render_again(tmp_path, descriptions=choice)
+        assert "src/processor/open_0.rs" in written.kept
+        result = build_program(tmp_path)
+        assert result.list_tools is not None
+        schema = result.list_tools.schema
+        assert schema.descriptions == choice
+        sizes[choice], told[choice] = result.size, {name: size.bytes for name, size in schema.choices}
+    for one in sizes:
+        for other in sizes:
+            assert abs((sizes[other] - sizes[one]) - (told[one][other] - told[one][one])) <= 16
+    assert sizes["none"] < sizes["short"] < sizes["full"]

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from solders.litesvm import LiteSVM
 
-from mcpsol_py.build.report import deploy_rent, measure_list_tools, rent_exempt
+from mcpsol_py.build.rent import deploy_rent, rent_exempt
+from mcpsol_py.build.report import measure_list_tools
 from mcpsol_py.errors import BuildError
 
 SVM = LiteSVM()

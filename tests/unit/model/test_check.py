@@ -285,6 +285,12 @@ def test_too_many_seeds_and_circles() -> None:
         "a → b → c → a: derive from one another; give one of them",
         "self → self: derives from itself; give one of them",
     ]
+    own = AccountSeed(("jar",), ("owner",), "Jar", PUBKEY)
+    jar = AccountType("Jar", Discriminator(), Struct((Field("owner", PUBKEY),)))
+    held = program(accounts=(jar,), instructions=(ix(accounts=(Account("jar", pda=Pda((own,))),)),))
+    assert [(f.level, f.message) for f in check(held) if f.rule in ("own-fields", "underivable-seed")] == [
+        ("info", "jar is derived from what it holds: callers give its address")
+    ]
 
 
 def test_fixtures_of_odd_shapes() -> None:

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mcpsol_py.errors import RenderError
+from mcpsol_py.render import render, render_again
+from mcpsol_py.sources.spec import read_spec
+
+COUNTER = Path(__file__).resolve().parents[3] / "programs/counter/spec.py"
+
+
+@pytest.mark.parametrize("target", ["pinocchio", "native", "anchor"])
+@pytest.mark.parametrize("form", ["compact", "verbose"])
+def test_a_crate_keeps_its_target_and_form(tmp_path: Path, target: str, form: str) -> None:
+    spec = tmp_path / "spec.py"
+    spec.write_bytes(COUNTER.read_bytes())
+    render(read_spec(spec), target=target, form=form, out=tmp_path)  # type: ignore[arg-type]
+    before = _files(tmp_path)
+    render_again(tmp_path, descriptions="none")
+    less = _files(tmp_path)
+    changed = {name for name in before if before[name] != less[name]}
+    assert changed
+    assert changed <= {"src/schema.rs", "src/schema.bin", "src/list_tools.rs", "src/list_tools.bin"}
+    render_again(tmp_path, descriptions="full")
+    assert _files(tmp_path) == before
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_what_cannot_be_rendered_again_says_how(tmp_path: Path) -> None:
+    with pytest.raises(RenderError, match="was not rendered by idl2mcp"):
+        render_again(tmp_path, descriptions="none")
+    render(read_spec(COUNTER), out=tmp_path)
+    with pytest.raises(RenderError, match=r"spec\.py, which it was rendered from, is not in it; use `idl2mcp render"):
+        render_again(tmp_path, descriptions="none")
+    render(read_spec(COUNTER), facade="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb", out=tmp_path / "facade")
+    with pytest.raises(RenderError, match="it is a facade"):
+        render_again(tmp_path / "facade", descriptions="none")
