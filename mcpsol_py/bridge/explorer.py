@@ -56,6 +56,7 @@ _LISTED_ACCOUNTS, _LISTED_CALLS, _LISTED_LINES = 50, 200, 200
 _OWN = r"explorer\.css|icon\.svg|(programs|tools|accounts)/[^/]+|account|search|calls|audit"
 
 
+_SOLD = "A call costs {}. It is paid through an MCP client (x402)."
 _EVENTS: dict[str, Literal["good", "bad"]] = {"sent": "good", "failed": "bad", "unknown": "bad"}
 
 
@@ -281,7 +282,7 @@ class Explorer:
             if price is None:
                 reply = await self.build.call(tool.name, arguments_of(tool, given))
             else:  # what is sold is not given away here
-                reply = Reply(f"A call costs {price}. It is paid through an MCP client (x402).", is_error=True)
+                reply = Reply(_SOLD.format(price), is_error=True)
         labels = {id(served): label for label, served in self.build.box.labels.items()}
         fields = fields_of(tool, given)
         return self._render(
@@ -363,6 +364,9 @@ class Explorer:
         program = self._program(label)
         blocks: list[Block] = []
         for account in served.program.model.accounts[:20] if served.transport is not None else ():
+            if sold := self._sold(served, "list", account.name):
+                blocks.append(Text(account.name, sold))
+                continue
             try:
                 found = await accounts_of(served, account.name, {}, _LISTED_ACCOUNTS)
             except McpsolError as error:
@@ -403,6 +407,8 @@ class Explorer:
             raise SourceError("no chain is configured for this program")
         (account,) = await served.transport.get_accounts([key])
         name = served.program.decode_account(bytes(account.data))[0] if account is not None else ""
+        if sold := self._sold(served, "get", name):
+            return name, [Text("", sold)]
         found = await read_account(served, name, key)
         facts: list[tuple[str, Cell]] = [("Address", self._address(str(key)))]
         if account is not None:
@@ -413,6 +419,12 @@ class Explorer:
             for field, value in found["fields"].items()
         ]
         return str(found["type"]), [Facts("", facts), Facts("Fields", values)]
+
+    def _sold(self, served: Served, kind: str, name: str) -> str:
+        """What is said instead of accounts of type *name* where the tool that reads them costs something; else ""."""
+        tools = (t for t in self.build.box.tools.values() if t.served is served and t.kind == kind and t.target == name)
+        price = next((price for tool in tools if (price := self.bridge.price(tool.name)) is not None), None)
+        return _SOLD.format(price) if price is not None else ""
 
     def _search_page(self, query: str) -> _Page:
         tools = self.build.box.tools

@@ -289,6 +289,21 @@ def test_a_phone_shows_it_without_scrolling_sideways(browser: Browser, url: str,
     context.close()
 
 
+def test_what_costs_something_is_not_given_away_and_payments_have_a_page(watched: Watched, tmp_path: Path) -> None:
+    place: Any = type("_Cli", (), {"folder": tmp_path})()
+    page = watched.page
+    with http_server(place, "--demo", "--paid") as found:
+        page.goto(f"{found}/tools/counter_increment")
+        expect(page.locator(".price")).to_contain_text("USDC")
+        page.get_by_label("amount").fill("1")
+        page.get_by_label("authority").fill("@bob")
+        page.get_by_role("button", name="Build and simulate").click()
+        expect(page.get_by_role("heading", name="Not from here")).to_be_visible()
+        assert page.get_by_label("Unsigned transaction").count() == 0
+        page.get_by_role("link", name="Payments").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Payments")
+
+
 EVIL = "</code><script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
 BIDI = "pay\u202eyap\u2066now\u200b"
 
@@ -328,7 +343,7 @@ def test_what_a_program_says_is_inert(watched: Watched, hostile: str) -> None:
     assert page.evaluate("window.hacked") is None
 
 
-def test_the_screenshots_of_the_docs_can_be_made(url: str, tmp_path: Path) -> None:
+def test_the_screenshots_of_the_docs_can_be_made(browser: Browser, url: str, tmp_path: Path) -> None:
     """Made, not compared: fonts differ from machine to machine. Those that docs/ shows are committed, and small."""
     import importlib.util
 
@@ -338,9 +353,7 @@ def test_the_screenshots_of_the_docs_can_be_made(url: str, tmp_path: Path) -> No
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    if executable() is None:
-        pytest.skip("no Chromium on this machine: .ci/chromium.sh installs it")
-    made = module.take(url, tmp_path)
+    made = module.take(browser, url, tmp_path)
     assert all(path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 5_000 for path in made)
     committed = sorted(path.name for path in source.parent.glob("explorer-*.png"))
     assert committed == sorted(path.name for path in made)

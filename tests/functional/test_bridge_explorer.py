@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from mcp import Client
 from solders.transaction import VersionedTransaction
 
-from tests.functional.bridges import key
+from mcpsol_py.bridge.audit import AuditLog
+from mcpsol_py.bridge.explorer import Explorer
+from mcpsol_py.bridge.http import HttpSettings
+from mcpsol_py.bridge.pages import Cell, Content, Facts, Table
+from tests.functional.bridges import bridge, cluster, key
 from tests.functional.cli import Cli
 from tests.functional.test_cli_serve import ask, http_server
 
@@ -137,3 +143,71 @@ def test_every_input_has_a_label_and_no_page_needs_a_script(url: str, path: str)
     assert "<script" not in page
     assert 'lang="en"' in page
     assert 'id="main"' in page
+
+
+async def page_of(explorer: Explorer, path: str, query: str = "") -> str:
+    """The text of a page, without a server."""
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    host = [(b"host", b"127.0.0.1:8765")]
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": host}
+    await explorer(scope, receive, send)
+    return str(b"".join(m.get("body", b"") for m in sent).decode())
+
+
+async def no_app(*_: Any) -> None:
+    raise AssertionError("not a page")
+
+
+async def test_accounts_that_are_sold_are_not_shown() -> None:
+    local = cluster()
+    found = bridge(local)
+    explorer = Explorer(no_app, found, HttpSettings(), names=local.names)
+    query = urlencode({"program": "token", "address": "@alice_usdc"})
+    assert key("alice") in await page_of(explorer, "/account", query)
+    assert key("alice") in await page_of(explorer, "/accounts/token")
+    found.price = lambda tool: "0.01 USDC" if "token_account" in tool else None
+    for path in ("/account", "/accounts/token"):
+        page = await page_of(explorer, path, query)
+        assert "A call costs 0.01 USDC" in page
+        assert key("alice") not in page
+
+
+async def test_pages_of_another_part_stand_in_the_navigation() -> None:
+    class Odd:
+        slug, title = "odd-numbers", "Odd numbers"
+
+        async def page(self, path: Sequence[str], query: Mapping[str, str]) -> Content | None:
+            if path not in ([], ["three"]):
+                return None
+            table = Table("All", ("Number",), [(Cell("<b>\u202e3</b>", "number", "/odd-numbers/three"),)])
+            return Content("Odd", "Numbers that are odd.", [table, Facts("", [("x", Cell(query.get("q", "")))])])
+
+    explorer = Explorer(no_app, bridge(), HttpSettings(), sections=[Odd()])
+    assert 'href="/odd-numbers"' in await page_of(explorer, "/")
+    page = await page_of(explorer, "/odd-numbers/three", "q=5")
+    assert 'aria-current="page">Odd numbers' in page
+    assert "&lt;b&gt;3&lt;/b&gt;" in page
+    assert 'href="/odd-numbers/three"' in page
+    assert "<dd>5" in page
+    assert "There is no page" in await page_of(explorer, "/odd-numbers/four")
+
+
+async def test_an_audit_log_that_was_changed_is_told(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path / "audit.jsonl")
+    log.append("intent", instruction="transfer", outflow={"SOL": "5000"}, wallet="w")
+    log.append("sent", intent=1, signature="s" * 88)
+    explorer = Explorer(no_app, bridge(audit=log), HttpSettings())
+    page = await page_of(explorer, "/audit")
+    assert "2 lines in audit.jsonl" in page
+    assert "5000 of SOL" in page
+    (tmp_path / "audit.jsonl").write_text((tmp_path / "audit.jsonl").read_text().replace("5000", "4000"))
+    page = await page_of(explorer, "/audit")
+    assert "It was changed" in page
+    assert "4000" not in page
