@@ -34,6 +34,7 @@ def describe(source: inputs.Source) -> dict[str, Any]:
     return {
         "name": clean_text(model.name, 200),
         "address": str(source.program_id) if source.program_id else model.address,
+        "facade_of": model.facade_of,
         "version": clean_text(model.version, 80),
         "dialect": model.dialect,
         "source": source.how,
@@ -116,6 +117,8 @@ def text(d: dict[str, Any], *, everything: bool) -> list[str]:
     count = len(d["instructions"])
     lines = [f"{d['name']}" + (f" {d['version']}" if d["version"] else "") + f" · {d['address'] or 'no address'}"]
     lines.append(f"  {d['source']}")
+    if d["facade_of"]:
+        lines.append(f"  a facade of {d['facade_of']}: calls are passed on to it")
     if d["docs"]:
         lines.append("  " + d["docs"].splitlines()[0])
     lines += ["", f"{count} instruction{'' if count == 1 else 's'}"]

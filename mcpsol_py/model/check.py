@@ -44,6 +44,7 @@ from mcpsol_py.model.program import (
     ArgValue,
     ConditionalValue,
     ConstSeed,
+    ConstValue,
     Discriminator,
     Instruction,
     Pda,
@@ -128,11 +129,12 @@ def unusable(model: ProgramModel) -> dict[str, str]:
     return out
 
 
-def only_itself(ix: Instruction) -> str | None:
-    """Why nobody but the program itself can call *ix*: an address that only the program signs for must sign (as
-    programs do that emit events by calling themselves). None: others can."""
+def only_itself(ix: Instruction, facade_of: str | None = None) -> str | None:
+    """Why nobody but the program itself (in a facade: the program behind) can call *ix*: an address that only the
+    program signs for must sign (as programs do that emit events by calling themselves). None: others can."""
+    own = (None, ConstValue(facade_of))
     for path, (account, _) in _leaves(ix.accounts):
-        if account.signer is True and account.pda is not None and account.pda.program is None:
+        if account.signer is True and account.pda is not None and account.pda.program in own:
             return f"only the program itself can sign for {'.'.join(path)!r}, so nobody else can call it"
     return None
 

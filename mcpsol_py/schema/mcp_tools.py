@@ -300,7 +300,7 @@ class ToolMap:
         #: instruction -> why it is no tool
         self.left_out = unusable(model)
         for ix in model.instructions:
-            if ix.name not in self.left_out and (why := only_itself(ix)) is not None:
+            if ix.name not in self.left_out and (why := only_itself(ix, model.facade_of)) is not None:
                 self.left_out[ix.name] = why
         usable = [ix for ix in model.instructions if ix.name not in self.left_out]
         names = unique_names((prefix + ix.name for ix in usable), budget)

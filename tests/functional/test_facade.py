@@ -114,8 +114,8 @@ def _built(idl: dict[str, Any], program_id: str, crate: Path, toolchain: Toolcha
 class Bank:
     """A chain with the facade, a mint of 6 decimals and clients of both programs."""
 
-    def __init__(self, so: Path) -> None:
-        self.svm = SvmTransport()
+    def __init__(self, so: Path, features: str = "default") -> None:
+        self.svm = SvmTransport(features=features)
         self.wallet = Keypair()
         self.svm.airdrop(self.wallet.pubkey(), 10**11)
         self.svm.add_program(FACADE, so)
@@ -185,9 +185,10 @@ class Ran:
         return any(text in line for line in self.logs)
 
 
-@pytest.fixture
-def bank(facade: Path) -> Bank:
-    return Bank(facade)
+@pytest.fixture(params=["default", "all"])
+def bank(facade: Path, request: pytest.FixtureRequest) -> Bank:
+    """In an SVM as it is on mainnet, and with every feature on (other limits, other layouts of memory)."""
+    return Bank(facade, request.param)
 
 
 # --- what it says of itself -------------------------------------------------------------------------------------------
@@ -479,6 +480,7 @@ def test_the_command_line_knows_a_facade(cli: Cli, facade: Path) -> None:
     assert moved == ["-250000", "250000"]
     poor = cli(*call[:4], '{"amount": "99000000000"}', *call[5:], "--json")
     assert poor.json["error"]["name"] == "InsufficientFunds"
+    assert f"a facade of {TOKEN_PROGRAM}" in cli("inspect", facade).out
     listed = cli("list-tools", facade, "--json")
     assert len(listed.json["tools"]) == len(TOKEN_IDL["instructions"])
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpsol_py.model.base58 import address_bytes
+from mcpsol_py.model.check import only_itself
 from mcpsol_py.model.facade import BEHIND, facade_model
 from mcpsol_py.model.program import (
     Account,
@@ -91,6 +92,13 @@ def test_anchors_event_pair_is_the_program_behinds() -> None:
     # alone neither is what its name says
     for lone in ((Account("event_authority"),), (Account("program"),), (Account("program"), Account("x"))):
         assert served(one(*lone)).accounts[1:] == lone
+
+
+def test_what_only_the_program_behind_signs_for_is_known_still() -> None:
+    ix = one(Account("authority", signer=True, pda=Pda((ConstSeed(b"x"),))))
+    assert only_itself(ix)
+    assert only_itself(served(ix), ID)
+    assert only_itself(one(Account("authority", signer=True)), ID) is None
 
 
 NAMES = st.sampled_from([BEHIND, "targetProgram", "TargetProgram", "target_program_2", "targetProgram3", "x"])
