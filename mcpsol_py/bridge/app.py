@@ -74,6 +74,7 @@ def http_app(
             scopes_supported=settings.oauth.names_up_to("send"),
             resource_name="idl2mcp",
         )
+    server.middleware.append(_counted)
     if verifier is not None:
         server.middleware.append(_Levels(bridge))
         app = _ScopeGate(app, bridge, settings, verifier)
@@ -162,7 +163,6 @@ class _ScopeGate:
         if within(found.scopes, wanted):
             await self.app(scope, receive, send)
             return
-        metrics.turned_away("scope")
         await answer(send, 403, b'{"error":"insufficient_scope"}\n', [self._challenge(wanted), _JSON])
 
     def _wanted(self, body: bytes) -> Level:
@@ -222,6 +222,13 @@ class _Levels:
             return await call_next(ctx)
 
 
+async def _counted(ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
+    if ctx.method != "tools/call":
+        return await call_next(ctx)
+    with metrics.running.track_inprogress():
+        return await call_next(ctx)
+
+
 # --- pages for operators ---------------------------------------------------------------------------------------------
 
 
@@ -258,6 +265,7 @@ def _with_ids(app: App) -> App:
 
         async def sent(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
+                metrics.observe_response(message["status"])
                 message["headers"] = [*message.get("headers", ()), (b"x-request-id", found.encode())]
             await send(message)
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from mcpsol_py.bridge.access import OAuth, is_loopback
 from mcpsol_py.errors import SourceError, abbr
-from mcpsol_py.telemetry import metrics
 
 __all__ = ["App", "HttpSettings", "RateLimit", "Receive", "Scope", "Send", "answer", "bearer_of", "header"]
 
@@ -76,7 +75,6 @@ class RateLimit:
             return
         wait = self.take(await self.client_of(scope), time.monotonic())
         if wait > 0:
-            metrics.turned_away("rate")
             await answer(send, 429, b"too many requests\n", [(b"retry-after", str(int(wait) + 1).encode())])
             return
         await self.app(scope, receive, send)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from prometheus_client import Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYPE
 
-__all__ = ["CONTENT_TYPE", "Bounded", "exposition", "observe_call", "running", "turned_away"]
+__all__ = ["CONTENT_TYPE", "Bounded", "exposition", "observe_call", "observe_response", "running"]
 
 #: seconds: an offline build takes a millisecond, a send half a minute
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -18,7 +18,7 @@ _calls = Counter("idl2mcp_tool_calls", "Tool calls that were answered.", ["tool"
 _seconds = Histogram("idl2mcp_tool_seconds", "How long they took.", ["tool", "outcome"], buckets=_BUCKETS)
 #: calls that are being answered now
 running = Gauge("idl2mcp_tool_calls_running", "Tool calls that are being answered.")
-_turned_away = Counter("idl2mcp_http_refused", "HTTP requests that never reached a tool.", ["why"])
+_responses = Counter("idl2mcp_http_responses", "HTTP responses, by their status.", ["status"])
 
 
 class Bounded:
@@ -46,9 +46,9 @@ def observe_call(tool: str, outcome: str, seconds: float) -> None:
     _seconds.labels(*labels).observe(seconds)
 
 
-def turned_away(why: str) -> None:
-    """A request that was refused before a tool saw it; *why* is one of a handful of words."""
-    _turned_away.labels(why).inc()
+def observe_response(status: int) -> None:
+    """An HTTP response: 401 and 403 are refused tokens, 429 the rate limit, 413 a body that is too long."""
+    _responses.labels(str(status)).inc()
 
 
 def exposition() -> bytes:

@@ -200,6 +200,9 @@ def test_the_counters_are_prometheus(told: Told) -> None:
     calls = {(s.labels["tool"], s.labels["outcome"]): s.value for s in families["idl2mcp_tool_calls"].samples}
     assert calls["initialize", "ok"] == 1
     assert calls["increment", "encode_error"] == 1
+    statuses = {s.labels["status"]: s.value for s in families["idl2mcp_http_responses"].samples}
+    assert statuses["200"] >= 4
+    assert families["idl2mcp_tool_calls_running"].samples[0].value == 0
     kinds = {f.type for n, f in families.items() if n.startswith("idl2mcp_tool_")}
     assert {"counter", "histogram"} <= kinds
 

@@ -2,7 +2,7 @@
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from mcpsol_py.telemetry.metrics import Bounded, exposition, observe_call, turned_away
+from mcpsol_py.telemetry.metrics import Bounded, exposition, observe_call, observe_response
 
 
 def samples() -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -14,13 +14,13 @@ def test_calls_are_counted_and_timed_by_tool_and_outcome() -> None:
     labels = (("outcome", "ok"), ("tool", 'odd"na\\me\n'))
     observe_call('odd"na\\me\n', "ok", 0.003)
     observe_call('odd"na\\me\n', "ok", 0.3)
-    turned_away("rate")
+    observe_response(429)
     found = samples()
     assert found["idl2mcp_tool_calls_total", labels] == 2
     assert found["idl2mcp_tool_seconds_sum", labels] == 0.303
     assert found["idl2mcp_tool_seconds_bucket", (("le", "0.005"), *labels)] == 1
     assert found["idl2mcp_tool_seconds_bucket", (("le", "0.5"), *labels)] == 2
-    assert found["idl2mcp_http_refused_total", (("why", "rate"),)] >= 1
+    assert found["idl2mcp_http_responses_total", (("status", "429"),)] >= 1
 
 
 def test_a_label_takes_no_more_values_than_it_may() -> None:
