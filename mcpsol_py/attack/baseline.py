@@ -58,7 +58,18 @@ from mcpsol_py.model.types import (
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.program import ProgramInstruction
 
-__all__ = ["Baseline", "NoBaseline", "constraints_of", "find_baseline", "made_up"]
+__all__ = [
+    "Baseline",
+    "NoBaseline",
+    "constraints_of",
+    "derive",
+    "find_baseline",
+    "has_address",
+    "made_up",
+    "pda_of",
+    "seeds_of",
+    "token_program_of",
+]
 
 #: (each integer argument, each integer of state), in the order in which they are tried
 NUMBERS = ((1, 1000), (1, 0), (0, 0), (1, 1), (1000, 1), (0, 1000), (1000, 10**6), (5, 2**32 + 5))
@@ -279,10 +290,10 @@ def find_baseline(scenes: Callable[[], Scene], name: str, scenario: Callable[[Sc
         given = _given(scene, name, scenario)
         try:
             made = _Maker(scene, name, given, numbers).make()
+            made.outcome = scene.rehearse([*made.before, made.call()])
         except (NoBaseline, McpsolError) as error:
             first = first or str(error)
             continue
-        made.outcome = scene.rehearse([*made.before, made.call()])
         if made.outcome.ok:
             return made
         first = first or f"{failure_text(made.outcome)}"

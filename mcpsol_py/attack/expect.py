@@ -11,7 +11,7 @@ import re
 
 from mcpsol_py.accounts.plan import Leaf
 from mcpsol_py.accounts.wellknown import PROGRAM_NAMES, SYSTEM_PROGRAM
-from mcpsol_py.attack.baseline import Baseline, constraints_of, has_address, pda_of
+from mcpsol_py.attack.baseline import Baseline, constraints_of, has_address, pda_of, token_program_of
 from mcpsol_py.attack.scene import Outcome
 from mcpsol_py.client.svm import error_json
 from mcpsol_py.model.program import AccountSeed, ArgSeed, ProgramModel
@@ -27,6 +27,7 @@ ANCHOR_SAYS: dict[str, tuple[str, ...]] = {
     "wrong-address": ("ConstraintSeeds", "MissingAccount"),  # the latter from the associated token program
     "other-bump": ("ConstraintSeeds", "MissingAccount"),
     "fake-program": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
+    "other-program": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
     "duplicate": ("AccountOwnedByWrongProgram", "ConstraintSeeds", "MissingAccount"),  # of two types
     "not-a-mint": ("UninitializedAccount", "InvalidAccountData"),  # the token program's
     "not-a-token-account": ("UninitializedAccount", "InvalidAccountData"),
@@ -85,7 +86,7 @@ class Names:
                     found.add("ConstraintTokenMint")
                 if self._is(c.token.authority, other, leaf):
                     found.add("ConstraintMintMintAuthority" if mint else "ConstraintTokenOwner")
-                if self._is(c.token.program, other, leaf):
+                if token_program_of(other, self.base.instruction) == leaf:
                     found.add("AccountOwnedByWrongProgram")
             if c.owner and self._is(c.owner, other, leaf):
                 found.add(self.owner(other))

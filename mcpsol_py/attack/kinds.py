@@ -381,6 +381,12 @@ def fake_program(c: _Change) -> Iterator[Attack]:
             c.scene.transport.add_program(fake, c.scene.elf)
         what = "is a program of the attacker's"
         yield c.attack("fake-program", leaf, what, c.names.address(leaf), c.trial(c.at(leaf, fake)))
+        expected = c.names.depending_on(leaf)
+        for text in k.one_of:
+            other = Pubkey.from_string(text)
+            if other != c.base.addresses[leaf.index] and expected:
+                what = "is the other token program, not the one of these accounts"
+                yield c.attack("other-program", leaf, what, expected, c.trial(c.at(leaf, other)))
 
 
 def fake_sysvar(c: _Change) -> Iterator[Attack]:

@@ -19,9 +19,6 @@ _DEPOSIT = 10_000
 _GRACE = 900
 _TERMS = {"price": 100, "period": 1_000, "trial": 0, "grace": 300}
 
-#: Refusals by a rule of the handler's own, where the spec leaves the account to it.
-EXPECT: dict[str, str] = {}
-
 
 # --- channels: of a payer, to a payee and one recipient, paid for by a sponsor ----------------------------------------
 
