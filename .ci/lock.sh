@@ -16,10 +16,15 @@ compile anchorpy pyproject.toml --extra anchorpy --group test --group build --re
 compile fuzz --group fuzz
 compile x402peer --group x402peer
 
-say tests/oracles/package-lock.json
-# Made in a folder of its own, so that the links of an existing node_modules are not taken for the wanted tree.
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cp tests/oracles/package.json tests/oracles/.npmrc "$work/"
-(cd "$work" && npm install --package-lock-only --ignore-scripts --loglevel=error)
-cp "$work/package-lock.json" tests/oracles/package-lock.json
+lock_npm() {
+    say "$1/package-lock.json"
+    # Made in a folder of its own, so that the links of an existing node_modules are not taken for the wanted tree.
+    local work
+    work=$(mktemp -d)
+    cp "$1/package.json" "$1/.npmrc" "$work/"
+    (cd "$work" && npm install --package-lock-only --ignore-scripts --loglevel=error)
+    cp "$work/package-lock.json" "$1/package-lock.json"
+    rm -rf "$work"
+}
+lock_npm tests/oracles
+lock_npm tests/oracles/x402

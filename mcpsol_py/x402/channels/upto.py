@@ -105,7 +105,7 @@ class UptoClient:
             "expiresAt": now + requirements.max_timeout_seconds,
             "validAfter": after if isinstance(after, int) else now,
             "nonce": str(parties.salt),
-            "openSlot": str(parties.open_slot),
+            "openSlot": str(parties.open_slot),  # text: npm @x402/svm takes no number
             "channelId": str(self._program.address(parties)),
             "deposit": str(amount),
             "authorizedSigner": str(parties.signer),
