@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias, TypeVar
 
@@ -9,6 +10,8 @@ import mcp_types as types
 from mcp import Client, MCPError
 
 from mcpsol_py.x402.paying import REFUSALS, Asked, Bought, Payer, Payment
+from mcpsol_py.x402.subscriptions.proof import proof_meta
+from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 from mcpsol_py.x402.wire import Dialect, payment_meta, read_demand, read_demand_error, read_receipt
 
 __all__ = ["Buyer", "Paid", "connected"]
@@ -18,10 +21,11 @@ Paid: TypeAlias = Bought[types.CallToolResult]
 
 
 class Buyer:
-    """Calls tools and pays for them with *payer*."""
+    """Calls tools and pays for them with *payer*; first, where *subscriber* has a subscription that grants the call,
+    it asks for that."""
 
-    def __init__(self, client: Client, payer: Payer) -> None:
-        self._client, self._payer = client, payer
+    def __init__(self, client: Client, payer: Payer, *, subscriber: Subscriber | None = None) -> None:
+        self._client, self._payer, self._subscriber = client, payer, subscriber
 
     async def call_tool(
         self,
@@ -53,8 +57,27 @@ class Buyer:
                 return Asked(lost=error, message=type(error).__name__)
             return _read(result)
 
+        uri, asked = f"mcp://tool/{name}", {"tool": name, "arguments": arguments or {}}
+
+        async def ask_or_prove(payment: Payment | None, dialect: Dialect) -> Asked[types.CallToolResult]:
+            first = await ask(payment, dialect)
+            if payment is not None or first.demand is None or self._subscriber is None:
+                return first
+            proof = self._subscriber.answer(first.demand, uri, asked, payment_id)
+            if proof is None:
+                return first
+            for _ in range(20):  # the same proof counts once, however often it is shown
+                result = await self._client.call_tool(
+                    name, arguments, meta=_meta(proof_meta(proof)), read_timeout_seconds=read_timeout_seconds
+                )
+                granted = _read(result)
+                if granted.refused not in ("in_progress", "storage_unavailable"):
+                    break
+                await asyncio.sleep(0.25)
+            return first if granted.demand is not None else granted
+
         request = [name, arguments or {}]
-        return await self._payer.call(ask, request, f"mcp://tool/{name}", max_amount=max_amount, payment_id=payment_id)
+        return await self._payer.call(ask_or_prove, request, uri, max_amount=max_amount, payment_id=payment_id)
 
 
 async def connected(server: str, work: Callable[[Client], Awaitable[T]]) -> T:
@@ -73,6 +96,11 @@ async def connected(server: str, work: Callable[[Client], Awaitable[T]]) -> T:
             raise ConnectionError(f"the MCP server does not answer: {type(_first(error)).__name__}") from error
     assert failed is not None  # else work's result was returned
     raise failed
+
+
+def _meta(value: dict[str, Any]) -> Any:
+    """The SDK's type of `_meta` names its own keys only."""
+    return value
 
 
 def _first(error: BaseException) -> BaseException:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 import httpx
+import orjson
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.http_wire import payment_headers, read_http_demand, read_http_receipt
 from mcpsol_py.x402.paying import REFUSALS, Asked, Bought, Payer, Payment
-from mcpsol_py.x402.wire import Dialect
+from mcpsol_py.x402.subscriptions.proof import PROOF_HEADER
+from mcpsol_py.x402.subscriptions.subscriber import Subscriber
+from mcpsol_py.x402.wire import Demand, Dialect
 
 __all__ = ["HttpBuyer"]
 
@@ -17,10 +23,11 @@ BoughtResponse: TypeAlias = Bought[httpx.Response]
 
 
 class HttpBuyer:
-    """Sends requests with *client* and pays what they ask with *payer*."""
+    """Sends requests with *client* and pays what they ask with *payer*; first, where *subscriber* has a subscription
+    that grants the request, it asks for that."""
 
-    def __init__(self, client: httpx.AsyncClient, payer: Payer) -> None:
-        self._client, self._payer = client, payer
+    def __init__(self, client: httpx.AsyncClient, payer: Payer, *, subscriber: Subscriber | None = None) -> None:
+        self._client, self._payer, self._subscriber = client, payer, subscriber
 
     async def request(
         self,
@@ -44,7 +51,30 @@ class HttpBuyer:
                 if payment is None:
                     raise
                 return Asked(lost=error, message=type(error).__name__)
-            return _read(url, response, paid=payment is not None)
+            asked = _read(url, response, paid=payment is not None)
+            if payment is not None or asked.demand is None or self._subscriber is None:
+                return asked
+            return await prove(asked, asked.demand)
+
+        async def prove(asked: Asked[httpx.Response], demand: Demand) -> Asked[httpx.Response]:
+            parts = urlsplit(str(self._client.build_request(method, url).url))
+            proof = self._subscriber.answer(  # type: ignore[union-attr]  # ask looked
+                demand,
+                str(getattr(getattr(demand.required, "resource", None), "url", url)),
+                {
+                    "method": method.upper(),
+                    "path": parts.path or "/",
+                    "query": parts.query,
+                    "body": hashlib.sha256(content).hexdigest(),
+                },
+                payment_id,
+            )
+            if proof is None:
+                return asked
+            sent = {**(headers or {}), PROOF_HEADER: base64.b64encode(orjson.dumps(proof)).decode()}
+            response = await self._client.request(method, url, content=content, headers=sent)
+            granted = _read(url, response, paid=True)
+            return asked if granted.demand is not None else granted
 
         request = [method.upper(), url, content.hex()]
         return await self._payer.call(ask, request, url, max_amount=max_amount, payment_id=payment_id)
