@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
@@ -34,7 +35,9 @@ from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements, R
 from x402.schemas.hooks import VerifiedPaymentCancelOptions
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
+from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError, StorageError
+from mcpsol_py.x402 import metrics
 from mcpsol_py.x402.exact.transaction import message_hash, read_transaction
 from mcpsol_py.x402.networks import caip2, v1_name
 from mcpsol_py.x402.receipts import OFFER_RECEIPT, Signatory
@@ -271,12 +274,19 @@ class Gate:
     ) -> Reply:
         """One request. *payment* None: the answer is what to pay, unless *proof* shows a wallet whose subscription
         grants the call. While the database is away the answer is Refused ("storage_unavailable")."""
-        try:
-            if payment is None and proof is not None and offer.plans and self._grants is not None:
-                return await self._grants.call(self, offer, proof, arguments, run)
-            return await self._call(offer, payment, arguments, run)
-        except StorageError as error:
-            return Refused("storage_unavailable", str(error))
+        started = time.perf_counter()
+        with telemetry.span("paid call", resource=offer.resource.url) as step:
+            try:
+                if payment is None and proof is not None and offer.plans and self._grants is not None:
+                    reply = await self._grants.call(self, offer, proof, arguments, run)
+                else:
+                    reply = await self._call(offer, payment, arguments, run)
+            except StorageError as error:
+                reply = Refused("storage_unavailable", str(error))
+            outcome = _outcome(reply)
+            step.set(outcome=outcome)
+        metrics.observe_call(outcome, time.perf_counter() - started)
+        return reply
 
     async def _call(self, offer: Offer, payment: Payment | None, arguments: object, run: RunFunction) -> Reply:
         if payment is None:
@@ -384,9 +394,10 @@ class Gate:
         self, offer: Offer, payment: Payment, requirements: Any, payment_id: str, owner: str, run: RunFunction
     ) -> Reply:
         try:
-            verified = await self._server.verify_payment(
-                payment, requirements, transport_context={"payment_id": payment_id}
-            )
+            with telemetry.span("verify payment", scheme=requirements.scheme):
+                verified = await self._server.verify_payment(
+                    payment, requirements, transport_context={"payment_id": payment_id}
+                )
         except BaseException:  # nothing happened yet, so the id stays free
             with anyio.CancelScope(shield=True):
                 await self._db(self._executions.forget, payment_id, owner)
@@ -468,6 +479,25 @@ class Gate:
         return await self._run_paid(offer, payment, requirements, payment_id, owner, settled, run)
 
     async def _settle(
+        self,
+        payment: Payment,
+        requirements: Any,
+        payment_id: str,
+        phase: Literal["before-handler", "after-handler"],
+        resumed: bool,
+    ) -> SettleResponse:
+        started = time.perf_counter()
+        with telemetry.span("settle payment", scheme=requirements.scheme, network=str(requirements.network)) as step:
+            settled = await self._settled(payment, requirements, payment_id, phase, resumed)
+            outcome = "ok" if settled.success else settled.error_reason or "settlement_failed"
+            step.set(outcome=outcome)
+        said = settled.amount
+        amount = int(said if said is not None and said.isdigit() else requirements.get_amount())
+        network, asset = str(requirements.network), str(requirements.asset)
+        metrics.observe_settlement(requirements.scheme, outcome, time.perf_counter() - started, network, asset, amount)
+        return settled
+
+    async def _settled(
         self,
         payment: Payment,
         requirements: Any,
@@ -747,6 +777,7 @@ class Gate:
         return await grouped(self._executions.database, function, *args)
 
     def _state(self, payment_id: str, state: str, offer: Offer) -> None:
+        telemetry.event("payment", state=state, payment_id=payment_id, resource=offer.resource.url)
         self._on_state(payment_id, state, offer.resource.url)
 
 
@@ -777,6 +808,13 @@ def _json(response: SettleResponse) -> dict[str, Any]:
 
 def _read(receipt: dict[str, Any] | None) -> SettleResponse | None:
     return None if receipt is None else SettleResponse.model_validate(receipt)
+
+
+def _outcome(reply: Reply) -> str:
+    """How a request was answered, in a word."""
+    if isinstance(reply, Answer):
+        return "repeated" if reply.repeated else "answered"
+    return reply.reason if isinstance(reply, NotPaid) else reply.code
 
 
 def _undecided(settled: SettleResponse) -> bool:

@@ -28,7 +28,10 @@ from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements, S
 from x402.schemas.hooks import PaymentResponseContext
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1, PaymentRequirementsV1
 
+from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.names import clean_text
+from mcpsol_py.x402 import metrics
 from mcpsol_py.x402.budget import Budget, Spending
 from mcpsol_py.x402.chain import Chain
 from mcpsol_py.x402.exact.transaction import read_transaction
@@ -134,6 +137,21 @@ class Payer:
         OUTCOME_UNKNOWN
         (sent; no answer that says more: call again with the same payment id).
         """
+        with telemetry.span("pay", resource=clean_text(resource, 200)) as step:
+            try:
+                done = await self._call(ask, request, resource, max_amount, payment_id)
+            except PaymentError as error:
+                step.set(outcome=error.code)
+                metrics.observe_payment(error.code)
+                raise
+            outcome = "repeated" if done.repeated else "free" if done.receipt is None else "paid"
+            step.set(outcome=outcome)
+        metrics.observe_payment(outcome)
+        return done
+
+    async def _call(
+        self, ask: Ask[R], request: object, resource: str, max_amount: int | None, payment_id: str | None
+    ) -> Bought[R]:
         call_id = payment_id or "pay_" + secrets.token_hex(16)
         mark = hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).hexdigest()
         known: Spending | None = await _thread(self.budget.get, call_id) if payment_id else None
