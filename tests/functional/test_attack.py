@@ -22,6 +22,7 @@ from mcpsol_py.build.cargo import compile_crate, read_crate
 from mcpsol_py.build.toolchain import Toolchain
 from mcpsol_py.program import Program
 from mcpsol_py.render import render
+from mcpsol_py.schema.mcp_tools import tools
 from mcpsol_py.sources.spec import read_spec
 from tests.functional.canaries import Ability
 from tests.functional.targets import built
@@ -192,6 +193,7 @@ def test_what_only_the_program_itself_can_call_is_attacked_as_strangers_can() ->
         ("missing-signer", "MissingRequiredSignature"),
         ("wrong-address", "InvalidEventAuthority"),
     }
+    assert "emit_event" not in {tool["name"] for tool in tools(read_spec(REPO / "programs/x402/spec.py"))}
 
 
 @pytest.mark.rust
