@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import mcp_types as types
 from mcp import MCPError
+from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types.methods import is_input_required
 from pydantic import BaseModel
@@ -18,11 +19,12 @@ from x402.schemas import SettleResponse
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.gate import Gate, NotPaid, Offer, Refused, Reply, Run, Unfinished
+from mcpsol_py.x402.payment_extension import PaymentRequiredResult
 from mcpsol_py.x402.price import format_amount
 from mcpsol_py.x402.subscriptions.proof import read_proof
 from mcpsol_py.x402.wire import EXTENSION, RESPONSE_META, payment_required_result, read_payment, v1_error_data
 
-__all__ = ["Paid", "PaymentRequiredResult"]
+__all__ = ["Paid"]
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 #: What is for sale: by name (tools, prompts) or URI (resources); None for what is free.
@@ -36,13 +38,6 @@ _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 async def _no_rehearsal(_tool: str, _arguments: dict[str, Any]) -> dict[str, Any] | None:
     return None
-
-
-class PaymentRequiredResult(types.Result):
-    """The draft extension's result (X402.md 2.2), used only where both sides advertise it."""
-
-    result_type: str = "payment_required"
-    payment_required: dict[str, Any]
 
 
 class Paid:
@@ -62,13 +57,17 @@ class Paid:
         unwrap: Unwrap = lambda name, arguments: (name, arguments),
         rehearse: Rehearse = _no_rehearsal,
     ) -> None:
-        self.gate, self._v1_errors = gate, v1_errors
+        self.gate, self._v1_errors, self._speaks_extension = gate, v1_errors, False
         self.offer: Callable[[str], Offer | None] = offers if callable(offers) else offers.get
         self._unwrap, self._rehearse = unwrap, rehearse
 
-    def extension(self) -> dict[str, dict[str, Any]]:
-        """For ServerCapabilities.extensions: that this server speaks the draft extension."""
-        return {EXTENSION: {}}
+    def install(self, server: Server[Any]) -> None:
+        """Puts this before *server*, and says in its capabilities that it speaks the draft extension (X402.md 2.2):
+        clients that say so too are asked for payment by a result of its own type. Without this the extension is not
+        used, since a result type that was not agreed on is an error to its reader."""
+        server.middleware.append(self)
+        server.extensions = {**server.extensions, EXTENSION: {}}
+        self._speaks_extension = True
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """One request of any method."""
@@ -169,8 +168,8 @@ class Paid:
                 402, "Payment required", v1_error_data(offer.v1(), reply.required.error or "Payment required")
             )
         body = payment_required_result(reply.required, reply.failed)
-        if _speaks_extension(ctx):
-            return PaymentRequiredResult.model_validate({"payment_required": body["structuredContent"]})
+        if self._speaks_extension and _speaks_extension(ctx):
+            return PaymentRequiredResult.model_validate({"paymentRequired": body["structuredContent"]})
         return types.CallToolResult.model_validate(body)
 
 
