@@ -7,7 +7,12 @@ import subprocess
 from typing import Any
 
 import pytest
+from solders.pubkey import Pubkey
 
+from mcpsol_py.bridge.calls import Served
+from mcpsol_py.bridge.tools import Toolbox
+from mcpsol_py.client.svm import SvmTransport
+from mcpsol_py.program import Program
 from mcpsol_py.schema.json_schema import account_schema
 from mcpsol_py.schema.mcp_tools import ToolMap
 from tests.conftest import SHARED_IDLS_ABSENT, shared_idl_files
@@ -51,5 +56,22 @@ def test_ajv_takes_every_schema() -> None:
                 for tool in ToolMap(model, profile).tools
             ]
         rows += [{"name": f"{file.stem} {a.name}", "schema": account_schema(model, a)} for a in model.accounts]
+    assert len(rows) > 3500
+    assert _ajv(rows) == []
+
+
+def test_ajv_takes_every_tool_that_a_bridge_lists() -> None:
+    """With what the bridge adds: accounts after the named ones, readers of accounts, its own tools, output schemas."""
+    files = shared_idl_files()
+    if not files:
+        pytest.skip(SHARED_IDLS_ABSENT)
+    chain = SvmTransport()
+    rows: list[dict[str, Any]] = []
+    for file in files:
+        program = Program(real(file))
+        box = Toolbox([Served(program, program.address or Pubkey.default(), chain)], surface="full")
+        for tool in box.listed:
+            name = f"{file.stem} {tool['name']}"
+            rows += [{"name": f"{name} {key}", "schema": tool[key]} for key in ("inputSchema", "outputSchema")]
     assert len(rows) > 3500
     assert _ajv(rows) == []
