@@ -1,5 +1,5 @@
 """counter and vault as we render them, against the same programs written by hand in plain pinocchio
-(benchmarks/plain_counter, plain_vault): compute units of every instruction, of good calls and of refused ones, and bytes.
+(benchmarks/plain_counter, plain_vault): compute units of every instruction, good calls and refused ones, and bytes.
 
 Each call is simulated twice over the same accounts, once by each program at the same address. The refused ones are the
 table of tests/functional/test_targets.py; both sides must refuse them by the same error.
@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from solders.account import Account
 from solders.instruction import Instruction
@@ -20,6 +21,7 @@ from solders.litesvm import LiteSVM
 from solders.message import Message
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
+from solders.transaction_metadata import FailedTransactionMetadata
 
 from benchmarks.yardstick import NotMeasured, Row, Yardstick
 from mcpsol_py.build import build_program
@@ -156,8 +158,8 @@ _Chain = table.Counted | table.Filled
 
 
 def _good(
-    new: type, fill: Callable[..., object], calls: dict
-) -> Iterator[tuple[str, Keypair, tuple[_Chain, Instruction]]]:  # type: ignore[type-arg]
+    new: type, fill: Callable[..., object], calls: Mapping[str, Callable[[Any], Instruction]]
+) -> Iterator[tuple[str, Keypair, tuple[_Chain, Instruction]]]:
     """The good calls, each where it may be made: before anything, on what was made, and a counter closed at zero."""
     for name, call in calls.items():
         chain = new(_ours("counter" if new is SameCounted else "vault"))
@@ -179,7 +181,7 @@ def _both(program: str, what: str, call: tuple[_Chain, Instruction], signer: Key
         outcome = chain.svm.simulate_transaction(transaction)
         meta = outcome.meta()
         events = [line for line in meta.logs() if line.startswith("Program data:")]
-        name = "" if not hasattr(outcome, "err") else failure(outcome)
+        name = failure(outcome) if isinstance(outcome, FailedTransactionMetadata) else ""
         asked.append((meta.compute_units_consumed(), name, events, bytes(meta.return_data().data)))
     (ours, *did), (theirs, *does) = asked
     assert did == does, f"{program}, {what}: ours {did}, by hand {does}"
