@@ -10,7 +10,10 @@ import click
 from idl2mcp import inputs, report
 
 if TYPE_CHECKING:
+    from solders.pubkey import Pubkey
+
     from mcpsol_py.attack import Report
+    from mcpsol_py.model.program import ProgramModel
 
 #: how a kind's attacks ended, in one word for the table; the worst decides
 _ORDER = ("hole", "misnamed", "open", "refused", "held")
@@ -76,9 +79,28 @@ def command(
             features=features or ("all" if record.get("route") == "std" else "default"),
             progress=running.step,
         )
+    if _is_older(elf, found.program_id, source.model, all_features=found.features == "all"):
+        report.note(
+            f"{built} says other things of itself than {source.how}: build it again, or the spec is not its own"
+        )
     report.emit(_document(found), _lines(found, verbose), as_json=as_json)
     stood = all(r.fine for r in found.results)
     return report.OK if stood and (allow_missing or not found.not_attacked) else report.INPUT
+
+
+def _is_older(elf: bytes, program_id: Pubkey, model: ProgramModel, *, all_features: bool) -> bool:
+    """Does the program's own list_tools tell other instructions than the spec? (Without list_tools nobody knows.)"""
+    from mcpsol_py.client.discovery import discover_sync
+    from mcpsol_py.client.svm import SvmTransport
+    from mcpsol_py.errors import McpsolError
+
+    transport = SvmTransport(features="all" if all_features else "default")
+    transport.add_program(program_id, elf)
+    try:
+        told = discover_sync(transport, program_id, all_pages=True).program.model
+    except McpsolError:
+        return False
+    return told.instructions != model.instructions
 
 
 def _document(found: Report) -> dict[str, Any]:

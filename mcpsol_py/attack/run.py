@@ -77,10 +77,12 @@ class Result:
 
 @dataclass
 class Report:
-    """All that was tried. `not_attacked`: instruction -> why no good call of it was found; `skipped`: instruction ->
-    why the scenario leaves it out."""
+    """All that was tried, and where the program ran. `not_attacked`: instruction -> why no good call of it was found;
+    `skipped`: instruction -> why the scenario leaves it out."""
 
     program: str
+    program_id: Pubkey
+    features: str = "default"
     results: list[Result] = field(default_factory=list)
     not_attacked: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
@@ -185,7 +187,7 @@ def attack_program(
     if key is None:
         key = Pubkey(sha256(b"mcpsol attack: " + program.name.encode()).digest())
     names = [program.instruction(name).name for name in only] or program.instructions
-    report = Report(program.name)
+    report = Report(program.name, key, features)
 
     def scene() -> Scene:
         return Scene(program, key, elf, features=features)

@@ -56,6 +56,13 @@ def test_the_wrong_program_is_full_of_other_errors(cli: Cli, vault: Path) -> Non
     assert cli("attack", vault, "--so", REPO / "programs/counter/counter.so", "--allow-missing").code == 0
 
 
+def test_a_program_of_another_spec_is_told(cli: Cli, vault: Path) -> None:
+    assert "build it again" not in cli("attack", vault, "--only", "deposit").err
+    spec = vault / "spec.py"
+    spec.write_text(spec.read_text(encoding="utf-8").replace('has_one("mint"), ', ""), encoding="utf-8")
+    assert "build it again" in cli("attack", vault, "--only", "deposit").err
+
+
 def test_no_program_there(cli: Cli, vault: Path) -> None:
     (vault / "vault.so").unlink()
     ran = cli("attack", vault)
