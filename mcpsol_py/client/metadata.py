@@ -45,8 +45,8 @@ _DIRECT = bytes([0])
 _IDL, _NEXT = "idl", "mcpsol-idl-next"
 #: By so much one instruction may lengthen an account (the runtime's MAX_PERMITTED_DATA_INCREASE).
 _GROWTH = 10_240
-#: Compute units: a write; anything that allocates or copies.
-_WRITE_UNITS, _UNITS = 10_000, 60_000
+#: Compute units: a write; anything that allocates or copies (the program looks for its address's bump, at 1,500 a try).
+_WRITE_UNITS, _UNITS = 10_000, 120_000
 #: An account's data, less the header.
 _MOST = 10 * 1024 * 1024 - _HEADER
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from mcpsol_py.client.loader import Rent
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Outcome
 from mcpsol_py.errors import TransportError
+from tests.functional.svm_node import SvmNode
 
 _T = TypeVar("_T")
 REPO = Path(__file__).resolve().parents[2]
@@ -87,3 +89,22 @@ class Chain(SvmTransport):
     def rent(self, size: int) -> int:
         """Lamports of rent for so many bytes of data."""
         return asyncio.run(Rent.read(self)).of(size)
+
+
+class Moving(SvmNode):
+    """A node whose slot moves on with each transaction, as it does with time on a cluster. `takes`: so many more
+    transactions, and then none. `slow`: seconds that each takes."""
+
+    takes: int | None = None
+    slow = 0.0
+
+    def do_sendTransaction(self, text: str, options: object = None) -> object:
+        time.sleep(self.slow)
+        if self.takes is not None:
+            self.takes -= 1
+            if self.takes < 0:
+                raise ValueError("no more")
+        found = super().do_sendTransaction(text, options)
+        svm = self.transport.svm
+        svm.warp_to_slot(svm.get_clock().slot + 1)
+        return found

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
-from tests.functional.loaded import COUNTER_SO, Chain
+from tests.functional.loaded import COUNTER_SO, Chain, Moving
 from tests.functional.svm_node import listening
-from tests.functional.test_deploy_svm import Moving
 
 
 class Scripts:

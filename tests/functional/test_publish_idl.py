@@ -22,7 +22,7 @@ from mcpsol_py.client.discovery import discover, fetch_idl, metadata_address
 from mcpsol_py.client.metadata import PublicationPlan, Published, close_buffers, plan_publication, run_publication
 from mcpsol_py.errors import DeployRefused, NoProgram, TransportError
 from tests.functional.cli import Cli, Ran
-from tests.functional.loaded import COUNTER_SO, REPO, Chain
+from tests.functional.loaded import COUNTER_SO, REPO, Chain, Moving
 from tests.functional.svm_node import SvmNode, listening
 
 ELF = COUNTER_SO.read_bytes()
@@ -49,9 +49,11 @@ class Publishing(Chain):
         asked = {"program_id": self.program.pubkey(), "authority": key, "payer": key, **changed}
         return asyncio.run(plan_publication(self, text, **asked))  # type: ignore[arg-type]
 
-    def publish(self, text: bytes) -> Published:
-        plan = self.plan(text)
-        return self.run(run_publication(self, plan, payer=self.wallet, authority=self.wallet))
+    def publish(self, text: bytes, price: int | None = None) -> Published:
+        key = self.wallet.pubkey()
+        planned = plan_publication(self, text, program_id=self.program.pubkey(), authority=key, payer=key, price=price)
+        plan = asyncio.run(planned)
+        return self.run(run_publication(self, plan, payer=self.wallet, authority=self.wallet, price=price))
 
     def published(self) -> object:
         found = asyncio.run(fetch_idl(self, self.program.pubkey()))
@@ -141,6 +143,15 @@ def test_another_idl_takes_over_a_buffer_and_one_that_is_given_up_is_closed(chai
     chain.publish(document(LARGE))
 
 
+def test_a_priority_fee_is_paid_and_counted(chain: Publishing) -> None:
+    for size in (SMALL, HUGE):
+        before = chain.held(chain.wallet.pubkey())
+        done = chain.publish(document(size), price=10_000)
+        spent = before - chain.held(chain.wallet.pubkey()) - done.plan.rent
+        assert 5000 < spent <= done.plan.fees
+        assert spent % 5000, "more than the signatures"
+
+
 def test_lost_answers_are_asked_after(chain: Publishing) -> None:
     chain.loses = 3
     chain.publish(document(HUGE))
@@ -196,8 +207,8 @@ def test_a_payer_who_is_too_poor_begins_nothing(chain: Publishing) -> None:
 class Command:
     """`idl2mcp` over JSON-RPC, with the chain's wallet."""
 
-    def __init__(self, cli: Cli, chain: Publishing, url: str) -> None:
-        self.cli, self.chain, self.url = cli, chain, url
+    def __init__(self, cli: Cli, chain: Publishing, node: Moving, url: str) -> None:
+        self.cli, self.chain, self.node, self.url = cli, chain, node, url
         self.payer = cli.write("payer.json", json.dumps(list(bytes(chain.wallet))))
 
     def publish(self, source: object, *more: object) -> Ran:
@@ -211,8 +222,8 @@ class Command:
 
 @pytest.fixture
 def command(cli: Cli, chain: Publishing) -> Iterator[Command]:
-    with listening(SvmNode(chain)) as url:
-        yield Command(cli, chain, url)
+    with listening(node := Moving(chain)) as url:
+        yield Command(cli, chain, node, url)
 
 
 def test_a_spec_is_published_as_an_anchor_idl_and_fetched_and_used(command: Command) -> None:
@@ -253,6 +264,18 @@ def test_real_idls_come_back_byte_for_byte(command: Command, shared_idls: Path) 
         assert found.source == "list_tools", "the program's own word comes before its IDL account"
         if not more:
             assert command.chain.published() == json.loads(text)
+
+
+def test_what_a_stopped_run_left_is_closed_by_the_command(command: Command) -> None:
+    source = command.cli.write("large.json", document(LARGE))
+    command.node.takes = 3
+    stopped = command.publish(source)
+    assert stopped.code == 3
+    command.node.takes = None
+    (row,) = command.publish(source, "--close-buffer").json["closed"]
+    assert row["lamports"] > 10**7
+    assert command.publish(source, "--close-buffer").json["closed"] == []
+    assert "absent" in command.fetch().out
 
 
 def test_what_is_no_idl_is_not_published(command: Command) -> None:

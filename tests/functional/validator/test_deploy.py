@@ -135,8 +135,8 @@ def test_hiccups_are_waited_out_and_a_buffer_gives_its_rent_back(
     program = Keypair.from_bytes(bytes(key)).pubkey()
     assert on_chain(validator.url, program)[0] == so.read_bytes()
 
-    proxy.fault = lambda method, forward: 403 if proxy.count("sendTransaction") > count + 5 else forward()
     count = proxy.count("sendTransaction")
+    proxy.fault = lambda method, forward: 403 if proxy.count("sendTransaction") > count + 5 else forward()
     so.write_bytes(PROGRAMS[VAULT].read_bytes())
     assert cli("deploy", so, "--url", proxy.url, "--payer", payer).code == 3
     time.sleep(2)  # until what was sent is confirmed, and its fees are paid
