@@ -63,7 +63,7 @@ def test_every_import_is_declared(repo: Path) -> None:
             if part == "x402":
                 allowed |= extras["postgres"]  # imported where payments are kept in PostgreSQL, not before
             for module in set(imported(path)) - OURS - set(sys.stdlib_module_names) - {"anchorpy"}:
-                names = {name.lower() for name in distributions.get(module, [module])}
+                names = {name.lower().replace("_", "-") for name in distributions.get(module, [module])}
                 if not (names | {HALVES[name] for name in names & set(HALVES)}) & allowed:
                     missing.add(f"{path.relative_to(repo)}: {module}")
     assert sorted(missing) == []
