@@ -1,0 +1,97 @@
+"""The bridge before a real node: an account that somebody else changes is told over the node's WebSocket, in both eras,
+and a program that is upgraded is read anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
+from mcp.shared.exceptions import MCPDeprecationWarning
+from solders.keypair import Keypair
+from solders.pubkey import Pubkey
+
+from idl2mcp.inputs import Chain
+from idl2mcp.served import ProgramEntry
+from idl2mcp.serving import Plan, make_bridge
+from mcpsol_py import connect
+from mcpsol_py.accounts.pda import find_pda
+from mcpsol_py.bridge.server import make_server
+from tests.functional.counter_scenario import COUNTER, PROGRAMS, VAULT
+from tests.functional.validator.node import Validator
+
+pytestmark = pytest.mark.validator
+
+
+async def until(true: Callable[[], Any], seconds: float = 30) -> None:
+    async with asyncio.timeout(seconds):
+        while not true():
+            await asyncio.sleep(0.05)
+
+
+async def deploy(so: Path, url: str, payer: Path) -> dict[str, Any]:
+    """`idl2mcp deploy`, in a process of its own."""
+    command = [sys.executable, "-m", "idl2mcp", "deploy", str(so), "--url", url, "--payer", str(payer), "--json"]
+    process = await asyncio.create_subprocess_exec(*command, stdout=-1, stderr=-1, cwd=so.parent)
+    out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+async def test_changes_on_a_real_node_reach_the_clients(validator: Validator, wallet: Keypair, tmp_path: Path) -> None:
+    payer, so = tmp_path / "payer.json", tmp_path / "program.so"
+    payer.write_text(json.dumps(list(bytes(wallet))))
+    so.write_bytes(PROGRAMS[COUNTER].read_bytes())
+    first = await deploy(so, validator.url, payer)
+    program = Pubkey.from_string(first["program_id"])
+    state = find_pda([b"counter", bytes(wallet.pubkey())], program)[0]
+    heard: list[str] = []
+
+    async def hear(message: Any) -> None:
+        heard.append(getattr(message, "method", ""))
+
+    bridge, _ = make_bridge(Plan([ProgramEntry(str(program), Chain(url=validator.url))]))
+    row = bridge.health()["programs"]["counter"]
+    assert (row["schema_from"], row["deployed_slot"]) == ("list_tools", first["slot"])
+    transport = bridge.box.programs[0].transport
+    assert transport is not None
+    watch, account = bridge.watch(transport), f"solana://counter/accounts/{state}"
+    server = make_server(bridge)
+    async with (
+        Client(server) as new,
+        Client(server, mode="legacy", message_handler=hear) as old,
+        await connect(program, validator.url, wallet=wallet) as stranger,
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MCPDeprecationWarning)
+            await old.subscribe_resource(account)
+        async with new.listen(tools_list_changed=True, resource_subscriptions=[account]) as events:
+            await until(lambda: watch.connected)  # over the node's WebSocket, not by looking again and again
+            await stranger.send(await stranger.build("initialize", {"start": 40}))
+            async with asyncio.timeout(20):
+                assert await anext(aiter(events)) == ResourceUpdated(account)
+            await until(lambda: "notifications/resources/updated" in heard)
+            (content,) = (await new.read_resource(account)).contents
+            assert json.loads(content.text)["fields"]["count"] == "40"  # type: ignore[union-attr]  # a text
+
+            so.write_bytes(PROGRAMS[VAULT].read_bytes())
+            second = await deploy(so, validator.url, payer)
+            assert (second["action"], second["program_id"]) == ("upgrade", str(program))
+            async with asyncio.timeout(30):
+                assert await anext(aiter(events)) == ToolsListChanged()
+        await until(lambda: "notifications/tools/list_changed" in heard)
+        for client in (new, old):
+            names = {t.name for t in (await client.list_tools()).tools}
+            assert "deposit" in names
+            assert "increment" not in names
+        assert bridge.health()["programs"]["counter"]["deployed_slot"] == second["slot"]
+    await transport.close()
