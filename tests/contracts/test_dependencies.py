@@ -60,6 +60,8 @@ def test_every_import_is_declared(repo: Path) -> None:
             allowed = set().union(*extras.values()) if root == "idl2mcp" else extras[""] | extras.get(part, set())
             if part == "bridge":
                 allowed |= extras["x402"]  # a bridge can charge and pay
+            if part == "client":
+                allowed |= extras["bridge"]  # keystores and long watches: imported where a bridge or a payer wants them
             if part == "x402":
                 allowed |= extras["postgres"]  # imported where payments are kept in PostgreSQL, not before
             for module in set(imported(path)) - OURS - set(sys.stdlib_module_names) - {"anchorpy"}:
