@@ -135,6 +135,8 @@ def _tool_rows(model: ProgramModel, form: Form, descriptions: Descriptions) -> l
 def _with_program(tool: Tool, behind: str) -> str:
     """A facade's tool takes the program behind as its first account. What mcpsol's clients know of it is this line."""
     said = f"{tool.accounts[0].name}: {behind}"
+    if tool.description.endswith(said):  # read from pages before
+        return tool.description
     return f"{tool.description}\n{said}" if tool.description else said
 
 

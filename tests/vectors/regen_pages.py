@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpsol_py.model import types as t
+from mcpsol_py.model.facade import facade_model
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -141,6 +142,7 @@ CASES: list[tuple[str, ProgramModel, Any]] = [
     ("what old clients would read wrongly, verbose", TRAPS, "verbose"),
     ("tools larger than a page", LARGE, "compact"),
     ("tools larger than a page, verbose", LARGE, "verbose"),
+    ("a facade", facade_model(COUNTER, str(COUNTER.address)), "compact"),
 ]
 
 _VERBOSE = {

@@ -116,6 +116,11 @@ def test_its_name_is_nobody_elses(accounts: list[str], args: list[str], rest: li
     assert not {f for n in (*accounts, *args, *rest) for f in forms(n)} & set(forms(name))
 
 
+def test_pages_that_were_read_are_written_again_the_same() -> None:
+    pages = page_set(facade_model(ProgramModel("p", (one(docs=("Does it.",)), one())), ID), lossless=False).json_pages
+    assert page_set(lift(pages), lossless=False).json_pages == pages
+
+
 def test_a_facade_of_a_facade_or_of_no_address_is_refused() -> None:
     model = ProgramModel("p", (one(),))
     with pytest.raises(ValueError, match="is a facade already"):
