@@ -670,7 +670,9 @@ class _Seeds:
             return
         if field and steps == owner:
             name = ".".join(owner)
-            self.check.add("info", path, f"{name} is derived from what it holds: callers give its address", "own-fields")
+            self.check.add(
+                "info", path, f"{name} is derived from what it holds: callers give its address", "own-fields"
+            )
         else:
             self.edges.setdefault(owner, set()).add(steps)
         if not field:
