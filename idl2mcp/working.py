@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.worker import Jobs
 
-__all__ = ["run_worker"]
+__all__ = ["jobs_for", "run_worker"]
 
 
 async def run_worker(
@@ -40,7 +40,9 @@ async def run_worker(
 
     stop, done = asyncio.Event(), dict[str, int]()
     async with httpx.AsyncClient() as client:
-        several = [(m, await anyio.to_thread.run_sync(_jobs, database, chain, collector, m, client)) for m in merchants]
+        several = [
+            (m, await anyio.to_thread.run_sync(jobs_for, database, chain, collector, m, client)) for m in merchants
+        ]
         if once:
             for merchant, jobs in several:
                 for name, count in (await Worker(database, jobs, tenant=merchant).run_once(all_jobs=True)).items():
@@ -57,7 +59,8 @@ async def run_worker(
     return done
 
 
-def _jobs(database: Database, chain: Chain | None, collector: Keypair | None, merchant: str, client: object) -> Jobs:
+def jobs_for(database: Database, chain: Chain | None, collector: Keypair | None, merchant: str, client: object) -> Jobs:
+    """The jobs of one merchant: also for a server that runs them beside itself. *client*: httpx's, for events."""
     from mcpsol_py.x402.store.settlements import SqlSettlements
     from mcpsol_py.x402.subscriptions.book import SubscriptionBook
     from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector, OnChainCollector
