@@ -31,6 +31,10 @@ T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
 
 
+#: An answer is a few hundred bytes; a facilitator that sends more is not listened to any longer.
+MAX_ANSWER = 256 * 1024
+
+
 class Endpoint(Protocol):
     """One facilitator. The official core's clients and its in-process facilitator fit too."""
 
@@ -100,10 +104,16 @@ class HttpFacilitator:
         )
         headers = {"content-type": "application/json", **self._headers()}
         try:
-            response = await self._client.post(f"{self.url}/{path}", content=body, headers=headers)
+            async with self._client.stream("POST", f"{self.url}/{path}", content=body, headers=headers) as response:
+                read = b""
+                async for chunk in response.aiter_bytes():
+                    read += chunk
+                    if len(read) > MAX_ANSWER:
+                        raise FacilitatorDown(f"{self.name} answers /{path} with more than {MAX_ANSWER:,} bytes")
         except httpx.HTTPError as error:  # its text may hold the URL with a key in it
             raise FacilitatorDown(f"{self.name}: {type(error).__name__}") from error
-        return self._read(response, model, path)
+        answer = httpx.Response(response.status_code, headers={"content-type": "application/json"}, content=read)
+        return self._read(answer, model, path)
 
     def _read(self, response: httpx.Response, model: type[T], path: str) -> T:
         if response.status_code != 200:
@@ -220,10 +230,20 @@ class Facilitators:
 
     async def settle(self, payload: Payload, requirements: Requirements) -> SettleResponse:
         """As verify. A settlement that timed out may have happened, so no answer is `unexpected_settle_error`, never a
-        refusal;
-        trying again is safe, since a facilitator knows a payment by its message."""
+        refusal; trying again is safe, since a facilitator knows a payment by its message. A duplicate that shows at a
+        later try may be the earlier one: it is `settlement_pending`, and whoever asks again is told how it ended."""
+        tries: list[Endpoint] = []
+
+        async def settle(endpoint: Endpoint) -> SettleResponse:
+            tries.append(endpoint)
+            return await endpoint.settle(payload, requirements)
+
         try:
-            return await self._ask(requirements, lambda e: e.settle(payload, requirements))
+            answer = await self._ask(requirements, settle)
+            if answer.error_reason == "duplicate_settlement" and len(tries) > 1:
+                # Without its signature: with one the core would ask again at once, and take the duplicate for another's.
+                return answer.model_copy(update={"error_reason": "settlement_pending", "transaction": ""})
+            return answer
         except FacilitatorDown as error:
             return SettleResponse(
                 success=False,

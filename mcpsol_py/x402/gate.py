@@ -38,6 +38,7 @@ from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402 import metrics
+from mcpsol_py.x402.chain import Chain, ChainUnavailable, MessageStatus
 from mcpsol_py.x402.exact.transaction import message_hash, read_transaction
 from mcpsol_py.x402.networks import caip2, v1_name
 from mcpsol_py.x402.receipts import OFFER_RECEIPT, Signatory
@@ -58,6 +59,7 @@ __all__ = [
     "current_run",
     "fingerprint",
     "payment_key",
+    "witness_of",
 ]
 
 T = TypeVar("T")
@@ -205,6 +207,8 @@ def current_run() -> Run | None:
 
 #: Runs the tool; True beside the result means that it failed, and a payment not yet settled is not.
 RunFunction: TypeAlias = Callable[[Run], Awaitable[tuple[dict[str, Any], bool]]]
+#: payment -> what the chain says of its transaction; None where it has none of its own
+Witness: TypeAlias = Callable[[Payment], MessageStatus | None]
 #: signature -> True landed, False certainly did not and cannot, None not known yet
 Landed: TypeAlias = Callable[[str], bool | None]
 
@@ -221,6 +225,21 @@ def payment_key(payment: Payment) -> str:
     if text is not None:
         return "tx:" + message_hash(read_transaction(text))
     return "payload:" + hashlib.sha256(orjson.dumps(payment.payload, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def witness_of(chain: Chain) -> Witness:
+    """A witness of one's own: for sellers whose facilitator is somebody else, and may be wrong or lie."""
+
+    def look(payment: Payment) -> MessageStatus | None:
+        text = payment.payload.get("transaction")
+        if text is None or "voucher" in payment.payload or caip2(str(payment.get_network())) != chain.network:
+            return None
+        try:
+            return chain.find(bytes(read_transaction(text)))
+        except ChainUnavailable:
+            return None
+
+    return look
 
 
 def fingerprint(resource: str, arguments: object, requirements: PaymentRequirements) -> str:
@@ -240,10 +259,9 @@ class Gate:
     """Sells calls. Share `executions` (one database) between all replicas.
 
     `lease` seconds without a sign of life make an unfinished call another's to finish; `wait` is how long a second
-    request for a call
-    in progress waits for the first one's answer. `verify_only` never settles (tests and free trials). `landed` looks up
-    what tools
-    broadcast. `grants` serves subscribers. *fault* is called with the name of each step, for tests that stop there.
+    request for a call in progress waits for the first one's answer. `verify_only` never settles (tests and free
+    trials). `landed` looks up what tools broadcast. `grants` serves subscribers. `witness` looks whether what the
+    facilitator says of a payment is so. *fault* is called with the name of each step, for tests that stop there.
     """
 
     def __init__(
@@ -256,13 +274,14 @@ class Gate:
         wait: float = 10.0,
         landed: Landed | None = None,
         grants: Granting | None = None,
+        witness: Witness | None = None,
         on_state: Callable[[str, str, str], None] = lambda _id, _state, _resource: None,
         fault: Callable[[str], None] = lambda _point: None,
     ) -> None:
         self._server, self._executions = server, executions
         self._verify_only, self._lease_ms, self._wait = verify_only, int(lease * 1000), wait
         self._landed, self._on_state, self._fault = landed, on_state, fault
-        self._grants = grants
+        self._grants, self._witness = grants, witness
 
     async def call(
         self,
@@ -517,6 +536,7 @@ class Gate:
                 network=requirements.network,
             )
         self._fault("gate.settled")
+        settled = await self._witnessed(payment, settled)
         if settled.error_reason != "duplicate_settlement" or not resumed:
             # A duplicate at the first attempt was paid to somebody else's request: it pays for nothing here.
             return settled
@@ -527,6 +547,27 @@ class Gate:
         if landed:
             return settled.model_copy(update={"success": True, "error_reason": None, "error_message": None})
         return settled.model_copy(update={"error_reason": "settlement_pending"})
+
+    async def _witnessed(self, payment: Payment, settled: SettleResponse) -> SettleResponse:
+        """What a facilitator says, held against the chain where `witness` looks there: a success that did not land is
+        none, and a refusal of what did land is no refusal. A duplicate stays one: it may have paid for another call."""
+        if self._witness is None or settled.error_reason == "duplicate_settlement":
+            return settled
+        if settled.success and not settled.transaction:  # nothing was sent: a voucher
+            return settled
+        seen = await anyio.to_thread.run_sync(self._witness, payment)
+        if seen is None:
+            return settled
+        if seen.state == "landed":
+            fair = {"success": True, "error_reason": None, "error_message": None, "transaction": seen.signature or ""}
+            return settled if settled.success else settled.model_copy(update=fair)
+        if not settled.success:
+            return settled
+        gone = seen.state in ("failed", "expired")
+        why = "transaction_failed" if gone else "settlement_pending"
+        return settled.model_copy(
+            update={"success": False, "error_reason": why, "error_message": f"the chain says: {seen.state}"}
+        )
 
     async def _not_settled(
         self, offer: Offer, payment_id: str, owner: str, state: ExecutionState, settled: SettleResponse

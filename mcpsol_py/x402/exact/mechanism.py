@@ -225,6 +225,9 @@ class _Desk:
         try:
             transfer = self._check(scheme, network, payload, requirements)
             payer = transfer.payer
+            known = self.settlements.get(transfer.key)
+            if known is not None and known.state in ("landed", "failed"):  # else its tool would run first
+                raise PaymentError("duplicate_settlement", f"this payment was settled already, as {known.signature}")
             check_on_chain(self._chain, transfer)
         except PaymentError as error:
             return VerifyResponse(is_valid=False, invalid_reason=error.code, invalid_message=str(error), payer=payer)
