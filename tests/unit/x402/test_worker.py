@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from alembic.config import Config
 from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
 
+from idl2mcp.working import run_worker
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402.budget import Budget, Limit, Limits, Spending
 from mcpsol_py.x402.chain import SignatureStatus
@@ -387,6 +390,28 @@ def test_a_customer_reads_own_subscriptions_only(postgres: Cluster, postgres_sto
             connection.execute(text("SELECT set_config('app.user_id', :w, true)"), {"w": wallet})
             assert connection.execute(text("SELECT subscriber FROM subscriptions")).scalars().all() == [wallet]
             assert connection.execute(text("SELECT count(*) FROM charges")).scalar_one() == 1
+
+
+def test_a_replica_that_owns_nothing_opens_the_database_as_it_is(postgres_storage: Storage) -> None:
+    database = postgres_storage.open(migrate=True)
+    assert Webhooks(database).all() == []
+
+
+async def test_the_command_runs_on_procrastinate_until_it_is_told_to_stop(postgres: Cluster) -> None:
+    name = postgres.database()
+    url = postgres.url(name)
+    database = Database(url)
+    webhooks = Webhooks(database)
+    webhooks.add("http://127.0.0.1:9/nobody", allow_http=True)
+    webhooks.emit("paid", {})
+    working = asyncio.create_task(run_worker(database, None, None, ["default"], once=False, queue=url))
+    while not webhooks.deliveries()[0].attempts:
+        await asyncio.sleep(0.2)
+        assert not working.done()
+    os.kill(os.getpid(), signal.SIGTERM)
+    await asyncio.wait_for(working, 30)
+    database.close()
+    postgres.drop([name])
 
 
 def test_down_and_up_again(postgres: Cluster) -> None:

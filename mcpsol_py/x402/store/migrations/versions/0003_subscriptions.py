@@ -198,6 +198,8 @@ def _isolate() -> None:
         op.execute(f"GRANT {rights} ON {table} TO mcpsol_merchant")
     for table in SHARED:
         op.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO mcpsol_merchant")
+    # So that a replica which opens the database can see that there is nothing to migrate.
+    op.execute("GRANT SELECT ON alembic_version TO mcpsol_merchant")
     mine = "subscriber = current_setting('app.user_id', true)"
     op.execute(f"CREATE POLICY subscriptions_own ON subscriptions FOR SELECT TO mcpsol_subscriber USING ({mine})")
     op.execute(
