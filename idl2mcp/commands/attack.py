@@ -35,6 +35,7 @@ _ORDER = ("hole", "misnamed", "open", "refused", "held")
     type=click.Choice(["default", "all"]),
     help="The SVM's features (default: all for a program that was built by route std).",
 )
+@click.option("--token-2022", is_flag=True, help="Tokens of Token-2022, for a program that takes both.")
 @click.option("--allow-missing", is_flag=True, help="Exit 0 also where no good call of an instruction was found.")
 @click.option("--verbose", "-v", is_flag=True, help="Every attack with the error that it got.")
 @report.json_option
@@ -46,6 +47,7 @@ def command(
     only: tuple[str, ...],
     program_id: str | None,
     features: str | None,
+    token_2022: bool,
     allow_missing: bool,
     verbose: bool,
     as_json: bool,
@@ -58,6 +60,7 @@ def command(
     attack succeeded, was refused by another name, or an instruction could not be attacked.
     """
     with report.progress(f"attacking {folder}") as running:
+        from mcpsol_py.accounts.wellknown import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
         from mcpsol_py.attack import attack_program
         from mcpsol_py.attack.run import read_scenario
         from mcpsol_py.program import Program
@@ -77,6 +80,7 @@ def command(
             scenario=calls,
             only=only,
             features=features or ("all" if record.get("route") == "std" else "default"),
+            token_program=TOKEN_2022_PROGRAM if token_2022 else TOKEN_PROGRAM,
             progress=running.step,
         )
     if _is_older(elf, found.program_id, source.model, all_features=found.features == "all"):

@@ -502,7 +502,8 @@ class _Maker:
         if leaf.account.address is not None:
             return Pubkey.from_string(leaf.account.address)
         if c.one_of:
-            return Pubkey.from_string(c.one_of[0])
+            either = [Pubkey.from_string(text) for text in c.one_of]
+            return self.scene.token_program if self.scene.token_program in either else either[0]
         if has_address(leaf):
             pda = pda_of(leaf, self.instruction)
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 from solders.pubkey import Pubkey
 
+from mcpsol_py.accounts.wellknown import TOKEN_PROGRAM
 from mcpsol_py.attack.baseline import Baseline, NoBaseline, find_baseline, made_up
 from mcpsol_py.attack.expect import ANCHOR_SAYS, failure_name
 from mcpsol_py.attack.kinds import Attack, attacks_on, own_call_attacks, unknown_instructions
@@ -175,12 +176,14 @@ def attack_program(
     scenario: Scenario | None = None,
     only: Collection[str] = (),
     features: str = "default",
+    token_program: Pubkey = TOKEN_PROGRAM,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Report:
     """Attacks every instruction of *program*, whose compiled form is *elf*, on chains of its own.
 
-    *only*: names of instructions. *features*: "all" for programs that are built with the standard library. Raises
-    SourceError for a scenario that cannot be used, UnknownName, TransportError for bytes that are no program.
+    *only*: names of instructions. *token_program*: whose mints and token accounts are made for a program that takes
+    both. *features*: "all" for programs that are built with the standard library. Raises SourceError for a scenario
+    that cannot be used, UnknownName, TransportError for bytes that are no program.
     """
     scenario = scenario or Scenario()
     key = program_id or program.address
@@ -190,7 +193,7 @@ def attack_program(
     report = Report(program.name, key, features)
 
     def scene() -> Scene:
-        return Scene(program, key, elf, features=features)
+        return Scene(program, key, elf, features=features, token_program=token_program)
 
     unknown_done = False
     for name in names:

@@ -84,10 +84,20 @@ class Scene:
     Transactions are paid by a wallet of the scene's own, which is no party to any instruction.
     """
 
-    def __init__(self, program: Program, program_id: Pubkey, elf: bytes, *, features: str = "default") -> None:
+    def __init__(
+        self,
+        program: Program,
+        program_id: Pubkey,
+        elf: bytes,
+        *,
+        features: str = "default",
+        token_program: Pubkey = TOKEN_PROGRAM,
+    ) -> None:
         self.program = program
         self.program_id = program_id
         self.elf = elf
+        #: whose mints and token accounts are made, where the program takes either
+        self.token_program = token_program
         self.transport = SvmTransport(features=features)
         self.svm = self.transport.svm
         self.transport.add_program(program_id, elf)
@@ -127,12 +137,12 @@ class Scene:
         *,
         decimals: int = 6,
         authority: object = None,
-        token_program: Pubkey = TOKEN_PROGRAM,
+        token_program: Pubkey | None = None,
         at: object = None,
     ) -> Pubkey:
-        """A mint with a supply of 10**15 base units; `authority` may mint more."""
+        """A mint with a supply of 10**15 base units, of the scene's token program; `authority` may mint more."""
         owner = None if authority is None else _address(authority)
-        return self.put(at or self.key(f"mint {name}"), mint_data(owner, decimals), token_program)
+        return self.put(at or self.key(f"mint {name}"), mint_data(owner, decimals), token_program or self.token_program)
 
     def tokens(
         self,
@@ -147,7 +157,7 @@ class Scene:
         of, wallet = _address(mint), _address(owner)
         if token_program is None:
             there = self.account(of)
-            token_program = TOKEN_PROGRAM if there is None else there.owner
+            token_program = self.token_program if there is None else there.owner
         return self.put(
             at or associated_token(wallet, of, token_program), token_data(of, wallet, amount), token_program
         )

@@ -34,6 +34,10 @@ class _Channel:
     mint: Pubkey
     recipient: Pubkey
 
+    def purse(self, owner: Pubkey) -> Pubkey:
+        """The associated token account of *owner*."""
+        return associated_token(owner, self.mint, self.scene.token_program)
+
     @property
     def entries(self) -> list[dict[str, Any]]:
         """Who gets which part of what the payee earns."""
@@ -50,7 +54,7 @@ class _Channel:
             "mint": self.mint,
             "authorized_signer": self.session,
             "channel": self.address,
-            "channel_token_account": associated_token(self.address, self.mint),  # not there yet
+            "channel_token_account": self.purse(self.address),  # not there yet
         }
         return Call(args | {"recipients": self.entries}, accounts)
 
@@ -62,7 +66,7 @@ class _Channel:
     @property
     def distribution(self) -> Call:
         """The call that pays out."""
-        tail = [AccountMeta(associated_token(self.recipient, self.mint), False, True)]
+        tail = [AccountMeta(self.purse(self.recipient), False, True)]
         return Call({"recipients": self.entries}, {**self.holding, "rent_payer": self.sponsor}, tail)
 
     def settled(self, cumulative: int) -> None:

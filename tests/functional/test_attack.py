@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from mcpsol_py import load
+from mcpsol_py.accounts.wellknown import TOKEN_2022_PROGRAM
 from mcpsol_py.attack import Report, attack_program
 from mcpsol_py.attack.run import read_scenario
 from mcpsol_py.build.cargo import compile_crate, read_crate
@@ -179,6 +180,17 @@ def test_the_committed_programs_stand_all_attacks(program: str) -> None:
     assert report.skipped == {}
     assert report.instructions == load(REPO / "programs" / program / "spec.py").instructions
     assert not any(r.changed for r in report.results)
+
+
+def test_the_x402_program_stands_them_with_token_2022_too() -> None:
+    folder = REPO / "programs/x402"
+    program = load(folder / "spec.py")
+    scenario = read_scenario(folder / "attack.py", program)
+    elf = (folder / "x402.so").read_bytes()
+    report = attack_program(program, elf, scenario=scenario, token_program=TOKEN_2022_PROGRAM)
+    assert [str(r) for r in report.results if not r.fine] == []
+    assert report.not_attacked == {}
+    assert len(report.results) == len(attacked("x402").results)
 
 
 def test_what_anyone_may_put_in_is_listed() -> None:

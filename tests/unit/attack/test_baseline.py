@@ -9,6 +9,7 @@ import pytest
 from solders.keypair import Keypair
 
 from mcpsol_py import load
+from mcpsol_py.accounts.wellknown import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.attack.baseline import NoBaseline, find_baseline
 from mcpsol_py.attack.scene import Call, Scene
 from mcpsol_py.errors import SourceError
@@ -42,6 +43,19 @@ def test_state_is_what_has_one_and_seeds_ask_for() -> None:
     tokens = found.scene.account(by_name["tokens"])
     assert tokens is not None
     assert bytes(tokens.data)[:64] == bytes(by_name["mint"]) + bytes(by_name["vault"])
+
+
+def test_tokens_are_of_the_scenes_program_where_either_is_taken() -> None:
+    program = load(REPO / "programs/x402/spec.py")
+    elf = (REPO / "programs/x402/x402.so").read_bytes()
+    for wanted in (TOKEN_PROGRAM, TOKEN_2022_PROGRAM):
+        scene = Scene(program, program.address, elf, token_program=wanted)  # type: ignore[arg-type]
+        found = find_baseline(lambda scene=scene: scene, "create_plan", None)  # type: ignore[misc]
+        by_name = {leaf.name: found.addresses[leaf.index] for leaf in found.leaves}
+        assert by_name["token_program"] == wanted
+        mint = scene.account(by_name["mint"])
+        assert mint is not None
+        assert mint.owner == wanted
 
 
 def test_why_there_is_none_is_what_the_handler_said() -> None:
