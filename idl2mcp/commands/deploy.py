@@ -223,6 +223,7 @@ def _document(plan: DeploymentPlan) -> dict[str, Any]:
         "size": plan.size,
         "sha256": plan.sha256,
         "max_len": plan.max_len,
+        "extend": None if plan.extend is None else {"bytes": plan.extend[0], "checked": plan.extend[1]},
         "chunks": plan.chunks,
         "written": plan.writes,
         "rent_lamports": plan.rent,

@@ -79,6 +79,8 @@ def test_a_program_is_deployed_called_and_upgraded(
     second = cli("deploy", so, *common).json
     assert (second["action"], second["program_id"]) == ("upgrade", str(program))
     assert second["list_tools"] == {"name": "vault", "tools": 3}
+    larger = so.stat().st_size - PROGRAMS[COUNTER].stat().st_size
+    assert second["extend"] == {"bytes": larger, "checked": True}, "all features are on: ExtendProgramChecked"
     data, slot, _ = on_chain(validator.url, program)
     assert data.rstrip(b"\0") == so.read_bytes().rstrip(b"\0")
     assert slot == second["slot"] > first["slot"]
@@ -123,10 +125,10 @@ def test_hiccups_are_waited_out_and_a_buffer_gives_its_rent_back(
     def hiccup(method: str, forward: Callable[[], bytes]) -> bytes | int | None:
         nonlocal turn
         turn += 1
-        if method == "sendTransaction" and turn % 3 == 0:
+        if method == "sendTransaction" and turn % 5 == 0:
             forward()
             return None  # it was taken, and nobody is told
-        return 429 if turn % 7 == 0 else forward()
+        return 429 if turn % 11 == 0 else forward()
 
     proxy.fault = hiccup
     so, payer = key_files["so"], key_files["payer"]
