@@ -215,14 +215,6 @@ class Bridge:
         for tell in list(self.changes):
             tell(old.label)
 
-    def follow(self, other: Bridge) -> None:
-        """Serves from now on what *other* serves, also when that changes."""
-
-        def again(_label: str) -> None:
-            self.box = self._toolbox(other.box.programs)
-
-        other.changes.append(again)
-
     def health(self) -> dict[str, Any]:
         """For operators: of each program where its schema came from, and whether its tools are served."""
         rows: dict[str, Any] = {}

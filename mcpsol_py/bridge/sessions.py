@@ -37,7 +37,7 @@ MOST_SUBSCRIPTIONS = 64
 #: resources watched for all sessions together, and streams open at once
 MOST_IN_ALL, MOST_STREAMS = 2048, 512
 #: a session that set no level hears of these and what is worse
-_DEFAULT_LEVEL: Level = "info"
+_DEFAULT_LEVEL: Level = "warning"
 
 
 @dataclass(slots=True, eq=False)

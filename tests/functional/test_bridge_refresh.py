@@ -153,6 +153,8 @@ async def test_a_client_of_the_handshake_era_is_told_too(node: Node) -> None:
         assert "increment" in await names(client)
         with pytest.warns(MCPDeprecationWarning):
             await client.subscribe_resource("solana://counter/idl")
+        with pytest.warns(MCPDeprecationWarning):
+            await client.set_logging_level("info")
         node.deploy(PROGRAM, VAULT.read_bytes())
         await until(lambda: "notifications/tools/list_changed" in heard and "notifications/resources/updated" in heard)
         assert "deposit" in await names(client)
