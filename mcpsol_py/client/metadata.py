@@ -251,8 +251,8 @@ def _kind(account: Account | None) -> int:
     return account.data[0]
 
 
-def _content(account: Account) -> bytes:
-    data = bytes(account.data)
+def _content(account: Account | None) -> bytes:
+    data = b"" if account is None else bytes(account.data)
     return data[_HEADER : _HEADER + int.from_bytes(data[87:91], "little")]
 
 
@@ -303,9 +303,9 @@ async def run_publication(
     step("comparing what is published")
     for _ in range(_STALE):  # another node behind the same endpoint may answer, a little late
         (account,) = await transport.get_accounts([plan.address])
-        if account is not None and _kind(account) == _METADATA:
-            if plan.action == "none" or _content(account) == plan.packed:
-                return Published(plan, signature)
+        there = account is not None and _kind(account) == _METADATA
+        if there and (plan.action == "none" or _content(account) == plan.packed):
+            return Published(plan, signature)
         await transport.sleep(0.4)
     raise TransportError(transport.endpoint, f"{plan.address} does not hold what was written. Run the command again")
 
