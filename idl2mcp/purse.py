@@ -14,6 +14,7 @@
     per_payment = "$0.10"               # as prices are written, or base units with a mint
     per_session = "$1"
     per_day = "$5"
+    deposit = "$0.50"                   # pay by vouchers where they are taken; the most that a channel may lock
 
 File names are relative to the file.
 """
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from mcpsol_py.x402.agent_tools import AgentTools
-    from mcpsol_py.x402.budget import Limit
 
 __all__ = ["open_purse"]
 
@@ -52,21 +52,23 @@ _KINDS: dict[str, type] = {
     "limits": dict,
 }
 _NEEDED = ("keystore", "url", "database", "limits")
-_LIMITS = ("per_payment", "per_session", "per_day")
+_LIMITS = ("per_payment", "per_session", "per_day", "deposit")
 
 
 def open_purse(path: Path, resources: ExitStack) -> AgentTools:
     """The wallet's tools. *resources* closes what is opened. Raises SourceError with the key's path, TransportError."""
     from mcpsol_py.x402.agent import AgentWallet, WalletSettings
     from mcpsol_py.x402.agent_tools import AgentTools, Reach
-    from mcpsol_py.x402.budget import Limits
+    from mcpsol_py.x402.budget import Limit, Limits
     from mcpsol_py.x402.store.database import Database
 
     table = _read(path)
     base = path.parent
     chain = _chain(table["url"])
     resources.callback(chain.close)
-    limits = dict(_limit(name, given, chain.network, path) for name, given in table["limits"].items())
+    amounts = dict(_limit(name, given, chain.network, path) for name, given in table["limits"].items())
+    deposits = {mint: said.pop("deposit") for mint, said in amounts.items() if "deposit" in said}
+    limits = {mint: Limit(**said) for mint, said in amounts.items()}
     payees = table.get("payees")
     prefix = "sqlite:///"
     url = table["database"]
@@ -76,6 +78,7 @@ def open_purse(path: Path, resources: ExitStack) -> AgentTools:
         base / table["keystore"],
         Limits(limits, frozenset(payees) if payees is not None else None),
         tuple(table.get("sources", ())),
+        deposits,
     )
 
     def asked() -> str:
@@ -109,9 +112,8 @@ def _read(path: Path) -> dict[str, Any]:
     return table
 
 
-def _limit(name: str, given: object, network: str, path: Path) -> tuple[str, Limit]:
-    """(mint, its limits)."""
-    from mcpsol_py.x402.budget import Limit
+def _limit(name: str, given: object, network: str, path: Path) -> tuple[str, dict[str, int]]:
+    """(mint, its limits in base units)."""
     from mcpsol_py.x402.networks import asset_by_symbol
     from mcpsol_py.x402.price import parse_price
 
@@ -121,7 +123,7 @@ def _limit(name: str, given: object, network: str, path: Path) -> tuple[str, Lim
     if known is None and not is_address(name):
         raise SourceError(f"{abbr(name)} is no token known on {network}, and no mint", origin=str(path), path=at)
     if not isinstance(given, Mapping) or not given:
-        raise SourceError("a table of per_payment, per_session, per_day is wanted", origin=str(path), path=at)
+        raise SourceError("a table of per_payment, per_session, per_day, deposit is wanted", origin=str(path), path=at)
     amounts: dict[str, int] = {}
     for key, price in given.items():
         if key not in _LIMITS:
@@ -133,7 +135,7 @@ def _limit(name: str, given: object, network: str, path: Path) -> tuple[str, Lim
         if parsed.mint != mint:
             raise SourceError(f"{abbr(price)} is not of {name}", origin=str(path), path=f"{at}.{key}")
         amounts[key] = parsed.amount
-    return mint, Limit(**amounts)
+    return mint, amounts
 
 
 def _alert(url: str | None, path: Path) -> Callable[[str, int, int, str], None]:

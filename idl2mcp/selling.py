@@ -8,6 +8,7 @@ sponsors = ["sponsor.key.json"]     # these wallets pay the fees ("@sponsor" on 
 database = "sqlite:///sales.db"     # what was paid for; one for all replicas
 merchant = "default"                # whose rows these are, where several merchants share the database
 receipts = "merchant.key.json"      # signs offers and receipts (JWS); best the key of pay_to
+vouchers = "authorizer.key.json"    # also sell for vouchers over channels; this key has channels closed
 public_url = "https://…/mcp"        # lets facilitators list the tools (bazaar)
 verify_only = false                 # check payments and never settle them: for trials
 v1_errors = false                   # unpaid calls are JSON-RPC error 402, for x402 version 1 clients
@@ -39,9 +40,11 @@ if TYPE_CHECKING:
     from idl2mcp.local import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.x402.chain import Chain
+    from mcpsol_py.x402.channels.desk import ChannelDesk
     from mcpsol_py.x402.seller import Paid
     from mcpsol_py.x402.store.executions import Executions
     from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
+    from mcpsol_py.x402.worker import Worker
 
 __all__ = ["DEMO_PAYMENTS", "DEMO_PAYMENTS_SETUP", "Payments", "Shop", "open_shop", "read_payments"]
 
@@ -53,6 +56,7 @@ _KEYS = (
     "database",
     "merchant",
     "receipts",
+    "vouchers",
     "public_url",
     "verify_only",
     "v1_errors",
@@ -72,12 +76,16 @@ DEMO_PAYMENTS_SETUP: dict[str, Any] = {
     "tokens": {
         "alice_usdc": {"mint": "@usdc", "owner": "@alice", "amount": 1_000_000},
         "merchant_usdc": {"mint": "@usdc", "owner": "@merchant"},
+        # what channels need: their payee's, and the program's treasury (x402/program.TREASURY_OWNER)
+        "sponsor_usdc": {"mint": "@usdc", "owner": "@sponsor"},
+        "treasury_usdc": {"mint": "@usdc", "owner": "DrLViEZBgqj6TgP8vKqu22uvLgV6p3tfkvCYfG8yqSUn"},
     },
 }
 DEMO_PAYMENTS: dict[str, Any] = {
     "pay_to": "@merchant",
     "sponsors": ["@sponsor"],
     "receipts": "@merchant",
+    "vouchers": "@merchant",
     "prices": {"*_get_*": "free", "*_list_*": "free", "counter_*": "$0.001", "vault_*": "$0.01"},
 }
 
@@ -94,6 +102,7 @@ class Payments:
     database: str | None = None
     merchant: str = "default"
     receipts: str | None = None
+    vouchers: str | None = None
     public_url: str | None = None
     verify_only: bool = False
     v1_errors: bool = False
@@ -110,6 +119,8 @@ class Shop:
     paid: Paid
     executions: Executions
     subscriptions: SubscriptionTools | None = None
+    #: turns vouchers into money from time to time, where they are taken
+    worker: Worker | None = None
 
 
 def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
@@ -119,7 +130,7 @@ def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
             raise SourceError(f"no key of that name. {suggest(key, _KEYS)}", path=f"payments.{key}")
     if "pay_to" not in table:
         raise SourceError("is missing: the merchant's address", path="payments.pay_to")
-    for key in ("pay_to", "url", "database", "merchant", "receipts", "public_url", "domain", "collector"):
+    for key in ("pay_to", "url", "database", "merchant", "receipts", "vouchers", "public_url", "domain", "collector"):
         if key in table and not isinstance(table[key], str):
             raise SourceError(f"{abbr(table[key])}: text is wanted", path=f"payments.{key}")
     for key in ("verify_only", "v1_errors"):
@@ -143,6 +154,7 @@ def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
         database=table.get("database"),
         merchant=table.get("merchant", "default"),
         receipts=table.get("receipts"),
+        vouchers=table.get("vouchers"),
         public_url=table.get("public_url"),
         verify_only=table.get("verify_only", False),
         v1_errors=table.get("v1_errors", False),
@@ -176,16 +188,20 @@ def open_shop(
     from x402 import x402ResourceServer
 
     from mcpsol_py.bridge.paid import PriceList, sell
+    from mcpsol_py.x402.channels.batch_server import BatchServer
+    from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.mechanism import ExactServer
-    from mcpsol_py.x402.facilitator_app import LocalFacilitator, make_facilitator
+    from mcpsol_py.x402.facilitator_app import LocalFacilitator, channel_desks, make_facilitator
     from mcpsol_py.x402.facilitators import Facilitators, HttpFacilitator
     from mcpsol_py.x402.gate import Gate
     from mcpsol_py.x402.receipts import Signatory
+    from mcpsol_py.x402.store.channels import PaidChannels, SponsoredChannels
     from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.store.executions import Executions
     from mcpsol_py.x402.store.settlements import SqlSettlements
     from mcpsol_py.x402.subscriptions.book import SubscriptionBook
     from mcpsol_py.x402.subscriptions.grants import Grants
+    from mcpsol_py.x402.worker import Jobs, Worker, add_vouchers
 
     chain = _chain(payments, url, cluster, resources)
     if payments.database is not None:
@@ -199,24 +215,44 @@ def open_shop(
             path="payments.database",
         )
     resources.callback(kept.close)
+    desks: list[ChannelDesk] = []
+    sponsored: SponsoredChannels | None = None
+    if payments.vouchers is not None and cluster is not None:
+        cluster.add_program((inputs.bundled_programs()["x402"] / "x402.so").read_bytes(), OURS.program_id, "x402")
     if payments.facilitators:
         facilitator: Any = Facilitators([HttpFacilitator(u) for u in payments.facilitators])
     elif payments.sponsors:
         from mcpsol_py.x402.exact.settle import KeypairSponsor
 
         sponsor = KeypairSponsor(*(_key(text, payments, cluster) for text in payments.sponsors))
-        facilitator = LocalFacilitator(make_facilitator(chain, sponsor, SqlSettlements(kept)))
+        settlements = SqlSettlements(kept)
+        if payments.vouchers is not None:
+            sponsored = SponsoredChannels(kept)
+            desks = channel_desks(chain, sponsor, settlements, sponsored, OURS)
+        facilitator = LocalFacilitator(make_facilitator(chain, sponsor, settlements, desks=desks))
     else:
         raise SourceError(
             "payments.facilitators or payments.sponsors: one must say who settles the payments", path="payments"
         )
     core = x402ResourceServer(facilitator)
     core.register(chain.network, ExactServer())
+    schemes: tuple[str, ...] = ("exact",)
+    jobs = Jobs()
+    if payments.vouchers is not None:
+        authorizer = _key(payments.vouchers, payments, cluster)
+        voucher_server = BatchServer(authorizer, PaidChannels(kept, payments.merchant), OURS, chain)
+        core.register(chain.network, voucher_server)
+        schemes += ("batch-settlement",)
+        tidying = [(desk, sponsored) for desk in desks] if sponsored is not None else []
+        add_vouchers(jobs, redeeming=[(voucher_server, facilitator, chain)], tidying=tidying)
     core.initialize()
+    if payments.vouchers is not None and core.get_supported_kind(2, chain.network, "batch-settlement") is None:
+        raise SourceError("no facilitator of these settles vouchers on this cluster", path="payments.vouchers")
 
     def landed(signature: str) -> bool | None:
         return {"landed": True, "failed": False}.get(chain.status(signature).state)
 
+    worker = Worker(kept, jobs, tenant=payments.merchant) if payments.vouchers is not None else None
     executions = Executions(kept, payments.merchant)
     book = SubscriptionBook(kept, payments.merchant)
     grants = Grants(book, executions) if payments.plans else None
@@ -226,7 +262,12 @@ def open_shop(
         raise SourceError(f"{abbr(pay_to)} is no address (base58 of 32 bytes)", path="payments.pay_to")
     signatory = Signatory(_key(payments.receipts, payments, cluster)) if payments.receipts is not None else None
     prices = PriceList(
-        tuple(payments.prices.items()), pay_to, chain.network, public_url=payments.public_url, signatory=signatory
+        tuple(payments.prices.items()),
+        pay_to,
+        chain.network,
+        schemes=schemes,
+        public_url=payments.public_url,
+        signatory=signatory,
     )
     try:
         paid = sell(bridge, core, gate, prices, v1_errors=payments.v1_errors)
@@ -235,7 +276,7 @@ def open_shop(
             raise
         raise SourceError(str(error), path="payments.prices") from error
     if not payments.plans:
-        return Shop(paid, executions)
+        return Shop(paid, executions, worker=worker)
     tools = open_plans(
         payments.plans,
         paid,
@@ -250,7 +291,7 @@ def open_shop(
         if cluster is not None and payments.collector
         else payments.collector,
     )
-    return Shop(paid, executions, tools)
+    return Shop(paid, executions, tools, worker)
 
 
 def _chain(payments: Payments, url: str | None, cluster: LocalCluster | None, resources: ExitStack) -> Chain:

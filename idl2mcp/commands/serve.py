@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from idl2mcp.local import LocalCluster
     from mcpsol_py.bridge.http import App, HttpSettings
     from mcpsol_py.bridge.pages import Section
+    from mcpsol_py.x402.worker import Worker
 
 _NOTHING = """name what to serve:
   idl2mcp serve idl.json                  any IDL file or Python spec: transactions are built, not simulated
@@ -115,6 +116,7 @@ def command(
             open_accounts(bridge.box.programs, cluster)
         opened = ExitStack()
         sections: list[Section] = []
+        worker: Worker | None = None
         if plan.payments is not None:
             from mcpsol_py.bridge.payments_page import PaymentsPage
 
@@ -124,6 +126,7 @@ def command(
             if shop.subscriptions is not None:
                 server.middleware.append(shop.subscriptions)
             sections.append(PaymentsPage(shop.executions))
+            worker = shop.worker
     for name, why in {**bridge.box.quarantined, **bridge.box.left_out}.items():
         report.note(f"not served: {name}: {why}")
     for label, served in bridge.box.labels.items():
@@ -142,6 +145,8 @@ def command(
     gc.enable()
 
     async def run() -> None:
+        stop = asyncio.Event()
+        working = asyncio.create_task(worker.run(stop)) if worker is not None else None
         try:
             if settings is None:
                 await run_stdio(server)
@@ -152,6 +157,10 @@ def command(
                 known = cluster.names if cluster is not None else None
                 await run_http(server, bridge, settings, more, sections=sections, names=known)
         finally:
+            if worker is not None and working is not None:
+                stop.set()
+                await working
+                await worker.run_once(all_jobs=True)  # what vouchers proved is not left for the next start
             opened.close()
             for program in bridge.box.programs:
                 if program.transport is not None:

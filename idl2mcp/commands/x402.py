@@ -47,11 +47,14 @@ def facilitator(url: str | None, wallet: tuple[Path, ...], host: str, port: int,
 
     from idl2mcp.passphrases import passphrase
     from mcpsol_py.client.keys import open_keypair
+    from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.settle import KeypairSponsor
-    from mcpsol_py.x402.facilitator_app import facilitator_app, make_facilitator
+    from mcpsol_py.x402.facilitator_app import channel_desks, facilitator_app, make_facilitator
     from mcpsol_py.x402.store.catalog import Catalog
+    from mcpsol_py.x402.store.channels import SponsoredChannels
     from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.store.settlements import SqlSettlements
+    from mcpsol_py.x402.worker import Jobs, Worker, add_vouchers
 
     keys = [open_keypair(file, passphrase(file)) for file in wallet]
     routes: dict[str, Any] = {}
@@ -64,14 +67,27 @@ def facilitator(url: str | None, wallet: tuple[Path, ...], host: str, port: int,
             chain, rpc, sponsor = _own_chain(host, port)
             keys, kept = keys or [sponsor], Database(database or "sqlite://")
             routes["/rpc"] = rpc
-        core = make_facilitator(chain, KeypairSponsor(*keys), SqlSettlements(kept))
+        sponsors, settlements, sponsored = KeypairSponsor(*keys), SqlSettlements(kept), SponsoredChannels(kept)
+        desks = channel_desks(chain, sponsors, settlements, sponsored, OURS)
+        core = make_facilitator(chain, sponsors, settlements, desks=desks)
     payers = ", ".join(str(key.pubkey()) for key in keys)
     report.note(f"facilitator on http://{host}:{port} for {chain.network}, paying with {payers}")
     if routes:
         report.note(f"its chain's JSON-RPC: http://{host}:{port}/rpc; @alice has 1 USDC of play money there")
-    uvicorn.run(
-        _beside(facilitator_app(core, catalog=Catalog(kept)), routes), host=host, port=port, log_level="warning"
-    )
+    app = _beside(facilitator_app(core, catalog=Catalog(kept)), routes)
+    jobs = Jobs()
+    add_vouchers(jobs, tidying=[(desk, sponsored) for desk in desks])
+
+    async def serve() -> None:
+        stop = asyncio.Event()
+        working = asyncio.create_task(Worker(kept, jobs).run(stop))
+        try:
+            await uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning")).serve()
+        finally:
+            stop.set()
+            await working
+
+    asyncio.run(serve())
 
 
 def _beside(app: Any, routes: dict[str, Any]) -> Any:
@@ -85,14 +101,17 @@ def _beside(app: Any, routes: dict[str, Any]) -> Any:
 
 def _own_chain(host: str, port: int) -> tuple[Any, Any, Keypair]:
     """(a LiteSVM with the demo's money, the app of its JSON-RPC, a sponsor with SOL)."""
+    from idl2mcp.inputs import bundled_programs
     from idl2mcp.local import LocalCluster
     from idl2mcp.selling import DEMO_PAYMENTS_SETUP
     from mcpsol_py.client.svm_rpc import SvmNode, rpc_app
+    from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.networks import LOCAL
     from mcpsol_py.x402.svm_chain import SvmChain
 
     cluster = LocalCluster()
     cluster.apply(DEMO_PAYMENTS_SETUP)
+    cluster.add_program((bundled_programs()["x402"] / "x402.so").read_bytes(), OURS.program_id, "x402")
     hosts = {f"{name}:{port}" for name in (host, "127.0.0.1", "localhost")}
     rpc = rpc_app(SvmNode(cluster.transport, airdrops=True), hosts)
     return SvmChain(cluster.transport, network=LOCAL), rpc, cluster.wallet("sponsor")
@@ -117,6 +136,7 @@ def _own_chain(host: str, port: int) -> tuple[Any, Any, Keypair]:
     help='The most it may cost: "$0.01", "0.01 USDC", or {"amount": base units, "asset": mint}.',
 )
 @click.option("--per-day", metavar="PRICE", help="The most that this wallet may spend a day.")
+@click.option("--deposit", metavar="PRICE", help="Pay by vouchers where they are taken; the most a channel may lock.")
 @click.option("--id", "payment_id", metavar="ID", help="Names this call: the same id again never pays twice.")
 @click.option("--method", default="GET", show_default=True)
 @_database_option
@@ -129,6 +149,7 @@ def pay(
     wallet: str,
     most: str,
     per_day: str | None,
+    deposit: str | None,
     payment_id: str | None,
     method: str,
     database: str | None,
@@ -142,9 +163,12 @@ def pay(
 
     from idl2mcp.inputs import json_object
     from mcpsol_py.x402.budget import Budget, Limit, Limits
+    from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
+    from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.mechanism import ExactClient, ExactClientV1
     from mcpsol_py.x402.networks import v1_name
-    from mcpsol_py.x402.paying import Payer
+    from mcpsol_py.x402.paying import Payer, cheapest, vouchers_first
+    from mcpsol_py.x402.store.wallet_channels import WalletChannels
 
     given = json_object(arguments, "--args")
     chain = _chain(url)
@@ -152,14 +176,22 @@ def pay(
     cap = _price(most, chain.network)
     day = _price(per_day, chain.network) if per_day is not None else None
     limit = Limit(per_payment=cap.amount, per_day=day.amount if day is not None and day.mint == cap.mint else None)
-    budget = Budget(_open(database), str(keypair.pubkey()), Limits({cap.mint: limit}), session="command line")
+    opened = _open(database)
+    budget = Budget(opened, str(keypair.pubkey()), Limits({cap.mint: limit}), session="command line")
     signer = x402Client()
     signer.register(chain.network, ExactClient(keypair, chain))
     old_name = v1_name(chain.network)
     if old_name is not None:
         signer.register_v1(old_name, ExactClientV1(keypair, chain))
 
-    payer = Payer(signer, budget)
+    select = cheapest
+    if deposit is not None:
+        locked = _price(deposit, chain.network)
+        kept = WalletChannels(opened, str(keypair.pubkey()))
+        policy = deposits({locked.mint: locked.amount})
+        signer.register(chain.network, BatchClient(keypair, chain, OURS, kept, deposit=policy))
+        select = vouchers_first
+    payer = Payer(signer, budget, select=select)
     with report.progress("paying"):
         if tool is None:
             done = asyncio.run(_get(payer, method, resource, payment_id))

@@ -41,7 +41,8 @@ class PriceList:
     rows: Sequence[tuple[str, Sequence[Price]]]
     pay_to: str
     network: str
-    scheme: str = "exact"
+    #: the ways to pay each price; a tool that sends is paid by the first alone: vouchers become money after the call
+    schemes: tuple[str, ...] = ("exact",)
     #: The bridge's address from outside: where it is given, facilitators are asked to list the tools (bazaar).
     public_url: str | None = None
     #: Signs offers and receipts.
@@ -124,23 +125,25 @@ class _Shop:
 
     def requirements(self, price: Price, *, broadcasts: bool) -> list[PaymentRequirements]:
         """Raises PaymentError for what is no price here."""
-        extra = {"paymentFlow": "upfront"} if broadcasts else {}
         asked = parse_price(dict(price) if isinstance(price, Mapping) else price, self._prices.network)
-        config = ResourceConfig(
-            scheme=self._prices.scheme,
-            pay_to=self._prices.pay_to,
-            price=AssetAmount(amount=str(asked.amount), asset=asked.mint),
-            network=self._prices.network,
-            extra=extra,
-        )
-        return self._server.build_payment_requirements(config)
+        made: list[PaymentRequirements] = []
+        for scheme in self._prices.schemes[:1] if broadcasts else self._prices.schemes:
+            config = ResourceConfig(
+                scheme=scheme,
+                pay_to=self._prices.pay_to,
+                price=AssetAmount(amount=str(asked.amount), asset=asked.mint),
+                network=self._prices.network,
+                extra={"paymentFlow": "upfront"} if broadcasts else {},
+            )
+            made += self._server.build_payment_requirements(config)
+        return made
 
     def text(self, name: str) -> str | None:
         """What it costs, for people."""
         offer = self.offer(name)
         if offer is None:
             return None
-        return " or ".join(format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts)
+        return " or ".join(dict.fromkeys(format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts))
 
     def unwrap(self, name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The call that call_tool of the lazy surface makes is the one that is sold."""

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,8 @@ from mcpsol_py.client.keys import create_keystore, open_keypair
 from mcpsol_py.errors import PaymentError, SourceError
 from mcpsol_py.x402.budget import Budget, Limits, Spending
 from mcpsol_py.x402.chain import AccountData, Chain, ChainRejected, ChainUnavailable
+from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
+from mcpsol_py.x402.channels.program import OURS
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactClientV1, Mints
 from mcpsol_py.x402.exact.transaction import (
     PaymentTerms,
@@ -39,8 +41,9 @@ from mcpsol_py.x402.exact.transaction import (
     transfer_checked,
 )
 from mcpsol_py.x402.networks import TOKEN, TOKEN_2022, v1_name
-from mcpsol_py.x402.paying import Payer, Selector, cheapest
+from mcpsol_py.x402.paying import Payer, Selector, cheapest, vouchers_first
 from mcpsol_py.x402.price import format_amount
+from mcpsol_py.x402.store.wallet_channels import WalletChannels
 
 if TYPE_CHECKING:
     from mcpsol_py.x402.store.database import Database
@@ -60,6 +63,9 @@ class WalletSettings:
     keystore: Path
     limits: Limits
     sources: tuple[str, ...] = ()
+    #: by mint, the most that one channel may lock (base units): then calls are paid by vouchers where a seller takes
+    #: them. Channels are paid into from the agent's own account.
+    deposits: Mapping[str, int] = field(default_factory=dict)
     session: str = field(default_factory=lambda: f"session_{secrets.token_hex(8)}")
 
 
@@ -104,11 +110,11 @@ class AgentWallet:
         passphrase: Callable[[], str],
         *,
         alert: Callable[[str, int, int, str], None] = lambda _asset, _spent, _limit, _kind: None,
-        select: Selector = cheapest,
+        select: Selector | None = None,
     ) -> None:
         self.chain, self.settings = chain, settings
         self._database, self._passphrase = database, passphrase
-        self._alert, self._select = alert, select
+        self._alert, self._select = alert, select or (vouchers_first if settings.deposits else cheapest)
         self._keypair: Keypair | None = None
         self._payer: Payer | None = None
         self._mints = Mints(chain)
@@ -221,6 +227,10 @@ class AgentWallet:
             old_name = v1_name(self.chain.network)
             if old_name is not None:
                 signer.register_v1(old_name, ExactClientV1(keypair, self.chain, sources=accounts))
+            if self.settings.deposits:
+                policy = deposits(self.settings.deposits)
+                kept = WalletChannels(self._database, self.address())
+                signer.register(self.chain.network, BatchClient(keypair, self.chain, OURS, kept, deposit=policy))
             self._payer = Payer(signer, self.budget(), select=self._select)
         return self._payer
 

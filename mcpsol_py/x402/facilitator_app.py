@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -18,27 +18,55 @@ from x402.schemas.v1 import PaymentRequirementsV1
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402.catalog import BAZAAR, catalog_row
 from mcpsol_py.x402.chain import Chain
+from mcpsol_py.x402.channels.batch_facilitator import BatchFacilitator
+from mcpsol_py.x402.channels.desk import ChannelDesk
+from mcpsol_py.x402.channels.program import ChannelProgram
+from mcpsol_py.x402.channels.upto import UptoFacilitator
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1
 from mcpsol_py.x402.exact.settle import SettlementStore, Sponsor
 from mcpsol_py.x402.exact.verify import Limits
 from mcpsol_py.x402.networks import v1_name
 from mcpsol_py.x402.store.catalog import Catalog
+from mcpsol_py.x402.store.channels import SponsoredChannels
 from mcpsol_py.x402.wire import MAX_PAYMENT_BYTES, parse_payment
 
-__all__ = ["LocalFacilitator", "facilitator_app", "make_facilitator"]
+__all__ = ["LocalFacilitator", "channel_desks", "facilitator_app", "make_facilitator"]
 
 
 def make_facilitator(
-    chain: Chain, sponsor: Sponsor, settlements: SettlementStore, *, limits: Limits | None = None, timeout: float = 30.0
+    chain: Chain,
+    sponsor: Sponsor,
+    settlements: SettlementStore,
+    *,
+    limits: Limits | None = None,
+    timeout: float = 30.0,
+    desks: Sequence[ChannelDesk] = (),
 ) -> x402FacilitatorSync:
-    """The official core's facilitator with our mechanisms for one cluster, in both protocol versions."""
+    """The official core's facilitator with our mechanisms for one cluster, in both protocol versions.
+
+    *desks*: those of `upto` and `batch-settlement` (channel_desks), where it sponsors channels too.
+    """
     facilitator = x402FacilitatorSync()
     facilitator.register([chain.network], ExactFacilitator(chain, sponsor, settlements, limits=limits, timeout=timeout))
     old_name = v1_name(chain.network)
     if old_name is not None:
         v1 = ExactFacilitatorV1(chain, sponsor, settlements, limits=limits, timeout=timeout)
         facilitator.register_v1([old_name], v1)
+    for desk in desks:
+        facilitator.register([chain.network], desk)  # type: ignore[arg-type]  # each of them is a scheme's facilitator
     return facilitator
+
+
+def channel_desks(
+    chain: Chain, sponsor: Sponsor, settlements: SettlementStore, channels: SponsoredChannels, program: ChannelProgram
+) -> list[ChannelDesk]:
+    """The facilitator's side of the schemes over channels: `upto`, and `batch-settlement`, whose channels may lie idle
+    for a week.
+    """
+    return [
+        UptoFacilitator(chain, sponsor, program, settlements, channels=channels),
+        BatchFacilitator(chain, sponsor, program, settlements, channels=channels, max_idle=7 * 86_400),
+    ]
 
 
 class LocalFacilitator:

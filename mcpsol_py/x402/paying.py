@@ -39,7 +39,7 @@ from mcpsol_py.x402.gate import payment_key
 from mcpsol_py.x402.networks import caip2
 from mcpsol_py.x402.wire import Demand, Dialect, parse_payment
 
-__all__ = ["REFUSALS", "Asked", "Bought", "Payer", "Selector", "cheapest", "reconcile"]
+__all__ = ["REFUSALS", "Asked", "Bought", "Payer", "Selector", "cheapest", "reconcile", "vouchers_first"]
 
 R = TypeVar("R")
 Requirement = PaymentRequirements | PaymentRequirementsV1
@@ -59,6 +59,11 @@ REFUSALS = (*_AGAIN, "payment_id_conflict", "outcome_unknown")
 def cheapest(options: Sequence[Requirement]) -> Requirement | None:
     """The first of the lowest amount."""
     return min(options, key=lambda r: int(r.get_amount()), default=None)
+
+
+def vouchers_first(options: Sequence[Requirement]) -> Requirement | None:
+    """Vouchers over a channel where they are taken, since they cost no transaction; else the cheapest."""
+    return cheapest([r for r in options if r.scheme == "batch-settlement"]) or cheapest(options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ class Paid:
         offer = self.offer(str(tool.get("name")))
         if offer is None:
             return tool
-        prices = [format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts]
+        prices = dict.fromkeys(format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts)
         terms = [
             {"scheme": r.scheme, "network": r.network, "amount": r.amount, "asset": r.asset, "payTo": r.pay_to}
             for r in offer.accepts

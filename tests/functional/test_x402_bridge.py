@@ -31,11 +31,14 @@ from mcpsol_py.bridge.server import make_server
 from mcpsol_py.errors import PaymentError, SourceError
 from mcpsol_py.x402.budget import Budget, Limit, Limits
 from mcpsol_py.x402.buyer import Buyer
+from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
+from mcpsol_py.x402.channels.program import OURS
 from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.networks import LOCAL
-from mcpsol_py.x402.paying import Payer
+from mcpsol_py.x402.paying import Payer, cheapest, vouchers_first
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
+from mcpsol_py.x402.store.wallet_channels import WalletChannels
 from mcpsol_py.x402.svm_chain import SvmChain
 from tests.functional.cli import Cli
 
@@ -66,19 +69,27 @@ class Shop:
     def open(self) -> Server[Any]:
         """A server process of the same shop: another one is what starts after a crash."""
         server = make_server(self.bridge)
-        paid = open_shop(self.payments, self.bridge, None, self.cluster, self.opened).paid
+        opened = open_shop(self.payments, self.bridge, None, self.cluster, self.opened)
+        paid, self.worker = opened.paid, opened.worker
         paid.gate._wait = 0.1  # else a repeat waits ten seconds for a first request that is dead here
         server.middleware.append(paid)
         return server
 
-    def payer(self, **limit: int) -> Payer:
+    def payer(self, deposit: int | None = None, **limit: int) -> Payer:
         chain = SvmChain(self.cluster.transport, network=LOCAL)
         signer = x402Client()
         signer.register(LOCAL, ExactClient(wallet("alice"), chain))
         kept = Database(f"sqlite:///{self.folder / 'purse.db'}")
         self.opened.callback(kept.close)
         limits = Limits({USDC: Limit(**{"per_payment": 50_000, **limit})})
-        return Payer(signer, Budget(kept, str(wallet("alice").pubkey()), limits, session="test"), patience=1.0)
+        if deposit is not None:
+            channels = WalletChannels(kept, str(wallet("alice").pubkey()))
+            policy = deposits({USDC: deposit})
+            signer.register(LOCAL, BatchClient(wallet("alice"), chain, OURS, channels, deposit=policy))
+        select = cheapest if deposit is None else vouchers_first
+        return Payer(
+            signer, Budget(kept, str(wallet("alice").pubkey()), limits, session="test"), patience=1.0, select=select
+        )
 
     @property
     def takings(self) -> int:
@@ -354,13 +365,16 @@ def test_the_demo_from_two_terminals(cli: Cli) -> None:
             assert (again.json["paid"], again.json["repeated"]) == ("0", True)
             assert again.json["receipt"] == first.json["receipt"]
             assert again.json["result"] == first.json["result"]
+            voucher = cli(*pay, *store, "--deposit", "$0.02", "--id", "pay_by_voucher_0001", "--json")
+            assert voucher.code == 0, voucher.err
+            assert voucher.json["paid"] == "1000"
             dear = cli(*pay[:3], "vault_initialize", *common, *store)
             assert dear.code == 1
-            assert "1,000 are left" in dear.err
+            assert "0 are left" in dear.err
             with urllib.request.urlopen(f"{base}/payments") as response:  # loopback
                 assert "counter_initialize" in response.read().decode()
             listed = cli("x402", "history", "--wallet", str(wallet("alice").pubkey()), *store, "--json")
-            assert [(row["amount"], row["state"]) for row in listed.json["payments"]] == [("1000", "spent")]
+            assert [(row["amount"], row["state"]) for row in listed.json["payments"]] == [("1000", "spent")] * 2
         finally:
             server.terminate()
             server.communicate(timeout=10)
@@ -375,3 +389,24 @@ def _wait(port: int, server: subprocess.Popen[str]) -> None:
                 return
         time.sleep(0.1)
     raise AssertionError("the server did not come up")
+
+
+async def test_vouchers_pay_for_calls_and_become_money_later(shop: Shop) -> None:
+    """One deposit, then a signature a call; the merchant's worker turns the newest voucher into tokens."""
+    at_first = shop.takings
+    async with Client(shop.server) as client:
+        tools = {t.name: t for t in (await client.list_tools()).tools}
+        terms = (tools["counter_initialize"].meta or {})["x402"]["accepts"]
+        assert [t["scheme"] for t in terms] == ["exact", "batch-settlement"]
+        assert (tools["counter_initialize"].description or "").count("0.001 USDC") == 1
+        buyer = Buyer(client, shop.payer(deposit=20_000))
+        for start in ("1", "2", "3"):
+            bought = await buyer.call_tool("counter_initialize", {**CREATE, "start": start})
+            assert not bought.result.is_error
+            assert bought.amount == 1_000
+    assert shop.takings == at_first
+    assert shop.worker is not None
+    assert (await shop.worker.run_once(all_jobs=True))["vouchers"] > 0
+    assert shop.takings == at_first + 3_000
+    await shop.worker.run_once(all_jobs=True)
+    assert shop.takings == at_first + 3_000

@@ -131,7 +131,8 @@ def test_a_facilitator_without_a_cluster_brings_its_own(cli: Cli) -> None:
         try:
             _wait(f"http://127.0.0.1:{port}/supported")
             kinds = httpx.get(f"http://127.0.0.1:{port}/supported").json()["kinds"]
-            assert {(k["scheme"], k["network"]) for k in kinds} >= {("exact", LOCAL)}
+            served = {("exact", LOCAL), ("upto", LOCAL), ("batch-settlement", LOCAL)}
+            assert {(k["scheme"], k["network"]) for k in kinds} == served
             chain = RpcChain(f"http://127.0.0.1:{port}/rpc")
             fee_payer = next(k["extra"]["feePayer"] for k in kinds if k["scheme"] == "exact")
             (sponsor,) = chain.get_accounts([fee_payer])
