@@ -17,7 +17,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from mcpsol_py.errors import PaymentError, abbr
 from mcpsol_py.x402.store.audit import note
-from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.database import Database, now_ms
 from mcpsol_py.x402.store.schema import charges, usages
 from mcpsol_py.x402.store.schema import plans as plan_table
 from mcpsol_py.x402.store.schema import subscriptions as table
@@ -56,7 +56,9 @@ class SubscriptionBook:
 
     def now_ms(self) -> int:
         """The same, when no transaction is open."""
-        return self.run(lambda connection, _: self.now(connection))
+        if self._clock is not None:
+            return self._clock()
+        return now_ms() if self.database.is_sqlite else self.run(lambda connection, _: self.now(connection))
 
     def run(self, work: Callable[[Connection, bool], T]) -> T:
         """A transaction of this merchant: see Database.run."""

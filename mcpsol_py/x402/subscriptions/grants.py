@@ -23,6 +23,7 @@ from x402.schemas import SettleResponse
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.gate import Answer, Gate, NotPaid, Offer, Refused, Reply, RunFunction, Unfinished
 from mcpsol_py.x402.store.executions import Execution, Executions
+from mcpsol_py.x402.store.group import grouped
 from mcpsol_py.x402.subscriptions.book import SubscriptionBook
 from mcpsol_py.x402.subscriptions.onchain import OnChain
 from mcpsol_py.x402.subscriptions.proof import check_proof
@@ -56,7 +57,7 @@ class Grants:
         """One request with a proof. 402 says why it grants nothing: `invalid_siwx_…`, "no_subscription",
         "quota_exceeded"."""
         networks = sorted({r.network for r in offer.accepts})
-        now = await _thread(self._book.now_ms)
+        now = await self._db(self._book.now_ms)
         try:
             wallet = check_proof(
                 proof,
@@ -70,9 +71,9 @@ class Grants:
             return NotPaid(offer.payment_required(str(error)), error.code)
         payment_id = "siwx_" + hashlib.sha256(f"{wallet} {proof.nonce}".encode()).hexdigest()
         mark = _fingerprint(offer.resource.url, arguments, wallet)
-        known = await _thread(self._executions.get, payment_id)
+        known, found = await self._db(self._look, payment_id, wallet, offer.plans)
         if known is None:
-            found = await self._subscription(wallet, offer.plans)
+            found = await self._fresh(found, wallet, offer.plans)
             if found is None:
                 return NotPaid(offer.payment_required(f"{wallet} has no subscription for this"), "no_subscription")
             owner = str(uuid.uuid4())
@@ -88,18 +89,27 @@ class Grants:
                 payer=wallet,
                 network=found.network,
             )
-            known = await _thread(self._executions.claim, claim)
+            known = await self._db(self._executions.claim, claim)
             if known is None:
                 self._fault("grants.claimed")
                 return await self._first(gate, offer, found, payment_id, owner, run)
         return await self._again(gate, offer, wallet, known, mark, run)
 
-    async def _subscription(self, wallet: str, plans: tuple[str, ...]) -> Subscription | None:
-        found: Subscription | None = await _thread(self._book.usable, wallet, plans)
+    def _look(
+        self, payment_id: str, wallet: str, plans: tuple[str, ...]
+    ) -> tuple[Execution | None, Subscription | None]:
+        known = self._executions.get(payment_id)
+        return known, None if known is not None else self._book.usable(wallet, plans)
+
+    async def _fresh(self, found: Subscription | None, wallet: str, plans: tuple[str, ...]) -> Subscription | None:
+        """What stands on chain is read there first."""
         if found is not None and found.address is not None and self._on_chain is not None:
             await _thread(self._on_chain.refresh, self._book, found)
-            found = await _thread(self._book.usable, wallet, plans)
+            found = await self._db(self._book.usable, wallet, plans)
         return found
+
+    async def _db(self, function: Callable[..., T], *args: Any) -> T:
+        return await grouped(self._book.database, function, *args)
 
     async def _first(
         self, gate: Gate, offer: Offer, found: Subscription, payment_id: str, owner: str, run: RunFunction
@@ -112,11 +122,11 @@ class Grants:
                 counted[:] = [use]
             return use is not None
 
-        if not await _thread(partial(self._executions.move, payment_id, owner, ("verifying",), "running", also=count)):
-            standing = await _thread(self._executions.get, payment_id)
+        if not await self._db(partial(self._executions.move, payment_id, owner, ("verifying",), "running", also=count)):
+            standing = await self._db(self._executions.get, payment_id)
             if standing is None or standing.owner != owner:
                 return _taken()
-            await _thread(self._executions.forget, payment_id, owner)
+            await self._db(self._executions.forget, payment_id, owner)
             reason = f"the {found.quota:,} calls of this period are used up" if found.quota else "it has ended"
             return NotPaid(offer.payment_required(f"Subscription {found.id}: {reason}"), "quota_exceeded")
         self._fault("grants.running")
@@ -125,24 +135,24 @@ class Grants:
             result, failed = await gate.alive(payment_id, owner, run)
         except Unfinished:  # it did nothing yet: the call comes again, and counts then
             undo = partial(self._undo, found.id, start)
-            if await _thread(partial(self._executions.move, payment_id, owner, ("running",), "verifying", also=undo)):
-                await _thread(self._executions.forget, payment_id, owner)
+            if await self._db(partial(self._executions.move, payment_id, owner, ("running",), "verifying", also=undo)):
+                await self._db(self._executions.forget, payment_id, owner)
             raise
         except BaseException:  # also a client that went away. It may have done something, so it stays counted.
             with anyio.CancelScope(shield=True):
-                await _thread(partial(self._executions.move, payment_id, owner, ("running",), "unknown"))
+                await self._db(partial(self._executions.move, payment_id, owner, ("running",), "unknown"))
             raise
         self._fault("grants.ran")
         if failed:  # a failed tool is not charged
             undo = partial(self._undo, found.id, start)
-            await _thread(
+            await self._db(
                 partial(self._executions.move, payment_id, owner, ("running",), "failed", result=result, also=undo)
             )
             return Answer(result, None)
         receipt = _receipt(found, start, used, quota)
         body = receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
         moved = partial(self._executions.move, payment_id, owner, ("running",), "done", result=result, receipt=body)
-        return Answer(result, receipt) if await _thread(moved) else _taken()
+        return Answer(result, receipt) if await self._db(moved) else _taken()
 
     def _undo(self, subscription_id: str, start: int, connection: Connection) -> bool:
         self._book.give_back(connection, subscription_id, start)
@@ -161,18 +171,18 @@ class Grants:
             if known.state == "unknown":
                 return _unknown()
             owner = str(uuid.uuid4())
-            if await _thread(self._executions.take_over, known.payment_id, owner, self._lease_ms, known):
+            if await self._db(self._executions.take_over, known.payment_id, owner, self._lease_ms, known):
                 if known.state != "verifying":
                     return await gate.decide(known, owner)
-                found = await self._subscription(wallet, offer.plans)
+                found = await self._fresh(await self._db(self._book.usable, wallet, offer.plans), wallet, offer.plans)
                 if found is None:
-                    await _thread(self._executions.forget, known.payment_id, owner)
+                    await self._db(self._executions.forget, known.payment_id, owner)
                     return NotPaid(offer.payment_required(f"{wallet} has no subscription for this"), "no_subscription")
                 return await self._first(gate, offer, found, known.payment_id, owner, run)
             if asyncio.get_running_loop().time() >= deadline:
                 return _taken()
             await asyncio.sleep(0.02)
-            standing = await _thread(self._executions.get, known.payment_id)
+            standing = await self._db(self._executions.get, known.payment_id)
             if standing is None:  # the first attempt was granted nothing
                 return NotPaid(
                     offer.payment_required("this proof was granted nothing: sign a new one"), "quota_exceeded"
