@@ -241,7 +241,7 @@ class Facilitators:
         try:
             answer = await self._ask(requirements, settle)
             if answer.error_reason == "duplicate_settlement" and len(tries) > 1:
-                # Without its signature: with one the core would ask again at once, and take the duplicate for another's.
+                # Without its signature: with one the core asks again at once, and takes the duplicate for another's.
                 return answer.model_copy(update={"error_reason": "settlement_pending", "transaction": ""})
             return answer
         except FacilitatorDown as error:
