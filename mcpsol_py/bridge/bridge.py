@@ -225,6 +225,8 @@ class Bridge:
             row["served"] = not served.refused
             if served.refused:
                 row["why"] = clean_text(served.refused, 1000)
+            if served.note:
+                row["note"] = served.note
             rows[label] = row
         return {"status": "ok" if all(row["served"] for row in rows.values()) else "degraded", "programs": rows}
 
@@ -583,6 +585,7 @@ class Bridge:
             "chain": served.cluster or "none",
             "deployed_slot": served.slot,
             "refused": clean_text(served.refused, 1000) or None,
+            "note": served.note or None,
             "mode": self.mode,
             "instructions": len(model.instructions),
             "account_types": [clean_text(a.name, 200) for a in model.accounts],

@@ -49,6 +49,7 @@ class Served:
     `how` says where its schema came from; `cluster` names the chain ("local", "devnet", …; "" where none). `label`: its
     name among the programs of a bridge (made there). `slot`: of the deployment whose schema this is, where known.
     `refused`: why its tools are not served now; "" where they are. `locked`: a lock file says what was accepted.
+    `note`: what people should know of it.
 
     `again` reads it anew: when one of its `files` is written, and (`on_chain`: its schema comes from there) when it is
     deployed anew.
@@ -63,6 +64,7 @@ class Served:
     slot: int | None = None
     refused: str = ""
     locked: bool = False
+    note: str = ""
     again: Callable[[], Awaitable[Served]] | None = field(default=None, compare=False)
     files: tuple[Path, ...] = ()
     on_chain: bool = False

@@ -23,6 +23,7 @@ from mcpsol_py.accounts.pda import anchor_idl_address
 from mcpsol_py.bridge.calls import Served
 from mcpsol_py.client.discovery import FOUNDATION, metadata_address
 from mcpsol_py.client.loader import LOADER, PROGRAMDATA_HEADER, programdata_address
+from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.client.watching import AccountWatch, heads
 from mcpsol_py.errors import McpsolError, TransportError
@@ -77,6 +78,9 @@ class Refresher:
                 stack.callback(looking.cancel)
             if served.on_chain and served.transport is not None and served.program_id is not None:
                 await self._watch(served, dirty, stack)
+            elif isinstance(served.transport, RpcTransport) and served.program_id is not None:
+                minding = asyncio.create_task(self._mind(label, served.transport, served.program_id))
+                stack.callback(minding.cancel)
             while True:
                 await dirty.wait()
                 await asyncio.sleep(_SETTLES if served.on_chain else 0)
@@ -105,6 +109,34 @@ class Refresher:
         with contextlib.suppress(TransportError):
             if not in_program or await deployed_slot(served.transport, program_id) != served.slot:
                 dirty.set()
+
+    async def _mind(self, label: str, transport: Transport, program_id: Pubkey) -> None:
+        """A schema from a file does not change with the deployment, and may then be older than it: that is said."""
+        changed = asyncio.Event()
+        end: Callable[[], None] | None = None
+        try:
+            while True:
+                try:
+                    if end is None:
+                        watch = self.watches(transport)
+                        end = await watch.add(programdata_address(program_id), changed.set, head=PROGRAMDATA_HEADER)
+                    first = await deployed_slot(transport, program_id)
+                    break
+                except TransportError:
+                    await asyncio.sleep(_AGAIN)
+            while True:
+                await changed.wait()
+                changed.clear()
+                with contextlib.suppress(TransportError):
+                    slot = await deployed_slot(transport, program_id)
+                    now = self._now(label)
+                    if slot not in (first, now.slot):
+                        note = f"it was deployed anew in slot {slot}, and its schema, from a file, may be older"
+                        self.bridge.replace(now, replace(now, slot=slot, note=note))
+                        telemetry.event("program refreshed", program=label, outcome="noted", slot=slot or 0)
+        finally:
+            if end is not None:
+                end()
 
     async def _look_at(self, files: Iterable[Path], dirty: asyncio.Event) -> None:
         seen = _stamps(files)

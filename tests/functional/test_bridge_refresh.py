@@ -231,6 +231,23 @@ async def test_an_idl_account_that_changes_or_appears_is_read(node: Node) -> Non
         assert "Program Metadata" in bridge.health()["programs"][label]["schema_from"]
 
 
+async def test_a_schema_from_a_file_is_noted_to_be_older_than_the_deployment(node: Node, tmp_path: Path) -> None:
+    idl = tmp_path / "idl.json"
+    shutil.copy(COUNTER.parent / "idl.json", idl)
+    chain = Chain(url=node.url, program_id=str(PROGRAM))
+    bridge, _ = make_bridge(Plan([ProgramEntry(str(idl), chain)]))
+    async with client_of(bridge) as client:
+        assert "increment" in await names(client)
+        await asyncio.sleep(0.5)
+        node.deploy(PROGRAM, VAULT.read_bytes())
+        await until(lambda: "note" in bridge.health()["programs"]["counter"])
+        row = bridge.health()["programs"]["counter"]
+        assert f"slot {node.slot}" in row["note"]
+        assert row["served"]
+        info = (await client.call_tool("program_info", {})).structured_content
+        assert info["programs"][0]["note"] == row["note"]
+
+
 # --- what was locked --------------------------------------------------------------------------------------------------
 
 
