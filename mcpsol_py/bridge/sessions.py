@@ -27,6 +27,7 @@ from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.listening import LEVELS, Level
 from mcpsol_py.bridge.resources import Resources
 from mcpsol_py.errors import McpsolError, TransportError
+from mcpsol_py.names import clean_text
 
 __all__ = ["MOST_IN_ALL", "MOST_STREAMS", "MOST_SUBSCRIPTIONS", "CallListener", "Sessions"]
 
@@ -212,7 +213,7 @@ class Sessions:
         if served.slot is not None:
             data["deployed_slot"] = served.slot
         if served.refused:
-            data["refused"] = served.refused[:1000]
+            data["refused"] = clean_text(served.refused, 1000)
         for session in list(self._sessions.values()):
             await _safely(session.channel.send_tool_list_changed())
             await self._log(session.channel, session.level, "warning" if served.refused else "notice", data)
