@@ -97,7 +97,8 @@ class Paid:
             {"scheme": r.scheme, "network": r.network, "amount": r.amount, "asset": r.asset, "payTo": r.pay_to}
             for r in offer.accepts
         ]
-        text = f"{tool.get('description') or ''}\nCosts {' or '.join(prices)} a call (x402).".strip()
+        free = f" Nothing with a subscription to {' or '.join(offer.plans)}." if offer.plans else ""
+        text = f"{tool.get('description') or ''}\nCosts {' or '.join(prices)} a call (x402).{free}".strip()
         meta = {**(tool.get("_meta") or {}), "x402": {"accepts": terms}}
         return {**{k: v for k, v in tool.items() if k != "outputSchema"}, "description": text, "_meta": meta}
 

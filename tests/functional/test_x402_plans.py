@@ -54,8 +54,9 @@ def wire(result: Any) -> dict[str, Any]:
 
 async def test_an_agent_subscribes_once_and_calls_without_paying(club: Club) -> None:
     async with Client(club.server) as client:
-        names = [tool.name for tool in (await client.list_tools()).tools]
-        assert {"subscribe", "counter_initialize"} <= set(names)
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert "subscribe" in tools
+        assert "Nothing with a subscription to pro." in (tools["counter_initialize"].description or "")
         asked = wire(await client.call_tool("counter_initialize", CREATE))
         demand = read_demand(asked)
         assert demand is not None

@@ -11,6 +11,7 @@ import orjson
 from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from mcpsol_py.x402.store.audit import note
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.receipts import enter_receipt
 from mcpsol_py.x402.store.schema import executions as table
@@ -194,11 +195,18 @@ class Executions:
         call = self.get(payment_id)
         if call is None or call.state != "unknown":
             return False
+
+        def told(connection: Connection) -> bool:
+            note(
+                connection, self.tenant, self._now(connection), "operator", "call.decided", payment_id, outcome=outcome
+            )
+            return True
+
         if outcome == "done":
-            return self.move(payment_id, call.owner, ("unknown",), "done", result={"decided": "done"})
-        if (call.receipt or {}).get("success"):
-            return self.move(payment_id, call.owner, ("unknown",), "paid", to_owner=NOBODY)
-        return self.move(payment_id, call.owner, ("unknown",), "verifying", to_owner=NOBODY)
+            result = {"decided": "done"}
+            return self.move(payment_id, call.owner, ("unknown",), "done", result=result, also=told)
+        to: ExecutionState = "paid" if (call.receipt or {}).get("success") else "verifying"
+        return self.move(payment_id, call.owner, ("unknown",), to, to_owner=NOBODY, also=told)
 
     def history(self, limit: int = 100) -> list[Execution]:
         """The newest calls first."""

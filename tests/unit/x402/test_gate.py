@@ -22,6 +22,7 @@ from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1,
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.gate import Answer, Gate, NotPaid, Offer, Refused, Run, Unfinished, current_run
 from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.store.audit import AuditLog
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
@@ -370,6 +371,8 @@ async def test_an_operator_decides_what_nobody_can_know(
     assert isinstance(await shop.gate().call(offer, payment, {}, shop.run), Refused)
     assert executions.decide(ID, outcome)
     assert not executions.decide(ID, outcome)
+    (told,) = AuditLog(shop.database).history(subject=ID)
+    assert (told.actor, told.action, told.details) == ("operator", "call.decided", {"outcome": outcome})
     reply = await shop.gate(lease=60).call(offer, payment, {}, shop.run)
     assert isinstance(reply, Answer)
     assert len(shop.runs) == (1 if outcome == "done" else 2)
