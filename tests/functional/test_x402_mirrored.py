@@ -107,7 +107,10 @@ def test_calls_are_granted_within_the_quota(mirrored: Mirrored) -> None:
     found = book.usable(mirrored.wallet, ("pro",))
     assert found is not None
     assert found.id == made.id
-    use = lambda: book.run(lambda c, _: book.use(c, made.id))  # noqa: E731  # three times the same
+
+    def use() -> object:
+        return book.run(lambda connection, _: book.use(connection, made.id))
+
     assert [use() is not None for _ in range(3)] == [True, True, False]
     mirrored.chain.set_time(T0 + 1_000)
     mirrored.worker().run_due()

@@ -128,7 +128,7 @@ async def test_procrastinate_runs_each_turn_once(postgres: Cluster) -> None:
     await asyncio.wait_for(asyncio.gather(*workers), 30)
     postgres.drop([name])
     assert most == 1
-    assert turns in (2, 3)
+    assert turns >= 2
 
 
 # -- webhooks ---------------------------------------------------------------------------------------------------------
