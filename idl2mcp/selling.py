@@ -192,7 +192,7 @@ def open_shop(
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.mechanism import ExactServer
     from mcpsol_py.x402.facilitator_app import LocalFacilitator, channel_desks, make_facilitator
-    from mcpsol_py.x402.facilitators import Facilitators, HttpFacilitator
+    from mcpsol_py.x402.facilitators import Facilitators, HttpFacilitator, custom_facilitator
     from mcpsol_py.x402.gate import Gate
     from mcpsol_py.x402.receipts import Signatory
     from mcpsol_py.x402.store.channels import PaidChannels, SponsoredChannels
@@ -220,7 +220,9 @@ def open_shop(
     if payments.vouchers is not None and cluster is not None:
         cluster.add_program((inputs.bundled_programs()["x402"] / "x402.so").read_bytes(), OURS.program_id, "x402")
     if payments.facilitators:
-        facilitator: Any = Facilitators([HttpFacilitator(u) for u in payments.facilitators])
+        facilitator: Any = Facilitators(
+            [HttpFacilitator(u) if "://" in u else custom_facilitator(u) for u in payments.facilitators]
+        )
     elif payments.sponsors:
         from mcpsol_py.x402.exact.settle import KeypairSponsor
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 import mcp_types as types
 from mcp import Client, MCPError
 
-from mcpsol_py.x402.paying import REFUSALS, Asked, Bought, Payer, Payment
+from mcpsol_py.x402.paying import REFUSALS, Asked, Bought, Payer, Payment, Purses
 from mcpsol_py.x402.subscriptions.proof import proof_meta
 from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 from mcpsol_py.x402.wire import Dialect, payment_meta, read_demand, read_demand_error, read_receipt
@@ -24,7 +24,7 @@ class Buyer:
     """Calls tools and pays for them with *payer*; first, where *subscriber* has a subscription that grants the call,
     it asks for that."""
 
-    def __init__(self, client: Client, payer: Payer, *, subscriber: Subscriber | None = None) -> None:
+    def __init__(self, client: Client, payer: Payer | Purses, *, subscriber: Subscriber | None = None) -> None:
         self._client, self._payer, self._subscriber = client, payer, subscriber
 
     async def call_tool(

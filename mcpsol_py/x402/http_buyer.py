@@ -12,7 +12,7 @@ import orjson
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.http_wire import payment_headers, read_http_demand, read_http_receipt
-from mcpsol_py.x402.paying import REFUSALS, Asked, Bought, Payer, Payment
+from mcpsol_py.x402.paying import REFUSALS, Asked, Bought, Payer, Payment, Purses
 from mcpsol_py.x402.subscriptions.proof import PROOF_HEADER
 from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 from mcpsol_py.x402.wire import Demand, Dialect
@@ -26,7 +26,9 @@ class HttpBuyer:
     """Sends requests with *client* and pays what they ask with *payer*; first, where *subscriber* has a subscription
     that grants the request, it asks for that."""
 
-    def __init__(self, client: httpx.AsyncClient, payer: Payer, *, subscriber: Subscriber | None = None) -> None:
+    def __init__(
+        self, client: httpx.AsyncClient, payer: Payer | Purses, *, subscriber: Subscriber | None = None
+    ) -> None:
         self._client, self._payer, self._subscriber = client, payer, subscriber
 
     async def request(

@@ -39,7 +39,7 @@ from mcpsol_py.x402.gate import payment_key
 from mcpsol_py.x402.networks import caip2
 from mcpsol_py.x402.wire import Demand, Dialect, parse_payment
 
-__all__ = ["REFUSALS", "Asked", "Bought", "Payer", "Selector", "cheapest", "reconcile", "vouchers_first"]
+__all__ = ["REFUSALS", "Asked", "Bought", "Payer", "Purses", "Selector", "cheapest", "reconcile", "vouchers_first"]
 
 R = TypeVar("R")
 Requirement = PaymentRequirements | PaymentRequirementsV1
@@ -50,6 +50,17 @@ Selector = Callable[[Sequence[Requirement]], Requirement | None]
 #: What the chain proves of a payment's charge, in base units; None: nothing (yet).
 Proof = Callable[[Payment], int | None]
 
+#: Refusals before anything was signed: another payer may try.
+UNSIGNED = (
+    "NO_REQUIREMENTS",
+    "ASSET_NOT_ALLOWED",
+    "PAYEE_NOT_ALLOWED",
+    "AMOUNT_EXCEEDS_MAX",
+    "BUDGET_EXCEEDED",
+    "DEPOSIT_NOT_ALLOWED",
+    "NO_DELEGATION",
+    "DELEGATION_EXPIRED",
+)
 #: What a seller says when the same payment should be asked for again (gate.Refused).
 _AGAIN = ("in_progress", "settlement_pending", "storage_unavailable")
 #: All that a seller of ours says which is neither an answer nor a demand (gate.Refused).
@@ -307,6 +318,49 @@ def _price(held: Spending, demand: Demand) -> Requirement | None:
         if terms == (held.network, held.asset, held.pay_to, held.amount, "batch-settlement"):
             return r
     return None
+
+
+class Purses:
+    """Several payers in order of priority: each call is paid by the first that can, within its own limits.
+
+    One that holds this payment id already goes on with it. Buyers take it where they take a Payer.
+    """
+
+    def __init__(self, payers: Sequence[Payer]) -> None:
+        if not payers:
+            raise PaymentError("NO_REQUIREMENTS", "no payer is configured")
+        self._payers = list(payers)
+
+    async def call(
+        self,
+        ask: Ask[R],
+        request: object,
+        resource: str,
+        *,
+        max_amount: int | None = None,
+        payment_id: str | None = None,
+    ) -> Bought[R]:
+        """As Payer.call. What it raises where none can pay is the first one's reason."""
+        call_id = payment_id or "pay_" + secrets.token_hex(16)
+        refused: PaymentError | None = None
+        for payer in await self._order(payment_id):
+            try:
+                return await payer.call(ask, request, resource, max_amount=max_amount, payment_id=call_id)
+            except PaymentError as error:
+                if error.code not in UNSIGNED:
+                    raise
+                refused = refused or error
+        assert refused is not None  # there is at least one payer
+        raise refused
+
+    async def _order(self, payment_id: str | None) -> list[Payer]:
+        """The payer that signed for this id before comes alone: no other may pay for it again."""
+        if payment_id is not None:
+            for payer in self._payers:
+                known: Spending | None = await _thread(payer.budget.get, payment_id)
+                if known is not None and known.state != "released":
+                    return [payer]
+        return self._payers
 
 
 async def reconcile(budget: Budget, chain: Chain) -> int:

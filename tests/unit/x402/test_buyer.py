@@ -21,11 +21,11 @@ from mcpsol_py.x402.budget import Budget, Limit, Limits, Spending
 from mcpsol_py.x402.buyer import Buyer
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactClientV1
 from mcpsol_py.x402.networks import DEVNET
-from mcpsol_py.x402.paying import Payer, reconcile
+from mcpsol_py.x402.paying import Payer, Purses, reconcile
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.wire import PAYMENT_META, payment_required_result
 from tests.unit.x402.conftest import Storage
-from tests.unit.x402.payments import USDC
+from tests.unit.x402.payments import USDC, keypair
 from tests.unit.x402.test_gate import Shop
 from tests.unit.x402.test_seller import serve
 
@@ -327,3 +327,32 @@ TestBudgetMachine = BudgetMachine.TestCase
 TestBudgetMachine.settings = settings(
     max_examples=20, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
+
+
+async def test_the_first_purse_that_can_pays_and_a_repeat_stays_with_it(shop: Shop, tmp_path: Path) -> None:
+    """Two wallets on one database: the first one's limit is too low, so the second pays, and goes on with the id."""
+    other = keypair(31)
+    shop.world.give(other.pubkey(), 100_000)
+    poor = payer_of(shop, budget_of(shop, tmp_path, Limit(per_payment=9_999)))
+    signer = x402Client()
+    signer.register(DEVNET, ExactClient(other, shop.world.chain))
+    database = Database(f"sqlite:///{tmp_path / 'second.db'}") if shop.storage is None else shop.storage.open()
+    rich = Payer(
+        signer, Budget(database, str(other.pubkey()), Limits({str(USDC): Limit()}), session="s1"), patience=2.0
+    )
+    async with Client(serve(shop)) as client:
+        buyer = Buyer(client, Purses([poor, rich]))
+        bought = await buyer.call_tool("quote", {}, payment_id=ID)
+        assert bought.amount == 10_000
+        assert (poor.budget.history(), len(rich.budget.history())) == ([], 1)
+        again = await Buyer(client, Purses([payer_of(shop, poor.budget), rich])).call_tool("quote", {}, payment_id=ID)
+        assert again.repeated
+        assert shop.world.tokens(other.pubkey()) == 90_000
+        with pytest.raises(PaymentError) as caught:
+            await Buyer(client, Purses([poor])).call_tool("quote", {"city": "x"})
+        assert caught.value.code == "AMOUNT_EXCEEDS_MAX"
+        with pytest.raises(PaymentError) as caught:
+            await buyer.call_tool("quote", {"city": "other"}, payment_id=ID)
+        assert caught.value.code == "PAYMENT_ID_CONFLICT"
+    with pytest.raises(PaymentError):
+        Purses([])
