@@ -3,8 +3,7 @@
 Every instruction of the real IDLs is called with random arguments and plausible accounts. The program's generated
 decoder must give back every byte that the Python encoder wrote; data that is cut short, has bytes behind it, or was
 changed must be taken or refused as the Python decoder takes or refuses it, by a named error; and accounts are checked
-for what the IDL says, no more. (That the encoder's bytes and the accounts are those of the original's clients is
-shown against Anchor's and Codama's own in tests/oracles.)
+for what the IDL says, no more. (tests/oracles/test_rendered.py sends what Anchor's and Codama's own clients build.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 // Anchor's own account resolution, asked line by line: {id, file, name, hex, accounts, wallet} -> {id, accounts} or {id, refused}.
 //
 // `hex` is instruction data (Anchor's own coder reads the arguments out of it), `accounts` what the caller gives, dotted names. It
-// answers with every address that it has in the end, by dotted name in its own camelCase. Nothing is fetched.
+// answers with every address that it has in the end, by dotted name in its own camelCase, and the whole instruction where none is
+// missing: its data, and each account with 2 for a signer and 1 for one that is written. Nothing is fetched.
 import fs from 'node:fs';
 import readline from 'node:readline';
 import * as anchor from '@anchor-lang/core';
@@ -48,7 +49,14 @@ async function answer({ file, name, hex, accounts, wallet }) {
   const decoded = loaded.coder.instruction.decode(Buffer.from(hex, 'hex'));
   const args = found.args.map(arg => decoded.data[arg.name]);
   const builder = loaded.methods[found.name](...args).accountsPartial(nested(accounts));
-  return { accounts: flat(await builder.pubkeys()) };
+  const resolved = flat(await builder.pubkeys());
+  try {
+    const whole = await builder.instruction();
+    const metas = whole.keys.map(k => [k.pubkey.toBase58(), 2 * k.isSigner + k.isWritable]);
+    return { accounts: resolved, instruction: { metas, hex: whole.data.toString('hex') } };
+  } catch {
+    return { accounts: resolved };
+  }
 }
 
 for await (const line of readline.createInterface({ input: process.stdin })) {

@@ -55,7 +55,8 @@ async function answer({ file, name, hex, accounts }) {
   }
   const either = node.accounts.filter(a => a.isSigner === 'either' && accounts[a.name]).map(a => a.name);
   const built = await client.methods[name](args).accounts(accounts).signers(either).instruction();
-  return { accounts: built.accounts.map(a => [a.address, a.role]) };
+  const metas = built.accounts.map(a => [a.address, a.role]);
+  return { accounts: metas, instruction: { metas, hex: Buffer.from(built.data).toString('hex') } };
 }
 
 for await (const line of readline.createInterface({ input: process.stdin })) {
