@@ -110,6 +110,54 @@ def test_the_inspectors_cli_lists_over_http(cli: Cli) -> None:
         assert "vault_deposit" in {t["name"] for t in tools}
 
 
+#: set_fee_authority of Whirlpool: what a client can do with a real program's IDL and nothing else
+FEES = {
+    "accounts": {
+        "whirlpools_config": "2LecshUwdy9xi7meFgHtFJQNSKk4KdTrcpvaB56dP2NQ",
+        "fee_authority": key("alice"),
+        "new_fee_authority": key("bob"),
+    }
+}
+
+
+def check_whirlpool(tools: list[str], made: Any) -> None:
+    """Over 40 tools a client sees the search, and can call any by its name all the same."""
+    assert tools[:3] == ["search_tools", "describe_tool", "call_tool"]
+    assert len(tools) < 10
+    assert made["instruction"] in ("set_fee_authority", "setFeeAuthority")
+    assert made["fee_payer"] == key("alice")
+    assert made["transaction"]
+
+
+@pytest.mark.parametrize("sdk", ["sdk", "client"])
+def test_a_real_programs_idl_under_the_typescript_sdks(shared_idls: Path, sdk: str) -> None:
+    args = ["-m", "idl2mcp", "serve", str(shared_idls / "anchor__whirlpool.json"), "--transport", "stdio"]
+    found = peer(
+        sdk,
+        "stdio",
+        {"command": sys.executable, "args": args},
+        [
+            {"name": "search_tools", "arguments": {"query": "set the fee authority"}},
+            {"name": "set_fee_authority", "arguments": FEES},
+        ],
+    )
+    searched, called = found["calls"]
+    assert "set_fee_authority" in [t["name"] for t in searched["structured"]["tools"]]
+    assert not called["isError"], called
+    check_whirlpool(found["tools"], called["structured"])
+
+
+def test_a_real_programs_idl_under_the_inspectors_cli(shared_idls: Path) -> None:
+    idl = str(shared_idls / "anchor__whirlpool.json")
+    serve = (sys.executable, "-m", "idl2mcp", "serve", idl, "--transport", "stdio")
+    tools = [t["name"] for t in inspector(*serve, "--method", "tools/list")["tools"]]
+    # it calls listed tools only, so the others by call_tool
+    given = ("--tool-arg", "name=set_fee_authority", "--tool-arg", f"arguments={json.dumps(FEES)}")
+    called = inspector(*serve, "--method", "tools/call", "--tool-name", "call_tool", *given)
+    assert not called.get("isError"), called
+    check_whirlpool(tools, called["structuredContent"])
+
+
 #: Scenarios of the conformance suite that hold of any server (the suite has none yet for 2026-07-28, where our own
 #: tests of both eras stand alone). Those it has beside: pictures, sound and binary resources, sampling, elicitation of
 #: forms that a wallet does not ask for, resumable streams; none of them is anything that the bridge does.
