@@ -65,6 +65,8 @@ def command(
     }
     lines = [f"{out}: {len(result.written)} files written, {len(result.kept)} of yours kept"]
     lines += [f"  orphan (its instruction is gone; yours to delete): {p}" for p in result.orphans]
+    if facade is not None and loaded.model.address not in (None, facade):
+        lines.append(f"  the source names another program, {loaded.model.address}: the facade calls {facade}")
     if not result.formatted:
         lines.append("  not formatted: there is no rustfmt on this machine")
     report.emit(document, lines, as_json=as_json)

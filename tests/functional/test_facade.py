@@ -456,6 +456,8 @@ def test_the_command_line_knows_a_facade(cli: Cli, facade: Path) -> None:
     assert ran.json["facade_of"] == str(TOKEN_PROGRAM)
     assert 'name = "token-facade"' in (cli.folder / "made/Cargo.toml").read_text()
     assert cli("render", cli.idl, "--facade", TOKEN_PROGRAM, "--target", "anchor", "--out", "x").code == 2
+    other = cli("render", cli.idl, "--facade", TOKEN_2022_PROGRAM, "--out", "other")
+    assert f"another program, {TOKEN_PROGRAM}: the facade calls {TOKEN_2022_PROGRAM}" in other.out
     wrong = cli("render", cli.idl, "--facade", "nonsense", "--out", "x")
     assert wrong.code == 1
     assert "--facade 'nonsense'" in wrong.err
