@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import report
+from idl2mcp.merchant import subscriptions, webhooks
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -399,6 +400,10 @@ def decide(payment_id: str, outcome: str, merchant: str, database: str) -> None:
         why = "there is no such payment" if found is None else f'it is "{found.state}", not "unknown"'
         raise PaymentError("nothing_to_decide", f"{payment_id}: {why}; `idl2mcp x402 sales` lists what there is")
     report.note(f"{payment_id}: {outcome}")
+
+
+command.add_command(subscriptions)
+command.add_command(webhooks)
 
 
 @command.command("worker")

@@ -20,7 +20,9 @@ from mcpsol_py.x402.buyer import Buyer
 from mcpsol_py.x402.networks import LOCAL
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.webhooks import Webhooks
+from mcpsol_py.x402.subscriptions.book import SubscriptionBook
 from mcpsol_py.x402.subscriptions.proof import SIGN_IN_WITH_X, proof_meta, request_mark, sign_proof
+from mcpsol_py.x402.subscriptions.terms import Plan
 from mcpsol_py.x402.wire import RESPONSE_META, read_demand
 from tests.functional.cli import Cli
 from tests.functional.test_x402_bridge import CREATE, Shop
@@ -119,4 +121,32 @@ def test_a_worker_delivers_what_waits_and_says_so(tmp_path: Path, cli: Cli) -> N
     database = Database(url)
     (delivery,) = Webhooks(database).deliveries()
     assert (delivery.attempts, delivery.state, delivery.error) == (1, "pending", "ConnectError")
+    database.close()
+
+
+def test_a_merchant_looks_after_events_and_subscribers(tmp_path: Path, cli: Cli) -> None:
+    url = f"sqlite:///{tmp_path / 'sales.db'}"
+    at = ("--database", url)
+    assert cli("x402", "webhooks", "add", "http://127.0.0.1:9/", *at).code == 1  # https is wanted
+    made = cli("x402", "webhooks", "add", "http://127.0.0.1:9/", "--allow-http", *at, "--json").json
+    assert made["secret"].startswith("whsec_")
+    shown = cli("x402", "webhooks", "list", *at)
+    assert made["id"] in shown.out
+    assert made["secret"] not in shown.out
+    database = Database(url)
+    book = SubscriptionBook(database)
+    alice = str(wallet("alice").pubkey())
+    book.add_plan(Plan("pro", "Pro", LOCAL, alice, alice, 5, "monthly", quota=3))
+    book.pay("pro", alice, "pay_1", "sig")
+    (event,) = cli("x402", "webhooks", "events", *at, "--json").json
+    assert (event["type"], event["state"]) == ("subscription.opened", "pending")
+    assert cli("x402", "webhooks", "again", event["id"], *at).code == 2  # it is not dead
+    hooks = Webhooks(database)
+    hooks.give_up(hooks.deliveries()[0], "gone")
+    assert cli("x402", "webhooks", "again", event["id"], *at).code == 0
+    assert hooks.deliveries()[0].state == "pending"
+    (row,) = cli("x402", "subscriptions", *at, "--json").json
+    assert (row["plan"], row["subscriber"], row["state"], row["callsUsed"]) == ("pro", alice, "active", 0)
+    assert cli("x402", "webhooks", "remove", made["id"], *at).code == 0
+    assert hooks.all() == []
     database.close()

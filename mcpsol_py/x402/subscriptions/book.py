@@ -145,6 +145,12 @@ class SubscriptionBook:
         wanted = wanted.order_by(table.c.created_ms.desc(), table.c.id)
         return [_subscription(r) for r in self.run(lambda c, _: c.execute(wanted).all())]
 
+    def newest(self, limit: int = 100) -> list[Subscription]:
+        """The newest of all wallets."""
+        wanted = select(table).where(table.c.tenant == self.tenant)
+        wanted = wanted.order_by(table.c.created_ms.desc(), table.c.id).limit(limit)
+        return [_subscription(r) for r in self.run(lambda c, _: c.execute(wanted).all())]
+
     def on_chain(self) -> list[Subscription]:
         """Those that mirror an account and may still change there."""
         wanted = select(table).where(
