@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
@@ -20,7 +25,7 @@ from mcpsol_py.x402.store.webhooks import Webhooks
 from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair, token_data
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant
-from tests.unit.x402.test_gate import Crash
+from tests.unit.x402.test_gate import Crash, Shop
 
 POINTS = ["charge.claimed", "charge.signed", "charge.recorded", "charge.landed", "charge.booked"]
 
@@ -263,3 +268,78 @@ def test_a_collector_takes_the_price_and_nothing_else(till: Till) -> None:
     assert bytes(transfer.data) == b"\x0c" + (10_000).to_bytes(8, "little") + b"\x06"
     destination = keys[bytes(transfer.accounts)[2]]
     assert destination == associated_token_address(Pubkey.from_string(made.pay_to), USDC, TOKEN_PROGRAM)
+
+
+class ChargingMachine(RuleBasedStateMachine):
+    """Any order of workers that die anywhere, lost confirmations, expired blockhashes, empty accounts and time: what
+    the chain moved is what is booked, and no period is charged twice."""
+
+    @initialize()
+    def start(self) -> None:
+        self.folder = TemporaryDirectory()
+        merchant = Merchant(Shop(Path(self.folder.name) / "payments.db"))
+        self.till = Till(merchant)
+        merchant.plan(grace_ms=DAY, quota=None)
+        self.made = merchant.subscribed()
+        self.begun = merchant.clock.ms
+
+    def run(self, **options: Any) -> None:
+        self.till.merchant.clock.ms += 1  # the lease of a dead worker is 0
+        self.till.worker(timeout=0.02, poll=0.005, **options).run_due()
+
+    @rule()
+    def work(self) -> None:
+        self.run()
+
+    @rule(point=st.sampled_from(POINTS))
+    def die(self, point: str) -> None:
+        def crash(at: str) -> None:
+            if at == point:
+                raise Crash(at)
+
+        try:
+            self.run(fault=crash)
+        except Crash:
+            pass
+
+    @rule()
+    def work_blindly(self) -> None:
+        chain: Any = self.till.merchant.world.chain
+        chain.status = lambda signature: SignatureStatus("unknown")
+        try:
+            self.run()
+        finally:
+            del chain.status
+
+    @rule(hours=st.integers(1, 30))
+    def later(self, hours: int) -> None:
+        self.till.merchant.clock.ms += hours * DAY // 24
+
+    @rule()
+    def a_block_passes(self) -> None:
+        self.till.merchant.world.chain.svm.expire_blockhash()
+
+    @rule(allowed=st.sampled_from([0, 10**6]))
+    def allow(self, allowed: int) -> None:
+        self.till.approve(allowed)
+
+    def teardown(self) -> None:
+        if not hasattr(self, "till"):
+            return
+        for _ in range(4):  # whatever is open comes to its end
+            self.till.merchant.clock.ms += 10_001
+            self.till.worker(timeout=0.05, poll=0.005).run_due()
+        rows = self.till.merchant.book.charges_of(self.made)
+        landed = [r for r in rows if r["state"] == "landed"]
+        assert self.till.taken == 10_000 * (len(landed) - 1)  # the first was not paid on this chain
+        starts = [r["period_from_ms"] for r in landed]
+        assert len(set(starts)) == len(starts)
+        assert len(landed) <= (self.till.merchant.clock.ms - self.begun) // DAY + 1
+        self.till.merchant.shop.database.close()
+        self.folder.cleanup()
+
+
+TestChargingMachine = ChargingMachine.TestCase
+TestChargingMachine.settings = settings(
+    max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
