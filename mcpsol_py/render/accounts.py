@@ -13,6 +13,7 @@ from mcpsol_py.errors import RenderError
 from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.program import (
     Account,
+    AccountBumpValue,
     AccountGroup,
     AccountItem,
     AccountSeed,
@@ -488,7 +489,7 @@ class _Builder:
         for s in seeds:
             if s.kept is not None:
                 self.line(f"let {s.kept.name} = {s.value};")
-        stored = self.captured.get((a.path, pda.bump)) if pda.bump is not None else None
+        stored = self.captured.get((a.path, pda.bump)) if pda.bump is not None else self.given_bump(a)
         if stored is not None and own:
             self.line(f"checks::derived({a.name}, {array}, {stored}, program_id, {fault})?;")
             bump = stored
@@ -513,6 +514,17 @@ class _Builder:
                 code(f"{stem}_seeds"), a.name, code(str(len(later))), tuple(code(self.api.seed_of(t)) for t in later)
             )
         )
+
+    def given_bump(self, a: _Account) -> str | None:
+        """A local variable with the bump that an argument gives; None where none does."""
+        for arg, value in self.ix.arg_values:
+            if a.model.constraints is not None and value == AccountBumpValue(a.path) and arg in (self.arg_names or {}):
+                assert self.arg_names is not None
+                self.view.uses_args = True
+                local = self.names.take(f"{a.name.removeprefix('r#')}_bump")
+                self.line(f"let {local} = args.{self.arg_names[arg]};")
+                return local
+        return None
 
     def pda_program(self, a: _Account, pda: Pda) -> str:
         match pda.program:
@@ -699,8 +711,15 @@ class _Builder:
         if system is None:
             raise RenderError(f"{self.ix.name}.{'.'.join(a.path)}: creating it needs the system program's account.")
         token_program = program.removesuffix(self.api.key.removeprefix("{x}"))
-        parts = f"account: {a.name}, payer: {payer.name}, wallet: {wallet.name}, mint: {mint.name}, "
-        parts += f"system_program: {system.name}, token_program: {token_program}"
+        given = {
+            "account": a.name,
+            "payer": payer.name,
+            "wallet": wallet.name,
+            "mint": mint.name,
+            "system_program": system.name,
+            "token_program": token_program,
+        }
+        parts = ", ".join(name if name == value else f"{name}: {value}" for name, value in given.items())
         return [f"checks::CreateAssociated {{ {parts} }}.invoke()?;"]
 
     def closings(self) -> None:

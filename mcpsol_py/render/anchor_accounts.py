@@ -13,6 +13,7 @@ from mcpsol_py.errors import RenderError
 from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.program import (
     Account,
+    AccountBumpValue,
     AccountSeed,
     AccountValue,
     ArgSeed,
@@ -351,9 +352,17 @@ class _Builder:
                 items.append("bump")
                 self.view.bumps.append(code(f"ctx.accounts.{a.name}.{kept} = ctx.bumps.{a.name};"))
         else:
-            items.append("bump")
+            given = [arg for arg, value in self.ix.arg_values if value == AccountBumpValue(a.path)]
+            named = given and c.init is None and a.model.constraints is not None
+            items.append(f"bump = {self.argument_named(given[0])}" if named else "bump")
         if program:
             items.append(f"seeds::program = {program}")
+
+    def argument_named(self, name: str) -> str:
+        """An argument as the struct of accounts knows it."""
+        index = next(i for i, arg in enumerate(self.ix.args) if arg.name == name)
+        self.last_argument = max(self.last_argument, index + 1)
+        return self.args[index][0]
 
     def program(self, a: _Account, pda: Pda) -> str:
         match pda.program:

@@ -145,7 +145,9 @@ class AnchorTypes:
         except UnresolvedName as error:
             raise CannotRender(str(error)) from error
         if definition.layout not in ("borsh", "transparent"):
-            raise CannotRender(f"the type {definition.name} is laid out as {definition.layout!r}, not as borsh")
+            raise CannotRender(
+                f"the type {definition.name} is laid out as {definition.layout!r}, and Anchor writes borsh only"
+            )
         return definition, body
 
     def _link(self, link: Link) -> str:

@@ -28,6 +28,7 @@ from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.layout import size_of
 from mcpsol_py.model.program import (
     LIST_TOOLS,
+    AccountBumpValue,
     AccountGroup,
     AccountItem,
     AccountSeed,
@@ -145,8 +146,8 @@ def _import_errors(origin: str) -> Iterator[None]:
     try:
         yield
     except SyntaxError as error:
-        own = error.filename is None or Path(error.filename).name == Path(origin).name
-        where = f"{origin if own else error.filename}:{error.lineno}"
+        in_spec = error.filename is None or Path(error.filename).name == Path(origin).name
+        where = f"{origin if in_spec else error.filename}:{error.lineno}"
         raise SourceError(f"this is no Python: {error.msg}.", origin=where) from error
     except SourceError:
         raise
@@ -732,6 +733,7 @@ class _InstructionReader:
         self.accounts: dict[tuple[str, ...], _Parameter] = {}
         self.order: list[tuple[str, type | None]] = []  # top-level accounts: name, and the Group class
         self.remaining: list[RemainingAccounts] = []
+        self.bumps: list[tuple[str, Value]] = []  # arguments that give one
 
     def read(self) -> Instruction:
         hints = self.program.hints(self.function)
@@ -773,6 +775,7 @@ class _InstructionReader:
             remaining=tuple(self.remaining),
             returns=returned,
             docs=self.docs.text,
+            arg_values=tuple(self.bumps),
             hints=tuple(hints_out),
         )
 
@@ -1071,11 +1074,26 @@ class _InstructionReader:
         if remark.program is not None:
             self.check_address_or_name(remark.program)
             program = ConstValue(remark.program)
-        if remark.bump is not None:
-            kind = self.field_type(p, remark.bump)
-            if kind != U8:
-                raise SourceError(f"the bump is kept in a u8; {remark.bump!r} is a {type_text(kind)}.")
-        return Pda(tuple(self.seed(s, p) for s in remark.seeds), program, bump=remark.bump)
+        return Pda(tuple(self.seed(s, p) for s in remark.seeds), program, bump=self.bump(remark.bump, p))
+
+    def bump(self, name: str | None, p: _Parameter) -> str | None:
+        """The field that keeps the bump; None where nothing does, also where an argument gives it, which is
+        remembered."""
+        if name is None:
+            return None
+        given = next((a for a in self.args if a.name == name), None)
+        if given is None or (issubclass(p.base, words.Account) and name in self.fields_of(p.base)):
+            kind, how = self.field_type(p, name), "kept in"
+        else:
+            kind, how = given.type, "given as"
+            if p.has(words.init):
+                raise SourceError("a new account's bump is searched: with another one it would stand elsewhere.")
+            if any(name == arg for arg, _ in self.bumps):
+                raise SourceError(f"{name!r} gives another account's bump already.")
+            self.bumps.append((name, AccountBumpValue(p.path)))
+        if kind != U8:
+            raise SourceError(f"the bump is {how} a u8; {name!r} is a {type_text(kind)}.")
+        return name if how == "kept in" else None
 
     def seed(self, value: object, p: _Parameter) -> Seed:
         if isinstance(value, words.constant):

@@ -417,8 +417,8 @@ class seeds(Constraint):
 
     A seed is bytes, or a name: of an account (its address), of an argument ("amount", "params.index"), or of a field
     of an account's state ("vault.mint"). `bump`: the u8 field of the account's state that keeps the bump, so that it
-    is not searched again. `program`: the address of the program that owns the derived address, this program if not
-    given.
+    is not searched again; or a u8 argument that gives it, which clients fill in. `program`: the address of the program
+    that owns the derived address, this program if not given.
     """
 
     seeds: tuple[object, ...]

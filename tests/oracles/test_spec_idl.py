@@ -31,7 +31,10 @@ def _clients(idl: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("spec", specs(), ids=lambda path: path.parent.name)
+EVERY_WORD = Path(__file__).resolve().parents[2] / "examples/every_word.py"
+
+
+@pytest.mark.parametrize("spec", [*specs(), EVERY_WORD], ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_both_packages_load_the_idl_of_a_spec(spec: Path, tmp_path: Path) -> None:
     model = read_spec(spec)
     document, _ = to_anchor(model)

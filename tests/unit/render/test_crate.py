@@ -40,6 +40,7 @@ from mcpsol_py.model.types import (
 from mcpsol_py.render import render
 from mcpsol_py.render.crate import plan
 from mcpsol_py.render.view import crate_view
+from mcpsol_py.sources.spec import read_spec
 from tests.golden.programs.regen import REPO, regenerate, specs
 from tests.unit.render.rust_lexer import tokens
 
@@ -236,6 +237,17 @@ def test_a_hostile_program_compiles_without_a_warning(tmp_path: Path) -> None:
             types=merged.types + m.types,
         )
     render(merged, out=tmp_path, lossless=False)  # forty megabytes of model are no schema
+    compiles(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CARGO is None, reason="cargo is missing: install Rust")
+def test_every_word_of_the_spec_language_compiles_without_a_warning(tmp_path: Path) -> None:
+    render(read_spec(REPO / "examples/every_word.py"), out=tmp_path)
+    compiles(tmp_path)
+
+
+def compiles(tmp_path: Path) -> None:
     with (tmp_path / "Cargo.toml").open("a") as manifest:
         manifest.write("\n[workspace]\n")
     assert CARGO is not None

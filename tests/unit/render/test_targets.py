@@ -166,9 +166,18 @@ def test_every_spec_has_a_form_in_every_target(spec: Path, target: str, tmp_path
 @pytest.mark.slow
 @pytest.mark.skipif(CARGO is None, reason="cargo is missing: install Rust")
 @pytest.mark.parametrize("target", ["native", "anchor"])
-@pytest.mark.parametrize("which", ["hostile", "x402"])
+@pytest.mark.parametrize("which", ["hostile", "x402", "every word"])
 def test_a_crate_compiles_without_a_warning(which: str, target: str, tmp_path: Path) -> None:
-    model = hostile_program() if which == "hostile" else read_spec(REPO / "programs/x402/spec.py")
+    if which == "hostile":
+        model = hostile_program()
+    elif which == "x402":
+        model = read_spec(REPO / "programs/x402/spec.py")
+    else:
+        text = (REPO / "examples/every_word.py").read_text(encoding="utf-8")
+        if target == "anchor":  # borsh only
+            text = text.replace(', layout="c"', "").replace(", tag=u16", "").replace("COption[Pubkey]", "Pubkey")
+        (tmp_path / "spec.py").write_text(text, encoding="utf-8")
+        model = read_spec(tmp_path / "spec.py")
     render(model, target=target, out=tmp_path, lossless=False)
     with (tmp_path / "Cargo.toml").open("a") as manifest:
         manifest.write("\n[workspace]\n")
