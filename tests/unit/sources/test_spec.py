@@ -13,6 +13,7 @@ import pytest
 from mcpsol_py.errors import InvalidProgram, SourceError, UnresolvedName, UnsupportedType
 from mcpsol_py.model.program import (
     Account,
+    AccountBumpValue,
     AccountGroup,
     AccountSeed,
     ArgSeed,
@@ -339,6 +340,21 @@ MISTAKES = {
         "say init(…, space=…)",
     ),
     "bump is no u8": ('def go(self, s: Mut[S, seeds(b"x", bump="count")]): ...', "go.s", "the bump is kept in a u8"),
+    "given bump is no u8": (
+        'def go(self, s: Mut[S, seeds(b"x", bump="n")], n: u64): ...',
+        "go.s",
+        "the bump is given as a u8; 'n' is a u64",
+    ),
+    "given bump of a new account": (
+        'def go(self, s: Mut[S, init(payer="p"), seeds(b"x", bump="n")], p: Payer, sp: SystemProgram, n: u8): ...',
+        "go.s",
+        "a new account's bump is searched",
+    ),
+    "one bump for two": (
+        'def go(self, a: Ref[Mint, seeds(b"x", bump="n")], s: Mut[S, seeds(b"y", bump="n")], n: u8): ...',
+        "go.s",
+        "'n' gives another account's bump already",
+    ),
     "close to nobody": ('def go(self, s: Mut[S, close("me")], me: Signer): ...', "go.s", "must be Mut or Payer"),
     "constraint without call": ("def go(self, s: Mut[S, has_one]): ...", "go.s", "has_one without ()"),
     "bad address": ('def go(self, s: Ref[Unchecked, address("x")]): ...', "go.s", "is no address"),
@@ -372,6 +388,33 @@ def test_mistakes_are_told_with_file_and_line(tmp_path: Path, case: str) -> None
     assert error.path == f"Demo.{path}"
     assert error.origin == f"{tmp_path / 'demo.py'}:12"
     assert words in str(error)
+
+
+def test_the_file_is_named_as_its_reader_named_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("demo.py").write_text(HEAD + "    @instruction\n    def go(self, amount: int): ...\n")
+    with pytest.raises(SourceError) as caught:
+        read_spec("demo.py")
+    assert caught.value.origin.startswith("demo.py:")
+    Path("demo.py").write_text("x = (\n")
+    with pytest.raises(SourceError) as caught:
+        read_spec("demo.py")
+    assert caught.value.origin == "demo.py:1"
+
+
+def test_a_bump_is_kept_in_state_or_given_by_an_argument(tmp_path: Path) -> None:
+    found = one(
+        tmp_path,
+        """
+        class S(Account):
+            bump: u8
+        @instruction
+        def go(self, s: Ref[S, seeds(b"s", bump="bump")], m: Ref[Mint, seeds(b"m", bump="m_bump")], m_bump: u8): ...
+        """,
+    )
+    kept, given = (account.pda.bump for account in found.accounts if isinstance(account, Account) and account.pda)
+    assert (kept, given) == ("bump", None)
+    assert found.arg_values == (("m_bump", AccountBumpValue(("m",))),)
 
 
 def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
