@@ -191,7 +191,7 @@ async def test_replicas_that_get_one_call_at_once_serve_it_once(store: Store) ->
 async def test_one_voucher_for_two_calls_at_once_pays_for_one(tmp_path: Path) -> None:
     store = Store(tmp_path, "batch-settlement")
     await store.gate().call(store.offer(), await store.payment(None), {}, store.run)
-    store.client.channels.confirmed(store.client.channels.all()[0].channel_id, 1_000, deposited=True)
+    store.client.channels.confirmed(store.client.channels.all()[0].channel_id, 1_000)
     payments = []
     for n in range(4):
         payment = await store.payment(f"pay_same_voucher_{n:04}")

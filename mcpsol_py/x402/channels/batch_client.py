@@ -298,7 +298,10 @@ class BatchClient:
         said = read_u64(state.get("chargedCumulativeAmount")) if isinstance(state, Mapping) else None
         # Without a word on it the call was charged as it was signed; more than that is never believed.
         charged = cumulative if said is None else min(said, cumulative)
-        self.channels.confirmed(channel_id, charged, deposited=payload.get("type") == "deposit")
+        self.channels.confirmed(channel_id, charged)
+        row = self.channels.get(channel_id)
+        if payload.get("type") == "deposit" and row is not None and row.transaction is not None:
+            self._look(row)  # that a deposit landed is seen on the chain, not believed
 
     def _corrected(self, channel_id: str, required: Any) -> RecoveredResponseResult | None:
         """A demand that says what was charged: believed as far as this wallet's own signature proves it."""

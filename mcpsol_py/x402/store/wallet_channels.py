@@ -142,20 +142,13 @@ class WalletChannels:
                 "CHANNEL_CONFLICT", f"channel {channel_id} moved on meanwhile: ask for the same call again"
             )
 
-    def confirmed(self, channel_id: str, charged: int, *, deposited: bool = False) -> bool:
+    def confirmed(self, channel_id: str, charged: int) -> bool:
         """The seller confirmed that *charged* is charged in all. False when that is less than it confirmed before, or
-        more than was ever signed. *deposited*: the pending deposit landed."""
+        more than was ever signed."""
 
         def work(connection: Connection, _again: bool) -> bool:
             mine = self._is(channel_id) & (table.c.charged <= charged) & (table.c.signed >= charged)
-            values: dict[str, Any] = {"charged": charged, "touched_ms": self._now(connection)}
-            if deposited:
-                values |= {
-                    "deposit": table.c.deposit + table.c.pending,
-                    "pending": 0,
-                    "transaction": None,
-                    "state": "open",
-                }
+            values = {"charged": charged, "touched_ms": self._now(connection)}
             return connection.execute(update(table).where(mine).values(**values)).rowcount == 1
 
         return self._run(work)
