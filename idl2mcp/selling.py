@@ -119,7 +119,7 @@ class Shop:
     paid: Paid
     executions: Executions
     subscriptions: SubscriptionTools | None = None
-    #: turns vouchers into money from time to time, where they are taken
+    #: what is to be done between calls: pending payments, events, due charges, vouchers (`x402 worker` does it apart)
     worker: Worker | None = None
 
 
@@ -185,8 +185,10 @@ def open_shop(
 
     Raises SourceError, PaymentError, TransportError.
     """
+    import httpx
     from x402 import x402ResourceServer
 
+    from idl2mcp.working import jobs_for
     from mcpsol_py.bridge.paid import PriceList, sell
     from mcpsol_py.x402.channels.batch_server import BatchServer
     from mcpsol_py.x402.channels.program import OURS
@@ -201,7 +203,7 @@ def open_shop(
     from mcpsol_py.x402.store.settlements import SqlSettlements
     from mcpsol_py.x402.subscriptions.book import SubscriptionBook
     from mcpsol_py.x402.subscriptions.grants import Grants
-    from mcpsol_py.x402.worker import Jobs, Worker, add_vouchers
+    from mcpsol_py.x402.worker import Worker, add_vouchers
 
     chain = _chain(payments, url, cluster, resources)
     if payments.database is not None:
@@ -239,7 +241,10 @@ def open_shop(
     core = x402ResourceServer(facilitator)
     core.register(chain.network, ExactServer())
     schemes: tuple[str, ...] = ("exact",)
-    jobs = Jobs()
+    # on a cluster the collector's key stays with `idl2mcp x402 worker`
+    local = cluster is not None and (payments.collector or "").startswith("@")
+    collector = _key(str(payments.collector), payments, cluster) if local else None
+    jobs = jobs_for(kept, chain, collector, payments.merchant, httpx.AsyncClient())
     if payments.vouchers is not None:
         authorizer = _key(payments.vouchers, payments, cluster)
         voucher_server = BatchServer(authorizer, PaidChannels(kept, payments.merchant), OURS, chain)
@@ -254,7 +259,7 @@ def open_shop(
     def landed(signature: str) -> bool | None:
         return {"landed": True, "failed": False}.get(chain.status(signature).state)
 
-    worker = Worker(kept, jobs, tenant=payments.merchant) if payments.vouchers is not None else None
+    worker = Worker(kept, jobs, tenant=payments.merchant)
     executions = Executions(kept, payments.merchant)
     book = SubscriptionBook(kept, payments.merchant)
     grants = Grants(book, executions) if payments.plans else None

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import os
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -160,7 +160,8 @@ def command(
             if worker is not None and working is not None:
                 stop.set()
                 await working
-                await worker.run_once(all_jobs=True)  # what vouchers proved is not left for the next start
+                with suppress(TimeoutError):  # what vouchers proved is not left for the next start
+                    await asyncio.wait_for(worker.run_once(all_jobs=True), 20)
             opened.close()
             for program in bridge.box.programs:
                 if program.transport is not None:
