@@ -27,6 +27,7 @@ from mcpsol_py.accounts.wellknown import (
 from mcpsol_py.attack.scene import Call, Outcome, Scene
 from mcpsol_py.errors import McpsolError, SourceError
 from mcpsol_py.model.program import (
+    AccountBumpValue,
     AccountSeed,
     ArgSeed,
     Constraints,
@@ -372,6 +373,11 @@ class _Maker:
         leaves = [leaf for leaf in self.plan.leaves if leaf.index not in self.absent]
         for leaf in leaves:
             self.address(leaf)
+        for name, value in self.instruction.model.arg_values:  # a bump that the caller gives
+            if isinstance(value, AccountBumpValue) and name not in self.given.args:
+                derived = next(leaf for leaf in self.plan.leaves if leaf.path == value.account)
+                self._address(derived)
+                self.args[name] = self.bumps.get(derived.index, self.args[name])
         addresses = [self.known.get(leaf.index, self.scene.program_id) for leaf in self.plan.leaves]
         for leaf in sorted(leaves, key=self._order):
             self.fill(leaf)

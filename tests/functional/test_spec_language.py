@@ -11,6 +11,7 @@ from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
+from mcpsol_py.attack import attack_program
 from mcpsol_py.build import build_program
 from mcpsol_py.build.toolchain import Toolchain
 from mcpsol_py.client.discovery import discover_sync
@@ -74,7 +75,11 @@ def test_a_bump_that_an_argument_gives_is_checked_and_not_searched(tmp_path: Pat
     model = read_spec(tmp_path / "spec.py")
     render(model, out=tmp_path)
     shutil.copytree(REPO / "programs/vault/src/processor", tmp_path / "src/processor", dirs_exist_ok=True)
-    chain = vault.Chain(build_program(tmp_path).so)
+    so = build_program(tmp_path).so
+    report = attack_program(Program(model), so.read_bytes())
+    assert report.fine
+    assert {result.got for result in report.results if result.kind == "other-bump"} == {"ConstraintSeeds"}
+    chain = vault.Chain(so)
     chain.ok(chain.initialize())
     deposit = Program(model).instruction("deposit")
     accounts = {"vault": chain.vault, "source": chain.purse, "mint": chain.mint, "depositor": chain.me}
