@@ -141,10 +141,12 @@ def _fills(account: Account) -> bool:
 class _Tool:
     """What `ToolMap` keeps of a tool."""
 
-    __slots__ = ("convert", "definition", "groups", "instruction", "must", "names", "remaining")
+    __slots__ = ("_accounts", "convert", "definition", "groups", "instruction", "known", "must", "names", "remaining")
 
     def __init__(self, instruction: Instruction, name: str, schemas: Schemas, program: str, must: MustGive) -> None:
         self.instruction = instruction
+        self.known = frozenset(f.name for f in instruction.args)
+        self._accounts: dict[int, dict[str, AccountItem]] = {}
         profile = schemas.profile
         shown = [f for f in instruction.args if not (f.default and f.default.omitted)]
         fills = {arg for arg, _ in instruction.arg_values}
@@ -175,6 +177,18 @@ class _Tool:
             "inputSchema": object_schema(properties, required, profile),
             "annotations": _annotations(instruction),
         }
+
+    def accounts_named(self, items: tuple[AccountItem, ...]) -> dict[str, AccountItem]:
+        """Every way to write a name of one group's accounts -> the account; made at the first call."""
+        found = self._accounts.get(id(items))
+        if found is None:
+            found = {}
+            for item in items:
+                for form in forms(item.name):
+                    found.setdefault(form, item)
+            found |= dict(zip(property_names(i.name for i in items), items, strict=True)) | {i.name: i for i in items}
+            self._accounts[id(items)] = found
+        return found
 
 
 def _argument_properties(
@@ -341,16 +355,15 @@ class ToolMap:
         accounts = given.pop("accounts", None)
         rest = given.pop("remaining_accounts", None)
         args = tool.convert(given) if tool.convert else given
-        known = {f.name for f in ix.args}
-        unknown = [k for k in args if k not in known and k not in {x for f in ix.args for x in forms(f.name)}]
+        unknown = [k for k in args if k not in tool.known and not any(k in forms(f.name) for f in ix.args)]
         if unknown:
             raise UnknownName("property", unknown[0], [*tool.names, *RESERVED], where=name)
         return ToolCall(
-            ix.name, args, _account_names(accounts, ix.accounts, f"{name}.accounts"), _remaining(rest, ix, name)
+            ix.name, args, _account_names(tool, accounts, ix.accounts, f"{name}.accounts"), _remaining(rest, ix, name)
         )
 
 
-def _account_names(given: Any, items: tuple[AccountItem, ...], where: str) -> dict[str, Any]:
+def _account_names(tool: _Tool, given: Any, items: tuple[AccountItem, ...], where: str) -> dict[str, Any]:
     """Account properties back to the source's names. Null for a required one means that it is left out (strict clients
     must give all).
     """
@@ -359,18 +372,14 @@ def _account_names(given: Any, items: tuple[AccountItem, ...], where: str) -> di
         return {}
     if not isinstance(given, dict):
         raise UnknownName("account object", str(given)[:40], [i.name for i in items], where=where)
-    names: dict[str, AccountItem] = {}
-    for item in items:
-        for form in forms(item.name):
-            names.setdefault(form, item)
-    names |= dict(zip(property_names(i.name for i in items), items, strict=True)) | {i.name: i for i in items}
+    names = tool.accounts_named(items)
     out: dict[str, Any] = {}
     for key, value in given.items():
         found = names.get(key)
         if found is None:
             raise UnknownName("account", key, [i.name for i in items], where=where)
         if isinstance(found, AccountGroup):
-            out[found.name] = _account_names(value, found.accounts, f"{where}.{found.name}")
+            out[found.name] = _account_names(tool, value, found.accounts, f"{where}.{found.name}")
         elif value is not None or found.optional:
             out[found.name] = value
     return out
