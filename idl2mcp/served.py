@@ -60,6 +60,7 @@ class Programs:
                 return self.read(entry)[0]  # quick, and LiteSVM works in this thread
             return (await asyncio.to_thread(self.read, entry))[0]
 
+        refused, note = _held_against_its_lock(source, entry, slot)
         served = Served(
             source.program,
             source.program_id,
@@ -67,8 +68,9 @@ class Programs:
             source.how,
             self._cluster_name(source),
             slot=slot,
-            refused=_refusal(source, entry),
+            refused=refused,
             locked=entry.lock is not None,
+            note=note,
             again=again,
             files=(*inputs.files_of(entry.source, chain), *([entry.lock] if entry.lock is not None else [])),
             on_chain=source.kind == "chain",
@@ -110,18 +112,22 @@ class Programs:
         return self._clusters[source.url]
 
 
-def _refusal(source: inputs.Source, entry: ProgramEntry) -> str:
-    """Why this schema is not served; "" where it is what was accepted, or nothing was locked."""
-    from idl2mcp.drift import differences, facts, read_lock
+def _held_against_its_lock(source: inputs.Source, entry: ProgramEntry, slot: int | None) -> tuple[str, str]:
+    """Why this schema is not served ("" where it is what was accepted, or nothing was locked), and what is to be said
+    of it all the same."""
+    from idl2mcp.drift import differences, facts, read_locked
 
     if entry.lock is None:
-        return ""
-    drift = differences(facts(source.model), read_lock(entry.lock))
-    if not drift:
-        return ""
-    rows: Sequence[str] = [f"{d.path}: now {d.left}, locked {d.right}" for d in drift[:_MOST_ROWS]]
-    more = f"; and {len(drift) - _MOST_ROWS} more" if len(drift) > _MOST_ROWS else ""
-    return (
-        f"its schema is not what {entry.lock.name} was locked to ({'; '.join(rows)}{more}). Its owner looks at it and "
-        f"accepts it: idl2mcp lock {entry.source} --out {entry.lock.name} --accept"
-    )
+        return "", ""
+    locked = read_locked(entry.lock)
+    drift = differences(facts(source.model), locked.facts)
+    if drift:
+        rows: Sequence[str] = [f"{d.path}: now {d.left}, locked {d.right}" for d in drift[:_MOST_ROWS]]
+        more = f"; and {len(drift) - _MOST_ROWS} more" if len(drift) > _MOST_ROWS else ""
+        accept = f"idl2mcp lock {entry.source} --out {entry.lock.name} --accept"
+        what = f"its schema is not what {entry.lock.name} was locked to ({'; '.join(rows)}{more})"
+        return f"{what}. Its owner looks at it and accepts it: {accept}", ""
+    was = locked.deployed.slot if locked.deployed is not None else None
+    if slot is not None and was is not None and slot != was:
+        return "", f"it was deployed anew since it was locked (slot {was:,}, now {slot:,}); its schema is the same"
+    return "", ""

@@ -12,7 +12,7 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -245,10 +245,9 @@ class Bridge:
         finally:
             count, task = self._watching
             self._watching = (count - 1, task) if count > 1 else None
-            if self._watching is None:
+            while self._watching is None and not task.done():  # what it waits for may swallow a cancellation
                 task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+                await asyncio.wait({task}, timeout=1.0)
 
     async def _watch(self) -> None:
         try:

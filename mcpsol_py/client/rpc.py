@@ -195,7 +195,9 @@ class RpcTransport:
                     options["max_transport_retries"] = 0  # it would not say that it has asked twice
                 self._own = AsyncClient(self.url, **options)
             client = self._own
-        answer: str = await asyncio.wait_for(_provider(client).make_request_unparsed(request), self._timeout)
+        # asyncio.timeout: Python 3.11's wait_for loses a cancellation that comes together with the answer
+        async with asyncio.timeout(self._timeout):
+            answer: str = await _provider(client).make_request_unparsed(request)
         return answer
 
     def _failed(self, error: BaseException) -> TransportError:
