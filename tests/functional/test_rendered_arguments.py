@@ -28,6 +28,8 @@ from tests.strategies import NoValue, Values
 
 CARGO = shutil.which("cargo")
 SEEDS = 12
+#: discriminators that no argument is made to carry: the encoder refuses, by name, what could not be told apart
+NOTHING_CALLED = {"codama__inline_struct"}
 #: run each time; the others only in full runs
 SOME = {
     "anchor__whirlpool",
@@ -135,6 +137,9 @@ def test_every_argument_comes_back_as_it_was_encoded(idl: Path, tmp_path: Path) 
                 lines.append(f"{i} {wrong.hex()}")
                 wanted.append(wrong.hex() if decodes(codec, ix.discriminator.value[:skip] + wrong) else "no")
                 names.append(ix.name)
+    if idl.stem in NOTHING_CALLED:
+        assert not tried
+        return
     assert tried or not any(ix.args for ix in model.instructions)
     answers = ask(tmp_path, str(view.library), lines)
     bad = [(n, line, w, a) for n, line, w, a in zip(names, lines, wanted, answers, strict=True) if w != a]
