@@ -11,7 +11,7 @@ MASK = "[hidden]"
 _LONGEST = 2000
 
 #: texts that no output may show: tokens and passphrases that this process was given
-_hidden: set[str] = set()
+_hidden: list[str] = []
 
 _NAME = re.compile(
     r"(?i)(secret|passw|passphrase|private|mnemonic|seed_?phrase|authori[sz]ation|cookie|api[_-]?key|bearer|^token$|_token$)"
@@ -33,8 +33,9 @@ _SHAPES = [
 
 def hide(secret: str) -> None:
     """*secret* is in no log line and no span from now on. Texts under six characters would hide too much else."""
-    if len(secret) >= 6:
-        _hidden.add(secret)
+    if len(secret) >= 6 and secret not in _hidden:
+        _hidden.append(secret)
+        _hidden.sort(key=len, reverse=True)  # the whole of one before another that is a part of it
 
 
 def clean(value: Any, *, name: str = "") -> Any:

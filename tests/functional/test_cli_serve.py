@@ -218,7 +218,8 @@ def test_http_checks_host_origin_and_body(cli: Cli) -> None:
         mcp = f"{url}/mcp"
         assert ask(mcp, method="POST", body=LIST, **ACCEPT, Host="evil.example")[0] == 421
         assert ask(mcp, method="POST", body=LIST, **ACCEPT, Origin="https://evil.example")[0] == 403
-        assert ask(mcp, method="POST", body=b" " * (1 << 21), **ACCEPT)[0] == 413
+        # said, not sent: an answer before the body's end is a broken pipe to a client that is still sending
+        assert ask(mcp, method="POST", body=b" ", **ACCEPT, Content_Length=str(1 << 21))[0] == 413
         assert ask(mcp, method="POST", body=b"{", **ACCEPT)[0] == 400
         assert "Traceback" not in (cli.folder / "stderr.txt").read_text()
 

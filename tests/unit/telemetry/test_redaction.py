@@ -42,6 +42,7 @@ def test_a_name_that_sounds_secret_hides_any_value(name: str) -> None:
 
 
 def test_what_was_named_secret_is_found_inside_other_text() -> None:
+    hide("correct horse")
     hide("correct horse battery")
     assert clean({"why": ["no such file: correct horse battery.txt"]}) == {"why": [f"no such file: {MASK}.txt"]}
 

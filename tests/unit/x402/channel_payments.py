@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,10 @@ PROGRAMS = {"ours": OURS, "audited": AUDITED}
 T0 = 1_800_000_000
 
 
+def _loading(new: bytes, found: re.Match[bytes]) -> bytes:
+    return found[1] + new[:4] + found[2] + new[4:]
+
+
 @cache
 def elf(program: ChannelProgram) -> bytes:
     """Our build as another deployment: the treasury is one constant; its own address stands in pairs of halves, since
@@ -47,7 +51,7 @@ def elf(program: ChannelProgram) -> bytes:
     for at in range(0, 32, 8):
         old, new = bytes(OURS.program_id)[at : at + 8], bytes(program.program_id)[at : at + 8]
         load = re.compile(rb"(\x18.\0\0)" + re.escape(old[:4]) + rb"(\0{4})" + re.escape(old[4:]), re.S)
-        data, count = load.subn(lambda m, new=new: m[1] + new[:4] + m[2] + new[4:], data)
+        data, count = load.subn(partial(_loading, new), data)
         assert count == 2
     return data
 

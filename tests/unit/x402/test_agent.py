@@ -52,7 +52,9 @@ class Agency:
 
     def wallet(self, *, sources: bool = True, session: str = "one", **limit: int) -> AgentWallet:
         limits = Limits({str(USDC): Limit(**{"per_payment": 50_000, **limit})})
-        settings = WalletSettings(self.folder / "agent.json", limits, (self.account,) if sources else (), session)
+        settings = WalletSettings(
+            self.folder / "agent.json", limits, (self.account,) if sources else (), session=session
+        )
         return AgentWallet(
             self.world.chain, self.database, settings, lambda: PASSPHRASE, alert=lambda *told: self.alerts.append(told)
         )
