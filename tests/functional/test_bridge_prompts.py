@@ -154,12 +154,11 @@ async def test_many_instructions_are_not_listed_as_prompts_but_can_be_had() -> N
         assert "open_position" in said(await client.get_prompt("call_open_position", {"index": "3"}))
 
 
-@pytest.mark.parametrize("mode", ["describe", "build"])
-def test_every_real_idl_has_prompts_for_its_instructions(shared_idl: Any, mode: Any) -> None:
+def test_every_real_idl_has_prompts_for_its_instructions(shared_idl: Any) -> None:
     from mcpsol_py.bridge.prompts import Prompts
 
     program = load(shared_idl)
-    prompts = Prompts(Bridge([Served(program, program.address)], mode=mode, surface="full"))
+    prompts = Prompts(Bridge([Served(program, program.address)], surface="full"))
     rows = {row["name"]: row for row in prompts.listed()}
     for name, row in rows.items():
         assert len({a["name"] for a in row["arguments"]}) == len(row["arguments"])

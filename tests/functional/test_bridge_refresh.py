@@ -87,7 +87,7 @@ def node() -> Iterator[Node]:
         yield it
 
 
-async def until(true: Callable[[], Any], seconds: float = 8) -> None:
+async def until(true: Callable[[], Any], seconds: float = 25) -> None:
     async with asyncio.timeout(seconds):
         while not true():
             await asyncio.sleep(0.02)
@@ -120,7 +120,7 @@ async def test_a_client_of_the_new_era_is_told_of_a_deployment_and_sees_the_new_
         async with client.listen(tools_list_changed=True, resource_subscriptions=uris) as events:
             node.deploy(PROGRAM, VAULT.read_bytes())
             seen: set[Any] = set()
-            async with asyncio.timeout(8):
+            async with asyncio.timeout(25):
                 async for event in events:
                     seen.add(event)
                     if len(seen) == 2:

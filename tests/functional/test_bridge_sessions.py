@@ -31,7 +31,7 @@ from tests.functional.test_cli_serve import http_server
 ERAS = ["auto", "legacy"]
 
 
-async def until(true: Callable[[], Any], seconds: float = 5) -> None:
+async def until(true: Callable[[], Any], seconds: float = 20) -> None:
     async with asyncio.timeout(seconds):
         while not true():
             await asyncio.sleep(0.01)
@@ -104,7 +104,7 @@ async def test_a_stream_of_the_new_era_tells_of_the_accounts_it_asked_for() -> N
             await asyncio.sleep(0)
             touch(local, "bob_usdc")
             touch(local, "alice_usdc")
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(20):
                 assert await anext(aiter(events)) == ResourceUpdated(uri(local, "alice_usdc"))
             watch = served.watch(local.transport)
             assert len(watch) == 1
@@ -515,6 +515,6 @@ async def test_transports_carry_subscriptions_progress_and_logs(cli: Cli, transp
         else:
             async with client.listen(resource_subscriptions=[account]) as stream:
                 await send()
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(20):
                     assert await anext(aiter(stream)) == ResourceUpdated(account)
     assert [step for _, _, step in told.steps] == SENT
