@@ -9,6 +9,7 @@ calls that fail, accounts and balances that are read, lists of tools. Memory is 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import ssl
 import subprocess
@@ -30,8 +31,8 @@ from benchmarks.yardstick import Limit, Row
 REPO = Path(__file__).resolve().parent.parent
 SECONDS = float(os.environ.get("SOAK_SECONDS", "300"))
 CLIENTS = int(os.environ.get("SOAK_CLIENTS", "200"))
-#: the server is warm when each client has had this many answers, at the latest after this share of the time
-WARM_CALLS, WARM = 5, 0.4
+#: the server is warm when each client has had this many answers: the time counts from then
+WARM_CALLS = 5
 #: seconds that a client waits for an answer; a busy machine is no error of the server's
 PATIENCE = 300
 #: one for all clients, since it takes longer to make than hundreds of calls, and is not used over http
@@ -68,7 +69,9 @@ CALLS: tuple[tuple[str, dict[str, Any], bool], ...] = (
 
 @dataclass(slots=True)
 class Soak:
-    """What came of it. `memory`: (seconds, resident bytes) of the server; `warm`: seconds until it was warm."""
+    """What came of it. `warm`: seconds until the server was warm; `memory`: (seconds since then, resident bytes of the
+    server), less than 0 before; `calls` and `seconds` are of both.
+    """
 
     clients: int
     calls: int = 0
@@ -78,13 +81,15 @@ class Soak:
     memory: list[tuple[float, int]] = field(default_factory=list)
     cpu: float = 0.0
     warm: float = 0.0
+    until: float = math.inf
     _warmed: int = 0
 
     @property
     def growth(self) -> float:
         """How much the server's memory grew since it was warm, in percent."""
-        warm = [b for at, b in self.memory if self.warm <= at <= self.warm + self.seconds * 0.1]
-        late = [b for at, b in self.memory if at >= self.seconds * 0.9]
+        last = self.memory[-1][0]
+        warm = [b for at, b in self.memory if 0 <= at <= last * 0.1]
+        late = [b for at, b in self.memory if at >= last * 0.9]
         return (median(late) / median(warm) - 1) * 100
 
     def percentile(self, share: float) -> float:
@@ -138,28 +143,32 @@ async def _run(out: Soak, url: str, pid: int, seconds: float, clients: int) -> N
 
     async def watch() -> None:
         while True:
-            out.memory.append((time.monotonic() - started, _resident(pid)))
+            now = time.monotonic()
+            out.memory.append((now - out.until + seconds, _resident(pid)))
+            if out.until == math.inf and now - started > PATIENCE:
+                out.errors["not all clients had their first answers"] += 1
+                out.until = now + seconds
             await asyncio.sleep(min(1.0, seconds / 50))
 
     watcher = asyncio.create_task(watch())
-    await asyncio.gather(*(_client(out, url, number, started + seconds) for number in range(clients)))
+    await asyncio.gather(*(_client(out, url, number, seconds) for number in range(clients)))
     watcher.cancel()
     out.seconds = time.monotonic() - started
-    out.warm = min(out.warm - started if out.warm else out.seconds, out.seconds * WARM)
+    out.warm = out.until - seconds - started
     out.cpu = _cpu(pid) - cpu
 
 
-async def _client(out: Soak, url: str, number: int, until: float) -> None:
+async def _client(out: Soak, url: str, number: int, seconds: float) -> None:
     """One client, until the time is up; one that loses its connection counts as an error, and begins again."""
     place, answers = number, 0
     mode: Any = "legacy" if number % 2 else "auto"
-    while time.monotonic() < until:
+    while time.monotonic() < out.until:
         try:
             async with (
                 httpx2.AsyncClient(timeout=PATIENCE, verify=CERTIFICATES) as http,
                 Client(streamable_http_client(url, http_client=http), mode=mode) as client,
             ):
-                while time.monotonic() < until:
+                while time.monotonic() < out.until:
                     place += 1
                     started = time.monotonic()
                     if place % 50 == 0:
@@ -174,7 +183,7 @@ async def _client(out: Soak, url: str, number: int, until: float) -> None:
                     answers += 1
                     out._warmed += answers == WARM_CALLS
                     if answers == WARM_CALLS and out._warmed == out.clients:
-                        out.warm = time.monotonic()
+                        out.until = time.monotonic() + seconds
         except Exception as error:  # noqa: BLE001  # whatever it is, it is an error of the soak
             cause = _cause(error)
             out.errors[f"{mode}: {type(cause).__name__}: {str(cause)[:200]}"] += 1
@@ -202,12 +211,12 @@ def _cpu(pid: int) -> float:
 
 def told(out: Soak) -> str:
     """The figures, for people."""
-    first, last = out.memory[0][1], out.memory[-1][1]
+    first, last = next(b for at, b in out.memory if at >= 0), out.memory[-1][1]
     return (
         f"{out.calls:,} calls in {out.seconds:.0f} s ({out.calls / out.seconds:.0f} a second, "
         f"{out.cpu / max(out.calls, 1) * 1000:.2f} ms of the server's CPU each), "
         f"half in {out.percentile(0.5) * 1000:.0f} ms, 99 % in {out.percentile(0.99) * 1000:.0f} ms; "
-        f"memory {first / 2**20:.0f} MiB at the start, {last / 2**20:.0f} MiB at the end"
+        f"memory {first / 2**20:.0f} MiB when warm (after {out.warm:.0f} s), {last / 2**20:.0f} MiB at the end"
     )
 
 
@@ -221,5 +230,5 @@ def measure() -> list[Row]:
     what = f"{CLIENTS} clients over HTTP for {SECONDS:.0f} s"
     return [
         Limit(f"{what}: errors", out.errors.total(), 0, "errors"),
-        Limit(f"{what}: growth of the server's memory", out.growth, 20, "%", f"since it was warm, at {out.warm:.0f} s"),
+        Limit(f"{what}: growth of the server's memory", out.growth, 20, "%", "since it was warm"),
     ]
