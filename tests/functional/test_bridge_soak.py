@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.bench_soak import WARM_CALLS, soak, told
+from benchmarks.bench_soak import soak, told
 
 
 @pytest.mark.slow
