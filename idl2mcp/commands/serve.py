@@ -161,7 +161,8 @@ def command(
                 stop.set()
                 await working
                 with suppress(TimeoutError):  # what vouchers proved is not left for the next start
-                    await asyncio.wait_for(worker.run_once(all_jobs=True), 20)
+                    async with asyncio.timeout(20):
+                        await worker.run_once(all_jobs=True)
             opened.close()
             for program in bridge.box.programs:
                 if program.transport is not None:

@@ -103,7 +103,8 @@ class Worker:
         while not stop.is_set():
             await self.run_once()
             try:
-                await asyncio.wait_for(stop.wait(), poll)
+                async with asyncio.timeout(poll):  # wait_for can lose a cancellation in Python 3.11
+                    await stop.wait()
             except TimeoutError:
                 continue
 
