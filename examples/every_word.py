@@ -91,10 +91,8 @@ class Config(Account):
 
     admin: Pubkey
     bump: u8
-    signed: tuple[i8, i16, i32]
-    wide: tuple[i64, i128, i256]
-    unsigned: tuple[u16, u32, u64]
-    large: tuple[u128, u256]
+    signed: tuple[i8, i16, i32, i64, i128, i256]
+    unsigned: tuple[u16, u32, u64, u128, u256]
     real: tuple[f32, f64]
     grid: Array[u8, 16]
     table: Table

@@ -214,3 +214,28 @@ class Names:
             found = f"{stem}_{count}" if style != "pascal" else f"{stem}{count}"
         self._taken.add(found)
         return Rust(found)
+
+
+_TYPE_PARTS = re.compile(r"[A-Za-z_][\w:]*|[\[(<&]|[\])>]")
+
+
+def complexity(text: str) -> int:
+    """What clippy's `type_complexity` counts of a Rust type, roughly: ten for each part, times how deep it stands.
+
+    >>> complexity("Vec<u8>"), complexity("(u8, u8)")
+    (30, 50)
+    """
+    depth, total = 1, 0
+    for part in _TYPE_PARTS.findall(text):
+        if part == "&":
+            total += depth
+        elif part in "[(":
+            total += 10 * depth
+            depth += 1
+        elif part == "<":
+            depth += 1
+        elif part in "])>":
+            depth -= 1
+        else:
+            total += 10 * depth
+    return total

@@ -23,6 +23,7 @@ from mcpsol_py.render.rust import (
     byte_string,
     code,
     comment,
+    complexity,
     crate_name,
     crate_version,
     doc,
@@ -154,6 +155,8 @@ class CrateView:
     skipped: tuple[Rust, ...]
     #: whether the code that makes an account stands in the one place that needs it, or apart
     create_inline: Rust
+    #: a type of the source is longer than clippy likes
+    has_long_types: bool
     pages: tuple[Rust, ...]
     page_count: Rust
     has_stream: bool
@@ -220,6 +223,7 @@ def crate_view(
         types=types.views(),
         constants=constants_view(model),
         skipped=comment(skipped, limit=20000),
+        has_long_types=_has_long_types(instructions, types, states),
         create_inline=code("always" if sum(map(_creates, instructions)) == 1 else "never"),
         pages=tuple(byte_string(p) for p in pages.json_pages),
         page_count=code(str(len(pages.json_pages))),
@@ -255,6 +259,20 @@ def constants_view(model: ProgramModel) -> tuple[ConstantView, ...]:
         docs = (*constant.docs, *((text,) if kind == PUBKEY else ()))
         out.append(ConstantView(names.take(constant.name, "screaming"), rust, value, doc(docs)))
     return tuple(out)
+
+
+#: clippy's own limit
+_LONG_TYPE = 250
+
+
+def _has_long_types(instructions: tuple[InstructionView, ...], types: Types, states: dict[str, StateView]) -> bool:
+    texts: list[str] = [text for ix in instructions for text in (ix.returns, *(f.type for f in ix.args))]
+    for view in types.views():
+        texts += (
+            [f.type for f in view.fields] if isinstance(view, StructView) else [v.declaration for v in view.variants]
+        )
+    texts += [text for state in states.values() for c in state.complexes for text in (c.type, c.given)]
+    return any(complexity(f"Result<{text}, ProgramError>") > _LONG_TYPE for text in texts)
 
 
 def _creates(ix: InstructionView) -> int:
