@@ -176,7 +176,9 @@ def pay(
     keypair = _payer(wallet, chain.network)
     cap = _price(most, chain.network)
     day = _price(per_day, chain.network) if per_day is not None else None
-    limit = Limit(per_payment=cap.amount, per_day=day.amount if day is not None and day.mint == cap.mint else None)
+    if day is not None and day.mint != cap.mint:
+        raise click.BadParameter("another token than --max: it would limit nothing", param_hint="--per-day")
+    limit = Limit(per_payment=cap.amount, per_day=day.amount if day is not None else None)
     opened = _open(database)
     budget = Budget(opened, str(keypair.pubkey()), Limits({cap.mint: limit}), session="command line")
     signer = x402Client()

@@ -268,13 +268,14 @@ class AgentWallet:
             transaction = await _thread(self._sign_batch, batch)
         except BaseException:
             for row in held:
-                await _thread(budget.release, row.payment_id)
+                await _thread(budget.abandon, row.payment_id)
             raise
         wire = bytes(transaction)
         kept = {"payload": {"transaction": base64.b64encode(wire).decode()}}
         key = message_hash(transaction)
         for row in held:
-            await _thread(budget.signed, row.payment_id, kept, f"batch:{key}:{row.payment_id}")
+            if not await _thread(budget.signed, row.payment_id, kept, f"batch:{key}:{row.payment_id}"):
+                raise PaymentError("PAYMENT_ID_CONFLICT", "a payment of this batch is being made by another call")
         signature = await self._land(wire, str(transaction.signatures[0]), timeout)
         for row in held:
             if signature is not None:

@@ -234,22 +234,30 @@ class Budget:
             )
         return limit
 
-    def signed(self, payment_id: str, payment: dict[str, Any], payment_key: str) -> None:
-        """Keeps the signed payment, before it leaves this process. Raises PaymentError(RESERVATION_LOST) when its
-        amount was given back meanwhile: then it must not leave."""
+    def signed(
+        self, payment_id: str, payment: dict[str, Any], payment_key: str, *, instead_of: str | None = None
+    ) -> bool:
+        """Keeps the signed payment, before it leaves this process. False: another call of the same payment id has kept
+        one meanwhile, and that one is to be sent. *instead_of* is the key of the payment that this one replaces.
+        Raises PaymentError(RESERVATION_LOST) when its amount was given back meanwhile. In both cases it must not leave.
+        """
         text = orjson.dumps(payment).decode()
-        held = (spendings.c.state != "released") & self._is(payment_id)
+        before = spendings.c.payment_key.is_(None) if instead_of is None else spendings.c.payment_key == instead_of
+        held = (spendings.c.state != "released") & before & self._is(payment_id)
 
-        def work(connection: Connection, _again: bool) -> int:
+        def work(connection: Connection, _again: bool) -> Spending | None:
             kept = (
                 update(spendings)
                 .where(held)
                 .values(state="signed", payment=text, payment_key=payment_key, touched_ms=self._now(connection))
             )
-            return connection.execute(kept).rowcount
+            connection.execute(kept)
+            return self._get(connection, payment_id)
 
-        if self._db.run(work) != 1:
+        kept: Spending | None = self._db.run(work)
+        if kept is None or kept.state == "released":
             raise PaymentError("RESERVATION_LOST", f"the amount of {payment_id} was given back before it was signed")
+        return kept.payment_key == payment_key
 
     def spent(self, payment_id: str, signature: str, *, amount: int | None = None) -> None:
         """The payment landed, as *signature*. *amount*: what was charged, where that is proved to be less than was
@@ -262,6 +270,11 @@ class Budget:
     def release(self, payment_id: str) -> None:
         """Gives the amount back. Only where nothing was signed, or what was signed can no longer land."""
         self._set(payment_id, state="released", payment=None)
+
+    def abandon(self, payment_id: str) -> None:
+        """Gives the amount back where nothing was signed. What another call of the same payment id signed stays."""
+        its = update(spendings).where(self._is(payment_id), spendings.c.state == "reserved")
+        self._db.run(lambda c, _: c.execute(its.values(state="released", touched_ms=self._now(c))))
 
     def get(self, payment_id: str) -> Spending | None:
         """The spending of that payment id."""

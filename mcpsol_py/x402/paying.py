@@ -238,10 +238,12 @@ class Payer:
                     append_payment_identifier_to_extensions(extensions, held.payment_id)
                 payment = payment.model_copy(update={"extensions": extensions})
         except BaseException:  # nothing left this process: the amount is free again
-            await _thread(self.budget.release, held.payment_id)
+            await _thread(self.budget.abandon, held.payment_id)
             raise
         body = payment.model_dump(by_alias=True, exclude_none=True, mode="json")
-        await _thread(self.budget.signed, held.payment_id, body, payment_key(payment))
+        # Of two calls with one payment id the first to be kept counts: the other one's payment is never sent.
+        keep = partial(self.budget.signed, held.payment_id, body, payment_key(payment), instead_of=held.payment_key)
+        await _thread(keep)
         kept: Spending | None = await _thread(self.budget.get, held.payment_id)
         assert kept is not None  # signed() wrote it
         return kept

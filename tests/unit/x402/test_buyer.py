@@ -130,6 +130,47 @@ async def test_parallel_calls_cannot_overspend(shop: Shop, tmp_path: Path) -> No
     assert shop.paid == 30_000
 
 
+async def test_parallel_calls_of_one_payment_id_sign_one_payment(shop: Shop, tmp_path: Path) -> None:
+    """A seller that settles whatever it is given could take each payment that leaves: only one does."""
+    budget, seen = budget_of(shop, tmp_path, Limit(per_day=10_000)), set()
+    server = serve(shop)
+
+    async def watch(ctx: Any, call_next: Any) -> Any:
+        payment = dict((ctx.params or {}).get("_meta") or {}).get(PAYMENT_META)
+        if payment is not None:
+            seen.add(payment["payload"]["transaction"])
+        return await call_next(ctx)
+
+    server.middleware.insert(0, watch)
+    async with Client(server) as client:
+        buyers = [buyer_of(client, shop, budget) for _ in range(4)]
+        done = await asyncio.gather(*(b.call_tool("quote", {"city": "Bern"}, payment_id=ID) for b in buyers))
+    assert len(seen) == 1
+    assert len({bought.receipt.transaction for bought in done if bought.receipt is not None}) == 1
+    assert (shop.paid, budget.remaining(str(USDC)).day) == (10_000, 0)
+
+
+def test_what_another_call_signed_is_neither_replaced_nor_given_back(shop: Shop, tmp_path: Path) -> None:
+    budget = budget_of(shop, tmp_path, Limit(per_day=10_000))
+    spending = Spending(budget.wallet, ID, "s1", DEVNET, str(USDC), 10_000, "payee", "r", "q")
+    budget.reserve(spending)
+    assert budget.signed(ID, {"n": 1}, "tx:1")
+    assert budget.signed(ID, {"n": 1}, "tx:1")  # run again after a lost answer
+    assert not budget.signed(ID, {"n": 2}, "tx:2")
+    budget.abandon(ID)  # the other call could not sign
+    kept = budget.get(ID)
+    assert kept is not None
+    assert (kept.state, kept.payment) == ("signed", {"n": 1})
+    assert budget.remaining(str(USDC)).day == 0
+    assert budget.signed(ID, {"n": 3}, "tx:3", instead_of="tx:1")  # a corrected voucher
+    budget.release(ID)
+    with pytest.raises(PaymentError, match="given back"):
+        budget.signed(ID, {"n": 4}, "tx:4", instead_of="tx:3")
+    budget.reserve(spending)
+    budget.abandon(ID)
+    assert budget.remaining(str(USDC)).day == 10_000
+
+
 def dishonest(shop: Shop, act: Any) -> Server[Any]:
     """A seller that asks for 10,000, then does as *act* says with the payment."""
 
