@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import statistics
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from solders.instruction import Instruction
@@ -35,9 +36,9 @@ def measure() -> list[Row]:
     note = f"hand-written in plain pinocchio, median of {ROUNDS} payments under the same addresses"
     rows: list[Row] = [Yardstick("pay", ours, peer, "CU", needed=1 / PAY_RATIO, note=note)]
     limits = {"settle": SETTLE_UNITS, "settle_and_seal": SETTLE_UNITS, "open": OPEN_UNITS}
-    for name, (units, size) in _instructions().items():
-        made = f"makes {size} bytes, {_rent(size):,} lamports of rent" if size else ""
-        rows.append(Limit(name, units, limits.get(name, 200_000), "CU", note=made))
+    for call in life():
+        made = f"makes {call.makes} bytes, {_rent(call.makes):,} lamports of rent" if call.makes else ""
+        rows.append(Limit(call.what, call.units, limits.get(call.instruction, 200_000), "CU", note=made))
     pages = measure_list_tools(SO)
     if pages is not None:
         rows.append(Limit("list_tools, first page, above the syscall", pages.first, 15, "CU"))
@@ -79,17 +80,32 @@ def _pays() -> tuple[float, float]:
     return statistics.median(ours), statistics.median(peer)
 
 
-def _instructions() -> dict[str, tuple[int, int]]:
-    """Each instruction's units, in one life of everything, and the bytes of the account that it makes."""
-    out: dict[str, tuple[int, int]] = {}
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A good call: its units, the bytes of the account that it makes, and the names of the events that it emits."""
+
+    what: str
+    units: int
+    makes: int
+    events: tuple[str, ...]
+
+    @property
+    def instruction(self) -> str:
+        """The name in the spec; *what* may say more behind it."""
+        return self.what.split(" ")[0]
+
+
+def life() -> list[Called]:
+    """Each instruction that anyone may call, once or twice, in one life of everything."""
+    out: list[Called] = []
     sizes = {a.name: a.size or 0 for a in spec().model.accounts}
     chain = Chain()
     chain.set_time(T0, 10_000)
     relay, payer, payee = chain.relay, chain.payer, chain.payee
 
     def run(name: str, *instructions: Instruction, signers: list[Keypair] | None = None, makes: str = "") -> None:
-        chain.ok(*instructions, signers=[relay, *(signers or [])])
-        out[name] = (chain.spent, sizes.get(makes, 0))
+        events = chain.events(chain.ok(*instructions, signers=[relay, *(signers or [])]))
+        out.append(Called(name, chain.spent, sizes.get(makes, 0), tuple(event for event, _ in events)))
 
     friend = Keypair().pubkey()
     chain.purse(friend, 0)

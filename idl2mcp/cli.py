@@ -77,7 +77,7 @@ class LazyGroup(click.Group):
 
 _EPILOG = (
     "SOURCE is an IDL file of any dialect (Anchor, Anchor before 0.30, Shank, Codama), a Python spec (spec.py or "
-    "package.module[:Class]), a .so, the name of a program that ships with this package (counter, vault), or a "
+    "package.module[:Class]), a .so, the name of a program that ships with this package (counter, vault, x402), or a "
     "program id with --url. Exit codes: 0 fine, 1 the input's fault, 2 usage, 3 chain or network."
 )
 

@@ -62,7 +62,7 @@ def command(
 ) -> None:
     """Call INSTRUCTION of SOURCE: build it, simulate it, or sign and send it, and say what it does.
 
-    A .so and the bundled programs (counter, vault) run on a local cluster in this process: "@alice" is a wallet
+    A .so and the bundled programs (counter, vault, x402) run on a local cluster in this process: "@alice" is a wallet
     there, --setup makes tokens, and --ledger FILE keeps what one call changed for the next. With --url it is that
     chain.
     """
