@@ -196,6 +196,7 @@ def pay(
         select = vouchers_first
     payer = Payer(signer, budget, select=select)
     with report.progress("paying"):
+        asyncio.run(_reconcile(budget, chain))
         if tool is None:
             done = asyncio.run(_get(payer, method, resource, payment_id))
         else:
@@ -238,6 +239,17 @@ def _payer(wallet: str, network: str) -> Keypair:
     if network != LOCAL or not is_local_name(wallet):
         raise click.BadParameter(f"{wallet}: such names stand for wallets of a local cluster", param_hint="--wallet")
     return local_wallet(wallet[1:])
+
+
+async def _reconcile(budget: Budget, chain: Any) -> None:
+    """What earlier calls hold of the budget is given back once it cannot be taken any more."""
+    from mcpsol_py.x402.chain import ChainUnavailable
+    from mcpsol_py.x402.paying import reconcile
+
+    try:
+        await reconcile(budget, chain)
+    except ChainUnavailable:  # then it stays held
+        pass
 
 
 async def _get(payer: Payer, method: str, resource: str, payment_id: str | None) -> Bought[Any]:

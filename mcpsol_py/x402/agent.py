@@ -41,7 +41,7 @@ from mcpsol_py.x402.exact.transaction import (
     transfer_checked,
 )
 from mcpsol_py.x402.networks import TOKEN, TOKEN_2022, v1_name
-from mcpsol_py.x402.paying import Payer, Selector, cheapest, vouchers_first
+from mcpsol_py.x402.paying import Payer, Selector, cheapest, reconcile, vouchers_first
 from mcpsol_py.x402.price import format_amount
 from mcpsol_py.x402.store.wallet_channels import WalletChannels
 
@@ -252,6 +252,14 @@ class AgentWallet:
             alert=self._alert,
             delegated=delegated,
         )
+
+    async def reconcile(self) -> None:
+        """Books payments that got no answer, and gives back those that can no longer land (paying.reconcile). Where
+        the chain does not answer they stay as they are."""
+        try:
+            await reconcile(await _thread(self.budget), self.chain)
+        except ChainUnavailable:
+            pass
 
     async def pay_batch(self, batch: Sequence[Transfer], *, timeout: float = 60.0) -> str:
         """Several payments of one token in one transaction, all or none; its signature. The agent pays the fee.

@@ -317,6 +317,15 @@ class AgentTools:
     # --- paying ------------------------------------------------------------------------------------------------------
 
     async def _pay(self, given: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return await self._pay_once(given)
+        except PaymentError as error:
+            if error.code != "BUDGET_EXCEEDED":
+                raise
+        await self.wallet.reconcile()  # what calls that failed hold of the budget, once it cannot be taken any more
+        return await self._pay_once(given)
+
+    async def _pay_once(self, given: dict[str, Any]) -> dict[str, Any]:
         await self._reach.check(given["url"])
         payer = await _thread(self.wallet.payer)
         most = int(given["maxAmount"]) if "maxAmount" in given else None
@@ -360,6 +369,7 @@ class AgentTools:
     # --- looking -----------------------------------------------------------------------------------------------------
 
     async def _check_balance(self, _given: dict[str, Any]) -> dict[str, Any]:
+        await self.wallet.reconcile()
         found: dict[str, Any] = await _thread(self.wallet.balances)
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
@@ -31,6 +32,8 @@ T = TypeVar("T")
 
 #: How many of an account's newest signatures `find` looks at: a payment is looked for within minutes of being made.
 _NEWEST = 100
+#: Where these do not reach so far back (seconds), a payment that is not among them is not called expired.
+_REACH = 24 * 3600
 
 
 class RpcChain:
@@ -109,15 +112,20 @@ class RpcChain:
         blockhash = str(message.recent_blockhash)
         expired = self.blockhash_expired(blockhash)  # asked first: what lands after this look is not called expired
         for account in _writable_unsigned(message):
-            for signature in self._signatures(account):
+            rows = self._newest(account)
+            for row in rows:
+                signature = str(row["signature"])
                 if self._message_of(signature) == wanted:
                     return MessageStatus(self.status(signature).state, signature)
+            if len(rows) >= _NEWEST:  # it may stand below them
+                oldest = rows[-1].get("blockTime")
+                expired = expired and oldest is not None and oldest < time.time() - _REACH
         return MessageStatus("expired" if expired else "unknown")
 
-    def _signatures(self, account: Pubkey) -> list[str]:
+    def _newest(self, account: Pubkey) -> list[dict[str, Any]]:
         options = {"limit": _NEWEST, "commitment": "confirmed"}
-        found = self._ask(self._rpc.request("getSignaturesForAddress", [str(account), options]))
-        return [str(row["signature"]) for row in found]
+        found: list[dict[str, Any]] = self._ask(self._rpc.request("getSignaturesForAddress", [str(account), options]))
+        return found
 
     def _message_of(self, signature: str) -> bytes | None:
         options = {"encoding": "base64", "commitment": "confirmed", "maxSupportedTransactionVersion": 0}

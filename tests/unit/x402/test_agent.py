@@ -23,6 +23,7 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.agent import AgentWallet, Transfer, WalletSettings
 from mcpsol_py.x402.agent_tools import ERROR_CODES, TOOLS, AgentTools, Reach
 from mcpsol_py.x402.budget import Limit, Limits
+from mcpsol_py.x402.buyer import Buyer
 from mcpsol_py.x402.catalog import read_service
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.networks import DEVNET
@@ -201,6 +202,20 @@ async def test_without_a_delegation_it_pays_from_its_own_account(agency: Agency,
     assert (await said(desk, "x402_pay", url=f"{url}/web/weather"))["paid"] == "10000"
     balance = await said(desk, "x402_check_balance")
     assert [(t["amount"], t["shown"], t["delegated"]) for t in balance["tokens"]] == [("20000", "0.02 USDC", False)]
+
+
+async def test_what_a_failed_call_holds_of_the_budget_comes_back(agency: Agency, url: str) -> None:
+    wallet = agency.delegating(70_000, per_session=10_000)
+    desk = tools(wallet)
+    async with Client(serve(agency.shop, broken=True)) as client:
+        failed = await Buyer(client, wallet.payer()).call_tool("quote", {}, payment_id=ID)
+    assert (failed.result.is_error, failed.receipt, agency.shop.paid) == (True, None, 0)
+    # The seller holds a signed payment: as long as it could land it counts.
+    assert (await said(desk, "x402_pay", url=f"{url}/web/weather"))["error"] == "BUDGET_EXCEEDED"
+    agency.world.chain.svm.expire_blockhash()
+    assert (await said(desk, "x402_pay", url=f"{url}/web/weather"))["paid"] == "10000"
+    assert {row.state for row in wallet.budget().history()} == {"released", "spent"}
+    assert agency.shop.paid == 10_000
 
 
 @pytest.mark.parametrize(
