@@ -215,7 +215,7 @@ def measure() -> list[Row]:
         settled = max(asyncio.run(_settled(_new(folder, 10 + n))) for n in range(2))
         rows.append(_at_least("paid calls settled on LiteSVM", settled, 100))
         overhead = min(asyncio.run(_overhead(_new(folder, 20 + n))) for n in range(3))
-        note = f"in process; it writes four times, and a commit takes {_commit(folder):.2g} ms on this disk now"
+        note = f"three writes, two of which wait for the disk; a commit takes {_commit(folder):.2g} ms on this disk now"
         rows.append(Limit("p99 of a paid tool over a free one, without settlement", overhead, 15, "ms", note))
     try:
         ours, peer = _verification()

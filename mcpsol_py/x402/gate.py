@@ -332,8 +332,8 @@ class Gate:
             pay_to=terms.pay_to,
             amount=int(terms.amount),
         )
-        # Claimed before it is verified: a repeat's transaction is spent by now.
-        known = await self._db(self._executions.claim, claim)
+        # Claimed before it is verified: a repeat's transaction is spent by now. Nothing is done on the claim alone.
+        known = await grouped(self._executions.database, self._executions.claim, claim, lasting=False)
         if known is None:
             self._state(payment_id, "validated", offer)
             self._fault("gate.claimed")
@@ -446,9 +446,13 @@ class Gate:
             else:
                 await self._move(payment_id, owner, ("running",), "failed", result=result)
             return Answer(result, None)
-        if not await self._move(payment_id, owner, ("running",), "executed", result=result):
+        if not await self._move(
+            payment_id, owner, ("running",), "done" if self._verify_only else "executed", result=result
+        ):
             return _taken()
         self._fault("gate.executed")
+        if self._verify_only:
+            return Answer(result, None)
         return await self._settle_after(offer, payment, requirements, payment_id, owner, result)
 
     async def _settle_after(

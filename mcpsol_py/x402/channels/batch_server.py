@@ -286,10 +286,12 @@ class BatchServer:
         return payment
 
     async def _hold(self, payment: BatchPayment, holder: str, **options: Any) -> PaidChannel | None:
-        return await self._db(
+        return await grouped(
+            self.channels.database,
             lambda: self.channels.hold(
                 payment.channel_id, holder, payment.cumulative, payment.price, lease_ms=self._lease_ms, **options
-            )
+            ),
+            lasting=False,  # nothing runs on the hold alone: the gate writes its next state first
         )
 
     async def _hold_for_refund(self, payment: BatchPayment, holder: str) -> PaidChannel | None:

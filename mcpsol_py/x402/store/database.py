@@ -59,10 +59,10 @@ class Database:
             options["connect_args"] = {"connect_timeout": 5}
         self.engine: Engine = create_engine(url, **options)
         self.writer = Writer(self.group)
-        self._joined = threading.local()  # .connection: that of the group commit which this thread is in
+        self._joined = threading.local()  # .connection: that of the group commit which this thread is in; .passing
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         if self.is_sqlite:
-            _tune_sqlite(self.engine, max(int(patience * 1000), 1))
+            _tune_sqlite(self.engine, max(int(patience * 1000), 1), self._joined)
         if migrate:
             self.migrate()
 
@@ -139,8 +139,9 @@ class Database:
         """Does committing together pay? SQLite syncs its file for each commit; PostgreSQL groups commits by itself."""
         return self.is_sqlite and self.url not in _IN_MEMORY
 
-    def group(self, pieces: Iterable[Callable[[], None]]) -> None:
+    def group(self, pieces: Iterable[Callable[[], None]], lasting: bool = True) -> None:
         """*pieces*, all of whose transactions are committed together at the end. They may be run again: see `run`.
+        What is not *lasting* reaches the disk with the next commit that is.
 
         Raises StorageError when SQLite gave up the common transaction in the middle (a full disk): nothing is written
         then.
@@ -157,7 +158,11 @@ class Database:
             finally:
                 self._joined.connection = None
 
-        self._alone(together)
+        self._joined.passing = not lasting
+        try:
+            self._alone(together)
+        finally:
+            self._joined.passing = False
 
     def now_ms(self, connection: Connection) -> int:
         """UTC now in milliseconds since 1970, by the one clock that all who share the database have: the server's on
@@ -194,7 +199,7 @@ def _kind(error: DBAPIError) -> str:
     return "other"
 
 
-def _tune_sqlite(engine: Engine, busy_ms: int) -> None:
+def _tune_sqlite(engine: Engine, busy_ms: int, joined: threading.local) -> None:
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # pysqlite's own BEGIN comes too late: the listener below sends it
@@ -207,4 +212,9 @@ def _tune_sqlite(engine: Engine, busy_ms: int) -> None:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Any) -> None:
+        # NORMAL: the log is not synced at this commit, but by the next FULL one, whose sync covers all before it.
+        wanted = "NORMAL" if getattr(joined, "passing", False) else "FULL"
+        if connection.info.get("synchronous", "FULL") != wanted:
+            connection.exec_driver_sql(f"PRAGMA synchronous={wanted}")
+            connection.info["synchronous"] = wanted
         connection.exec_driver_sql("BEGIN IMMEDIATE")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Writer", "grouped"]
 
 T = TypeVar("T")
-_Job = tuple[Callable[[], Any], "Future[Any] | asyncio.Future[Any]"]
+_Job = tuple[Callable[[], Any], "Future[Any] | asyncio.Future[Any]", bool]
 _Outcome = tuple[Any, "BaseException | None"]
 #: Work that one commit covers at most: it bounds how long the first of it waits.
 _MOST = 64
@@ -30,12 +30,16 @@ _MOST = 64
 _IDLE = 2.0
 
 
-async def grouped(database: Database, function: Callable[..., T], *args: Any) -> T:
-    """Runs *function*(*args), whose transactions on *database* join those of others. Raises what it raises."""
+async def grouped(database: Database, function: Callable[..., T], *args: Any, lasting: bool = True) -> T:
+    """Runs *function*(*args), whose transactions on *database* join those of others. Raises what it raises.
+
+    What is not *lasting* may be lost when the machine loses its power before something lasting is written: a claim or
+    a lease, on which nobody acts before the next state is written.
+    """
     if not database.groups:
         return await anyio.to_thread.run_sync(partial(function, *args))
     done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    database.writer.submit(partial(function, *args), done)
+    database.writer.submit(partial(function, *args), done, lasting)
     # A caller that goes away does not take back what is written: the next one finds it in the database.
     return await asyncio.shield(done)
 
@@ -43,7 +47,7 @@ async def grouped(database: Database, function: Callable[..., T], *args: Any) ->
 class Writer:
     """One thread, while there is work. *group* runs pieces of it in one transaction (Database.group)."""
 
-    def __init__(self, group: Callable[[Iterable[Callable[[], None]]], None]) -> None:
+    def __init__(self, group: Callable[[Iterable[Callable[[], None]], bool], None]) -> None:
         self._group = group
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
         self._lock = threading.Lock()
@@ -55,10 +59,10 @@ class Writer:
         self.submit(work, done)
         return done.result()
 
-    def submit(self, work: Callable[[], T], done: Future[T] | asyncio.Future[T]) -> None:
-        """Queues *work*; *done* hears of it."""
+    def submit(self, work: Callable[[], T], done: Future[T] | asyncio.Future[T], lasting: bool = True) -> None:
+        """Queues *work*; *done* hears of it. *lasting*: see `grouped`."""
         with self._lock:
-            self._jobs.put((work, done))
+            self._jobs.put((work, done, lasting))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="payments-writer", daemon=True)
                 self._thread.start()
@@ -91,11 +95,14 @@ class Writer:
                 outcomes[number] = (None, error)
 
         try:
-            self._group([partial(piece, n, work) for n, (work, _) in enumerate(batch)])
+            self._group(
+                [partial(piece, n, work) for n, (work, _, _) in enumerate(batch)],
+                any(lasting for _, _, lasting in batch),
+            )
         except Exception as error:  # noqa: BLE001  # the common commit failed: nothing of it is written
             outcomes = dict.fromkeys(range(len(batch)), (None, error))
         loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], _Outcome]]] = {}
-        for number, (_, done) in enumerate(batch):
+        for number, (_, done, _) in enumerate(batch):
             if isinstance(done, Future):
                 _tell([(done, outcomes[number])])
             else:
