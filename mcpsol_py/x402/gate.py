@@ -875,6 +875,6 @@ def _unknown(known: Execution) -> Refused:
     return Refused(
         "outcome_unknown",
         "the server stopped while this call ran, so it may or may not have done its work; it is not run again. "
-        "The operator decides (idl2mcp x402 history); do not pay again for it.",
+        "The operator decides (idl2mcp x402 decide); do not pay again for it.",
         _read(known.receipt),
     )
