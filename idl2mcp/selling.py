@@ -195,7 +195,7 @@ def open_shop(
     from mcpsol_py.x402.exact.mechanism import ExactServer
     from mcpsol_py.x402.facilitator_app import LocalFacilitator, channel_desks, make_facilitator
     from mcpsol_py.x402.facilitators import Facilitators, HttpFacilitator, custom_facilitator
-    from mcpsol_py.x402.gate import Gate
+    from mcpsol_py.x402.gate import Gate, witness_of
     from mcpsol_py.x402.receipts import Signatory
     from mcpsol_py.x402.store.channels import PaidChannels, SponsoredChannels
     from mcpsol_py.x402.store.database import Database
@@ -263,7 +263,8 @@ def open_shop(
     executions = Executions(kept, payments.merchant)
     book = SubscriptionBook(kept, payments.merchant)
     grants = Grants(book, executions) if payments.plans else None
-    gate = Gate(core, executions, verify_only=payments.verify_only, landed=landed, grants=grants)
+    witness = witness_of(chain) if payments.facilitators else None  # another's word is held against the chain
+    gate = Gate(core, executions, verify_only=payments.verify_only, landed=landed, grants=grants, witness=witness)
     pay_to = cluster.address(payments.pay_to) if cluster is not None else payments.pay_to
     if not is_address(pay_to):
         raise SourceError(f"{abbr(pay_to)} is no address (base58 of 32 bytes)", path="payments.pay_to")

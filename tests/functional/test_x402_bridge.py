@@ -17,7 +17,9 @@ import mcp_types as types
 import pytest
 from mcp import Client
 from mcp.server import Server
+from solders.signature import Signature
 from x402 import x402Client
+from x402.schemas import SettleResponse
 
 from idl2mcp.inputs import Chain
 from idl2mcp.local import LocalCluster, wallet
@@ -34,10 +36,13 @@ from mcpsol_py.x402.buyer import Buyer
 from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
 from mcpsol_py.x402.channels.program import OURS
 from mcpsol_py.x402.exact.mechanism import ExactClient
+from mcpsol_py.x402.exact.settle import KeypairSponsor
+from mcpsol_py.x402.facilitator_app import LocalFacilitator, make_facilitator
 from mcpsol_py.x402.networks import LOCAL
 from mcpsol_py.x402.paying import Payer, cheapest, vouchers_first
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
+from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.store.wallet_channels import WalletChannels
 from mcpsol_py.x402.svm_chain import SvmChain
 from tests.functional.cli import Cli
@@ -136,6 +141,36 @@ async def test_prices_are_told_and_charged_once(shop: Shop) -> None:
         assert again.repeated
         assert again.result.structured_content == bought.result.structured_content
         assert shop.takings == 1_000
+
+
+@pytest.mark.parametrize("lies", [True, False])
+async def test_anothers_facilitator_is_held_against_the_chain(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, lies: bool
+) -> None:
+    chain = SvmChain(shop.cluster.transport, network=LOCAL)
+    kept = Database("sqlite://")
+    shop.opened.callback(kept.close)
+    made = make_facilitator(chain, KeypairSponsor(wallet("sponsor")), SqlSettlements(kept))
+
+    class Another(LocalFacilitator):
+        async def settle(self, payload: Any, requirements: Any) -> Any:
+            if lies:
+                return SettleResponse(success=True, transaction=str(Signature.default()), network=LOCAL)
+            return await super().settle(payload, requirements)
+
+    monkeypatch.setattr("mcpsol_py.x402.facilitators.custom_facilitator", lambda _name: Another(made))
+    without = {k: v for k, v in DEMO_PAYMENTS.items() if k not in ("sponsors", "vouchers")}
+    database = f"sqlite:///{shop.folder / 'another.db'}"
+    shop.payments = read_payments({**without, "facilitators": ["another"], "database": database})
+    async with Client(shop.open()) as client:
+        buyer = Buyer(client, shop.payer())
+        if not lies:
+            bought = await buyer.call_tool("counter_initialize", CREATE)
+            assert (bought.amount, shop.takings, bought.result.is_error) == (1_000, 1_000, False)
+            return
+        with pytest.raises(PaymentError) as caught:
+            await buyer.call_tool("counter_initialize", CREATE, payment_id="pay_0123456789abcdef")
+    assert (caught.value.code, shop.takings) == ("OUTCOME_UNKNOWN", 0)
 
 
 async def test_what_fails_in_simulation_is_not_charged(shop: Shop) -> None:
