@@ -171,3 +171,25 @@ async def test_resources_are_sold_too(shop: Shop, era: Any) -> None:
     assert wire(bought)["contents"][0]["text"] == "prices"
     assert wire(bought)["_meta"][RESPONSE_META]["success"]
     assert (shop.runs, shop.paid) == (["doc://price-list"], 10_000)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_prompts_are_sold_too(shop: Shop, era: Any) -> None:
+    offer = shop.offer()
+    prompt = Offer(offer.resource.model_copy(update={"url": "mcp://prompt/plan"}), offer.accepts)
+
+    async def get_prompt(ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        shop.runs.append(params.name)
+        text = types.TextContent(type="text", text="the plan")
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
+
+    server: Server[Any] = Server("shop", on_get_prompt=get_prompt)
+    server.middleware.append(Paid(shop.gate(), {"plan": prompt}))
+    async with Client(server, mode=era) as client:
+        with pytest.raises(MCPError) as caught:
+            await client.get_prompt("plan")
+        assert (caught.value.error.code, shop.runs) == (402, [])
+        payment = paying(meta_of(shop.payment()))
+        bought = [await client.get_prompt("plan", meta=payment) for _ in range(2)]
+    assert [wire(b)["messages"][0]["content"]["text"] for b in bought] == ["the plan"] * 2
+    assert (shop.runs, shop.paid) == (["plan"], 10_000)
