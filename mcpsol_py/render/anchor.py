@@ -174,8 +174,7 @@ def anchor_view(
     instructions = tuple(
         _instruction(ix, types, known, error_type, by_name, functions, names, data_names) for ix in _ordered(model)
     )
-    uses: set[str] = {f"crate::types::{t}" for ix in instructions for t in _mentioned(types, ix.args)}
-    uses |= {f"crate::types::{t}" for ix in instructions for t in _words(types, ix.returns)}
+    uses: set[str] = {path for ix in instructions for path in _mentioned(types, ix.args) | _words(types, ix.returns)}
     spl = ["associated_token", "mint", "solana-v3", "token", "token_2022"]
     if any(c.init and c.token and c.token.kind == "mint" for c in _constraints(model)):
         spl.append("token_2022_extensions")
@@ -274,6 +273,7 @@ def _states(
     for account in model.accounts:
         if account.name not in taken:
             name = types.names.take(account.name, "pascal")
+            types.modules[name] = "state"
             taken[account.name] = account, name
             if isinstance(account.type, Link):
                 types.elsewhere.setdefault(account.type, name)
@@ -297,6 +297,7 @@ def _events(model: ProgramModel, types: AnchorTypes) -> tuple[StateView, ...]:
     for event in model.events:
         if event.name not in taken:
             name = types.names.take(event.name, "pascal")
+            types.modules[name] = "events"
             taken[event.name] = event, name
             if isinstance(event.type, Link):
                 types.elsewhere.setdefault(event.type, name)
@@ -369,10 +370,9 @@ def _instruction(
     attribute = (
         () if value == _derived("global", name) else (code(f"#[instruction(discriminator = {byte_array(value)})]"),)
     )
-    mentioned = _mentioned(types, args)
-    own = {f"crate::instructions::{struct}"} | {f"crate::types::{t}" for t in mentioned | _words(types, returns)}
+    own = {f"crate::instructions::{struct}"} | _mentioned(types, args) | _words(types, returns)
     listed = accounts.arguments
-    in_accounts = {f"crate::types::{t}" for t in _mentioned(types, args[: len(listed)])}
+    in_accounts = _mentioned(types, args[: len(listed)])
     return AnchorInstruction(
         name=name,
         struct=struct,
@@ -413,10 +413,12 @@ def _upper_camel(name: str) -> str:
 
 
 def _words(types: AnchorTypes, text: str) -> set[str]:
-    """The names of the crate's own types in a type's text."""
-    own = {str(v.name) for v in types.views()} | ({"RemainingBytes"} if types.takes_rest else set())
+    """The paths of the crate's own types in a type's text."""
+    own = {str(v.name): "types" for v in types.views()} | {str(v): m for v, m in types.modules.items()}
+    if types.takes_rest:
+        own["RemainingBytes"] = "types"
     found = set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
-    return found & own
+    return {f"crate::{own[name]}::{name}" for name in found & own.keys()}
 
 
 def _mentioned(types: AnchorTypes, args: tuple[FieldView, ...]) -> set[str]:

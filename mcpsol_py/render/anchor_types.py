@@ -77,6 +77,8 @@ class AnchorTypes:
         self.names = names
         #: types that are state or events: their struct stands elsewhere
         self.elsewhere: dict[Link, Rust] = {}
+        #: the module where each of those structs stands
+        self.modules: dict[Rust, str] = {}
         #: a type takes all bytes that are left
         self.takes_rest = False
         self._named: dict[Link | tuple[str, Type], Rust] = {}

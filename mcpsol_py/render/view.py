@@ -32,7 +32,7 @@ from mcpsol_py.render.rust import (
 )
 from mcpsol_py.render.state import StateView, state_view
 from mcpsol_py.render.targets import PINOCCHIO, Target
-from mcpsol_py.render.wire import CannotRender, EnumView, FieldView, StructView, Types, Val
+from mcpsol_py.render.wire import TAKEN, CannotRender, EnumView, FieldView, StructView, Types, Val
 from mcpsol_py.schema.pages import Descriptions, Form, page_set
 
 __all__ = ["CrateView", "ErrorView", "EventView", "InstructionView", "constants_view", "crate_view"]
@@ -109,6 +109,11 @@ class InstructionView:
     is_raw: bool
     raw_why: tuple[Rust, ...]
     accounts: AccountsView
+    #: of the struct of accounts, where it is declared, and in a handler
+    generics: Rust
+    handler_generics: Rust
+    #: the accounts as they come
+    listed: Rust
     returns: Rust
     has_returns: bool
     returns_borrow: bool
@@ -332,7 +337,7 @@ def _fixed_states(model: ProgramModel, resolver: Resolver) -> list[str]:
 
 
 def _state_names() -> Names:
-    return Names("Address", "Check", "Reader", "Writer", "Output", "Flag", "Args", "Accounts", "Context", "Vec", "Box")
+    return Names(*TAKEN)
 
 
 def _states(model: ProgramModel, types: Types, skipped: list[str]) -> dict[str, StateView]:
@@ -421,6 +426,7 @@ def _instruction(
     when = [text for key, text in ix.hints if key == "when"]
     docs = [*(ix.docs or (f"{ix.name}.",)), *(line for w in when for line in ("", f"When to use: {w}"))]
     heavy = many or accounts.is_heavy
+    has_accounts = bool(accounts.slots) or accounts.remaining
     return InstructionView(
         source_name=ix.name,
         module=module,
@@ -439,6 +445,9 @@ def _instruction(
         is_raw=raw != "",
         raw_why=comment([f"Not decoded: {raw}."]) if raw else (),
         accounts=accounts,
+        generics=target.generics if has_accounts else code("<'a>"),
+        handler_generics=code(target.generics.replace("'info", "'_")) if has_accounts else code("<'a>"),
+        listed=target.listed if has_accounts else code(target.listed.replace("'info", "'_")),
         returns=returns,
         has_returns=ix.returns is not None and returns != "()",
         returns_borrow=returns_borrow,

@@ -46,10 +46,10 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.render.rust import Names, Rust, byte_array, code, doc
 
-__all__ = ["CannotRender", "EnumView", "FieldView", "StructView", "Types", "Val", "VariantView", "array_text"]
+__all__ = ["TAKEN", "CannotRender", "EnumView", "FieldView", "StructView", "Types", "Val", "VariantView", "array_text"]
 
-#: Names that mean something else where generated code stands.
-_TAKEN = (
+#: Names that mean something else where generated code stands: no type or state of a source may be called so.
+TAKEN = (
     *(
         "Self",
         "Option",
@@ -217,7 +217,7 @@ class Types:
 
     def __init__(self, resolver: Resolver, *reserved: str) -> None:
         self.resolver = resolver
-        self.names = Names(*_TAKEN, *reserved)
+        self.names = Names(*TAKEN, *reserved)
         self._by_link: dict[Link, _Definition] = {}
         self._inline: dict[tuple[str, Type], _Definition] = {}
         self._order: list[_Definition] = []

@@ -48,6 +48,7 @@ from mcpsol_py.render.crate import plan
 from mcpsol_py.render.targets import NATIVE
 from mcpsol_py.render.view import crate_view
 from mcpsol_py.render.write import Planned
+from mcpsol_py.sources.detect import read
 from mcpsol_py.sources.spec import read_spec
 from tests.golden.programs.regen import specs
 from tests.golden.targets.regen import CRATES, REPO, regenerate
@@ -155,6 +156,55 @@ def hostile_program() -> ProgramModel:
     return merged
 
 
+#: What Rust's prelude and generated code call their own.
+RUSTS = (
+    *("String", "Vec", "Option", "Some", "Pubkey", "Accounts", "Args", "Result", "Ok", "Error", "State", "Self"),
+    *("ProgramError", "u64", "Box", "Context", "Program", "Default", "usize"),
+)
+
+
+def names_of_rust() -> ProgramModel:
+    """Types, state, events, errors, accounts and arguments called as Rust calls its own; state and events that are
+    arguments; instructions without accounts, and returned text."""
+    fields = [
+        {"name": "type", "type": "u64"},
+        {"name": "s", "type": "string"},
+        {"name": "v", "type": {"vec": {"option": "pubkey"}}},
+    ]
+    accounts = [{"name": "program_id"}, {"name": "accounts", "writable": True}, {"name": "self", "signer": True}]
+    instructions: list[dict[str, object]] = [
+        {
+            "name": f"{name.lower()}_go",
+            "discriminator": [i] * 8,
+            "accounts": accounts,
+            "args": [
+                {"name": "args", "type": {"defined": {"name": name}}},
+                {"name": "accounts", "type": "u64"},
+                {"name": "data", "type": "bytes"},
+                {"name": "Ok", "type": "u8"},
+            ],
+        }
+        for i, name in enumerate(RUSTS, 1)
+    ]
+    text = [{"name": "text", "type": "string"}]
+    instructions += [
+        {"name": "said", "discriminator": [78] * 8, "accounts": [], "args": text, "returns": {"vec": "string"}},
+        {"name": "give", "discriminator": [79] * 8, "accounts": accounts[:1], "args": text, "returns": "string"},
+    ]
+    states, events = ("String", "Vec", "Accounts", "Args", "Option"), ("Result", "Error", "Box")
+    return read(
+        {
+            "address": "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb",
+            "metadata": {"name": "std", "version": "0.1.0", "spec": "0.1.0"},
+            "instructions": instructions,
+            "accounts": [{"name": n, "discriminator": [100 + i] * 8} for i, n in enumerate(states)],
+            "events": [{"name": n, "discriminator": [120 + i] * 8} for i, n in enumerate(events)],
+            "errors": [{"code": 6000 + i, "name": n} for i, n in enumerate(("Ok", "Error", "From"))],
+            "types": [{"name": n, "type": {"kind": "struct", "fields": fields}} for n in RUSTS],
+        }
+    )
+
+
 @pytest.mark.parametrize("target", ["native", "anchor", "anchor-module"])
 @pytest.mark.parametrize("spec", specs(), ids=lambda path: path.parent.name)
 def test_every_spec_has_a_form_in_every_target(spec: Path, target: str, tmp_path: Path) -> None:
@@ -165,13 +215,20 @@ def test_every_spec_has_a_form_in_every_target(spec: Path, target: str, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.skipif(CARGO is None, reason="cargo is missing: install Rust")
-@pytest.mark.parametrize("target", ["native", "anchor"])
-@pytest.mark.parametrize("which", ["hostile", "x402", "every word"])
+@pytest.mark.parametrize(
+    ("which", "target"),
+    [
+        *((which, target) for which in ("hostile", "x402", "every word") for target in ("native", "anchor")),
+        *(("names of Rust", target) for target in ("pinocchio", "native", "anchor")),
+    ],
+)
 def test_a_crate_compiles_without_a_warning(which: str, target: str, tmp_path: Path) -> None:
     if which == "hostile":
         model = hostile_program()
     elif which == "x402":
         model = read_spec(REPO / "programs/x402/spec.py")
+    elif which == "names of Rust":
+        model = names_of_rust()
     else:
         text = (REPO / "examples/every_word.py").read_text(encoding="utf-8")
         if target == "anchor":  # borsh only
