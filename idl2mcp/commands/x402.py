@@ -44,9 +44,8 @@ def command() -> None:
 @_database_option
 def facilitator(url: str | None, wallet: tuple[Path, ...], host: str, port: int, database: str | None) -> None:
     """Serve /verify, /settle, /supported and /discovery for one cluster, paying fees with the wallets given."""
-    import uvicorn
-
     from idl2mcp.passphrases import passphrase
+    from mcpsol_py.bridge.app import serve_app
     from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.settle import KeypairSponsor
@@ -83,7 +82,7 @@ def facilitator(url: str | None, wallet: tuple[Path, ...], host: str, port: int,
         stop = asyncio.Event()
         working = asyncio.create_task(Worker(kept, jobs).run(stop))
         try:
-            await uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning")).serve()
+            await serve_app(app, host, port)
         finally:
             stop.set()
             await working

@@ -6,10 +6,14 @@ and the SDK's own checks of Host, Origin, body and token.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import signal
+import threading
 import uuid
 from collections.abc import Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
@@ -31,7 +35,7 @@ from mcpsol_py.bridge.http import App, HttpSettings, RateLimit, Receive, Scope, 
 from mcpsol_py.bridge.pages import Section
 from mcpsol_py.telemetry import metrics
 
-__all__ = ["http_app", "run_http"]
+__all__ = ["http_app", "run_http", "serve_app"]
 
 
 def http_app(
@@ -131,13 +135,29 @@ async def run_http(
     names: Mapping[str, str] | None = None,
 ) -> None:
     """Serves over HTTP until it is stopped; arguments as of `http_app`. Logs go to stderr."""
+    app: Any = http_app(server, bridge, settings, more, sections=sections, names=names)
+    await serve_app(app, settings.host, settings.port)
+
+
+async def serve_app(app: Any, host: str, port: int) -> None:
+    """Serves until SIGINT or SIGTERM, and returns: uvicorn would raise the signal again, and what the caller has to do
+    at the end would be left undone. A second signal ends the process."""
     import uvicorn
 
-    app: Any = http_app(server, bridge, settings, more, sections=sections, names=names)
-    config = uvicorn.Config(
-        app, host=settings.host, port=settings.port, log_config=None, log_level="warning", access_log=False
-    )
-    await uvicorn.Server(config).serve()
+    config = uvicorn.Config(app, host=host, port=port, log_config=None, log_level="warning", access_log=False)
+    loop = asyncio.get_running_loop()
+    numbers: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+        numbers = ()
+    with suppress(NotImplementedError):  # Windows
+        for number in numbers:
+            loop.add_signal_handler(number, lambda: None)
+    try:
+        await uvicorn.Server(config).serve()
+    finally:
+        with suppress(NotImplementedError):
+            for number in numbers:
+                loop.remove_signal_handler(number)
 
 
 # --- who may do what -------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -383,8 +384,14 @@ def test_the_demo_from_two_terminals(cli: Cli) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     serve = ["serve", "--demo", "--paid", "--transport", "http", "--port", str(port)]
+    place = cli.folder / "tmp"
+    place.mkdir()
     with subprocess.Popen(
-        [sys.executable, "-m", "idl2mcp", *serve], cwd=cli.folder, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "idl2mcp", *serve],
+        cwd=cli.folder,
+        env={**os.environ, "TMPDIR": str(place)},
+        stderr=subprocess.PIPE,
+        text=True,
     ) as server:
         try:
             _wait(port, server)
@@ -410,9 +417,12 @@ def test_the_demo_from_two_terminals(cli: Cli) -> None:
                 assert "counter_initialize" in response.read().decode()
             listed = cli("x402", "history", "--wallet", str(wallet("alice").pubkey()), *store, "--json")
             assert [(row["amount"], row["state"]) for row in listed.json["payments"]] == [("1000", "spent")] * 2
+            assert list(place.glob("idl2mcp-*"))  # the sales are kept there
         finally:
             server.terminate()
-            server.communicate(timeout=10)
+            server.communicate(timeout=30)
+    assert server.returncode == 0  # it came to its own end: vouchers were turned into tokens, and nothing is left
+    assert not list(place.glob("idl2mcp-*"))
 
 
 def _wait(port: int, server: subprocess.Popen[str]) -> None:
