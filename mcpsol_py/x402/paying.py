@@ -194,6 +194,9 @@ class Payer:
             request=mark,
         )
         held: Spending = await _thread(lambda: self.budget.reserve(spending, max_amount=max_amount))
+        if held.payment is None and _terms(held) != _terms(spending):
+            # Another call of this id, or one that was killed, holds another price: what is signed is what was reserved.
+            raise PaymentError("PAYMENT_ID_CONFLICT", "this payment id is held for other terms than are asked now")
         async with self._turn(chosen):
             if held.payment is None:
                 held = await self._sign(held, first.demand, chosen)
@@ -311,6 +314,10 @@ class Payer:
             "SETTLEMENT_FAILED" if failed else "PAYMENT_REJECTED",
             f"the seller did not take payment {held.payment_id}: {reason or 'no reason given'}.{raised}",
         )
+
+
+def _terms(spending: Spending) -> tuple[str, str, str, int]:
+    return spending.network, spending.asset, spending.pay_to, spending.amount
 
 
 def _price(held: Spending, demand: Demand) -> Requirement | None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import mcp_types as types
+import orjson
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -148,6 +151,23 @@ async def test_parallel_calls_of_one_payment_id_sign_one_payment(shop: Shop, tmp
     assert len(seen) == 1
     assert len({bought.receipt.transaction for bought in done if bought.receipt is not None}) == 1
     assert (shop.paid, budget.remaining(str(USDC)).day) == (10_000, 0)
+
+
+async def test_no_more_is_signed_than_was_reserved_under_an_id(shop: Shop, tmp_path: Path) -> None:
+    """A call that was killed before it signed holds 1,000; the seller asks for 10,000 now."""
+    budget = budget_of(shop, tmp_path, Limit(per_day=12_000))
+    request = hashlib.sha256(orjson.dumps(["quote", {}])).hexdigest()
+    offered = shop.offer().accepts[0]
+    held = Spending(budget.wallet, ID, "s1", DEVNET, str(USDC), 1_000, offered.pay_to, "mcp://tool/quote", request)
+    budget.reserve(held)
+    async with Client(serve(shop)) as client:
+        with pytest.raises(PaymentError) as caught:
+            await buyer_of(client, shop, budget).call_tool("quote", {}, payment_id=ID)
+        assert (caught.value.code, shop.paid) == ("PAYMENT_ID_CONFLICT", 0)
+        budget.abandon(ID)
+        budget.reserve(replace(held, amount=10_000))
+        bought = await buyer_of(client, shop, budget).call_tool("quote", {}, payment_id=ID)
+    assert (bought.amount, shop.paid, budget.remaining(str(USDC)).day) == (10_000, 10_000, 2_000)
 
 
 def test_what_another_call_signed_is_neither_replaced_nor_given_back(shop: Shop, tmp_path: Path) -> None:
