@@ -20,7 +20,7 @@ import pytest
 __all__ = ["PASSPHRASES", "found_in", "note"]
 
 PASSPHRASES = ("correct horse battery", "correct-horse-battery")
-_WATCHED = re.compile(r"tests/(unit/(x402|bridge)|functional/.*(x402|bridge|payment|wallet))")
+_WATCHED = re.compile(r"tests/(unit/(x402|bridge)|functional/.*(x402|bridge|payment|wallet|passphrases|cli_serve))")
 #: what a key or a payment looks like: long runs of base58, base64 or hex, and a list of bytes
 _TOKENS = re.compile(r"[A-Za-z0-9+/_-]{40,}={0,2}")
 _LISTS = re.compile(r"\[\s*\d{1,3}(?:\s*,\s*\d{1,3}){31,}\s*\]")
