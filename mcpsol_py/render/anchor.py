@@ -5,6 +5,7 @@ Two owners as everywhere: all is generated but the handlers in src/processor and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -23,7 +24,7 @@ from mcpsol_py.model.program import (
     ProgramModel,
 )
 from mcpsol_py.model.resolve import Resolver
-from mcpsol_py.model.types import Link, Struct, Type
+from mcpsol_py.model.types import Link, Struct, Type, type_text
 from mcpsol_py.render.accounts import flatten
 from mcpsol_py.render.anchor_accounts import AnchorAccounts, anchor_accounts
 from mcpsol_py.render.anchor_types import AnchorTypes, FieldView, TypeView
@@ -161,7 +162,7 @@ def anchor_view(
     address = _address(model)
     name = crate_name(model.name)
     library = name.replace("-", "_")
-    names = Names(*_TAKEN)
+    names = Names(*_TAKEN, *_data_names(model))
     types = AnchorTypes(Resolver(model), names)
     error_type = names.take(f"{library} error", "pascal")
     states, known = _states(model, types)
@@ -169,7 +170,8 @@ def anchor_view(
     error_names = Names()
     errors = tuple(_error(e, error_names) for e in _once(model.errors))
     by_name = {e.name: v.name for e, v in zip(_once(model.errors), errors, strict=True)}
-    functions = Names("list_tools", "entry", "super_")
+    # Their modules come in by a glob, before the crates of those names.
+    functions = Names("list_tools", "entry", "super_", "std", "core", "alloc", "anchor_lang", "anchor_spl")
     data_names = {"ListTools"}
     instructions = tuple(
         _instruction(ix, types, known, error_type, by_name, functions, names, data_names) for ix in _ordered(model)
@@ -245,6 +247,8 @@ def _once(errors: tuple[ErrorCode, ...]) -> list[ErrorCode]:
 
 
 def _error(error: ErrorCode, names: Names) -> ErrorView:
+    if error.code >= 2**32 - 1:
+        raise RenderError(f"errors.{error.name}: Anchor's numbers end before {error.code}.")
     name = names.take(error.name, "pascal")
     message = abbr(error.message, 200)[1:-1] if len(error.message) > 200 else error.message
     return ErrorView(
@@ -405,6 +409,12 @@ def _uses(paths: set[str]) -> tuple[Rust, ...]:
 def _argument(names: Names, name: str) -> Rust:
     taken = names.take(name)
     return names.take(f"{taken[2:]} argument") if taken.startswith("r#") else taken
+
+
+def _data_names(model: ProgramModel) -> set[str]:
+    """What the #[program] macro calls its structs of arguments, where a type of an argument would be called so too."""
+    words = {w for ix in model.instructions for f in ix.args for w in re.findall(r"\w+", type_text(f.type))}
+    return {str(ident(w, "pascal")) for w in words} & {_upper_camel(ident(ix.name)) for ix in model.instructions}
 
 
 def _upper_camel(name: str) -> str:

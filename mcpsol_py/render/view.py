@@ -192,7 +192,7 @@ def crate_view(
     errors = tuple(_error(e, error_names) for e in model.errors)
     names_of = {e.name: v.name for e, v in zip(model.errors, errors, strict=True)}
     error_type = types.names.take(f"{_ascii(model.name)} error", "pascal")
-    modules = Names("mod_", "instruction", "processor")
+    modules = Names("r#mod", "instruction", "processor")
     many = len(model.instructions) > 8
     instructions = tuple(
         _instruction(ix, target, types, states, error_type, names_of, modules, many, skipped)
@@ -341,7 +341,7 @@ def _state_names() -> Names:
 
 
 def _states(model: ProgramModel, types: Types, skipped: list[str]) -> dict[str, StateView]:
-    names, modules = _state_names(), Names("mod_")
+    names, modules = _state_names(), Names("r#mod")
     out: dict[str, StateView] = {}
     for account in model.accounts:
         if account.name in out:

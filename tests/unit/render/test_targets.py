@@ -187,11 +187,15 @@ def names_of_rust() -> ProgramModel:
         for i, name in enumerate(RUSTS, 1)
     ]
     text = [{"name": "text", "type": "string"}]
+    modules = ("foo", "Foo", "mod", "std", "core", "alloc", "list_tools", "state", "types", "error", "shared", "main")
+    many = [{"name": f"n{i}", "type": "u8"} for i in range(8)]
+    for i, name in enumerate(modules, 50):
+        instructions.append({"name": name, "discriminator": [i] * 8, "accounts": [], "args": many})
     instructions += [
         {"name": "said", "discriminator": [78] * 8, "accounts": [], "args": text, "returns": {"vec": "string"}},
         {"name": "give", "discriminator": [79] * 8, "accounts": accounts[:1], "args": text, "returns": "string"},
     ]
-    states, events = ("String", "Vec", "Accounts", "Args", "Option"), ("Result", "Error", "Box")
+    states, events = ("String", "Vec", "Accounts", "Args", "Option", "Self"), ("Result", "Error", "Box")
     return read(
         {
             "address": "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb",
@@ -266,6 +270,7 @@ def small(**changed: object) -> ProgramModel:
     [
         (replace(small(), address=None), "runs at no address but the one that it declares"),
         (replace(small(), instructions=()), "nothing to render"),
+        (replace(small(), errors=(ErrorCode(2**32 - 1, "Last"),)), r"errors\.Last: Anchor's numbers end"),
         (small(args=(Field("n", Int(64, big_endian=True)),)), r"instructions\.go: .* is not borsh"),
         (small(args=(Field("n", Option(U64, Int(32), fixed=True)),)), r"instructions\.go: .* is not borsh"),
         (small(args=(Field("a", Bytes()), Field("b", U8))), "stand before other arguments"),
