@@ -153,7 +153,11 @@ class Refresher:
         failed: McpsolError | None = None
         for wait in (*_PATIENCE, None):
             try:
+                before = await self._slot(old)
                 new = await old.again()
+                if await self._slot(old) != before:
+                    # deployed between two of the reads: the old pages must not be taken for the new deployment's
+                    raise McpsolError("it was deployed while its schema was read")
             except McpsolError as error:
                 failed = error
             except Exception as error:  # a spec is its author's code: reading it may raise anything
@@ -170,10 +174,16 @@ class Refresher:
                 break
             await asyncio.sleep(wait)
         slot = old.slot
-        if old.on_chain and old.transport is not None and old.program_id is not None:
-            with contextlib.suppress(TransportError):
-                slot = await deployed_slot(old.transport, old.program_id)
+        with contextlib.suppress(TransportError):
+            slot = await self._slot(old)
         self._take(old, replace(old, slot=slot, refused=f"it has changed, and its schema cannot be read now: {failed}"))
+
+    @staticmethod
+    async def _slot(served: Served) -> int | None:
+        """Of the last deployment, where the schema comes from the chain. Raises TransportError."""
+        if not served.on_chain or served.transport is None or served.program_id is None:
+            return served.slot
+        return await deployed_slot(served.transport, served.program_id)
 
     def _take(self, old: Served, new: Served) -> None:
         new = replace(new, label=old.label)
