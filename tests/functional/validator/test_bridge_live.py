@@ -89,6 +89,8 @@ async def test_changes_on_a_real_node_reach_the_clients(validator: Validator, wa
             async with asyncio.timeout(30):
                 assert await anext(aiter(events)) == ToolsListChanged()
         await until(lambda: "notifications/tools/list_changed" in heard)
+        # an upgrade to a longer program is two deployments to a watcher: its account grows before its code changes
+        await until(lambda: bridge.health()["programs"]["counter"].get("deployed_slot") == second["slot"])
         for client in (new, old):
             names = {t.name for t in (await client.list_tools()).tools}
             assert "deposit" in names
