@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from mcpsol_py.client.transport import Transport
     from mcpsol_py.model.program import ProgramModel
     from mcpsol_py.program import Program
+    from mcpsol_py.x402.rpc_chain import RpcChain
 
 __all__ = [
     "PROFILES",
@@ -36,6 +38,7 @@ __all__ = [
     "built",
     "bundled_programs",
     "chain_options",
+    "database_beside",
     "default_id",
     "endpoint",
     "endpoint_at",
@@ -45,10 +48,12 @@ __all__ = [
     "key_file",
     "load_source",
     "names_an_id",
+    "payment_chain",
     "read_elf",
     "local_options",
     "refuse_errors",
     "source_argument",
+    "toml_file",
     "transport_of",
 ]
 
@@ -447,6 +452,34 @@ def endpoint_at(url: str) -> Iterator[RpcTransport]:
         yield transport
     finally:
         run(transport.close())
+
+
+def payment_chain(url: str) -> RpcChain:
+    """The cluster at *url* (or of that name) for payments; whoever asks closes it. Raises TransportError."""
+    from mcpsol_py.errors import TransportError
+    from mcpsol_py.x402.chain import ChainUnavailable
+    from mcpsol_py.x402.rpc_chain import RpcChain
+
+    try:
+        return RpcChain(endpoint(url))
+    except ChainUnavailable as error:  # exit 3: the network's fault
+        raise TransportError("the cluster", str(error)) from error
+
+
+def database_beside(url: str, base: Path) -> str:
+    """A database's URL from a configuration in *base*: a relative file of SQLite stands beside it."""
+    prefix = "sqlite:///"
+    return prefix + str(base / url.removeprefix(prefix)) if url.startswith(prefix) else url
+
+
+def toml_file(path: Path) -> dict[str, Any]:
+    """The document of a TOML file. Raises SourceError."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SourceError(f"{error.strerror}", origin=str(path)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SourceError(f"no TOML: {error}", origin=str(path)) from error
 
 
 def transport_of(source: Source, *, blocking: bool = False) -> Transport | None:

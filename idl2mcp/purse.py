@@ -22,7 +22,6 @@ File names are relative to the file.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,15 +63,13 @@ def open_purse(path: Path, resources: ExitStack) -> AgentTools:
 
     table = _read(path)
     base = path.parent
-    chain = _chain(table["url"])
+    chain = inputs.payment_chain(table["url"])
     resources.callback(chain.close)
     amounts = dict(_limit(name, given, chain.network, path) for name, given in table["limits"].items())
     deposits = {mint: said.pop("deposit") for mint, said in amounts.items() if "deposit" in said}
     limits = {mint: Limit(**said) for mint, said in amounts.items()}
     payees = table.get("payees")
-    prefix = "sqlite:///"
-    url = table["database"]
-    database = Database(prefix + str(base / url.removeprefix(prefix)) if url.startswith(prefix) else url)
+    database = Database(inputs.database_beside(table["database"], base))
     resources.callback(database.close)
     settings = WalletSettings(
         base / table["keystore"],
@@ -90,12 +87,7 @@ def open_purse(path: Path, resources: ExitStack) -> AgentTools:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SourceError(f"{error.strerror}", origin=str(path)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SourceError(f"no TOML: {error}", origin=str(path)) from error
+    table = inputs.toml_file(path)
     for key, value in table.items():
         if key not in _KINDS:
             raise SourceError(f"no key of that name. {suggest(key, _KINDS)}", origin=str(path), path=key)
@@ -153,14 +145,3 @@ def _alert(url: str | None, path: Path) -> Callable[[str, int, int, str], None]:
     from mcpsol_py.x402.alerts import webhook_alert
 
     return webhook_alert(url, secret)
-
-
-def _chain(url: str) -> Any:
-    from mcpsol_py.errors import TransportError
-    from mcpsol_py.x402.chain import ChainUnavailable
-    from mcpsol_py.x402.rpc_chain import RpcChain
-
-    try:
-        return RpcChain(inputs.endpoint(url))
-    except ChainUnavailable as error:  # exit 3: the network's fault
-        raise TransportError("the cluster", str(error)) from error

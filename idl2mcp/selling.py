@@ -207,7 +207,7 @@ def open_shop(
 
     chain = _chain(payments, url, cluster, resources)
     if payments.database is not None:
-        kept = Database(_beside(payments.database, payments.base))
+        kept = Database(inputs.database_beside(payments.database, payments.base))
     elif cluster is not None:  # its chain ends with this process, and what was paid on it too
         folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="idl2mcp-"))
         kept = Database(f"sqlite:///{folder}/sales.db")
@@ -304,12 +304,11 @@ def open_shop(
 
 def _chain(payments: Payments, url: str | None, cluster: LocalCluster | None, resources: ExitStack) -> Chain:
     from mcpsol_py.x402.networks import LOCAL
-    from mcpsol_py.x402.rpc_chain import RpcChain
     from mcpsol_py.x402.svm_chain import SvmChain
 
     at = payments.url or (url if cluster is None else None)
     if at is not None:
-        chain = RpcChain(at)
+        chain = inputs.payment_chain(at)
         resources.callback(chain.close)
         return chain
     if cluster is not None:
@@ -326,9 +325,3 @@ def _key(text: str, payments: Payments, cluster: LocalCluster | None) -> Keypair
         return cluster.wallet(text)
     path = payments.base / text
     return open_keypair(path, passphrase(path))
-
-
-def _beside(url: str, base: Path) -> str:
-    """A relative file of SQLite stands beside the configuration."""
-    prefix = "sqlite:///"
-    return prefix + str(base / url.removeprefix(prefix)) if url.startswith(prefix) else url

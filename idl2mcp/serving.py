@@ -30,7 +30,6 @@ File names are relative to the configuration file. What the command line says wi
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -109,12 +108,7 @@ def read_config(path: Path, chain: inputs.Chain) -> Plan:
     """The plan of a TOML file. *chain*: what the command line says, for programs that say nothing else. Raises
     SourceError.
     """
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SourceError(f"{error.strerror}", origin=str(path)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SourceError(f"no TOML: {error}", origin=str(path)) from error
+    document = inputs.toml_file(path)
     try:
         return _plan(document, path, chain)
     except SourceError as error:

@@ -481,15 +481,10 @@ def _price(text: str, network: str) -> Any:
 
 
 def _chain(url: str) -> Any:
-    from idl2mcp.inputs import endpoint
-    from mcpsol_py.errors import TransportError
-    from mcpsol_py.x402.chain import ChainUnavailable
-    from mcpsol_py.x402.rpc_chain import RpcChain
+    """Closed when the command ends."""
+    from idl2mcp.inputs import payment_chain
 
-    try:
-        chain = RpcChain(endpoint(url))
-    except ChainUnavailable as error:  # exit 3: the network's fault
-        raise TransportError("the cluster", str(error)) from error
+    chain = payment_chain(url)
     click.get_current_context().call_on_close(chain.close)
     return chain
 

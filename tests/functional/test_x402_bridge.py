@@ -31,7 +31,7 @@ from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.pages import Facts, Table
 from mcpsol_py.bridge.payments_page import PaymentsPage
 from mcpsol_py.bridge.server import make_server
-from mcpsol_py.errors import PaymentError, SourceError
+from mcpsol_py.errors import PaymentError, SourceError, TransportError
 from mcpsol_py.x402.budget import Budget, Limit, Limits
 from mcpsol_py.x402.buyer import Buyer
 from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
@@ -370,6 +370,12 @@ def test_a_price_list_that_cannot_be_kept_stops_the_start(shop: Shop, change: di
     with ExitStack() as opened, pytest.raises(Exception, match=".") as caught:
         open_shop(payments, shop.bridge, None, shop.cluster, opened)
     assert path in str(caught.value)
+
+
+def test_a_cluster_for_payments_that_does_not_answer_is_the_networks_fault(shop: Shop) -> None:
+    payments = read_payments({**DEMO_PAYMENTS, "url": "http://127.0.0.1:9"})
+    with ExitStack() as opened, pytest.raises(TransportError):
+        open_shop(payments, shop.bridge, None, shop.cluster, opened)
 
 
 def test_paid_goes_with_demo(cli: Cli) -> None:
