@@ -16,7 +16,9 @@ from mcpsol_py.bridge.calls import Served
 from mcpsol_py.bridge.search import Hit, ToolIndex
 from mcpsol_py.errors import NotUsable, UnknownName
 from mcpsol_py.model.program import AccountType, Instruction
+from mcpsol_py.model.types import Struct
 from mcpsol_py.names import clean_text, snake
+from mcpsol_py.program import Program
 from mcpsol_py.schema.json_schema import account_schema, quoted
 from mcpsol_py.schema.lint import lint_tools
 from mcpsol_py.schema.mcp_tools import NAME_BUDGET, ToolCall, ToolMap, safe_name, unique_names
@@ -276,15 +278,10 @@ class Toolbox:
     def search(self, query: str, limit: int = 10) -> list[Hit]:
         """The tools that fit *query*, best first."""
         if self._index is None:
+            found = [t for t in self.tools.values() if t.kind != "lazy"]
             self._index = ToolIndex(
-                (
-                    t.name,
-                    t.served.program.name if t.served else "",
-                    t.definition["description"],
-                    _parameter_names(t.definition["inputSchema"]),
-                )
-                for t in self.tools.values()
-                if t.kind != "lazy"
+                ((t.name, t.served.program.name if t.served else "", _words_of(t), _parameter_names(t)) for t in found),
+                readers=[t.name for t in found if t.kind in ("get", "list")],
             )
         return self._index.search(query, limit)
 
@@ -312,12 +309,40 @@ def _with_untold(definition: Mapping[str, Any]) -> dict[str, Any]:
     return {**definition, "inputSchema": {**schema, "properties": properties}}
 
 
-def _parameter_names(schema: Mapping[str, Any]) -> list[str]:
+def _words_of(tool: Tool) -> str:
+    """What is said of a tool, for the search: of a program's, its own words without those that all tools share."""
+    if tool.served is None:
+        return str(tool.definition["description"])
+    program = tool.served.program
+    if tool.kind == "instruction":
+        model = program.instruction(tool.target).model
+        return " ".join([*model.docs, *(text for key, text in model.hints if key == "when")])
+    return " ".join(["account", "accounts", *_account(program, tool.target).docs])
+
+
+def _parameter_names(tool: Tool) -> list[str]:
+    """What it takes; of a tool that reads accounts, the accounts' fields."""
+    if tool.served is not None and tool.kind != "instruction":
+        program = tool.served.program
+        node = program.codecs.layouts.resolver.target(_account(program, tool.target).type)
+        return [f.name for f in node.fields] if isinstance(node, Struct) else []
+    return [name for name in _properties(tool.definition["inputSchema"]) if name not in _SHARED]
+
+
+def _account(program: Program, name: str) -> AccountType:
+    return next(a for a in program.model.accounts if a.name == name)
+
+
+#: properties that most tools have
+_SHARED = frozenset(("accounts", "remaining_accounts", "address", "signer", "writable", "where", "limit"))
+
+
+def _properties(schema: Mapping[str, Any]) -> list[str]:
     out: list[str] = []
     for name, inner in schema.get("properties", {}).items():
         out.append(name)
         if isinstance(inner, dict):
-            out += _parameter_names(inner)
+            out += _properties(inner)
     return out
 
 
