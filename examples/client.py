@@ -1,12 +1,12 @@
 """A client of a deployed program that nobody generated: the program describes itself. Offline, in LiteSVM."""
 
 import asyncio
-from pathlib import Path
 
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from mcpsol_py import ProgramFailed, connect
+from mcpsol_py.bundled import bundled_so
 from mcpsol_py.client.svm import SvmTransport
 
 COUNTER = Pubkey.from_string("J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
@@ -16,7 +16,7 @@ async def main() -> None:
     """Finds the program, calls it, reads its state, and sees it refuse."""
     wallet, chain = Keypair(), SvmTransport()  # with a node, its URL is the chain: "http://127.0.0.1:8899"
     chain.airdrop(wallet.pubkey())
-    chain.add_program(COUNTER, Path(__file__).parents[1] / "programs/counter/counter.so")
+    chain.add_program(COUNTER, bundled_so("counter"))
 
     client = await connect(COUNTER, chain, wallet=wallet)
     print(client.source, client.program.instructions)

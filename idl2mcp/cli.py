@@ -37,7 +37,7 @@ COMMANDS: dict[str, str] = {
     "lock": "Remember a source as accepted, for `verify --lock` and `serve`.",
     "wallet": "The encrypted key file that a sending bridge signs with.",
     "audit": "Verify the log of what a bridge has sent.",
-    "x402": "Payments: wallet, pay, history, facilitator, plans.",
+    "x402": "Payments: pay, an agent's wallet, what was paid and sold, a facilitator, a worker.",
 }
 
 

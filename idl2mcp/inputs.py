@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcpsol_py.bundled import bundled_programs, bundled_so
 from mcpsol_py.errors import InvalidProgram, SourceError, abbr
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ __all__ = [
     "address",
     "build_record",
     "built",
-    "bundled_programs",
     "chain_options",
     "database_beside",
     "default_id",
@@ -266,7 +266,7 @@ def files_of(text: str, chain: Chain) -> tuple[Path, ...]:
     if names_an_id(text):
         return tuple(found)
     if text in bundled_programs() and not Path(text).exists():
-        return (*found, bundled_programs()[text] / f"{text}.so")
+        return (*found, bundled_so(text))
     path = built(Path(text))
     return (*found, path) if path.is_file() else tuple(found)
 
@@ -316,21 +316,8 @@ def _how(model: ProgramModel) -> str:
     return f"{dialect} ({model.origin})" if model.origin else dialect
 
 
-def bundled_programs() -> dict[str, Path]:
-    """The programs that ship with this package, prebuilt: name -> folder (its <name>.so, idl.json and spec.py)."""
-    import mcpsol_py
-
-    root = Path(mcpsol_py.__file__).parent
-    for folder in (root / "_programs", root.parent / "programs"):
-        if folder.is_dir():
-            found = {p.name: p for p in sorted(folder.iterdir()) if (p / f"{p.name}.so").is_file()}
-            if found:
-                return found
-    return {}
-
-
 def _from_bundled(name: str, chain: Chain) -> Source:
-    source = _from_so(bundled_programs()[name] / f"{name}.so", chain)
+    source = _from_so(bundled_so(name), chain)
     source.kind, source.how = "bundled", f"list_tools of the bundled program {name}"
     return source
 

@@ -1,33 +1,98 @@
-"""`idl2mcp x402 subscriptions` and `idl2mcp x402 webhooks …`: what a merchant looks after."""
+"""`idl2mcp x402 sales`, `decide`, `subscriptions`, `webhooks …` and `worker`: what a merchant looks after."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from idl2mcp import report
+from idl2mcp.payments import KEY_FILE, open_chain, open_database
 
 if TYPE_CHECKING:
     from mcpsol_py.x402.store.webhooks import Webhooks
 
-__all__ = ["subscriptions", "webhooks"]
+__all__ = ["decide", "sales", "subscriptions", "webhooks", "worker"]
 
 
-def _shared(function: Any) -> Any:
-    for option in (
-        click.option("--database", metavar="URL", required=True, help="The server's: payments.database."),
-        click.option("--merchant", default="default", show_default=True, help="Whose."),
-    ):
-        function = option(function)
-    return function
+_database = click.option("--database", metavar="URL", required=True, help="The server's: payments.database.")
+_merchant = click.option(
+    "--merchant", default="default", show_default=True, help="Whose, where a database has several merchants."
+)
 
 
-def _open(database: str, merchant: str) -> Webhooks:
-    from mcpsol_py.x402.store.database import Database
+def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    return _database(_merchant(function))
+
+
+def _webhooks(database: str, merchant: str) -> Webhooks:
     from mcpsol_py.x402.store.webhooks import Webhooks
 
-    return Webhooks(Database(database), merchant)
+    return Webhooks(open_database(database), merchant)
+
+
+@click.command("sales")
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
+@_shared
+@report.json_option
+def sales(limit: int, database: str, merchant: str, as_json: bool) -> None:
+    """What was sold, newest first: each paid call with its state."""
+    from datetime import UTC, datetime
+
+    from mcpsol_py.x402.price import format_amount
+    from mcpsol_py.x402.store.executions import Executions
+
+    rows = [
+        {
+            "time": datetime.fromtimestamp(row.created_ms / 1000, UTC).isoformat(timespec="seconds"),
+            "state": row.state,
+            "amount": None if row.amount is None else str(row.amount),
+            "asset": row.asset,
+            "network": row.network,
+            "payer": row.payer,
+            "resource": row.resource,
+            "paymentId": row.payment_id,
+            "signature": (row.receipt or {}).get("transaction"),
+        }
+        for row in Executions(open_database(database), merchant).history(limit)
+    ]
+    head = ["time", "state", "amount", "for", "payment"]
+    lines = [
+        [
+            str(r["time"]),
+            str(r["state"]),
+            format_amount(int(str(r["amount"])), str(r["network"]), str(r["asset"])) if r["amount"] else "",
+            str(r["resource"]),
+            str(r["paymentId"]),
+        ]
+        for r in rows
+    ]
+    text = report.table([head, *lines]) if rows else f"{merchant} has sold nothing"
+    report.emit({"merchant": merchant, "sales": rows}, text, as_json=as_json)
+
+
+@click.command("decide")
+@click.argument("payment_id", metavar="PAYMENT")
+@click.argument("outcome", type=click.Choice(["done", "again"]))
+@_shared
+def decide(payment_id: str, outcome: str, database: str, merchant: str) -> None:
+    """Say what became of a call whose outcome is unknown, since the server stopped while it ran.
+
+    done: it did its work. again: it did not, and the next request with the same payment runs it; nothing is charged
+    twice.
+    """
+    from mcpsol_py.errors import PaymentError
+    from mcpsol_py.x402.store.executions import Executions
+
+    executions = Executions(open_database(database), merchant)
+    if not executions.decide(payment_id, "done" if outcome == "done" else "again"):
+        found = executions.get(payment_id)
+        why = "there is no such payment" if found is None else f'it is "{found.state}", not "unknown"'
+        raise PaymentError("nothing_to_decide", f"{payment_id}: {why}; `idl2mcp x402 sales` lists what there is")
+    report.note(f"{payment_id}: {outcome}")
 
 
 @click.group("webhooks")
@@ -43,7 +108,7 @@ def webhooks() -> None:
 @report.json_option
 def add(url: str, events: tuple[str, ...], allow_http: bool, database: str, merchant: str, as_json: bool) -> None:
     """Send events to URL. Prints the secret that they are signed with; it is not shown again."""
-    made = _open(database, merchant).add(url, events, allow_http=allow_http)
+    made = _webhooks(database, merchant).add(url, events, allow_http=allow_http)
     report.emit(
         {"id": made.id, "url": url, "events": list(events), "secret": made.secret}, made.secret, as_json=as_json
     )
@@ -54,7 +119,7 @@ def add(url: str, events: tuple[str, ...], allow_http: bool, database: str, merc
 @report.json_option
 def listed(database: str, merchant: str, as_json: bool) -> None:
     """The addresses."""
-    found = [{"id": h.id, "url": h.url, "events": list(h.events)} for h in _open(database, merchant).all()]
+    found = [{"id": h.id, "url": h.url, "events": list(h.events)} for h in _webhooks(database, merchant).all()]
     rows = [[str(h["id"]), str(h["url"]), ", ".join(h["events"])] for h in found]
     report.emit(found, report.table([["id", "url", "events"], *rows]) if rows else "none", as_json=as_json)
 
@@ -68,7 +133,7 @@ def events(state: str | None, limit: int, database: str, merchant: str, as_json:
     """The newest events, and what became of them."""
     found = [
         {"id": d.id, "type": d.type, "state": d.state, "attempts": d.attempts, "error": d.error}
-        for d in _open(database, merchant).deliveries(state, limit)
+        for d in _webhooks(database, merchant).deliveries(state, limit)
     ]
     rows = [[str(d["id"]), str(d["type"]), str(d["state"]), str(d["attempts"]), str(d["error"] or "")] for d in found]
     head = ["id", "type", "state", "tries", "why"]
@@ -80,7 +145,7 @@ def events(state: str | None, limit: int, database: str, merchant: str, as_json:
 @_shared
 def again(event_id: str, database: str, merchant: str) -> None:
     """Send a dead event anew."""
-    hooks = _open(database, merchant)
+    hooks = _webhooks(database, merchant)
     if event_id not in {d.id for d in hooks.deliveries("dead", 10_000)}:
         raise click.UsageError(f"{event_id}: there is no dead event of that id")
     hooks.again(event_id)
@@ -92,7 +157,7 @@ def again(event_id: str, database: str, merchant: str) -> None:
 @_shared
 def remove(webhook_id: str, database: str, merchant: str) -> None:
     """Send nothing there any more."""
-    _open(database, merchant).remove(webhook_id)
+    _webhooks(database, merchant).remove(webhook_id)
     report.note(f"{webhook_id}: removed")
 
 
@@ -104,10 +169,9 @@ def subscriptions(limit: int, database: str, merchant: str, as_json: bool) -> No
     """Who subscribed to what, newest first: state, end of what is paid, calls of this period, what went wrong."""
     from datetime import UTC, datetime
 
-    from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.subscriptions.book import SubscriptionBook
 
-    book = SubscriptionBook(Database(database), merchant)
+    book = SubscriptionBook(open_database(database), merchant)
     now, found = book.now_ms(), []
     for row in book.newest(limit):
         end = None if row.due_ms is None else datetime.fromtimestamp(row.due_ms / 1000, UTC)
@@ -125,3 +189,43 @@ def subscriptions(limit: int, database: str, merchant: str, as_json: bool) -> No
     head = ["id", "plan", "subscriber", "state", "until", "calls", "why"]
     lines = [["" if value is None else str(value) for value in row.values()] for row in found]
     report.emit(found, report.table([head, *lines]) if lines else "nobody has subscribed", as_json=as_json)
+
+
+@click.command("worker")
+@click.option("--url", help="The cluster's JSON-RPC. Without it only events are delivered.")
+@click.option("--wallet", type=KEY_FILE, help="The collector's key file: it signs the charges of subscriptions.")
+@click.option("--merchant", multiple=True, default=("default",), show_default=True, help="Whose; may be repeated.")
+@click.option("--once", is_flag=True, help="Run each job once, and end.")
+@click.option(
+    "--queue", metavar="URL", help="procrastinate's PostgreSQL (default: --database, where it is PostgreSQL)."
+)
+@_database
+@report.json_option
+def worker(
+    url: str | None,
+    wallet: Path | None,
+    merchant: tuple[str, ...],
+    once: bool,
+    queue: str | None,
+    database: str,
+    as_json: bool,
+) -> None:
+    """Charge due subscriptions, deliver events, and bring what is pending to its end by what the chain says.
+
+    Any number of workers may run at once. On PostgreSQL procrastinate's queue hands out the turns, on SQLite the
+    database does.
+    """
+    from idl2mcp.passphrases import passphrase
+    from idl2mcp.working import run_worker
+    from mcpsol_py.client.keys import open_keypair
+
+    key = None if wallet is None else open_keypair(wallet, passphrase(wallet))
+    kept = open_database(database)
+    chain = None if url is None else open_chain(url)
+    at = queue or (None if kept.is_sqlite else database)
+    if not once:
+        report.note(f"worker for {', '.join(merchant)}" + ("" if key is None else f", collecting as {key.pubkey()}"))
+    done = asyncio.run(run_worker(kept, chain, key, merchant, once=once, queue=at))
+    if once:
+        text = report.table([["job", "done"], *([name, str(count)] for name, count in done.items())])
+        report.emit({"done": done}, text, as_json=as_json)

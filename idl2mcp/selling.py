@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from idl2mcp import inputs
 from idl2mcp.plans import PlanEntry, open_plans, read_plans
+from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import PaymentError, SourceError, abbr, suggest
 from mcpsol_py.model.base58 import is_address
 
@@ -220,7 +221,7 @@ def open_shop(
     desks: list[ChannelDesk] = []
     sponsored: SponsoredChannels | None = None
     if payments.vouchers is not None and cluster is not None:
-        cluster.add_program((inputs.bundled_programs()["x402"] / "x402.so").read_bytes(), OURS.program_id, "x402")
+        cluster.add_program(bundled_so("x402").read_bytes(), OURS.program_id, "x402")
     if payments.facilitators:
         facilitator: Any = Facilitators(
             [HttpFacilitator(u) if "://" in u else custom_facilitator(u) for u in payments.facilitators]

@@ -441,7 +441,10 @@ class NoSchema(ClientError):
 
     def __init__(self, program_id: str, outcome: str) -> None:
         self.program_id, self.outcome = program_id, outcome
-        super().__init__(f"program {program_id} serves no schema: {outcome}. Give its IDL with --idl.")
+        super().__init__(
+            f"program {program_id} serves no schema: {outcome}. "
+            "Give its IDL: in Python as idl=, on the command line as SOURCE with --program-id."
+        )
 
 
 class MissingAccount(ClientError):

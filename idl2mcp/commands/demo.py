@@ -13,6 +13,7 @@ import click
 
 from idl2mcp import inputs, report
 from idl2mcp.demo_payments import Payments
+from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import ProgramFailed, SourceError
 
 if TYPE_CHECKING:
@@ -45,28 +46,24 @@ class Demo:
             report.emit(None, text, as_json=False)
 
     async def run(self) -> None:
-        """All steps. Raises SourceError where the programs do not ship with this installation."""
+        """All steps. Raises UnknownName where the programs do not ship with this installation."""
         from idl2mcp.local import LocalCluster
         from idl2mcp.serving import DEMO_SETUP
 
         self.cluster = LocalCluster()
         self.cluster.apply(DEMO_SETUP)
-        folders = inputs.bundled_programs()
-        for name in ("counter", "vault", "x402"):
-            if name not in folders:
-                raise SourceError("the prebuilt program is not here; build it with `idl2mcp build`", origin=name)
-        counter, vault = await self.discover(folders, "counter"), await self.discover(folders, "vault")
+        counter, vault = await self.discover("counter"), await self.discover("vault")
         await self.count(counter)
         await self.keep(vault)
         await self.serve(counter, vault)
-        await Payments(self, await self.discover(folders, "x402")).run()
+        await Payments(self, await self.discover("x402")).run()
 
-    async def discover(self, folders: Mapping[str, Any], name: str) -> Served:
+    async def discover(self, name: str) -> Served:
         """A program deployed and asked what it can do: its schema comes from the program itself."""
         from mcpsol_py.bridge.calls import Served
         from mcpsol_py.client.discovery import discover
 
-        elf = inputs.read_elf(folders[name] / f"{name}.so")
+        elf = inputs.read_elf(bundled_so(name))
         program_id = inputs.default_id(name)
         self.cluster.add_program(elf, program_id, name)
         found = await discover(self.cluster.transport, program_id, all_pages=True)

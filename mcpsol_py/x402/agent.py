@@ -23,15 +23,12 @@ from solders.keypair import Keypair
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
-from x402 import x402Client
 
 from mcpsol_py.client.keys import create_keystore, open_keypair
 from mcpsol_py.errors import PaymentError, SourceError
 from mcpsol_py.x402.budget import Budget, Limits, Spending
 from mcpsol_py.x402.chain import AccountData, Chain, ChainRejected, ChainUnavailable
-from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
-from mcpsol_py.x402.channels.program import OURS
-from mcpsol_py.x402.exact.mechanism import ExactClient, ExactClientV1, Mints
+from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.transaction import (
     PaymentTerms,
     associated_token_address,
@@ -40,10 +37,10 @@ from mcpsol_py.x402.exact.transaction import (
     message_hash,
     transfer_checked,
 )
-from mcpsol_py.x402.networks import TOKEN, TOKEN_2022, v1_name
-from mcpsol_py.x402.paying import Payer, Selector, cheapest, reconcile, vouchers_first
+from mcpsol_py.x402.networks import TOKEN, TOKEN_2022
+from mcpsol_py.x402.paying import Payer, Selector, reconcile
 from mcpsol_py.x402.price import format_amount
-from mcpsol_py.x402.store.wallet_channels import WalletChannels
+from mcpsol_py.x402.wallet import wallet_payer
 
 if TYPE_CHECKING:
     from mcpsol_py.x402.store.database import Database
@@ -114,7 +111,7 @@ class AgentWallet:
     ) -> None:
         self.chain, self.settings = chain, settings
         self._database, self._passphrase = database, passphrase
-        self._alert, self._select = alert, select or (vouchers_first if settings.deposits else cheapest)
+        self._alert, self._select = alert, select
         self._keypair: Keypair | None = None
         self._payer: Payer | None = None
         self._mints = Mints(chain)
@@ -222,16 +219,15 @@ class AgentWallet:
             keypair = self._key()
             sources = {d.mint: d for d in map(self.usable_delegation, self.settings.sources)}
             accounts = {mint: Pubkey.from_string(d.account) for mint, d in sources.items()}
-            signer = x402Client()
-            signer.register(self.chain.network, ExactClient(keypair, self.chain, sources=accounts))
-            old_name = v1_name(self.chain.network)
-            if old_name is not None:
-                signer.register_v1(old_name, ExactClientV1(keypair, self.chain, sources=accounts))
-            if self.settings.deposits:
-                policy = deposits(self.settings.deposits)
-                kept = WalletChannels(self._database, self.address())
-                signer.register(self.chain.network, BatchClient(keypair, self.chain, OURS, kept, deposit=policy))
-            self._payer = Payer(signer, self.budget(), select=self._select)
+            self._payer = wallet_payer(
+                keypair,
+                self.chain,
+                self.budget(),
+                self._database,
+                sources=accounts,
+                locks=self.settings.deposits,
+                select=self._select,
+            )
         return self._payer
 
     def budget(self) -> Budget:

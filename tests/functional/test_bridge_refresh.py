@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from idl2mcp.inputs import Chain, bundled_programs, load_source
+from idl2mcp.inputs import Chain, load_source
 from idl2mcp.served import ProgramEntry
 from idl2mcp.serving import Plan, make_bridge
 from mcpsol_py.accounts.pda import anchor_idl_address
@@ -29,6 +29,7 @@ from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
 from mcpsol_py.bridge import refreshing
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bundled import bundled_so
 from mcpsol_py.client import watching
 from mcpsol_py.client.discovery import metadata_address
 from tests.functional.bridges import cluster
@@ -37,7 +38,7 @@ from tests.functional.svm_node import SvmNode, listening
 
 ERAS = ["auto", "legacy"]
 PROGRAM, WITH_ANCHOR, WITH_METADATA = (Pubkey(bytes([n] * 32)) for n in (51, 52, 53))
-COUNTER, VAULT = (bundled_programs()[n] / f"{n}.so" for n in ("counter", "vault"))
+COUNTER, VAULT = (bundled_so(n) for n in ("counter", "vault"))
 
 
 @pytest.fixture(autouse=True)
@@ -356,7 +357,7 @@ async def test_one_server_serves_every_kind_of_source_and_says_which_each_is(tmp
         ProgramEntry(str(WITH_METADATA), remote),
         ProgramEntry(str(WITH_ANCHOR), remote),
         ProgramEntry(str(idl), Chain()),
-        ProgramEntry(str(bundled_programs()["counter"] / "spec.py"), Chain()),
+        ProgramEntry(str(bundled_so("counter").with_name("spec.py")), Chain()),
         ProgramEntry(str(VAULT), Chain()),
     ]
     bridge, _ = make_bridge(Plan(entries))

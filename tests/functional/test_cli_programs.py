@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from idl2mcp.inputs import bundled_programs
+from mcpsol_py.bundled import bundled_programs, bundled_so
 from tests.functional.cli import Cli
 
 VAULT_SETUP = """
@@ -27,10 +27,6 @@ amount = 1_000_000
 mint = "@coin"
 owner = "@mallory"
 """
-
-
-def test_the_prebuilt_programs_are_here() -> None:
-    assert set(bundled_programs()) >= {"counter", "vault"}
 
 
 def test_the_demo_goes_the_whole_way_offline(cli: Cli) -> None:
@@ -51,7 +47,7 @@ def test_the_demo_goes_the_whole_way_offline(cli: Cli) -> None:
 
 @pytest.mark.parametrize("source", ["vault", "so"])
 def test_the_vault_takes_and_gives_back_real_tokens(cli: Cli, repo: Path, source: str) -> None:
-    source = str(bundled_programs()["vault"] / "vault.so") if source == "so" else source
+    source = str(bundled_so("vault")) if source == "so" else source
     setup = cli.write("vault.toml", VAULT_SETUP)
 
     def call(ix: str, accounts: dict[str, str], *more: str) -> dict[str, object]:

@@ -15,9 +15,9 @@ from solders.account import Account
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from idl2mcp.inputs import bundled_programs
 from idl2mcp.local import wallet
 from mcpsol_py.accounts.pda import anchor_idl_address
+from mcpsol_py.bundled import bundled_so
 from tests.functional.bridges import cluster
 from tests.functional.cli import TOKEN_IDL, Cli
 from tests.functional.svm_node import SvmNode, listening
@@ -32,7 +32,7 @@ class Node:
     def __init__(self, folder: Path) -> None:
         self.local = cluster()
         self.node = SvmNode(self.local.transport)
-        elf = (bundled_programs()["counter"] / "counter.so").read_bytes()
+        elf = bundled_so("counter").read_bytes()
         self.local.add_program(elf, Pubkey.from_string(COUNTER))
         for at, packed in ((IDL_AT, zlib.compress(json.dumps(TOKEN_IDL).encode())), (JUNK_AT, b"junk")):
             program = Pubkey.from_string(at)

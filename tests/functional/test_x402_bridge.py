@@ -19,7 +19,6 @@ import pytest
 from mcp import Client
 from mcp.server import Server
 from solders.signature import Signature
-from x402 import x402Client
 from x402.schemas import SettleResponse
 
 from idl2mcp.inputs import Chain
@@ -34,18 +33,15 @@ from mcpsol_py.bridge.server import make_server
 from mcpsol_py.errors import PaymentError, SourceError, TransportError
 from mcpsol_py.x402.budget import Budget, Limit, Limits
 from mcpsol_py.x402.buyer import Buyer
-from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
-from mcpsol_py.x402.channels.program import OURS
-from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.facilitator_app import LocalFacilitator, make_facilitator
 from mcpsol_py.x402.networks import LOCAL
-from mcpsol_py.x402.paying import Payer, cheapest, vouchers_first
+from mcpsol_py.x402.paying import Payer
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
-from mcpsol_py.x402.store.wallet_channels import WalletChannels
 from mcpsol_py.x402.svm_chain import SvmChain
+from mcpsol_py.x402.wallet import wallet_payer
 from tests.functional.cli import Cli
 
 USDC = DEMO_PAYMENTS_SETUP["mints"]["usdc"]["address"]
@@ -83,19 +79,12 @@ class Shop:
 
     def payer(self, deposit: int | None = None, **limit: int) -> Payer:
         chain = SvmChain(self.cluster.transport, network=LOCAL)
-        signer = x402Client()
-        signer.register(LOCAL, ExactClient(wallet("alice"), chain))
         kept = Database(f"sqlite:///{self.folder / 'purse.db'}")
         self.opened.callback(kept.close)
         limits = Limits({USDC: Limit(**{"per_payment": 50_000, **limit})})
-        if deposit is not None:
-            channels = WalletChannels(kept, str(wallet("alice").pubkey()))
-            policy = deposits({USDC: deposit})
-            signer.register(LOCAL, BatchClient(wallet("alice"), chain, OURS, channels, deposit=policy))
-        select = cheapest if deposit is None else vouchers_first
-        return Payer(
-            signer, Budget(kept, str(wallet("alice").pubkey()), limits, session="test"), patience=1.0, select=select
-        )
+        budget = Budget(kept, str(wallet("alice").pubkey()), limits, session="test")
+        locks = {} if deposit is None else {USDC: deposit}
+        return wallet_payer(wallet("alice"), chain, budget, kept, locks=locks, patience=1.0)
 
     @property
     def takings(self) -> int:
@@ -422,6 +411,8 @@ def test_the_demo_from_two_terminals(cli: Cli) -> None:
             with urllib.request.urlopen(f"{base}/payments") as response:  # loopback
                 assert "counter_initialize" in response.read().decode()
             listed = cli("x402", "history", "--wallet", str(wallet("alice").pubkey()), *store, "--json")
+            assert cli("x402", "history", "--wallet", "@alice", *store, "--json").json == listed.json
+            assert cli("x402", "history", "--wallet", "alice", *store).code == 2
             assert [(row["amount"], row["state"]) for row in listed.json["payments"]] == [("1000", "spent")] * 2
             assert list(place.glob("idl2mcp-*"))  # the sales are kept there
         finally:

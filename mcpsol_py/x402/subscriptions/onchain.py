@@ -11,7 +11,6 @@ import base64
 import time
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from solders.hash import Hash
@@ -21,7 +20,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-import mcpsol_py
+from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.program import Program, load
 from mcpsol_py.x402.chain import AccountData, Chain
@@ -49,12 +48,8 @@ _MIRRORED = (
 
 @cache
 def payment_program() -> Program:
-    """Our payment program, from the IDL that this package ships (or the one in its source tree)."""
-    package = Path(mcpsol_py.__file__).parent
-    for folder in (package / "_programs", package.parent / "programs"):
-        if (folder / "x402" / "idl.json").is_file():
-            return load(folder / "x402" / "idl.json")
-    raise PaymentError("INTERNAL_ERROR", "the payment program's IDL is not installed with this package")
+    """Our payment program, from the IDL that this package ships."""
+    return load(bundled_so("x402").with_name("idl.json"))
 
 
 class OnChain:
