@@ -99,7 +99,8 @@ def command(
         from idl2mcp.demo_accounts import open_accounts
         from idl2mcp.selling import DEMO_PAYMENTS, open_shop, read_payments
         from idl2mcp.served import ProgramEntry
-        from mcpsol_py.bridge.server import make_server, run_stdio
+        from mcpsol_py.bridge.server import make_server
+        from mcpsol_py.bridge.stdio import run_stdio
 
         plan = serving.read_config(config, chain) if config is not None else serving.Plan()
         names = [*sources, *(("counter", "vault") if demo else ())]

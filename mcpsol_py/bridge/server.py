@@ -1,7 +1,4 @@
-"""The bridge as an MCP server, over stdio; app.py puts it behind HTTP.
-
-Nothing but the protocol goes to stdout; logs go to stderr.
-"""
+"""The bridge as an MCP server; stdio.py puts it on stdin and stdout, app.py behind HTTP."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp.server.stdio import stdio_server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpsol_py import telemetry
@@ -29,7 +25,7 @@ from mcpsol_py.bridge.sessions import CallListener, Sessions
 from mcpsol_py.bridge.tools import Toolbox
 from mcpsol_py.errors import McpsolError
 
-__all__ = ["make_server", "run_stdio"]
+__all__ = ["make_server"]
 
 
 def make_server(
@@ -224,9 +220,3 @@ def result_of(reply: Reply) -> dict[str, Any]:
         content.append({"type": "text", "text": json.dumps(reply.details, ensure_ascii=False, default=str)})
         return {"resultType": "complete", "content": content, "isError": True}
     return {"resultType": "complete", "content": content, "structuredContent": reply.structured, "isError": False}
-
-
-async def run_stdio(server: Server[Any]) -> None:
-    """Serves one client on stdin and stdout until it closes them."""
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
