@@ -2,8 +2,8 @@
 
 The error in a transaction's result is a number and the index of an instruction. The logs tell the rest: the first
 program that "failed" is the innermost one, and a number means what that program says it means. So the name comes
-from, in this order: the failing program's own model, the tables of System and Token, Anchor's framework codes (also
-from the log line that Anchor writes), and else the number stands alone.
+from, in this order: the failing program's own model, the tables of System and Token, the log line that Anchor or a
+program of ours writes, Anchor's framework codes, and else the number stands alone.
 """
 
 from __future__ import annotations
@@ -131,6 +131,8 @@ _WORDS = {
 _INVOKE = re.compile(r"Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[(\d+)\]")
 _END = re.compile(r"Program ([1-9A-HJ-NP-Za-km-z]{32,44}) (success|failed: (.*))")
 _ANCHOR = re.compile(r"AnchorError .*?Error Code: (\w+)\. Error Number: (\d+)\. Error Message: (.*?)\.?$")
+#: what rendered programs log of a check that refused (templates/pinocchio/src/error.rs.jinja)
+_RENDERED = re.compile(r"Program log: (\w{1,64}) \((\d+)\): (.+)")
 _ANCHOR_ACCOUNT = re.compile(r"AnchorError caused by account: (\w+)\.")
 
 
@@ -205,6 +207,9 @@ def _custom(
         if said is not None and int(said[2]) == code:
             account = _ANCHOR_ACCOUNT.search(line)
             return said[1], said[3] + (f" (account {account[1]})" if account is not None else "")
+        said = _RENDERED.fullmatch(line)
+        if said is not None and int(said[2]) == code:
+            return said[1], said[3]
     if code in ANCHOR_ERRORS:
         return ANCHOR_ERRORS[code], "an error of the Anchor framework, if this is an Anchor program"
     return "Custom", ""

@@ -92,6 +92,16 @@ def test_anchors_own_log_line_names_an_error_of_an_unknown_program() -> None:
     assert failed(6006, nested(OTHER, said=(line,), code=6006)).name == "Custom"
 
 
+def test_what_a_rendered_program_logs_names_its_checks() -> None:
+    line = "Program log: InstructionNotWritten (5999): This instruction's handler is not written yet"
+    failure = failed(5999, nested(OTHER, said=(line,), code=5999))
+    assert (failure.name, failure.error_message) == (
+        "InstructionNotWritten",
+        "This instruction's handler is not written yet",
+    )
+    assert failed(5998, nested(OTHER, said=(line,), code=5998)).name == "Custom"
+
+
 def test_without_logs_the_instructions_program_is_taken() -> None:
     assert failed(6000, index=1, programs=(OTHER, OURS)).name == "TooMuch"
 
