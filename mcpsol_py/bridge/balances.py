@@ -1,19 +1,18 @@
 """What a transaction changes, measured: SOL and tokens before and after a simulation, and what leaves a wallet.
 
 Layouts: SPL Token's Account (165 bytes: mint 0, owner 32, amount 64, delegate 72, state 108, native 109, delegated
-amount 121,
-close authority 129) and Mint (82 bytes: supply 36, decimals 44); Token-2022 begins with the same, and says at byte 165
-which of the two it is, followed by its extensions (type u16, length u16, data).
+amount 121, close authority 129) and Mint (82 bytes: supply 36, decimals 44); Token-2022 begins with the same, and says
+at byte 165 which of the two it is, followed by its extensions (type u16, length u16, data).
 
 Lamports of an account that a native program lets somebody take out are that one's: a stake account's withdrawer
 (offset 44), a vote account's (36), a nonce account's authority (8), the authority of the loader's buffers (5) and
-programs (13), of an address lookup table (22).
+programs (13), of loader v4's programs (8), of an address lookup table (22).
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,25 +21,35 @@ from solders.pubkey import Pubkey
 from mcpsol_py.accounts.wellknown import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 
 __all__ = [
+    "NATIVE",
+    "MULTISIG",
     "SOL",
+    "TOKEN_PROGRAMS",
     "AccountState",
     "Change",
     "Outflow",
     "TokenState",
     "changes",
     "decimals_of",
+    "extensions",
     "handed_over",
+    "mint_powers",
     "minted",
     "outflows",
     "takeovers",
     "token_state",
     "ui_amount",
+    "withheld_taken",
 ]
 
 #: what lamports are called where a mint's address would stand
 SOL = "SOL"
 
-_TOKEN_PROGRAMS = (TOKEN_PROGRAM, TOKEN_2022_PROGRAM)
+TOKEN_PROGRAMS = (TOKEN_PROGRAM, TOKEN_2022_PROGRAM)
+#: Token-2022's extensions that are looked at: of a mint, its fees, who may close it, and who may move everybody's
+#: tokens of it; of a token account, the fees withheld in it
+_FEE_CONFIG, _FEE_AMOUNT, _MINT_CLOSER, _PERMANENT_DELEGATE = 1, 2, 3, 12
+MULTISIG = 355
 _U64_MAX = (1 << 64) - 1
 
 
@@ -103,7 +112,7 @@ class Outflow:
 
 def token_state(account: AccountState | None) -> TokenState | None:
     """The token account that *account* is, or None."""
-    if account is None or account.owner not in _TOKEN_PROGRAMS:
+    if account is None or account.owner not in TOKEN_PROGRAMS:
         return None
     data = bytes(account.data)
     if len(data) != 165 and not (len(data) > 165 and data[165] == 2):
@@ -124,7 +133,7 @@ def token_state(account: AccountState | None) -> TokenState | None:
 
 def decimals_of(account: AccountState | None) -> int | None:
     """The decimals of the mint that *account* is, or None."""
-    if account is None or account.owner not in _TOKEN_PROGRAMS:
+    if account is None or account.owner not in TOKEN_PROGRAMS:
         return None
     data = bytes(account.data)
     return data[44] if len(data) == 82 or (len(data) > 165 and data[165] == 1) else None
@@ -173,16 +182,32 @@ def _holdings(key: Pubkey, account: AccountState | None) -> dict[tuple[str, str]
     return held
 
 
-def outflows(found: Iterable[Change], wallets: Iterable[str], made: Mapping[str, int] | None = None) -> list[Outflow]:
+def outflows(
+    found: Iterable[Change],
+    wallets: Iterable[str],
+    made: Mapping[str, int] | None = None,
+    accounts: Collection[Pubkey] = (),
+) -> list[Outflow]:
     """What *wallets* together have less of, net: a token moved between two accounts of one wallet is no outflow.
 
-    *made*: tokens that they made (see `minted`); what of them did not come to them went to others.
+    *made*: tokens that they made (see `minted`); what of them did not come to them went to others. *accounts*: those of
+    others that they can take from (bridge/reach.py); what the owner of one has less of counts, too.
     """
     mine = set(wallets)
     totals: dict[str, int] = {mint: -amount for mint, amount in (made or {}).items()}
+    others: dict[tuple[str, str], int] = {}
+    taken_from: set[tuple[str, str]] = set()
+    reached = set(map(str, accounts))
     for change in found:
         if change.owner in mine:
             totals[change.mint] = totals.get(change.mint, 0) + change.delta
+            continue
+        pair = change.owner, change.mint
+        others[pair] = others.get(pair, 0) + change.delta
+        if change.delta < 0 and change.address in reached:
+            taken_from.add(pair)
+    for pair in taken_from:
+        totals[pair[1]] = totals.get(pair[1], 0) + min(0, others[pair])
     return [Outflow(mint, -total) for mint, total in totals.items() if total < 0]
 
 
@@ -204,6 +229,38 @@ def minted(
     return out
 
 
+def withheld_taken(
+    before: Mapping[Pubkey, AccountState | None],
+    after: Mapping[Pubkey, AccountState | None],
+    aside: Mapping[Pubkey, AccountState | None],
+    wallets: Iterable[str],
+) -> dict[str, int]:
+    """Base units by mint of transfer fees that were withheld for *wallets*, and are not any more. *aside*: accounts
+    that are only read; a mint may be one of them.
+    """
+    mine = set(wallets)
+    out = {}
+    for mint, account in {**aside, **before}.items():
+        config = extensions(account).get(_FEE_CONFIG, b"")
+        if len(config) < 72 or str(Pubkey.from_bytes(config[32:64])) not in mine:
+            continue
+        less = _withheld(before, mint) - _withheld(after, mint)
+        if less > 0:
+            out[str(mint)] = less
+    return out
+
+
+def _withheld(accounts: Mapping[Pubkey, AccountState | None], mint: Pubkey) -> int:
+    total = 0
+    for key, account in accounts.items():
+        parts = extensions(account)
+        if key == mint and len(parts.get(_FEE_CONFIG, b"")) >= 72:
+            total += int(struct.unpack_from("<Q", parts[_FEE_CONFIG], 64)[0])
+        elif len(parts.get(_FEE_AMOUNT, b"")) >= 8 and (state := token_state(account)) and state.mint == mint:
+            total += int(struct.unpack_from("<Q", parts[_FEE_AMOUNT])[0])
+    return total
+
+
 # --- power over accounts ---------------------------------------------------------------------------------------------
 
 _STAKE = Pubkey.from_string("Stake11111111111111111111111111111111111111")
@@ -211,7 +268,7 @@ _VOTE = Pubkey.from_string("Vote111111111111111111111111111111111111111")
 _LOADER = Pubkey.from_string("BPFLoaderUpgradeab1e11111111111111111111111")
 _LOOKUP = Pubkey.from_string("AddressLookupTab1e1111111111111111111111111")
 _LOADER_V4 = Pubkey.from_string("LoaderV411111111111111111111111111111111111")
-_NATIVE = (SYSTEM_PROGRAM, _STAKE, _VOTE, _LOADER, _LOOKUP, _LOADER_V4)
+NATIVE = (SYSTEM_PROGRAM, _STAKE, _VOTE, _LOADER, _LOOKUP, _LOADER_V4)
 
 
 def _controller(account: AccountState) -> str | None:
@@ -232,6 +289,8 @@ def _controller(account: AccountState) -> str | None:
             at = 13
         case (owner, 1) if owner == _LOOKUP and data[21:22] == b"\1":
             at = 22
+        case (owner, _) if owner == _LOADER_V4:
+            at = 8
     return str(Pubkey.from_bytes(data[at : at + 32])) if at is not None and len(data) >= at + 32 else None
 
 
@@ -257,10 +316,12 @@ def _given_up(key: Pubkey, was: AccountState | None, now: AccountState | None, m
     return []
 
 
-def _extensions(account: AccountState | None) -> dict[int, bytes]:
+def extensions(account: AccountState | None) -> dict[int, bytes]:
     """Token-2022's extensions of a mint or token account."""
     data = b"" if account is None or account.owner != TOKEN_2022_PROGRAM else bytes(account.data)
     out, at = {}, 166
+    if len(data) == MULTISIG:  # no account with extensions is ever of this length
+        return {}
     while at + 4 <= len(data):
         kind, length = struct.unpack_from("<HH", data, at)
         if kind == 0:
@@ -272,6 +333,8 @@ def _extensions(account: AccountState | None) -> dict[int, bytes]:
 
 #: Token-2022's ConfidentialTransferAccount, and the fees withheld in one: balances that are encrypted
 _CONFIDENTIAL = (5, 17)
+#: of a mint: fees withheld (16), and what was made (24), encrypted
+_CONFIDENTIAL_MINT = (16, 24)
 
 
 def handed_over(
@@ -282,7 +345,7 @@ def handed_over(
     out = []
     for key, was in before.items():
         now = after.get(key)
-        if was is None or now is None or was.owner in (*_NATIVE, *_TOKEN_PROGRAMS):
+        if was is None or now is None or was.owner in (*NATIVE, *TOKEN_PROGRAMS):
             continue
         old, new = bytes(was.data), bytes(now.data)
         for wallet in set(wallets):
@@ -298,13 +361,43 @@ def handed_over(
     return out
 
 
-def _authorities_lost(key: Pubkey, was: AccountState | None, now: AccountState | None, mine: set[str]) -> list[str]:
-    """Authorities over a mint that *mine* had before and has not after."""
+def _passed_on(
+    key: Pubkey, was: AccountState | None, now: AccountState | None, mine: set[str], *, anyones: bool
+) -> list[str]:
+    """What an account of a native or token program loses although the wallet's address still stands in it, or never
+    stood there (*anyones*: whoever's it is): a stake is locked up, its authorities pass on, a mint's balances change
+    unseen."""
+    if was is None or now is None or not now.data:
+        return []
+    old, new = bytes(was.data), bytes(now.data)
+    out = []
+    if was.owner == _STAKE and len(old) >= 124 and old[:4] in (b"\1\0\0\0", b"\2\0\0\0"):
+        powers = [str(Pubkey.from_bytes(old[at : at + 32])) for at in (12, 44)]
+        custodian = str(Pubkey.from_bytes(new[92:124])) if len(new) >= 124 else ""
+        if old[76:124] != new[76:124] and custodian not in mine and (anyones or powers[1] in mine):
+            out.append(f"stake {key} is locked up until {custodian} lets it go")
+        if anyones and old[12:76] != new[12:76]:
+            heirs = [str(Pubkey.from_bytes(new[at : at + 32])) for at in (12, 44)]
+            new_ones = [h for h, p in zip(heirs, powers, strict=True) if h != p and h not in mine]
+            out += [f"power over stake {key} passes to {heir}" for heir in new_ones]
+    elif anyones and (had := _controller(was)) is not None and (has := _controller(now)) not in {had, *mine}:
+        out.append(f"power over account {key} passes to {has or 'nobody'}")
+    hidden, shown = extensions(was), extensions(now)
+    concerns = anyones or any(bytes(Pubkey.from_string(wallet)) in old for wallet in mine)
+    if concerns and any(hidden.get(kind) != shown.get(kind) for kind in _CONFIDENTIAL_MINT):
+        out.append(f"what is encrypted in mint {key} changes, and cannot be measured")
+    return out
+
+
+def _authorities_lost(
+    key: Pubkey, was: AccountState | None, now: AccountState | None, mine: set[str], *, anyones: bool
+) -> list[str]:
+    """Authorities over a mint that *mine* had before and has not after (*anyones*: that whoever had)."""
     old, new = _mint_authorities(was), _mint_authorities(now)
     return [
         f"{kind} authority of mint {key} passes from {old[kind]} to {new.get(kind) or 'nobody'}"
         for kind in old
-        if old[kind] in mine and new.get(kind) not in mine
+        if (old[kind] in mine or (anyones and new.get(kind) != old[kind])) and new.get(kind) not in mine
     ]
 
 
@@ -320,33 +413,51 @@ def _mint_authorities(account: AccountState | None) -> dict[str, str]:
     return out
 
 
+def mint_powers(account: AccountState | None) -> tuple[set[str], set[str]]:
+    """Of a mint: who can take lamports out of it, and who can move everybody's tokens of it."""
+    if decimals_of(account) is None:
+        return set(), set()
+    parts = extensions(account)
+    closer, mover = (_named(parts.get(kind, b"")) for kind in (_MINT_CLOSER, _PERMANENT_DELEGATE))
+    minter = _mint_authorities(account).get("mint")  # takes what is over its rent
+    return {key for key in (closer, minter) if key}, {mover} if mover else set()
+
+
+def _named(raw: bytes) -> str | None:
+    """The address in an extension, None where it names none."""
+    return str(Pubkey.from_bytes(raw)) if len(raw) == 32 and any(raw) else None
+
+
 def takeovers(
     before: Mapping[Pubkey, AccountState | None],
     after: Mapping[Pubkey, AccountState | None],
     wallets: Iterable[str],
+    accounts: Collection[Pubkey] = (),
 ) -> list[str]:
     """What gives others power over what *wallets* own without moving it now, each as a sentence; empty: nothing does.
 
     Ownership of a token account, a delegate with an allowance, a close authority; authorities over mints and over
-    accounts of the native programs; a wallet assigned to a program or given data; and what moves unseen.
+    accounts of the native programs; a stake's lockup; a wallet assigned to a program or given data; and what moves
+    unseen. *accounts*: those of others that they can take from (bridge/reach.py).
     """
     mine = set(wallets)
     out: list[str] = []
     for key, was in before.items():
         now = after.get(key)
-        if str(key) in mine and now is not None and (now.owner != SYSTEM_PROGRAM or bytes(now.data)):
+        of_system = was is None or was.owner == SYSTEM_PROGRAM
+        if str(key) in mine and of_system and now is not None and (now.owner != SYSTEM_PROGRAM or bytes(now.data)):
             out.append(f"wallet {key} is given to program {now.owner}")
-        lost = _authorities_lost(key, was, now, mine)
+        lost = _authorities_lost(key, was, now, mine, anyones=key in accounts)
         out += lost
         a, b = token_state(was), token_state(now)
         if b is None:
-            if not lost and str(key) not in mine and was is not None and was.owner in (*_NATIVE, *_TOKEN_PROGRAMS):
-                out += _given_up(key, was, now, mine)
+            if not lost and str(key) not in mine and was is not None and was.owner in (*NATIVE, *TOKEN_PROGRAMS):
+                out += _given_up(key, was, now, mine) or _passed_on(key, was, now, mine, anyones=key in accounts)
             continue
-        held = (a is not None and str(a.owner) in mine) or str(b.owner) in mine
+        held = (a is not None and str(a.owner) in mine) or str(b.owner) in mine or (a is not None and key in accounts)
         if not held:
             continue
-        old, new = _extensions(was), _extensions(now)
+        old, new = extensions(was), extensions(now)
         if a is not None and any(old.get(kind) != new.get(kind) for kind in _CONFIDENTIAL):
             out.append(f"the confidential balance of token account {key} changes, and cannot be measured")
         if a is not None and a.owner != b.owner and str(b.owner) not in mine:

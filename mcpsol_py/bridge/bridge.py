@@ -25,8 +25,9 @@ from solders.transaction import VersionedTransaction
 from mcpsol_py import telemetry
 from mcpsol_py.bridge import reading
 from mcpsol_py.bridge.audit import AuditLog
-from mcpsol_py.bridge.balances import SOL, Outflow, handed_over, minted, outflows, takeovers, token_state
+from mcpsol_py.bridge.balances import SOL, Outflow, token_state
 from mcpsol_py.bridge.calls import Prepared, Served, Simulated, describe, prepare, simulate, text_of
+from mcpsol_py.bridge.effects import effects_of
 from mcpsol_py.bridge.listening import BUILD_STEPS, DESCRIBE_STEPS, SEND_STEPS, Level, Listener, Steps, to_its_end
 from mcpsol_py.bridge.policy import Policy, ProgramRule
 from mcpsol_py.bridge.refreshing import Refresher
@@ -74,6 +75,8 @@ def _no_names(value: Any, *, known_only: bool = False) -> Any:
 
 #: how often a person is asked again because the outflow grew meanwhile
 _ASK_TIMES = 3
+#: simulations until one ran while nobody else changed the wallet's balances
+_LOOKS = 3
 #: a new blockhash is looked for this often, with these seconds in between
 _BLOCKS, _BLOCK_SECONDS = 60, 0.5
 #: a transaction locks no more accounts (solana: MAX_TX_ACCOUNT_LOCKS)
@@ -386,17 +389,20 @@ class Bridge:
         prepared = await prepare(
             call.served, call.ix, call.args, call.accounts, remaining=call.rest, wallet=address, payer=address
         )
-        message, last_height = await self._new_message(prepared, call.transport)
-        await steps.reached("built", SEND_STEPS)
-        simulated = await simulate(prepared, unsigned(message), exact=True)
-        _passed(prepared, simulated)
+        for _ in range(_LOOKS):
+            message, last_height = await self._new_message(prepared, call.transport)
+            await steps.reached("built", SEND_STEPS)
+            simulated = await simulate(prepared, unsigned(message), exact=True)
+            _passed(prepared, simulated)
+            effects = effects_of(prepared, simulated, address)
+            if effects.still:
+                break
+        else:
+            why = f"each of {_LOOKS} simulations ran while the wallet's balances changed, so nothing can be measured"
+            raise TransportError(call.transport.endpoint, why)
         await steps.reached("simulated", SEND_STEPS, compute_units=simulated.outcome.units)
         self.policy.check_accounts(call.rule, wallet, prepared.signers, *_written(prepared, simulated, wallet))
-        before, after = simulated.before, simulated.after
-        flows = outflows(simulated.changes, [wallet], minted(before, after, [wallet]))
-        taken = takeovers(before, after, [wallet])
-        if not call.rule.hands_over:
-            taken += handed_over(before, after, [wallet])
+        flows, taken = effects.flows, [*effects.taken, *([] if call.rule.hands_over else effects.handed_over)]
         ask = self.policy.check_effects(flows, taken, self.audit.spent(wallet))
         return _Checked(prepared, message, last_height, simulated, flows, taken, ask)
 

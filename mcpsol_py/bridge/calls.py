@@ -98,7 +98,11 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What a simulation showed. `before` and `after` hold every account that could be written."""
+    """What a simulation showed. `before` and `after` hold every account that could be written.
+
+    Of an exact one also: `aside`, the accounts that are only read, and `again`, those of `before` once more, as they
+    are after it.
+    """
 
     outcome: Outcome
     failure: ProgramFailed | None
@@ -108,6 +112,8 @@ class Simulated:
     returned: Any = None
     return_error: str = ""
     events: tuple[tuple[str, Any], ...] = ()
+    aside: Mapping[Pubkey, Account | None] = field(default_factory=dict)
+    again: Mapping[Pubkey, Account | None] = field(default_factory=dict)
 
 
 @telemetry.traced("resolve accounts")
@@ -201,7 +207,8 @@ async def simulate(
 ) -> Simulated:
     """Runs it without effect. *transaction*: this one; None: made here, with a funded payer where none is known.
 
-    *exact*: with its own blockhash, so that what is simulated is to the byte what may be signed.
+    *exact*: with its own blockhash, so that what is simulated is to the byte what may be signed, and in order of slots
+    between two looks at what it writes: nodes behind one URL are not equally far.
 
     Raises TransportError, and MissingAccount where no payer has lamports. A program's failure is in the result.
     """
@@ -211,14 +218,22 @@ async def simulate(
     if prepared.payer is not None:
         keys.append(prepared.payer)
     keys = list(dict.fromkeys(keys))
-    before = dict(zip(keys, await transport.get_accounts(keys), strict=True))
+    aside: dict[Pubkey, Account | None] = {}
+    slot = 0
+    if exact:
+        every = list(dict.fromkeys([*keys, *(m.pubkey for m in prepared.instruction.accounts)]))
+        slot, found = await transport.accounts_at(every)
+        before = dict(zip(keys, found, strict=False))
+        aside = dict(zip(every[len(keys) :], found[len(keys) :], strict=True))
+    else:
+        before = dict(zip(keys, await transport.get_accounts(keys), strict=True))
     if transaction is None and prepared.payer is None:
         outcome = await run_instructions(transport, [prepared.instruction], Payers(), accounts=keys)
     else:
         if transaction is None:
             transaction = unsigned(prepared.message(Hash.default()))
         if exact:
-            outcome = await transport.simulate(transaction, replace_blockhash=False, accounts=keys)
+            outcome = await transport.simulate(transaction, replace_blockhash=False, accounts=keys, since=slot)
         else:
             outcome = await run_transaction(transport, transaction, accounts=keys)
     telemetry.mark(succeeded=outcome.err is None, compute_units=outcome.units or 0)
@@ -236,6 +251,10 @@ async def simulate(
     after = dict(zip(keys, outcome.accounts, strict=True))
     # an account without lamports is gone when the transaction is over, whatever data it still shows
     after = {k: None if a is not None and a.lamports == 0 else a for k, a in after.items()}
+    again: dict[Pubkey, Account | None] = {}
+    if exact:
+        _, found = await transport.accounts_at(keys, since=outcome.slot)
+        again = dict(zip(keys, found, strict=True))
     decimals = await _decimals(transport, before, after)
     returned, return_error = _returned(prepared, outcome)
     return Simulated(
@@ -247,6 +266,8 @@ async def simulate(
         returned,
         return_error,
         tuple(_events(program, outcome)),
+        aside,
+        again,
     )
 
 

@@ -17,6 +17,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
@@ -233,6 +234,24 @@ class RpcTransport:
         return out
 
     @_read
+    async def accounts_at(self, keys: Sequence[Pubkey], *, since: int = 0) -> tuple[int, list[Account | None]]:
+        if len(keys) > _ACCOUNTS_A_CALL:
+            raise TransportError(self.endpoint, f"tells {_ACCOUNTS_A_CALL} accounts of one slot, not {len(keys)}")
+        asked = [str(key) for key in keys]
+        result = await self.request("getMultipleAccounts", [asked, {**self._reading(), **_since(since)}])
+        found = [account_of(item) for item in result["value"]]
+        if len(found) != len(keys):
+            raise ValueError(f"{len(found)} accounts for {len(keys)} keys")
+        return self._not_before(since, result), found
+
+    def _not_before(self, since: int, result: Mapping[str, Any]) -> int:
+        """The slot of an answer. Behind one URL there may be nodes that are not equally far."""
+        slot = int(result["context"]["slot"])
+        if slot < since:
+            raise TransportError(self.endpoint, f"answered as of slot {slot:,}, and slot {since:,} was seen before")
+        return slot
+
+    @_read
     async def program_accounts(
         self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
     ) -> list[tuple[Pubkey, Account]]:
@@ -255,7 +274,12 @@ class RpcTransport:
 
     @_read
     async def simulate(
-        self, transaction: VersionedTransaction, *, replace_blockhash: bool = True, accounts: Sequence[Pubkey] = ()
+        self,
+        transaction: VersionedTransaction,
+        *,
+        replace_blockhash: bool = True,
+        accounts: Sequence[Pubkey] = (),
+        since: int = 0,
     ) -> Outcome:
         options: dict[str, Any] = {
             "encoding": "base64",
@@ -263,11 +287,13 @@ class RpcTransport:
             "sigVerify": False,
             "replaceRecentBlockhash": replace_blockhash,
             "innerInstructions": True,
+            **_since(since),
         }
         if accounts:
             options["accounts"] = {"encoding": "base64", "addresses": [str(key) for key in accounts]}
         result = await self.request("simulateTransaction", [_wire(transaction), options])
-        return _outcome(result["value"])
+        outcome = _outcome(result["value"])
+        return replace(outcome, slot=self._not_before(since, result)) if since else outcome
 
     @_read
     async def send(
@@ -402,6 +428,10 @@ class _Body:
 
     def to_json(self) -> str:
         return self._text
+
+
+def _since(slot: int) -> dict[str, int]:
+    return {"minContextSlot": slot} if slot else {}
 
 
 def _provider(client: Any) -> Any:

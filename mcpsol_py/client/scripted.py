@@ -86,6 +86,9 @@ class ScriptedTransport:
         self._note("get_accounts", keys=list(keys))
         return [self.accounts.get(key) for key in keys]
 
+    async def accounts_at(self, keys: Sequence[Pubkey], *, since: int = 0) -> tuple[int, list[Account | None]]:
+        return 0, await self.get_accounts(keys)
+
     async def program_accounts(
         self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
     ) -> list[tuple[Pubkey, Account]]:
@@ -110,7 +113,12 @@ class ScriptedTransport:
         return self.heights[0] if self.heights else 1
 
     async def simulate(
-        self, transaction: VersionedTransaction, *, replace_blockhash: bool = True, accounts: Sequence[Pubkey] = ()
+        self,
+        transaction: VersionedTransaction,
+        *,
+        replace_blockhash: bool = True,
+        accounts: Sequence[Pubkey] = (),
+        since: int = 0,
     ) -> Outcome:
         self._note("simulate", transaction=transaction, replace_blockhash=replace_blockhash, accounts=list(accounts))
         outcome: Outcome = self._next(self.simulations, "simulate", transaction)

@@ -114,6 +114,9 @@ class SvmTransport:
     async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
         return [self._get(key) for key in keys]
 
+    async def accounts_at(self, keys: Sequence[Pubkey], *, since: int = 0) -> tuple[int, list[Account | None]]:
+        return 0, await self.get_accounts(keys)
+
     def _get(self, key: Pubkey) -> Account | None:
         account = self.svm.get_account(key)
         # A closed account stays behind in LiteSVM as an empty one of the system program; on a cluster it is gone.
@@ -139,7 +142,12 @@ class SvmTransport:
         return self._height
 
     async def simulate(
-        self, transaction: VersionedTransaction, *, replace_blockhash: bool = True, accounts: Sequence[Pubkey] = ()
+        self,
+        transaction: VersionedTransaction,
+        *,
+        replace_blockhash: bool = True,
+        accounts: Sequence[Pubkey] = (),
+        since: int = 0,
     ) -> Outcome:
         with self.lock:
             self.svm.with_sigverify(False).with_blockhash_check(not replace_blockhash)

@@ -50,7 +50,8 @@ class Outcome:
 
     `err` is None, or the error in the JSON form of the RPC: "AccountNotFound", {"InstructionError": [0, {"Custom":
     6001}]}. `return_data`: (the program that set it last, its bytes as they came). `accounts`: those asked for, after
-    the run. `inner`: the calls that programs made, as (program, data), where the chain tells them.
+    the run. `inner`: the calls that programs made, as (program, data), where the chain tells them. `slot`: whose state
+    it ran on, 0 where that is not told.
     """
 
     err: str | dict[str, Any] | None = None
@@ -59,6 +60,7 @@ class Outcome:
     return_data: tuple[Pubkey, bytes] | None = None
     accounts: tuple[Account | None, ...] = field(default=())
     inner: tuple[tuple[Pubkey, bytes], ...] = field(default=())
+    slot: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,9 @@ class Transport(Protocol):
     async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
         """The accounts, None for those that do not exist. Any number: the transport asks in parts."""
 
+    async def accounts_at(self, keys: Sequence[Pubkey], *, since: int = 0) -> tuple[int, list[Account | None]]:
+        """The same as they stood in one slot, which is told (0: the chain has none), and not before slot *since*."""
+
     async def program_accounts(
         self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
     ) -> list[tuple[Pubkey, Account]]:
@@ -96,10 +101,15 @@ class Transport(Protocol):
         """The current block height."""
 
     async def simulate(
-        self, transaction: VersionedTransaction, *, replace_blockhash: bool = True, accounts: Sequence[Pubkey] = ()
+        self,
+        transaction: VersionedTransaction,
+        *,
+        replace_blockhash: bool = True,
+        accounts: Sequence[Pubkey] = (),
+        since: int = 0,
     ) -> Outcome:
         """Runs it without effect and without looking at signatures (never both sigVerify and
-        replaceRecentBlockhash)."""
+        replaceRecentBlockhash), on a state that is not older than slot *since*."""
 
     async def send(
         self, transaction: VersionedTransaction, *, skip_preflight: bool = False

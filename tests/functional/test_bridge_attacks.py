@@ -453,9 +453,9 @@ async def test_handing_over_needs_a_word_in_the_policy(allowed: bool) -> None:
     destination = Pubkey.from_string(s.local.names["bob_usdc"])
     inner, ask = s.local.transport.simulate, s.local.transport.get_accounts
 
-    async def before(keys: Any) -> Any:
+    async def before(keys: Any, since: int = 0) -> Any:
         found = await ask(keys)
-        return [owned(ME) if k == destination else a for k, a in zip(keys, found, strict=True)]
+        return 0, [owned(ME) if k == destination else a for k, a in zip(keys, found, strict=True)]
 
     async def after(*args: Any, accounts: Any = (), **options: Any) -> Any:
         outcome = await inner(*args, accounts=accounts, **options)
@@ -465,7 +465,7 @@ async def test_handing_over_needs_a_word_in_the_policy(allowed: bool) -> None:
     def owned(by: Pubkey) -> Account:
         return account(PROGRAM, b"vault of", bytes(by))
 
-    broken(s, simulate=after, get_accounts=before)
+    broken(s, simulate=after, accounts_at=before)
     reply = await s.bridge.call(*transfer(1))
     assert reply.is_error is not allowed, reply.text
     if not allowed:
