@@ -225,19 +225,21 @@ class NotUsable(McpsolError):
 
 
 class UnknownName(McpsolError):
-    """No instruction, account, type, event or argument of that name."""
+    """No instruction, account, type, event or argument of that name. `hint`: where else the name stands, as a
+    sentence."""
 
     reason = "unknown_name"
 
-    def __init__(self, kind: str, name: str, candidates: Iterable[str], where: str = "") -> None:
+    def __init__(self, kind: str, name: str, candidates: Iterable[str], where: str = "", hint: str = "") -> None:
         self.kind, self.name = kind, name
         self.candidates = tuple(candidates)
-        self.where = where
+        self.where, self.hint = where, hint
         super().__init__()
 
     def __str__(self) -> str:
         head = f"{self.where}: " if self.where else ""
-        return f"{head}no {self.kind} named {abbr(self.name)}. {suggest(self.name, self.candidates)}"
+        offer = self.hint or suggest(self.name, self.candidates)
+        return f"{head}no {self.kind} named {abbr(self.name)}. {offer}"
 
 
 # --- codec -----------------------------------------------------------------------------------------------------------

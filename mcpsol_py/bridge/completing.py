@@ -25,8 +25,8 @@ __all__ = ["MOST", "Completer", "parameters"]
 
 #: an answer holds no more (MCP)
 MOST = 100
-#: how the pattern of a key's schema begins
-_BASE58 = "^[1-9A-HJ"
+#: a part of the pattern of every address
+_BASE58 = "[1-9A-HJ-NP-Za-km-z]{32,44}"
 #: accounts of a program that are offered
 _ACCOUNTS = 50
 
@@ -100,7 +100,7 @@ class Completer:
         choices = [str(value) for value in _choices(schema)]
         if choices:
             return choices
-        if "x-account" in schema or str(schema.get("pattern", "")).startswith(_BASE58):
+        if "x-account" in schema or _BASE58 in str(schema.get("pattern", "")):
             wanted = snake(str(schema.get("x-account", argument)))
             types = [a.name for a in served.program.model.accounts if snake(a.name) == wanted]
             return await self._addresses(served, types)

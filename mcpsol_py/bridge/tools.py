@@ -8,7 +8,8 @@ programs); the others can still be called by name. A tool that would break a cli
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from mcpsol_py.names import clean_text, snake
 from mcpsol_py.program import Program
 from mcpsol_py.schema.json_schema import account_schema, quoted
 from mcpsol_py.schema.lint import lint_tools
-from mcpsol_py.schema.mcp_tools import NAME_BUDGET, ToolCall, ToolMap, safe_name, unique_names
+from mcpsol_py.schema.mcp_tools import NAME_BUDGET, ToolCall, ToolMap, hashed_name, safe_name, title_of, unique_names
 
 __all__ = ["LISTED", "Mode", "Surface", "Tool", "Toolbox", "fault_of"]
 
@@ -35,7 +36,12 @@ Kind = Literal["instruction", "get", "list", "common", "lazy"]
 #: a result's schema over this is told as "an object"
 _FIELDS_BYTES = 3000
 
-_ADDRESS = {"type": "string", "pattern": "^[1-9A-HJ-NP-Za-km-z]{32,44}$"}
+#: the longest name of a program among several
+_LABEL = 16
+
+_BASE58 = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
+_NAME_OR_BASE58 = "^(@[a-z][a-z0-9_-]{0,31}|[1-9A-HJ-NP-Za-km-z]{32,44})$"
+_ADDRESS = {"type": "string", "pattern": _BASE58}
 
 #: what every call of an instruction answers (`structuredContent`)
 CALL_RESULT: dict[str, Any] = {
@@ -82,29 +88,45 @@ class Tool:
     def split(self, arguments: Mapping[str, Any]) -> ToolCall:
         """The parts of an instruction call. Raises UnknownName."""
         assert self.tool_map is not None
-        return self.tool_map.call(self.name, arguments)
+        return self.tool_map.call(self.tool_map.by_instruction[self.target], arguments, called=self.name)
 
 
 class Toolbox:
-    """All tools of the bridge: `tools` by name, and `listed`, what tools/list answers."""
+    """All tools of the bridge: `tools` by name, and `listed`, what tools/list answers.
+
+    *names*: on the local chain, text like "@alice" stands for an address. What a program and its tools are called does
+    not depend on the order of *programs*.
+    """
 
     def __init__(
-        self, programs: Sequence[Served], *, mode: Mode = "build", surface: Surface = "auto", wallet: bool = False
+        self,
+        programs: Sequence[Served],
+        *,
+        mode: Mode = "build",
+        surface: Surface = "auto",
+        wallet: bool = False,
+        names: bool = False,
     ) -> None:
         self.programs = list(programs)
         self.mode: Mode = mode
+        self._names = names
         self.tools: dict[str, Tool] = {}
         self._taken: set[str] = set()
         self.quarantined: dict[str, str] = {}
         self.left_out: dict[str, str] = {}
         self.refused: dict[str, str] = {}
-        labels = unique_names((p.label or snake(p.program.name) or "program" for p in self.programs), 16)
+        labels = _labels(self.programs)
         self.labels = dict(zip(labels, self.programs, strict=True))
         for label, served in self.labels.items():
             served.label = label
         several = len(self.programs) > 1
-        for label, served in self.labels.items():
-            self._add_program(served, f"{label}_" if several else "", wallet)
+        made = [
+            tool
+            for label, served in self.labels.items()
+            for tool in self._of_program(served, f"{label}_" if several else "", wallet)
+        ]
+        for tool in _told_apart(made):
+            self._add(tool)
         self._add_common()
         count = len(self.tools)
         self.lazy = surface == "lazy" or (surface == "auto" and count > LISTED)
@@ -127,7 +149,7 @@ class Toolbox:
                 for i in range(2, 1000)
                 if (n := safe_name(f"{tool.name[: NAME_BUDGET - 4]}_{i}")).lower() not in taken
             )
-            tool = replace(tool, name=name, definition={**tool.definition, "name": name})
+            tool = _called(tool, name)
         fault = fault_of(tool.definition)
         if fault is not None:
             self.quarantined[name] = fault
@@ -135,7 +157,7 @@ class Toolbox:
             self.tools[name] = tool
             taken.add(name.lower())
 
-    def _add_program(self, served: Served, prefix: str, wallet: bool) -> None:
+    def _of_program(self, served: Served, prefix: str, wallet: bool) -> Iterator[Tool]:
         program = served.program
         online = served.transport is not None
 
@@ -152,14 +174,26 @@ class Toolbox:
             if untold:
                 definition = _with_untold(definition)
             full = self._instruction(definition, ix)
-            self._add(Tool(name, full, "instruction", ix.name, served, tool_map, untold))
+            yield self._told(Tool(name, full, "instruction", ix.name, served, tool_map, untold))
         if online:
             readable = [a for a in program.model.accounts if _readable(served, a)]
             names = unique_names(f"{prefix}{verb}_{snake(a.name)}" for a in readable for verb in ("get", "list"))
             for place, account in enumerate(readable):
                 get, listing = names[2 * place], names[2 * place + 1]
-                self._add(Tool(get, _get_account(get, served, account), "get", account.name, served))
-                self._add(Tool(listing, _list_accounts(listing, served, account), "list", account.name, served))
+                yield self._told(Tool(get, _get_account(get, served, account), "get", account.name, served))
+                yield self._told(Tool(listing, _list_accounts(listing, served, account), "list", account.name, served))
+
+    def _told(self, tool: Tool) -> Tool:
+        """Of several programs each tool's title says whose it is; where names stand for addresses, its schema does."""
+        served = tool.served
+        assert served is not None
+        definition = tool.definition
+        if len(self.programs) > 1 and tool.kind == "instruction":
+            title = f"{title_of(served.label)}: {definition['title'][:1].lower()}{definition['title'][1:]}"
+            definition = {**definition, "title": title, "annotations": {**definition["annotations"], "title": title}}
+        if self._names and served.cluster == "local":
+            definition = {**definition, "inputSchema": _with_names(definition["inputSchema"])}
+        return replace(tool, definition=definition)
 
     def _instruction(self, definition: dict[str, Any], ix: Instruction) -> dict[str, Any]:
         view = ix.returns is not None
@@ -211,6 +245,8 @@ class Toolbox:
                 )
             )
         for name, text, properties, required, output in rows:
+            if self._names:
+                properties = _with_names(properties)
             self._add(Tool(name, _ours(name, text, properties, required, output), "common", name))
 
     def _add_lazy(self, count: int) -> None:
@@ -284,6 +320,48 @@ class Toolbox:
                 readers=[t.name for t in found if t.kind in ("get", "list")],
             )
         return self._index.search(query, limit)
+
+
+def _labels(programs: Sequence[Served]) -> list[str]:
+    """What each program is called here: by its name, and where two have one, by where it is, too."""
+    plain = [p.label or safe_name(snake(p.program.name) or "program", _LABEL) for p in programs]
+    count = Counter(name.lower() for name in plain)
+    marked = (
+        name if p.label or count[name.lower()] == 1 else hashed_name(name, f"{p.program_id} {p.cluster}", _LABEL)
+        for name, p in zip(plain, programs, strict=True)
+    )
+    return unique_names(marked, _LABEL)
+
+
+def _told_apart(tools: Iterable[Tool]) -> list[Tool]:
+    """*tools* of several programs: where two programs' tools come to one name, neither keeps it."""
+    tools = list(tools)
+    owners: dict[str, set[str]] = {}
+    for tool in tools:
+        assert tool.served is not None
+        owners.setdefault(tool.name.lower(), set()).add(tool.served.label)
+    return [
+        _called(tool, hashed_name(tool.name, f"{tool.served.label} {tool.kind} {tool.target}", NAME_BUDGET))
+        if tool.served is not None and len(owners[tool.name.lower()]) > 1
+        else tool
+        for tool in tools
+    ]
+
+
+def _called(tool: Tool, name: str) -> Tool:
+    return replace(tool, name=name, definition={**tool.definition, "name": name})
+
+
+def _with_names(schema: Any) -> Any:
+    """*schema* with names of the local chain beside addresses."""
+    if isinstance(schema, list):
+        return [_with_names(inner) for inner in schema]
+    if not isinstance(schema, dict):
+        return schema
+    out = {key: _with_names(inner) for key, inner in schema.items()}
+    if out.get("pattern") == _BASE58:
+        out["pattern"] = _NAME_OR_BASE58
+    return out
 
 
 #: Anchor's IDLs have no word for the accounts that a handler reads after the named ones (FIELD-NOTES W12)

@@ -44,7 +44,16 @@ from mcpsol_py.schema.json_schema import (
 )
 from mcpsol_py.schema.tool import leaves
 
-__all__ = ["NAME_BUDGET", "ToolCall", "ToolMap", "safe_name", "tools", "unique_names"]
+__all__ = [
+    "NAME_BUDGET",
+    "ToolCall",
+    "ToolMap",
+    "hashed_name",
+    "safe_name",
+    "title_of",
+    "tools",
+    "unique_names",
+]
 
 #: The longest tool name that every client takes with its own prefix (FIELD-NOTES D).
 NAME_BUDGET = 40
@@ -80,10 +89,11 @@ def safe_name(name: str, budget: int = NAME_BUDGET) -> str:
     plain = re.sub(r"[^a-zA-Z0-9_-]+", "_", name).strip("_-") or "tool"
     if not _NAME.match(plain):
         plain = f"_{plain}"
-    return plain if len(plain) <= budget else _hashed(plain, name, budget)
+    return plain if len(plain) <= budget else hashed_name(plain, name, budget)
 
 
-def _hashed(plain: str, name: str, budget: int) -> str:
+def hashed_name(plain: str, name: str, budget: int) -> str:
+    """*plain* with a hash of *name* at its end, within *budget* characters."""
     return f"{plain[: budget - 9]}_{sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
@@ -99,11 +109,11 @@ def unique_names(names: Iterable[str], budget: int = NAME_BUDGET) -> list[str]:
     out: list[str] = []
     taken: set[str] = set()
     for name, p in zip(names, plain, strict=True):
-        found = p if count[p.lower()] == 1 and p.lower() not in taken else _hashed(p, name, budget)
+        found = p if count[p.lower()] == 1 and p.lower() not in taken else hashed_name(p, name, budget)
         salt = 0
         while found.lower() in taken:
             salt += 1
-            found = _hashed(p, f"{name}#{salt}", budget)
+            found = hashed_name(p, f"{name}#{salt}", budget)
         taken.add(found.lower())
         out.append(found)
     return out
@@ -343,8 +353,9 @@ class ToolMap:
             raise UnknownName("tool", name, self._tools)
         return tool
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolCall:
+    def call(self, name: str, arguments: Mapping[str, Any], *, called: str = "") -> ToolCall:
         """The parts of a call: properties back to the source's names, tuples and maps to lists, absent options to None.
+        *called*: what messages call the tool, where that is not *name*.
 
         What does not fit a type is left as it is, for the codec to refuse with its path. Raises UnknownName for a tool
         or a property that is not there.
@@ -356,11 +367,25 @@ class ToolMap:
         rest = given.pop("remaining_accounts", None)
         args = tool.convert(given) if tool.convert else given
         unknown = [k for k in args if k not in tool.known and not any(k in forms(f.name) for f in ix.args)]
+        name = called or name
         if unknown:
-            raise UnknownName("property", unknown[0], [*tool.names, *RESERVED], where=name)
+            properties = tool.definition["inputSchema"]["properties"]
+            raise UnknownName("property", unknown[0], properties, where=name, hint=_is_account(unknown[0], ix))
         return ToolCall(
             ix.name, args, _account_names(tool, accounts, ix.accounts, f"{name}.accounts"), _remaining(rest, ix, name)
         )
+
+
+def _is_account(name: str, ix: Instruction) -> str:
+    """For what was given as an argument."""
+    path = next((path for path, _ in leaves(ix.accounts) if name in forms(path[-1])), None)
+    return "" if path is None else f"It is an account: write it as accounts.{'.'.join(path)}."
+
+
+def _is_argument(name: str, tool: _Tool) -> str:
+    """For what was given as an account."""
+    known = any(name in forms(f.name) for f in tool.instruction.args) or name in tool.names
+    return "It is an argument: write it beside accounts, not in it." if known else ""
 
 
 def _account_names(tool: _Tool, given: Any, items: tuple[AccountItem, ...], where: str) -> dict[str, Any]:
@@ -377,7 +402,8 @@ def _account_names(tool: _Tool, given: Any, items: tuple[AccountItem, ...], wher
     for key, value in given.items():
         found = names.get(key)
         if found is None:
-            raise UnknownName("account", key, [i.name for i in items], where=where)
+            hint = _is_argument(key, tool)
+            raise UnknownName("account", key, [i.name for i in items], where=where, hint=hint)
         if isinstance(found, AccountGroup):
             out[found.name] = _account_names(tool, value, found.accounts, f"{where}.{found.name}")
         elif value is not None or found.optional:

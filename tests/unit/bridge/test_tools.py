@@ -1,0 +1,113 @@
+"""What tools are called, and that a call finds its instruction whatever its tool is called."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from mcpsol_py import load
+from mcpsol_py.bridge.calls import Served
+from mcpsol_py.bridge.tools import Toolbox
+from mcpsol_py.errors import UnknownName
+from mcpsol_py.program import Program
+from mcpsol_py.schema.lint import lint_tools
+
+COUNTER = "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"
+VAULT = "J7fMkckt17bajoM4E5TyqEVEqjN7sEx7hEbWZuB2bxuK"
+THIRD = "4cUn6R1oWvTiE8NxmCcVNxvbsZSyBeaNPfBZPGHRGyAu"
+
+
+def program(name: str, address: str, *instructions: str) -> Program:
+    rows = [
+        {
+            "name": ix,
+            "discriminator": [place + 1] * 8,
+            "accounts": [],
+            "args": [{"name": "to", "type": "pubkey"}],
+        }
+        for place, ix in enumerate(instructions)
+    ]
+    metadata = {"name": name, "version": "0.1.0", "spec": "0.1.0"}
+    return load({"address": address, "metadata": metadata, "instructions": rows})
+
+
+def box(*programs: Program, **options: bool) -> Toolbox:
+    return Toolbox([Served(p, p.address, cluster="local") for p in programs], **options)
+
+
+CLASHES = [
+    [program("a", COUNTER, "b_c"), program("a_b", VAULT, "c")],
+    [program("same", COUNTER, "go"), program("same", VAULT, "go"), program("same", THIRD, "go")],
+    [program("same", COUNTER, "go"), program("Same", VAULT, "go")],
+    [program("a_name_that_is_much_too_long", COUNTER, "go"), program("a_name_that_is_much_too_wide", VAULT, "go")],
+]
+
+
+@pytest.mark.parametrize("programs", CLASHES)
+def test_what_a_tool_is_called_does_not_depend_on_the_order_of_the_programs(programs: list[Program]) -> None:
+    named = []
+    for order in permutations(programs):
+        tools = box(*order).tools
+        assert not lint_tools([t.definition for t in tools.values()], "default")
+        named.append({n: str(t.served.program_id) for n, t in tools.items() if t.served is not None})
+    assert all(names == named[0] for names in named)
+    assert sorted(named[0].values()) == sorted(str(p.address) for p in programs)
+
+
+@pytest.mark.parametrize("programs", CLASHES)
+def test_a_tool_that_was_renamed_is_its_instruction(programs: list[Program]) -> None:
+    for name, tool in box(*programs).tools.items():
+        if tool.kind == "instruction":
+            assert tool.definition["name"] == name
+            assert tool.split({"to": COUNTER}).instruction == tool.target
+
+
+def test_names_stay_when_a_program_is_refused() -> None:
+    programs = CLASHES[0]
+    whole = set(box(*programs).tools)
+    served = [Served(p, p.address) for p in programs]
+    served[0].refused = "its schema has changed"
+    refused = Toolbox(served)
+    assert set(refused.tools) | set(refused.refused) == whole
+
+
+def test_titles_say_whose_tool_it_is_where_there_are_several() -> None:
+    titles = {t.definition["title"] for t in box(*CLASHES[0]).tools.values() if t.served is not None}
+    assert titles == {"A: b c", "A b: c"}
+    assert box(CLASHES[0][0]).tools["b_c"].definition["title"] == "B c"
+
+
+def test_schemas_take_names_only_where_names_stand_for_addresses() -> None:
+    import re
+
+    def pattern(*, names: bool) -> str:
+        tools = box(CLASHES[0][0], names=names).tools
+        return str(tools["b_c"].definition["inputSchema"]["properties"]["to"]["pattern"])
+
+    for text, there in (("@alice", True), (COUNTER, True), ("alice", False), ("@Alice!", False)):
+        assert bool(re.search(pattern(names=True), text)) is there
+    assert not re.search(pattern(names=False), "@alice")
+
+
+def test_what_stands_in_the_wrong_place_is_told_its_place() -> None:
+    idl = {
+        "address": COUNTER,
+        "metadata": {"name": "p", "version": "0.1.0", "spec": "0.1.0"},
+        "instructions": [
+            {
+                "name": "put",
+                "discriminator": [1] * 8,
+                "accounts": [{"name": "payTo"}],
+                "args": [{"name": "amount", "type": "u8"}],
+            }
+        ],
+    }
+    tool = box(load(idl)).tools["put"]
+    with pytest.raises(UnknownName, match=r"It is an account: write it as accounts\.payTo\."):
+        tool.split({"pay_to": COUNTER, "amount": 1})
+    with pytest.raises(UnknownName, match="It is an argument: write it beside accounts"):
+        tool.split({"accounts": {"amount": 1}})
+    with pytest.raises(UnknownName, match="Did you mean 'amount'") as raised:
+        tool.split({"amout": 1})
+    assert "Available: amount, accounts" in str(raised.value)
