@@ -403,7 +403,7 @@ class Bridge:
         await steps.reached("simulated", SEND_STEPS, compute_units=simulated.outcome.units)
         self.policy.check_accounts(call.rule, wallet, prepared.signers, *_written(prepared, simulated, wallet))
         flows, taken = effects.flows, [*effects.taken, *([] if call.rule.hands_over else effects.handed_over)]
-        ask = self.policy.check_effects(flows, taken, self.audit.spent(wallet))
+        ask = self.policy.check_effects(flows, taken, await asyncio.to_thread(self.audit.spent, wallet))
         return _Checked(prepared, message, last_height, simulated, flows, taken, ask)
 
     async def _send(
@@ -449,7 +449,8 @@ class Bridge:
         def check(spent: Mapping[str, int]) -> None:  # again, now that no other process can spend in between
             self.policy.check_effects(flows, taken, spent)
 
-        intent = self.audit.reserve(
+        intent = await asyncio.to_thread(  # whoever else has the log locked does not hold up everybody here
+            self.audit.reserve,
             wallet,
             check,
             mark,
@@ -466,13 +467,16 @@ class Bridge:
         """Signs and sends once. Whatever becomes of it is in the audit log: "failed" where it did not and cannot take
         effect, "unknown" (which counts as spent) where it may have."""
         signature: str | None = None
+        handing_in = False
         try:
             transaction = await self._sign(message)
             signature = str(transaction.signatures[0])
-            self.audit.append("signed", intent=intent, signature=signature)  # on disk before anyone else has it
+            # on disk before anyone else has it
+            await asyncio.to_thread(self.audit.append, "signed", intent=intent, signature=signature)
             if self.will_send is not None:
                 await self.will_send(signature)
             await steps.reached("signed", SEND_STEPS)
+            handing_in = True
 
             async def handed_in() -> None:
                 await steps.reached("sent", SEND_STEPS, signature=signature)
@@ -483,18 +487,31 @@ class Bridge:
                 facts: dict[str, Any] = _known(signature)
                 if isinstance(error, ProgramFailed) and await _landed(prepared, signature):
                     facts["outflow"] = {SOL: str(_FEE)}  # the fee is taken from what fails, too
-                self.audit.append("failed", intent=intent, reason=error.reason, **facts)
+                await self._note("failed", steps, intent=intent, reason=error.reason, **facts)
                 raise
-            self.audit.append("unknown", intent=intent, signature=signature)
+            await self._note("unknown", steps, intent=intent, signature=signature)
             if isinstance(error, TransportError):
                 raise SendUnknown(signature, error.why) from error
             raise
-        except BaseException:
-            self.audit.append("failed" if signature is None else "unknown", intent=intent, **_known(signature))
+        except BaseException as error:
+            event = "unknown" if handing_in else "failed"
+            await self._note(event, steps, intent=intent, **_known(signature))
+            if handing_in and signature is not None and isinstance(error, Exception):
+                logger.exception("a send ended in a way that it should not")
+                raise SendUnknown(signature, f"an error of this bridge's own ({type(error).__name__})") from error
             raise
-        self.audit.append("sent", intent=intent, signature=signature)
+        await self._note("sent", steps, intent=intent, signature=signature)
         await steps.reached("confirmed", SEND_STEPS, signature=signature)
         return signature
+
+    async def _note(self, event: str, steps: Steps, **facts: Any) -> None:
+        """What came of a send, into the audit log. Where that cannot be written any more, what came of it is told all
+        the same; its intent counts as spent, and nothing more can be sent."""
+        try:
+            await asyncio.to_thread(self.audit.append, event, **facts)
+        except PolicyError as error:
+            logger.error("the audit log does not have the outcome %s: %s", {"event": event, **facts}, error)
+            await steps.log("critical", "audit log failed", outcome=event)
 
     @telemetry.traced("sign")
     async def _sign(self, message: MessageV0) -> VersionedTransaction:
