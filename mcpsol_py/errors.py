@@ -454,9 +454,12 @@ class MissingAccount(ClientError):
 
     reason = "missing_account"
 
-    def __init__(self, instruction: str, account: str, why: str) -> None:
+    def __init__(self, instruction: str, account: str, why: str, also: Sequence[str] = ()) -> None:
         self.instruction, self.account, self.why = instruction, account, why
-        super().__init__(f"{instruction}.{account}: the account's address is missing: {why}. Give it by name.")
+        #: others that must be given and are not
+        self.also = tuple(also)
+        text = f"{instruction}.{account}: the account's address is missing: {why}. Give it by name."
+        super().__init__(text + (f" Also to be given: {', '.join(self.also)}." if self.also else ""))
 
 
 class PdaError(ClientError):
@@ -559,6 +562,8 @@ class ProgramFailed(ClientError):
     ) -> None:
         self.program_id, self.name, self.code = program_id, name, code
         self.error_message = message
+        #: what its caller can look at or change, as sentences
+        self.hints: tuple[str, ...] = ()
         self.logs, self.stack = tuple(logs), tuple(stack)
         self.instruction_index = instruction_index
         number = f" ({code})" if code is not None else ""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Any
 
-__all__ = ["RUST_KEYWORDS", "UNRAWABLE", "camel", "clean_text", "forms", "pascal", "rust_ident", "snake", "words"]
+__all__ = ["RUST_KEYWORDS", "UNRAWABLE", "camel", "clean_json", "clean_text", "forms", "pascal", "rust_ident", "snake"]
+__all__ += ["words"]
 
 #: the shapes of nearly all names, whose words are plain to see
 _SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*\Z")
@@ -156,10 +158,12 @@ def rust_ident(name: str, style: str = "snake") -> str:
 
 
 #: Characters that never pass from an IDL or from the chain into anything printed: controls, invisible and
-#: direction-changing ones.
+#: direction-changing ones, fillers, what only chooses a glyph's variant (in rows of them, text has been hidden), and
+#: halves of surrogate pairs, which are no text.
 _INVISIBLE = re.compile(
-    "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f]"
+    "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e0fff]"
 )
 
 
@@ -178,3 +182,15 @@ def clean_text(text: str, limit: int = 4096) -> str:
         .replace("\u0085", "\n")
     )
     return _INVISIBLE.sub("", text)
+
+
+def clean_json(value: Any, limit: int = 4096) -> Any:
+    """A JSON value from the chain (an account's fields, an event, a return value) with all of its text as `clean_text`
+    makes it, names included."""
+    if isinstance(value, str):
+        return clean_text(value, limit)
+    if isinstance(value, list):
+        return [clean_json(inner, limit) for inner in value]
+    if isinstance(value, dict):
+        return {clean_text(str(key), 200): clean_json(inner, limit) for key, inner in value.items()}
+    return value

@@ -6,9 +6,9 @@ that it changes; `Prepared.message` makes the bytes that are signed, which are t
 
 from __future__ import annotations
 
-import base64
-import binascii
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from mcpsol_py.errors import (
     TransportError,
     abbr,
 )
-from mcpsol_py.names import clean_text
+from mcpsol_py.names import clean_json, clean_text
 from mcpsol_py.program import Program, ProgramInstruction
 
 __all__ = ["Prepared", "Served", "Simulated", "describe", "prepare", "simulate", "text_of"]
@@ -265,7 +265,7 @@ async def simulate(
         after,
         returned,
         return_error,
-        tuple(_events(program, outcome)),
+        tuple(_events(program, prepared.instruction.program_id, outcome)),
         aside,
         again,
     )
@@ -295,25 +295,28 @@ def _returned(prepared: Prepared, outcome: Outcome) -> tuple[Any, str]:
         return "0x" + data.hex(), "the source does not say its type"
     codec = prepared.served.program.codecs.codec(node)
     try:
-        return codec.to_json(codec.decode_return(data)), ""
+        return clean_json(codec.to_json(codec.decode_return(data))), ""
     except CodecError as error:
         return "0x" + data.hex(), str(error)
 
 
-def _events(program: Program, outcome: Outcome) -> list[tuple[str, Any]]:
-    """The program's own events, from "Program data:" lines. Lines that are none of its events are left out."""
+def _events(program: Program, program_id: Pubkey, outcome: Outcome) -> list[tuple[str, Any]]:
+    """The program's own events: what it logged itself (another program's log may look the same), and what it sent to
+    itself by CPI. Data that are none of its events are left out."""
     if not program.model.events:
         return []
+    from mcpsol_py.client.program_client import logged_data
+    from mcpsol_py.codec.event import EVENT_CPI_TAG
+
+    own = program.behind(program_id)
+    said = [*logged_data(outcome.logs, str(own))]
+    said += [data for called, data in outcome.inner if called == own and data[:8] == EVENT_CPI_TAG]
     found = []
     types = {event.name: event.type for event in program.model.events}
-    for line in outcome.logs:
-        if not line.startswith("Program data: "):
-            continue
-        try:
-            name, value = program.decode_event(base64.b64decode(line[14:].split(" ")[0], validate=True))
-        except (CodecError, binascii.Error):
-            continue
-        found.append((name, program.codecs.codec(types[name]).to_json(value)))
+    for data in said:
+        with suppress(CodecError):
+            name, value = program.decode_event(data)
+            found.append((name, clean_json(program.codecs.codec(types[name]).to_json(value))))
     return found
 
 
@@ -343,7 +346,10 @@ def text_of(prepared: Prepared, simulated: Simulated | None, *, why_not: str = "
         returned=None if simulated is None else simulated.returned,
     )
     if simulated is not None:
-        out += [f"  event {one_line(name)}: {one_line(str(value), 300)}" for name, value in simulated.events]
+        out += [
+            f"  event {one_line(name)}: {one_line(json.dumps(value, ensure_ascii=False), 300)}"
+            for name, value in simulated.events
+        ]
     return out
 
 
@@ -352,10 +358,10 @@ def describe(prepared: Prepared, simulated: Simulated | None) -> dict[str, Any]:
     out: dict[str, Any] = {
         "program": clean_text(prepared.served.program.name, 200),
         "program_id": str(prepared.instruction.program_id),
-        "instruction": prepared.ix.name,
+        "instruction": clean_text(prepared.ix.name, 200),
         "data": "0x" + bytes(prepared.instruction.data).hex(),
         "accounts": [
-            {"name": a.name, "address": a.address, "signer": a.signer, "writable": a.writable}
+            {"name": clean_text(a.name, 200), "address": a.address, "signer": a.signer, "writable": a.writable}
             for a in prepared.accounts
         ],
         "signers": prepared.signers,
@@ -385,6 +391,6 @@ def describe(prepared: Prepared, simulated: Simulated | None) -> dict[str, Any]:
         if simulated.return_error:
             result["returns_note"] = simulated.return_error
         if simulated.events:
-            result["events"] = [{"name": name, "fields": value} for name, value in simulated.events]
+            result["events"] = [{"name": clean_text(name, 200), "fields": value} for name, value in simulated.events]
         out["simulation"] = result
     return out

@@ -24,7 +24,7 @@ from mcpsol_py.schema.json_schema import account_schema, quoted
 from mcpsol_py.schema.lint import lint_tools
 from mcpsol_py.schema.mcp_tools import NAME_BUDGET, ToolCall, ToolMap, hashed_name, safe_name, title_of, unique_names
 
-__all__ = ["LISTED", "Mode", "Surface", "Tool", "Toolbox", "fault_of"]
+__all__ = ["LISTED", "Mode", "Surface", "Tool", "Toolbox", "fault_of", "required_of"]
 
 #: how many tools a list may have before it becomes a search (FIELD-NOTES D: several clients stop at 40)
 LISTED = 40
@@ -405,6 +405,13 @@ def _parameter_names(tool: Tool) -> list[str]:
         node = program.codecs.layouts.resolver.target(_account(program, tool.target).type)
         return [f.name for f in node.fields] if isinstance(node, Struct) else []
     return [name for name in _properties(tool.definition["inputSchema"]) if name not in _SHARED]
+
+
+def required_of(schema: Mapping[str, Any]) -> list[str]:
+    """What a call must give, accounts as "accounts.<name>"."""
+    accounts = schema["properties"].get("accounts", {})
+    given = [name for name in schema.get("required", ()) if name != "accounts"]
+    return given + [f"accounts.{name}" for name in accounts.get("required", ())]
 
 
 def _account(program: Program, name: str) -> AccountType:

@@ -75,6 +75,36 @@ ANCHOR_ERRORS: dict[int, str] = {
     5000: "Deprecated",
 }
 
+#: the ones that callers meet, in words
+_ANCHOR_WORDS: dict[int, str] = {
+    101: "the program has no instruction with this discriminator",
+    102: "the instruction's data are not what the program reads: an argument has another type",
+    2000: "an account must be writable",
+    2001: "an account names another account than the one that was given",
+    2002: "an account must sign",
+    2003: "a condition of the program does not hold",
+    2004: "an account belongs to another program",
+    2006: "an account's address is not the one that its seeds give",
+    2009: "a token account is not the associated one of its mint and owner",
+    2012: "an account is not the one that the program demands",
+    2014: "a token account is of another mint",
+    2015: "a token account belongs to another owner",
+    2016: "a mint's authority is another",
+    3001: "an account's data has no discriminator",
+    3002: "an account is of another type",
+    3003: "an account's data cannot be read as its type",
+    3005: "the instruction needs more accounts",
+    3006: "an account must be writable",
+    3007: "an account belongs to another program than it should",
+    3008: "a program account is another program",
+    3009: "a program account is no program",
+    3010: "an account must sign",
+    3011: "an account must belong to the System program",
+    3012: "an account does not exist yet",
+    3014: "an account is not the associated token account",
+    4100: "the program was built for another address",
+}
+
 _SYSTEM_ERRORS = _numbered(
     0,
     "AccountAlreadyInUse ResultWithNegativeLamports InvalidProgramId InvalidAccountDataLength MaxSeedLengthExceeded "
@@ -211,7 +241,9 @@ def _custom(
         if said is not None and int(said[2]) == code:
             return said[1], said[3]
     if code in ANCHOR_ERRORS:
-        return ANCHOR_ERRORS[code], "an error of the Anchor framework, if this is an Anchor program"
+        words = _ANCHOR_WORDS.get(code)
+        said = "an error of the Anchor framework, if this is an Anchor program"
+        return ANCHOR_ERRORS[code], f"{words} ({said})" if words else said
     return "Custom", ""
 
 

@@ -1,0 +1,133 @@
+"""A call whose simulation fails: does the answer say which account, balance or argument its caller can change?
+
+The failures are real ones, of the bundled programs and SPL Token on a LiteSVM; Anchor's log lines are played back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from idl2mcp.inputs import Chain
+from idl2mcp.local import wallet
+from idl2mcp.served import ProgramEntry
+from idl2mcp.serving import Plan, make_bridge
+from mcpsol_py.bridge.bridge import Bridge, Reply
+from tests.functional.bridges import bridge, cluster
+
+ANCHOR_SAID = (
+    "Program log: AnchorError caused by account: counter. Error Code: ConstraintSeeds. Error Number: 2006. "
+    "Error Message: A seeds constraint was violated."
+)
+
+
+@pytest.fixture(scope="module")
+def demo() -> Bridge:
+    made, _ = make_bridge(Plan([ProgramEntry("counter", Chain()), ProgramEntry("vault", Chain())], demo=True))
+    return made
+
+
+def hints(reply: Reply) -> list[str]:
+    assert reply.is_error
+    found = list(reply.details["hints"])
+    assert all(f"  - {hint}" in reply.text for hint in found)
+    return found
+
+
+async def test_an_account_that_is_not_there_and_what_may_create_it(demo: Bridge) -> None:
+    reply = await demo.call("counter_increment", {"amount": "1", "accounts": {"authority": "@alice"}})
+    (hint,) = hints(reply)
+    assert hint.startswith("counter (")
+    assert "does not exist on this chain" in hint
+    assert "initialize may create it" in hint
+    assert "an account does not exist yet" in reply.text.lower()
+
+
+async def test_a_payer_without_lamports_for_what_is_created(demo: Bridge) -> None:
+    poor = str(wallet("poor").pubkey())
+    local = demo.box.labels["counter"].transport
+    assert local is not None
+    from solders.account import Account
+    from solders.pubkey import Pubkey
+
+    system = Pubkey.from_string("11111111111111111111111111111111")
+    local.set_account(Pubkey.from_string(poor), Account(900_000, b"", system))  # type: ignore[attr-defined]  # LiteSVM
+    reply = await demo.call("counter_initialize", {"start": "1", "accounts": {"authority": poor}})
+    assert any("0.000895 SOL where 0.00123192 are needed: 0.00033692 SOL more" in hint for hint in hints(reply))
+
+
+def tokens(source: str, destination: str, authority: str, amount: str = "5") -> dict[str, Any]:
+    accounts = {"source": source, "destination": destination, "authority": authority}
+    return {"amount": amount, "accounts": accounts}
+
+
+async def test_what_token_accounts_hold_and_whose_they_are() -> None:
+    served = bridge(cluster())
+    over = hints(await served.call("transfer", tokens("@alice_usdc", "@bob_usdc", "@alice", "99999999999999")))
+    assert any(h.startswith("source (") and "base units" in h and str(wallet("alice").pubkey()) in h for h in over)
+    other = hints(await served.call("transfer", tokens("@alice_usdc", "@bob_usdc", "@bob")))
+    assert any(h.startswith("source (") and f"belongs to {wallet('alice').pubkey()}" in h for h in other)
+
+
+async def test_an_account_of_the_program_that_names_another_than_the_call(demo: Bridge) -> None:
+    started = await demo.call("vault_initialize", {"accounts": {"mint": "@coin", "authority": "@alice"}})
+    assert not started.is_error, started.text
+    local = demo.box.labels["vault"].transport
+    assert local is not None
+    assert started.structured is not None
+    from base64 import b64decode
+
+    from solders.transaction import VersionedTransaction
+
+    message = VersionedTransaction.from_bytes(b64decode(started.structured["transaction"])).message
+    _, refused = await local.send(VersionedTransaction(message, [wallet("alice")]))
+    assert refused is None, refused
+    vault = next(a["address"] for a in started.structured["accounts"] if a["name"] == "vault")
+    wrong = {"vault": vault, "destination": "@mallory_coin", "mint": "@coin", "authority": "@mallory"}
+    found = hints(await demo.call("vault_withdraw", {"amount": "1", "accounts": wrong}))
+    says = f"says authority = {wallet('alice').pubkey()}; the call gives authority = {wallet('mallory').pubkey()}."
+    assert any(hint.endswith(says) for hint in found), found
+
+
+async def test_what_anchor_logs_of_an_account() -> None:
+    from dataclasses import replace
+
+    from mcpsol_py.bridge.calls import Simulated, prepare
+    from mcpsol_py.bridge.hints import hints as hints_of
+    from mcpsol_py.client.errors import explain
+    from mcpsol_py.client.transport import Outcome
+
+    demo, _ = make_bridge(Plan([ProgramEntry("counter", Chain())], demo=True))
+    served = demo.box.labels["counter"]
+    alice, bob = str(wallet("alice").pubkey()), str(wallet("bob").pubkey())
+    ix = served.program.instruction("increment")
+    prepared = await prepare(served, ix, {"amount": "1"}, {"authority": alice, "counter": bob})
+    right = ix.address("counter", {}, {"authority": alice})
+    logs = (
+        f"Program {served.program_id} invoke [1]",
+        ANCHOR_SAID,
+        "Program log: Left:",
+        f"Program log: {bob}",
+        "Program log: Right:",
+        f"Program log: {right}",
+        f"Program {served.program_id} failed: custom program error: 0x7d6",
+    )
+    outcome = Outcome({"InstructionError": [0, {"Custom": 2006}]}, logs)
+    simulated = Simulated(outcome, explain(outcome), (), {}, {})
+    found = await hints_of(prepared, simulated)
+    assert found[0] == f"The account it is about is counter ({bob}), as the call gave it."
+    assert found[1] == f"It compared {bob} with {right}."
+    assert found[2] == f"From its seeds counter would be {right}: leave it out, and it is filled in."
+    assert await hints_of(prepared, replace(simulated, failure=None)) == []
+
+
+async def test_all_accounts_that_must_be_given_are_told_at_once(demo: Bridge) -> None:
+    reply = await demo.call("vault_deposit", {"amount": "5", "accounts": {}})
+    assert reply.details["also"] == ["source", "mint", "depositor"]
+
+
+async def test_names_of_the_local_chain_are_told_to_the_model(demo: Bridge) -> None:
+    assert "@alice" in demo.instructions
+    pattern = demo.box.tools["counter_increment"].definition["inputSchema"]["properties"]["accounts"]["properties"]
+    assert pattern["authority"]["pattern"].startswith("^(@")
