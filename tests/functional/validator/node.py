@@ -70,10 +70,10 @@ class Validator:
             file.write_text(json.dumps(_account_file(key, account)))
             command += ["--account", str(key), str(file)]
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, cwd=folder
-            )
-        self._wait(60)
+            # A group, not a session: Linux weighs the sessions of a machine against each other before it looks at nice.
+            self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, process_group=0, cwd=folder)
+        self._wait(180)
+        self._calm_scheduler()
 
     def _wait(self, seconds: float) -> None:
         """Until it answers and produces blocks."""
@@ -89,6 +89,13 @@ class Validator:
             time.sleep(0.3)
         self.stop()
         raise RuntimeError(f"the validator did not start: {self.log.read_text(errors='replace')[-2000:]}")
+
+    def _calm_scheduler(self) -> None:
+        """The thread that schedules transactions looks for new ones without a pause, as it would in a leader's short
+        turn; this node leads always, so that costs a core. Behind all that has work to do, it finds them as well."""
+        for thread in Path(f"/proc/{self.process.pid}/task").glob("*"):  # empty where there is no Linux
+            if (thread / "comm").read_text() == "solBnkTxSched\n":
+                os.setpriority(os.PRIO_PROCESS, int(thread.name), 19)
 
     def airdrop(self, key: Pubkey, lamports: int = 10**10) -> None:
         """Funds an address from the faucet, and waits until that is confirmed."""
