@@ -1,5 +1,5 @@
-"""The bridge over stdio beside an empty tool on the same SDK and transport: tools/call and tools/list, and starting
-with ten programs.
+"""The bridge beside an empty tool on the same SDK and transport: tools/call and tools/list, and starting with ten
+programs.
 """
 
 from __future__ import annotations
@@ -7,10 +7,13 @@ from __future__ import annotations
 import asyncio
 import math
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +26,10 @@ from idl2mcp.served import ProgramEntry
 from idl2mcp.serving import Plan, make_bridge
 from mcpsol_py.bridge.server import make_server
 
-#: A server with nothing in it: what the SDK and the transport take by themselves.
+#: A server with nothing in it, on stdio or on a port: what the SDK and the transport take by themselves.
 EMPTY = """
 import asyncio
+import sys
 import mcp_types as types
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
@@ -38,6 +42,11 @@ async def call(ctx, params):
 
 async def main():
     server = Server("empty", on_list_tools=listed, on_call_tool=call)
+    if len(sys.argv) > 1:
+        import uvicorn
+        config = uvicorn.Config(server.streamable_http_app(), port=int(sys.argv[1]), log_level="warning")
+        await uvicorn.Server(config).serve()
+        return
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
@@ -56,25 +65,51 @@ async def _round(client: Client, tool: str, arguments: dict[str, Any]) -> float:
     return (time.perf_counter() - started) / CALLS
 
 
-async def _calls(source: list[str], accounts: dict[str, str]) -> tuple[tuple[float, float], tuple[float, float]]:
+@asynccontextmanager
+async def _connected(command: list[str], port: int | None) -> AsyncIterator[Client]:
+    """A client of the server that *command* starts, on stdio or on *port*."""
+    if port is None:
+        async with Client(StdioServerParameters(command=command[0], args=command[1:], cwd=str(REPO))) as client:
+            yield client
+        return
+    with subprocess.Popen(command, cwd=REPO, stderr=subprocess.DEVNULL) as process:
+        try:
+            while True:
+                with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                    break
+                assert process.poll() is None, f"{command} did not start"
+                await asyncio.sleep(0.05)
+            async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+                yield client
+        finally:
+            process.kill()
+
+
+async def _calls(
+    source: list[str], accounts: dict[str, str], transport: str
+) -> tuple[tuple[float, float], tuple[float, float]]:
     """Of a call of ours and of an empty tool, taken in turns, the best rounds: seconds of the CPU, client and server
     together, and by the clock. A call is one thing after another, so on an idle machine the two are the same.
     """
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "empty.py"
         script.write_text(EMPTY, encoding="utf-8")
-        empty_server = StdioServerParameters(command=sys.executable, args=[str(script)])
-        our_server = StdioServerParameters(
-            command=sys.executable, args=["-m", "idl2mcp", "serve", *source], cwd=str(REPO)
-        )
+        ports = [_free_port(), _free_port()] if transport == "http" else [None, None]
+        ours = [sys.executable, "-m", "idl2mcp", "serve", *source]
+        empty = [sys.executable, str(script)]
+        if ports[0] is not None:
+            config = Path(folder) / "serve.toml"
+            config.write_text("[http]\ncalls_per_minute = 100_000_000\n", encoding="utf-8")
+            ours += ["--config", str(config), "--transport", "http", "--port", str(ports[0])]
+            empty.append(str(ports[1]))
         cpu, best = [math.inf, math.inf], [math.inf, math.inf]
         before = _children()
-        async with Client(our_server) as ours:
+        async with _connected(ours, ports[0]) as our_client:
             first = _children() - before
-            async with Client(empty_server) as empty:
+            async with _connected(empty, ports[1]) as empty_client:
                 sides = [
-                    (ours, "initialize", {"start": "1", "accounts": accounts}, first),
-                    (empty, "empty", {}, _children() - before - first),
+                    (our_client, "initialize", {"start": "1", "accounts": accounts}, first),
+                    (empty_client, "empty", {}, _children() - before - first),
                 ]
                 for round_ in range(1 + ROUNDS):
                     for side, (client, tool, arguments, servers) in enumerate(sides):
@@ -85,6 +120,11 @@ async def _calls(source: list[str], accounts: dict[str, str]) -> tuple[tuple[flo
                             cpu[side] = min(cpu[side], spent / CALLS)
                             best[side] = min(best[side], took)
         return (cpu[0], best[0]), (cpu[1], best[1])
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 def _children() -> set[int]:
@@ -175,10 +215,12 @@ def measure() -> list[Row]:
         ("tools/call that builds a transaction, offline", ["programs/counter/idl.json"]),
         ("tools/call that builds and simulates on LiteSVM", ["counter", "--wallet", "@alice"]),
     ):
-        (ours, ours_clock), (empty, empty_clock) = asyncio.run(_calls(source, accounts))
-        clock = f"{ours_clock * 1e6:,.0f} and {empty_clock * 1e6:,.0f} µs"
-        note = f"an empty tool, same SDK, over stdio; by the clock {clock}"
-        rows.append(Yardstick(what, ours * 1e6, empty * 1e6, "µs CPU", needed=1 / 1.5, note=note))
+        for transport in ("stdio", "http"):
+            (ours, ours_clock), (empty, empty_clock) = asyncio.run(_calls(source, accounts, transport))
+            clock = f"{ours_clock * 1e6:,.0f} and {empty_clock * 1e6:,.0f} µs"
+            note = f"an empty tool, same SDK; by the clock {clock}"
+            row = f"{what}, over {transport}"
+            rows.append(Yardstick(row, ours * 1e6, empty * 1e6, "µs CPU", needed=1 / 1.5, note=note))
     with tempfile.TemporaryDirectory() as name:
         paths = [_idl(Path(name), n) for n in range(10)]
         listing = asyncio.run(_listing(paths[0]))

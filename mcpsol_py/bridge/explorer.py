@@ -69,7 +69,7 @@ class _Page:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    at: str
+    at: datetime
     tool: str
     outcome: str
     seconds: float
@@ -130,7 +130,7 @@ class Explorer:
         self._remember(tool, outcome, seconds, "these pages")
 
     def _remember(self, tool: str, outcome: str, seconds: float, by: str) -> None:
-        self.calls.appendleft(_Call(datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S"), tool, outcome, seconds, by))
+        self.calls.appendleft(_Call(datetime.now(UTC), tool, outcome, seconds, by))
 
     # --- HTTP ----------------------------------------------------------------------------------------------------
 
@@ -439,7 +439,7 @@ class Explorer:
         known = self.build.box.tools
         rows = [
             (
-                Cell(call.at),
+                Cell(f"{call.at:%Y-%m-%d %H:%M:%S}"),
                 Cell(call.tool, href=f"/tools/{quote(call.tool)}" if call.tool in known else ""),
                 Cell(call.outcome, "good" if call.outcome == "ok" else "bad"),
                 Cell(f"{call.seconds * 1000:.1f} ms", "number"),

@@ -86,8 +86,9 @@ def lines(
         out.append(f"  the program says: {one_line(doc, _WIDEST)}")
     for name, value in args.items():
         out.append(f"  {one_line(name)} = {_value(value)}")
-    width = max((len(one_line(a.name)) for a in accounts), default=0)
-    for account in accounts:
+    names = [one_line(a.name) for a in accounts]
+    width = max(map(len, names), default=0)
+    for name, account in zip(names, accounts, strict=True):
         what = [
             w
             for w, on in (
@@ -98,10 +99,11 @@ def lines(
             )
             if on
         ]
-        name = one_line(account.name).ljust(width)
         known = PROGRAM_NAMES.get(account.address)
         out.append(
-            f"  {name}  {account.address}" + (f" ({known})" if known else "") + (f"  {', '.join(what)}" if what else "")
+            f"  {name.ljust(width)}  {account.address}"
+            + (f" ({known})" if known else "")
+            + (f"  {', '.join(what)}" if what else "")
         )
     if payer is not None and payer not in {a.address for a in accounts}:
         out.append(f"  fee payer  {payer}")
