@@ -7,7 +7,6 @@ import json
 import os
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -53,7 +52,6 @@ __all__ = [
     "local_options",
     "refuse_errors",
     "source_argument",
-    "toml_file",
     "transport_of",
 ]
 
@@ -459,16 +457,6 @@ def database_beside(url: str, base: Path) -> str:
     return prefix + str(base / url.removeprefix(prefix)) if url.startswith(prefix) else url
 
 
-def toml_file(path: Path) -> dict[str, Any]:
-    """The document of a TOML file. Raises SourceError."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SourceError(f"{error.strerror}", origin=str(path)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SourceError(f"no TOML: {error}", origin=str(path)) from error
-
-
 def transport_of(source: Source, *, blocking: bool = False) -> Transport | None:
     """The chain of a source: its local cluster, or its endpoint (*blocking*: for code without an event loop)."""
     if source.cluster is not None:
@@ -557,16 +545,18 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return out
 
 
-#: Errors that leave no way to tell two instructions apart on chain: nothing can be written from such a document. Others
-#: disable what needs the faulty part, and are told.
+#: Errors that leave no way to tell two instructions apart on chain: no program can be written from such a document.
+#: Others disable what needs the faulty part, and are told.
 _BLOCKING = re.compile(r"reserved-discriminator|shadowed-discriminator|duplicate-name")
+_INSTRUCTION = re.compile(r"(program\.)?instructions\[\d+\](\.discriminator)?")
 
 
-def refuse_errors(source: Source) -> None:
+def refuse_errors(source: Source, *, deployed: bool = False) -> None:
     """Raises InvalidProgram with every finding that must be mended first, all at once.
 
     Of a spec, which is its author's to mend, that is every error; of an IDL only what makes instructions ambiguous,
-    and the other errors are counted on stderr.
+    and the other errors are counted on stderr. *deployed*: the IDL is only described in another form, of a program
+    that is what it is, so nothing of it is refused.
     """
     from idl2mcp.report import note
     from mcpsol_py.model.check import check
@@ -575,7 +565,7 @@ def refuse_errors(source: Source) -> None:
     blocking = [
         f
         for f in errors
-        if source.kind == "spec" or (_BLOCKING.fullmatch(f.rule) and re.search(r"\binstructions\[\d+\]", f.path))
+        if source.kind == "spec" or (not deployed and _BLOCKING.fullmatch(f.rule) and _INSTRUCTION.fullmatch(f.path))
     ]
     if blocking:
         raise InvalidProgram(blocking, source.model.origin)

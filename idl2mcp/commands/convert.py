@@ -46,7 +46,7 @@ def command(
     """
     with report.progress(f"reading {source}") as running:
         loaded = inputs.load_source(source, chain)
-        inputs.refuse_errors(loaded)
+        inputs.refuse_errors(loaded, deployed=True)
         running.step(f"converting {source}")
         document = _convert(loaded.model, form, descriptions, style, profile, as_json)
     text = report.as_json_text(document) + "\n"

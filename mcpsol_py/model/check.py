@@ -83,7 +83,7 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.names import RUST_KEYWORDS, snake
 
-__all__ = ["Finding", "check", "only_itself", "unusable"]
+__all__ = ["Finding", "answers_schema", "check", "only_itself", "unusable"]
 
 Level = Literal["error", "warning", "info"]
 T = TypeVar("T")
@@ -127,6 +127,11 @@ def unusable(model: ProgramModel) -> dict[str, str]:
         if why is not None:
             out[ix.name] = why
     return out
+
+
+def answers_schema(ix: Instruction) -> bool:
+    """Is this the protocol's own instruction? The IDL of an Anchor program lists it if it stands in its module."""
+    return ix.discriminator.offset == 0 and ix.discriminator.value == LIST_TOOLS and snake(ix.name) == "list_tools"
 
 
 def only_itself(ix: Instruction, facade_of: str | None = None) -> str | None:
@@ -447,6 +452,13 @@ class _Check:
                         f"{ix.name!r} has no discriminator: its data is its arguments alone",
                         "empty-discriminator",
                     )
+            elif answers_schema(ix):
+                self.add(
+                    "info",
+                    where,
+                    f"{ix.name!r} is list_tools itself, which answers the schema; a rendered program writes its own",
+                    "reserved-discriminator",
+                )
             elif ix.discriminator.offset == 0 and data.startswith(LIST_TOOLS):
                 self.add(
                     "error",

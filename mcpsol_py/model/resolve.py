@@ -143,8 +143,10 @@ class Resolver:
     def __init__(self, model: ProgramModel) -> None:
         self.model = model
         self._defs: dict[str, TypeDef] = {}
-        for d in model.types:  # of two definitions of one name the first wins; check() reports the second
-            self._defs.setdefault(d.name, d)
+        self._twice: set[str] = set()  # names of which there are different definitions: which is meant is not known
+        for d in model.types:
+            if self._defs.setdefault(d.name, d) != d:
+                self._twice.add(d.name)
         self._expanded: dict[Link, Type] = {}
         self._why: dict[Type, str | None] = {}
         self._ends: dict[Link, bool] = {}
@@ -215,6 +217,8 @@ class Resolver:
                     definition, body = self.expand(node)
                 except UnresolvedName as error:
                     return f"type {error.name!r} is referenced, not defined"
+                if node.name in self._twice:
+                    return f"two different types have the name {node.name!r}"
                 if definition.layout not in KNOWN_LAYOUTS:
                     return f"type {node.name!r} is laid out by {definition.layout!r}, which only the program knows"
                 if self.endless(node):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mcpsol_py.errors import RenderError
+from mcpsol_py.model.check import answers_schema
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.render.anchor import anchor_plan, anchor_view, module_plan, pages_view
 from mcpsol_py.render.environment import environment
@@ -44,6 +46,7 @@ def render(
     """
     out = Path(out)
     source = source or _source(model, out)
+    model = replace(model, instructions=tuple(ix for ix in model.instructions if not answers_schema(ix)))
     if facade is not None:
         if target != "pinocchio":
             raise RenderError(f"a facade is written for pinocchio; --target {target} has none.")

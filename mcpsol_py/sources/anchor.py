@@ -81,7 +81,7 @@ class _Anchor(AccountReader):
         docs = self.docs(doc) if "docs" in doc else ()
         description = self.inside("metadata", lambda m: self.text(m, "description"), metadata)
         return ProgramModel(
-            name=self.inside("metadata", self.name, metadata) if named is metadata else self.name(doc),
+            name=self.inside("metadata", self.program_name, metadata) if named is metadata else self.program_name(doc),
             instructions=self.each(doc, "instructions", self.instruction),
             accounts=self.each(doc, "accounts", self.account_type),
             events=self.each(doc, "events", self.event),

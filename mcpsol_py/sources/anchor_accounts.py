@@ -3,7 +3,8 @@ seeds refer to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr
@@ -25,6 +26,7 @@ from mcpsol_py.model.program import (
     Value,
 )
 from mcpsol_py.model.types import Array, Bool, Float, Int, Pubkey, SizePrefixed, Type
+from mcpsol_py.names import snake
 from mcpsol_py.sources.idl_types import TypeReader
 from mcpsol_py.sources.reader import MAX_NAME, kind_of
 
@@ -46,25 +48,36 @@ class Scope:
         """Splits a dotted path into the account's path from the instruction and the field within its data."""
         scope: Scope | None = self
         while scope is not None:
-            items, taken = scope.items, 0
-            while taken < len(steps):
-                item = _named(items, steps[taken])
+            items, path = scope.items, scope.prefix
+            for taken, step in enumerate(steps, 1):
+                item = _named(items, step)
                 if item is None:
                     break
-                taken += 1
+                path = (*path, item["name"])
                 inner = item.get("accounts")
                 if type(inner) is not list:
-                    return (*scope.prefix, *steps[:taken]), tuple(steps[taken:])
+                    return path, tuple(steps[taken:])
                 items = inner
             scope = scope.outer
         return (steps[0],), tuple(steps[1:])
 
 
 def _named(items: list[Any], name: str) -> dict[str, Any] | None:
+    """The item of that name; else the one whose name is another spelling of it (`spelled`)."""
     for item in items:
         if type(item) is dict and item.get("name") == name:
             return item
-    return None
+    known = {i["name"]: i for i in items if type(i) is dict and type(i.get("name")) is str}
+    other = spelled(name, known)
+    return None if other is None else known[other]
+
+
+def spelled(name: str, known: Iterable[str]) -> str | None:
+    """The one of *known* that is *name* in another spelling: IDL builders wrote seeds as in Rust beside names in
+    camelCase, and `#[instruction(id)]` beside the handler's `_id`. None where none is, or several are."""
+    wanted = snake(name)
+    found = [k for k in known if snake(k) == wanted]
+    return found[0] if len(found) == 1 else None
 
 
 class AccountReader(TypeReader):
@@ -75,6 +88,8 @@ class AccountReader(TypeReader):
     signer_keys: tuple[str, ...] = ("signer",)
     optional_keys: tuple[str, ...] = ("optional",)
     account_keys: frozenset[str] = frozenset()
+    #: the arguments of the instruction whose accounts are being read, as it writes them
+    args: Any = None
 
     def account_items(
         self, owner: dict[str, Any], prefix: tuple[str, ...] = (), outer: Scope | None = None
@@ -88,8 +103,41 @@ class AccountReader(TypeReader):
         if len(prefix) > MAX_GROUPS:
             raise SourceError(f"account groups nest deeper than {MAX_GROUPS} levels.", path="accounts")
         scope = Scope(items, prefix, outer)
+        if not prefix:
+            self.args = owner.get("args")
         read: Callable[[dict[str, Any]], AccountItem] = lambda item: self.account(item, scope)  # noqa: E731 (binds the scope)
-        return self.each(owner, "accounts", read)
+        out = self.each(owner, "accounts", read)
+        names = {item.name for item in out}
+        return out if len(names) == len(out) else self._apart(out, names, prefix)
+
+    def _apart(
+        self, items: tuple[AccountItem, ...], names: set[str], prefix: tuple[str, ...]
+    ) -> tuple[AccountItem, ...]:
+        """*items* with names of their own: a second "authority" becomes "authority_2". Anchor's clients, which take
+        accounts by name, give both the one address; here that is its default."""
+        out: list[AccountItem] = []
+        seen: set[str] = set()
+        for i, item in enumerate(items):
+            name, number = item.name, 1
+            while name in seen or (number > 1 and name in names):
+                number += 1
+                name = f"{item.name}_{number}"
+            seen.add(name)
+            if number > 1:
+                what = "a group" if isinstance(item, AccountGroup) else "an account"
+                self.note(f"{what} named {abbr(item.name, 60)} again; called {abbr(name, 60)} here", f"accounts[{i}]")
+                more: dict[str, Any] = {"name": name}
+                if isinstance(item, Account) and item.address is None and item.pda is None:
+                    more["default"] = item.default or AccountValue((*prefix, item.name))
+                item = replace(item, **more)
+            out.append(item)
+        return tuple(out)
+
+    def _arg_name(self, name: str) -> str:
+        """The argument of the instruction that a seed's path means."""
+        args = self.args if type(self.args) is list else []
+        known = [a["name"] for a in args if type(a) is dict and type(a.get("name")) is str]
+        return name if name in known else spelled(name, known) or name
 
     def account(self, item: dict[str, Any], scope: Scope) -> AccountItem:
         """One account, or one group of them."""
@@ -138,7 +186,8 @@ class AccountReader(TypeReader):
     def pda(self, value: Any, scope: Scope) -> Pda:
         """{"seeds": […], "program": seed} (legacy: "programId")."""
         if type(value) is not dict:
-            self.wrong(value, "an object with seeds")
+            self.note(f"found {kind_of(value)} where an object with seeds must stand; its address must be given")
+            return Pda((UnknownSeed("its seeds are not given"),))
         seeds = value.get("seeds")
         if type(seeds) is list and len(seeds) > MAX_SEEDS:
             raise SourceError(f"{len(seeds)} seeds; an address has at most 15 and a bump.", path="seeds")
@@ -190,7 +239,7 @@ class AccountReader(TypeReader):
                 self.note(why, "encoding", "error")
                 return UnknownSeed(why)
             if kind == "arg":
-                return ArgSeed(tuple(steps), node, encoding)
+                return ArgSeed((self._arg_name(steps[0]), *steps[1:]), node, encoding)
             account, field = scope.locate(steps)
             of = seed.get("account")
             return AccountSeed(account, field, self.clean_name(of) if type(of) is str else None, node, encoding)

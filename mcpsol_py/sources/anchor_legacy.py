@@ -77,7 +77,7 @@ class _Legacy(AccountReader):
                 "errors",
             )
         return ProgramModel(
-            name=self.name(doc) if "name" in doc else "program",
+            name=self.program_name(doc),
             instructions=self.each(doc, "instructions", self.instruction),
             accounts=tuple(accounts),
             events=self.each(doc, "events", self.event),

@@ -88,12 +88,15 @@ from mcpsol_py.model.types import (
     ZeroableOption,
     type_text,
 )
+from mcpsol_py.sources.known_types import known_type, said_of
 from mcpsol_py.sources.reader import Reader, keys, kind_of
 
 __all__ = ["read_codama"]
 
 MAX_DEPTH = 48
 MAX_LENGTH = 2**31
+#: the padding that a constant may have: accounts, which constants tell apart, take at most 10 MB
+MAX_CONSTANT = 65_536
 
 Node = dict[str, Any]
 
@@ -162,7 +165,8 @@ class _Codama(Reader):
         self.programs: dict[str, str] = {}  # name -> address
         self.pdas: dict[str, Node] = {}  # qualified name -> pdaNode
         self.space = ""  # "program::" while an additional program is read
-        self._links: dict[str, Link] = {}
+        self._links: dict[str, Type] = {}
+        self.defined: set[str] = set()  # qualified names of all defined types, known before they are read
 
     # --- root and program
 
@@ -210,6 +214,9 @@ class _Codama(Reader):
         name = program.get("name")
         if type(name) is str and type(program.get("publicKey")) is str:
             self.programs[name] = program["publicKey"]
+        self.defined.update(
+            space + t["name"] for t in _nodes(program.get("definedTypes")) if type(t.get("name")) is str
+        )
         for pda in _nodes(program.get("pdas")):
             if type(pda.get("name")) is str:
                 self.pdas.setdefault(space + pda["name"], pda)
@@ -228,10 +235,10 @@ class _Codama(Reader):
         constants = self.each(node, "constants", self.constant)
         for (kind, key), count in sorted(self.ignored.items()):
             why = f" ({_WHY_IGNORED[key]})" if key in _WHY_IGNORED else ""
-            where = f"{count} {kind}s have" if count > 1 else f"1 {kind} has"
+            where = f"{count} {kind.removesuffix('s')}s have" if count > 1 else f"1 {kind} has"
             self.note(f"{where} the key {abbr(key, 40)}{why}; not read", "", "info")
         return ProgramModel(
-            name=self.name(node),
+            name=self.program_name(node),
             instructions=instructions,
             accounts=accounts,
             events=events,
@@ -368,6 +375,29 @@ class _Codama(Reader):
         except SourceError as error:
             return f"constant bytes that cannot be read: {error.text}"
 
+    def width_of(self, node: Type, depth: int = 0) -> int | None:
+        """The bytes that a type of plain, fixed parts takes; None for others."""
+        if depth > MAX_DEPTH:
+            return None
+        match node:
+            case Int(bits=bits) | Float(bits=bits) | Bool(size=Int(bits=bits)):
+                return bits // 8
+            case Amount(number=Int(bits=bits)) | DateTime(number=Int(bits=bits)):
+                return bits // 8
+            case Pubkey():
+                return 32
+            case FixedSize(size=size):
+                return size
+            case Array(item, int() as count):
+                width = self.width_of(item, depth + 1)
+                return None if width is None else width * count
+            case Enum(variants, Int(bits=bits)) if all(v.payload is None for v in variants):
+                return bits // 8
+            case Link(name=name) if name in self.types:
+                return self.width_of(self.types[name].type, depth + 1)
+            case _:
+                return None
+
     def constant_bytes(self, node: Any) -> bytes:
         """The bytes of a constantValueNode. Raises SourceError."""
         if type(node) is not dict or node.get("kind") != "constantValueNode":
@@ -476,7 +506,10 @@ class _Codama(Reader):
         key = space + name
         link = self._links.get(key)
         if link is None:
-            link = self._links[key] = Link(space + self.clean_name(name))
+            known = None if key in self.defined or program is not None else known_type(name)
+            if known is not None:
+                self.note(said_of(name, known), level="info")
+            link = self._links[key] = known or Link(space + self.clean_name(name))
         return link
 
     def _space(self, program: str) -> str:
@@ -550,8 +583,8 @@ class _Codama(Reader):
     def _decoded(self, text: str, encoding: object) -> bytes:
         try:
             match encoding:
-                case "base16":
-                    return bytes.fromhex(text)
+                case "base16":  # a digit alone is a byte, as for Codama's encoders; other odd lengths are none
+                    return bytes([int(text, 16)]) if len(text) == 1 else bytes.fromhex(text)
                 case "base58":
                     if len(text) > 4096:
                         raise ValueError("too long")
@@ -609,6 +642,9 @@ class _Codama(Reader):
                 return self.encode(item, node, depth + 1) + data
             case Sentinel(item, mark):
                 return self.encode(item, node, depth + 1) + mark
+            case Offset(item, amount, when, "padded") if 0 <= amount <= MAX_CONSTANT:
+                data, zeros = self.encode(item, node, depth + 1), bytes(amount)
+                return zeros + data if when == "pre" else data + zeros
             case Amount(number, _, _) | DateTime(number):
                 return self.encode(number, node, depth + 1)
             case Array(item, length) if value in ("arrayValueNode", "setValueNode"):
@@ -921,6 +957,23 @@ class _Data:
             return also[0], tuple(also[1:])
         return Discriminator(b"", "none"), ()
 
+    def _before_fields(self, size: int) -> bool:
+        """Does a constant of *size* bytes, at the start of an account or event that lists no field for it, come before
+        the fields? An event's always does: its fields are what the program was given to log. An account's does
+        where no whole fields fill those bytes. (Converters of Anchor IDLs before Codama's hidden prefixes left the
+        eight bytes out of both.)"""
+        if self.what == "arguments":
+            return False
+        if self.node.get("kind") == "eventNode":
+            return True
+        covered: int | None = 0
+        for field in self.fields:
+            width = self.reader.width_of(field.type)
+            covered = None if width is None or covered is None else covered + width
+            if covered is None or covered >= size:
+                break
+        return covered != size
+
     def _one(self, node: Node, also: list[Discriminator]) -> None:
         kind, reader = node.get("kind"), self.reader
         if kind == "sizeDiscriminatorNode":
@@ -933,6 +986,9 @@ class _Data:
         if kind == "constantDiscriminatorNode":
             data = reader.inside("constant", reader.constant_bytes, node.get("constant"))
             if data and self.prefix[offset : offset + len(data)] == data:
+                return
+            if offset == len(self.prefix) and self._before_fields(len(data)):
+                self.prefix += data
                 return
             if self.what == "arguments" and offset <= len(self.prefix):
                 reader.note(

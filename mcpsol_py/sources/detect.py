@@ -111,12 +111,18 @@ def detect(doc: object) -> Dialect:
         return "anchor"
     if any("discriminant" in i for i in objects):
         return "shank"
-    if "name" not in doc and "version" not in doc:
+    if "name" not in doc and "version" not in doc and not _called(objects, instructions):
         raise UnknownDialect(
             f"found {kind_of(doc)}: instructions, but neither a name and version (legacy Anchor, Shank) nor metadata "
             "(Anchor 0.1.0)."
         )
     return "legacy"
+
+
+def _called(objects: list[dict[str, Any]], instructions: list[Any]) -> bool:
+    """Are these instructions of a program, and not those of a transaction?"""
+    whole = [i for i in objects if type(i.get("name")) is str and type(i.get("args")) is list]
+    return bool(whole) and len(whole) == len(instructions)
 
 
 def _accounts(instructions: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -39,8 +39,10 @@ from mcpsol_py.model.types import (
     TypeDef,
     Unsupported,
     Variant,
+    ZeroableOption,
 )
 from mcpsol_py.sources import rust_text
+from mcpsol_py.sources.known_types import known_type, said_of
 from mcpsol_py.sources.reader import MAX_NAME, Reader, kind_of
 
 __all__ = ["LEAVES", "TypeReader", "typedef", "typedef_layout"]
@@ -95,9 +97,17 @@ class TypeReader(Reader):
             elif not name:
                 known = Unsupported("", "a defined type without a name")
             else:
-                known = Link(self.clean_name(name))
+                known = self._foreign(name)
             if not constant:
                 self._links[name] = known
+        return known
+
+    def _foreign(self, name: str) -> Type:
+        """A name that the document does not define."""
+        known = known_type(name)
+        if known is None:
+            return Link(self.clean_name(name))
+        self.note(said_of(name, known), level="info")
         return known
 
     def named(self, name: str) -> Type:
@@ -133,6 +143,8 @@ class TypeReader(Reader):
             return Generic(self.clean_name(name)) if type(name) is str else self._bad(value, "a generic without a name")
         if "coption" in value:
             return self._option(value, value["coption"], U32, True, depth)
+        if "fixedSizeOption" in value:
+            return self._fixed_option(value["fixedSizeOption"], depth)
         if "tuple" in value:
             items = value["tuple"]
             if type(items) is not list:
@@ -218,6 +230,18 @@ class TypeReader(Reader):
                 return self._bad(owner, f"found {kind_of(given)} for fixed, where true or false must stand")
         assert isinstance(prefix, Int)
         return Option(node, prefix, fixed)
+
+    def _fixed_option(self, value: Any, depth: int) -> Type:
+        """Shank's option of Pod types: {"inner": type, "sentinel": the bytes that mean none}."""
+        if type(value) is not dict or "inner" not in value:
+            return self._bad({"fixedSizeOption": value}, "such an option has an inner type and a sentinel")
+        zero = value.get("sentinel")
+        if zero is None:
+            return self._bad({"fixedSizeOption": value}, "its sentinel, the bytes that mean none, is not given")
+        try:
+            return ZeroableOption(self.type(value["inner"], depth + 1), self.bytes_of(zero))
+        except SourceError as error:
+            return self._bad({"fixedSizeOption": value}, error.text)
 
     def _count(self, size: Any) -> Count:
         """Kinobi's "size" of a vec, map or set: the prefix's type, a fixed count, or "remainder". Default: u32."""

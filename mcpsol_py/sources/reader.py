@@ -27,6 +27,7 @@ T = TypeVar("T")
 MAX_BYTES = 16 * 1024 * 1024
 MAX_NAME = 256
 MAX_DOC_LINES = 512
+MAX_DIGITS = 20
 MAX_FINDINGS = 1000
 
 
@@ -201,6 +202,14 @@ class Reader:
         self.note(f"the name {abbr(value)} is read as {abbr(cleaned)}", key)
         return cleaned
 
+    def program_name(self, owner: dict[str, Any]) -> str:
+        """owner["name"] as the program's; nothing needs it to call the program, so one without is called "program"."""
+        value = owner.get("name")
+        if value is None or (type(value) is str and not self.clean_name(value)):
+            self.note('the program has no name; it is called "program" here', "name")
+            return "program"
+        return self.name(owner)
+
     @staticmethod
     def clean_name(value: str) -> str:
         """A name that can be printed and addressed. Long ones end in a hash of the whole, so that two stay two."""
@@ -254,8 +263,11 @@ class Reader:
         return False
 
     def whole(self, owner: dict[str, Any], key: str) -> int:
-        """owner[key] as an integer."""
+        """owner[key] as an integer; one written as text is read."""
         value = owner.get(key)
+        if type(value) is str and len(value) <= MAX_DIGITS and value.removeprefix("-").isdecimal() and value.isascii():
+            self.note(f"found {kind_of(value)} where an integer must stand; read as one", key, "info")
+            return int(value)
         if type(value) is not int:
             raise SourceError(f"found {kind_of(value)} where an integer must stand.", path=key)
         return value

@@ -87,7 +87,7 @@ class _Shank(AccountReader):
                 types.append(body)
                 accounts.append(account)
         return ProgramModel(
-            name=self.name(doc) if "name" in doc else "program",
+            name=self.program_name(doc),
             instructions=self.each(doc, "instructions", self.instruction),
             accounts=tuple(accounts),
             errors=self.each(doc, "errors", self.error),

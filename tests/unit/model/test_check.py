@@ -158,6 +158,8 @@ def test_list_tools_own_bytes_are_reserved() -> None:
             ("error", "instructions[0].discriminator")
         ]
     assert found(program(instructions=(ix("a", LIST_TOOLS[:1]),)), "reserved-discriminator") == []
+    own = program(instructions=(ix("a", b"\x01"), ix("listTools", LIST_TOOLS)))
+    assert found(own, "reserved-discriminator") == [("info", "instructions[1].discriminator")]
 
 
 def test_an_empty_discriminator_is_fine_alone_only() -> None:

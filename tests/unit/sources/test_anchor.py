@@ -162,7 +162,7 @@ def test_an_address_that_is_none_is_a_finding() -> None:
         ({"instructions": [{"name": "a", "discriminator": [256]}]}, "instructions[0].discriminator"),
         ({"types": [{"name": "T", "type": "u8"}]}, "types[0].type"),
         ({"types": [{"name": "T", "type": {"kind": "struct", "fields": {}, "x": 1}}]}, ""),
-        ({"errors": [{"name": "E", "code": "6000"}]}, "errors[0].code"),
+        ({"errors": [{"name": "E", "code": "6000x"}]}, "errors[0].code"),
         ({"metadata": []}, "metadata"),
         (
             {"instructions": [{"name": "a", "accounts": [{"name": "x", "pda": {"seeds": [{"kind": "arg"}]}}]}]},

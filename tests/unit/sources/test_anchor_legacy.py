@@ -3,10 +3,11 @@ from pathlib import Path
 
 import orjson
 import pytest
+from solders.pubkey import Pubkey
 
 from mcpsol_py.errors import SourceError
-from mcpsol_py.model.check import unusable
-from mcpsol_py.model.program import AccountGroup, AccountSeed, ArgSeed, ConstSeed
+from mcpsol_py.model.check import check, unusable
+from mcpsol_py.model.program import AccountGroup, AccountSeed, AccountValue, ArgSeed, ConstSeed, Pda, UnknownSeed
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import (
     BORSH_BYTES,
@@ -28,6 +29,7 @@ from mcpsol_py.model.types import (
     vec,
 )
 from mcpsol_py.names import snake
+from mcpsol_py.program import Program
 from mcpsol_py.sources.anchor_legacy import read_anchor_legacy
 from mcpsol_py.sources.detect import read
 from tests.unit.sources.fixtures import account, document, instruction, load
@@ -153,3 +155,84 @@ def test_real_files_are_whole(shared_idl: Path) -> None:
             assert ix.discriminator.value == sha256(f"global:{snake(raw['name'])}".encode()).digest()[:8]
     assert [a.name for a in model.accounts] == [a["name"] for a in doc.get("accounts", [])]
     assert set(unusable(model)) <= {"uiAmountToAmount"}  # SPL Token's &'a str, which borsh cannot read
+
+
+# --- what documents in the wild leave to their readers ---------------------------------------------------------------
+
+
+def _go(accounts: list[dict[str, object]], *args: str) -> dict[str, object]:
+    ix = {"name": "go", "accounts": accounts, "args": [{"name": a, "type": "u8"} for a in args]}
+    return {"version": "0.1.0", "name": "x", "instructions": [ix]}
+
+
+def _seeded(*paths: tuple[str, str]) -> dict[str, object]:
+    return {"seeds": [{"kind": kind, "path": path, "type": "u8"} for kind, path in paths]}
+
+
+def test_seeds_name_arguments_and_accounts_as_rust_does() -> None:
+    group = {"name": "commonAccounts", "accounts": [{"name": "userWallet"}]}
+    pda = _seeded(
+        ("arg", "poll_id"), ("account", "new_mint"), ("account", "common_accounts.user_wallet"), ("arg", "gone")
+    )
+    accounts = [{"name": "at", "pda": pda}, {"name": "newMint"}, group]
+    model = read_anchor_legacy(_go(accounts, "_pollId"))
+    found = account(model.instructions[0].accounts, "at").pda
+    assert found is not None
+    assert [getattr(s, "path", None) or getattr(s, "account", None) for s in found.seeds] == [
+        ("_pollId",),
+        ("newMint",),
+        ("commonAccounts", "userWallet"),
+        ("gone",),
+    ]
+    assert [f.path for f in check(model) if f.rule == "underivable-seed"] == [
+        "instructions[0].accounts[0].pda.seeds[3]"
+    ]
+
+
+def test_a_seed_that_two_arguments_could_be_is_neither() -> None:
+    model = read_anchor_legacy(_go([{"name": "at", "pda": _seeded(("arg", "poll_id"))}], "_poll_id", "pollId"))
+    found = account(model.instructions[0].accounts, "at").pda
+    assert found is not None
+    assert found.seeds == (ArgSeed(("poll_id",), U8),)
+
+
+def test_a_second_account_of_a_name_has_the_firsts_address_by_default() -> None:
+    again = [
+        {"name": "authority", "isSigner": True},
+        {"name": "authority"},
+        {"name": "authority_2"},
+        {"name": "authority", "address": "11111111111111111111111111111111"},
+    ]
+    model = read_anchor_legacy(_go(again))
+    items = model.instructions[0].accounts
+    assert [i.name for i in items] == ["authority", "authority_3", "authority_2", "authority_4"]
+    assert account(items, "authority_3").default == AccountValue(("authority",))
+    assert account(items, "authority_4").default is None
+    assert not [f for f in check(model) if f.level == "error"]
+    key = Pubkey(bytes(range(32)))
+    others = {"authority_2": key}
+    built = Program(model).instruction("go").build({}, {"authority": key, **others}, program_id=key)
+    assert [(m.pubkey, m.is_signer) for m in built.accounts[:2]] == [(key, True), (key, False)]
+    other = Pubkey(bytes(32))
+    built = (
+        Program(model).instruction("go").build({}, {"authority": key, "authority_3": other, **others}, program_id=key)
+    )
+    assert built.accounts[1].pubkey == other
+
+
+def test_a_pda_without_seeds_is_an_address_to_be_given() -> None:
+    model = read_anchor_legacy(_go([{"name": "at", "pda": True}]))
+    assert account(model.instructions[0].accounts, "at").pda == Pda((UnknownSeed("its seeds are not given"),))
+    assert [(f.level, f.path) for f in check(model) if f.rule == "source"] == [
+        ("warning", "instructions[0].accounts[0].pda")
+    ]
+
+
+def test_a_type_defined_twice_disables_what_needs_it() -> None:
+    doc = _go([])
+    kinds: list[dict[str, object]] = [{"kind": "struct", "fields": [{"name": "a", "type": t}]} for t in ("u8", "u16")]
+    doc["types"] = [{"name": "T", "type": kind} for kind in (kinds[0], kinds[1])]
+    doc["instructions"] = [{"name": "go", "accounts": [], "args": [{"name": "t", "type": {"defined": "T"}}]}]
+    assert "two different types have the name 'T'" in unusable(read_anchor_legacy(doc))["go"]
+    doc["types"] = [{"name": "T", "type": kind} for kind in (kinds[0], kinds[0])]
+    assert unusable(read_anchor_legacy(doc)) == {}

@@ -235,3 +235,110 @@ def test_real_files_are_whole(shared_idl: Path) -> None:
         assert bool(ix.discriminator.value) == bool(raw.get("discriminators"))
     assert [a.name for a in model.accounts] == [a["name"] for a in program.get("accounts", [])]
     assert [f for f in model.findings if f[1] == "error"] == []
+
+
+# --- what documents in the wild leave to their readers ---------------------------------------------------------------
+
+
+def _bytes(data: str, encoding: str = "base16") -> dict[str, object]:
+    return {"kind": "bytesValueNode", "data": data, "encoding": encoding}
+
+
+def _u(form: str) -> dict[str, object]:
+    return {"kind": "numberTypeNode", "format": form, "endian": "le"}
+
+
+def _program(**parts: object) -> dict[str, object]:
+    return {"kind": "programNode", "name": "x", **parts}
+
+
+def test_a_digit_alone_is_a_byte_in_base_16() -> None:
+    first = {
+        "kind": "instructionArgumentNode",
+        "name": "discriminator",
+        "defaultValueStrategy": "omitted",
+        "type": {"kind": "fixedSizeTypeNode", "size": 1, "type": {"kind": "bytesTypeNode"}},
+        "defaultValue": _bytes("9"),
+    }
+    ix = {
+        "kind": "instructionNode",
+        "name": "swap",
+        "arguments": [first],
+        "discriminators": [{"kind": "fieldDiscriminatorNode", "name": "discriminator", "offset": 0}],
+    }
+    model = read_codama(_program(instructions=[ix]))
+    assert model.instructions[0].discriminator == Discriminator(b"\x09", "codama")
+    first["defaultValue"] = _bytes("123")  # an encoder would make 0x1200 of it
+    assert any(
+        f.level == "error" and "'123' is no 'base16'" in f.message
+        for f in check(read_codama(_program(instructions=[ix])))
+    )
+
+
+def test_constants_may_be_padded() -> None:
+    one = {"kind": "numberValueNode", "number": 1}
+    padded = {"kind": "preOffsetTypeNode", "offset": 3, "strategy": "padded", "type": _u("u8")}
+    after = {**padded, "kind": "postOffsetTypeNode", "offset": 2}
+    node = {
+        "kind": "hiddenPrefixTypeNode",
+        "type": _u("u16"),
+        "prefix": [{"kind": "constantValueNode", "type": t, "value": one} for t in (padded, after)],
+    }
+    field = {"kind": "structFieldTypeNode", "name": "a", "type": node}
+    account = {"kind": "accountNode", "name": "mint", "data": {"kind": "structTypeNode", "fields": [field]}}
+    model = read_codama(_program(accounts=[account]))
+    assert model.accounts[0].type == Struct((Field("a", HiddenPrefix(U16, b"\0\0\0\1\1\0\0")),))
+
+
+def _known_by(data: str, fields: list[dict[str, object]], kind: str = "accountNode") -> dict[str, object]:
+    constant = {
+        "kind": "constantValueNode",
+        "type": {"kind": "bytesTypeNode"},
+        "value": _bytes(data),
+    }
+    return {
+        "kind": kind,
+        "name": "vault",
+        "data": {
+            "kind": "structTypeNode",
+            "fields": [{"kind": "structFieldTypeNode", "name": f"f{i}", "type": f} for i, f in enumerate(fields)],
+        },
+        "discriminators": [{"kind": "constantDiscriminatorNode", "offset": 0, "constant": constant}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "fields", "before"),
+    [
+        ("01", [_u("u64")], True),
+        ("0102030405060708", [{"kind": "publicKeyTypeNode"}], True),
+        ("0102", [], True),
+        ("01", [_u("u8"), _u("u64")], False),
+        ("0102", [_u("u8"), {"kind": "booleanTypeNode", "size": _u("u8")}, _u("u64")], False),
+        ("0102", [{"kind": "arrayTypeNode", "item": _u("u8"), "count": {"kind": "fixedCountNode", "value": 2}}], False),
+        ("01", [{"kind": "definedTypeLinkNode", "name": "key"}, _u("u64")], False),
+        ("01", [{"kind": "optionTypeNode", "item": _u("u8")}], True),
+    ],
+)
+def test_a_constant_that_no_fields_fill_comes_before_them(
+    data: str, fields: list[dict[str, object]], before: bool
+) -> None:
+    variant = {"kind": "enumEmptyVariantTypeNode", "name": "vault"}
+    key = {"kind": "definedTypeNode", "name": "key", "type": {"kind": "enumTypeNode", "variants": [variant]}}
+    model = read_codama(_program(accounts=[_known_by(data, fields)], definedTypes=[key]))
+    assert model.accounts[0].discriminator == Discriminator(bytes.fromhex(data), "codama", consumed=before)
+
+
+def test_an_events_constant_always_comes_before_its_fields() -> None:
+    model = read_codama(_program(events=[_known_by("0102030405060708", [_u("u64")], "eventNode")]))
+    assert model.events[0].discriminator == Discriminator(bytes(range(1, 9)), "codama")
+    assert model.events[0].type == Struct((Field("f0", U64),))
+
+
+def test_codes_written_as_text_and_programs_without_a_name() -> None:
+    model = read_codama(
+        _program(name="", errors=[{"kind": "errorNode", "name": "bad", "code": "6001", "message": "No."}])
+    )
+    assert model.errors[0].code == 6001
+    assert model.name == "program"
+    assert [(path, level) for path, level, _ in model.findings] == [("errors[0].code", "info"), ("name", "warning")]

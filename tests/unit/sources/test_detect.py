@@ -37,6 +37,7 @@ def test_real_files_are_what_their_name_says(shared_idl: Path) -> None:
         ({"name": "a", "version": "1", "instructions": [IX]}, "legacy"),
         ({"name": "a", "instructions": [IX], "metadata": {"origin": "shank"}}, "shank"),
         ({"name": "a", "instructions": [{**IX, "discriminant": 1}]}, "shank"),
+        ({"instructions": [IX]}, "legacy"),
         ({"kind": "rootNode"}, "codama"),
         ({"kind": "programNode"}, "codama"),
     ],

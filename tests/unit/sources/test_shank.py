@@ -6,7 +6,21 @@ import pytest
 from mcpsol_py.errors import SourceError
 from mcpsol_py.model.check import unusable
 from mcpsol_py.model.program import ArgSeed, ConstSeed, Discriminator, ProgramIdSeed
-from mcpsol_py.model.types import BORSH_STRING, PUBKEY, U8, U16, U32, U64, Enum, Map, Tuple, Variant
+from mcpsol_py.model.types import (
+    BORSH_STRING,
+    PUBKEY,
+    U8,
+    U16,
+    U32,
+    U64,
+    Enum,
+    Map,
+    Struct,
+    Tuple,
+    Unsupported,
+    Variant,
+    ZeroableOption,
+)
 from mcpsol_py.sources.detect import read
 from mcpsol_py.sources.shank import read_shank
 from tests.unit.sources.fixtures import account, document, instruction, load
@@ -75,3 +89,29 @@ def test_real_files_are_whole(shared_idl: Path) -> None:
         assert ix.discriminator.value == given["value"].to_bytes(width[given["type"]], "little")
         assert [a.name for a in ix.args] == [a["name"] for a in raw["args"]]
     assert unusable(model) == {}
+
+
+def test_options_of_pod_types_have_bytes_that_mean_none() -> None:
+    doc = document("shank/odd")
+    fixed = [
+        {"inner": "u32", "sentinel": [255, 255, 255, 255]},
+        {"inner": {"defined": "Elsewhere"}},
+        {"inner": "u8", "sentinel": [256]},
+        5,
+    ]
+    doc["accounts"] = [
+        {
+            "name": "Pod",
+            "type": {
+                "kind": "struct",
+                "fields": [{"name": f"f{i}", "type": {"fixedSizeOption": x}} for i, x in enumerate(fixed)],
+            },
+        }
+    ]
+    pod = next(t for t in read_shank(doc).types if t.name == "Pod").type
+    assert isinstance(pod, Struct)
+    assert pod.fields[0].type == ZeroableOption(U32, b"\xff" * 4)
+    whys = [f.type.why for f in pod.fields[1:] if isinstance(f.type, Unsupported)]
+    assert whys[0] == "its sentinel, the bytes that mean none, is not given"
+    assert "where a list of bytes" in whys[1]
+    assert len(whys) == 3
