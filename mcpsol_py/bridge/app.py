@@ -6,14 +6,10 @@ and the SDK's own checks of Host, Origin, body and token.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import signal
-import threading
 import uuid
-from collections.abc import Mapping, MutableMapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -33,9 +29,10 @@ from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.explorer import Explorer
 from mcpsol_py.bridge.http import App, HttpSettings, RateLimit, Receive, Scope, Send, answer, bearer_of, header
 from mcpsol_py.bridge.pages import Section
+from mcpsol_py.bridge.sockets import serve_app
 from mcpsol_py.telemetry import metrics
 
-__all__ = ["http_app", "run_http", "serve_app"]
+__all__ = ["http_app", "run_http"]
 
 
 def http_app(
@@ -103,7 +100,7 @@ def http_app(
 
     pages = _with_more(explorer, more)
     limited = RateLimit(pages, settings.calls_per_minute, client_of)
-    return _with_ids(_operators_pages(limited, bridge, verifier))
+    return _with_ids(_operators_pages(limited, bridge, verifier, {*here, *settings.hosts}))
 
 
 def _with_more(app: App, more: Mapping[str, App]) -> App:
@@ -136,28 +133,7 @@ async def run_http(
 ) -> None:
     """Serves over HTTP until it is stopped; arguments as of `http_app`. Logs go to stderr."""
     app: Any = http_app(server, bridge, settings, more, sections=sections, names=names)
-    await serve_app(app, settings.host, settings.port)
-
-
-async def serve_app(app: Any, host: str, port: int) -> None:
-    """Serves until SIGINT or SIGTERM, and returns: uvicorn would raise the signal again, and what the caller has to do
-    at the end would be left undone. A second signal ends the process."""
-    import uvicorn
-
-    config = uvicorn.Config(app, host=host, port=port, log_config=None, log_level="warning", access_log=False)
-    loop = asyncio.get_running_loop()
-    numbers: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
-        numbers = ()
-    with suppress(NotImplementedError):  # Windows
-        for number in numbers:
-            loop.add_signal_handler(number, lambda: None)
-    try:
-        await uvicorn.Server(config).serve()
-    finally:
-        with suppress(NotImplementedError):
-            for number in numbers:
-                loop.remove_signal_handler(number)
+    await serve_app(app, settings.host, settings.port, proxies=settings.proxies)
 
 
 # --- who may do what -------------------------------------------------------------------------------------------------
@@ -252,15 +228,18 @@ async def _counted(ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
 # --- pages for operators ---------------------------------------------------------------------------------------------
 
 
-def _operators_pages(app: App, bridge: Bridge, verifier: Verifier | None) -> App:
-    """*app* with /healthz (for anyone) and /metrics (with a token, where tokens are asked)."""
+def _operators_pages(app: App, bridge: Bridge, verifier: Verifier | None, hosts: Collection[str]) -> App:
+    """*app* with /healthz (for anyone) and /metrics (with a token, where tokens are asked; else under a name of
+    *hosts*, so that no web page reads it by another one)."""
 
     async def with_pages(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path") if scope["type"] == "http" else None
         if path == "/healthz":
             await answer(send, 200, json.dumps(bridge.health()).encode() + b"\n", [_JSON])
         elif path == "/metrics":
-            if verifier is not None and await verifier.verify_token(bearer_of(scope)) is None:
+            if verifier is None and header(scope, b"host") not in hosts:
+                await answer(send, 421, b"this host is not served here\n")
+            elif verifier is not None and await verifier.verify_token(bearer_of(scope)) is None:
                 await answer(send, 401, b"a token is needed\n", [(b"www-authenticate", b"Bearer")])
             else:
                 await answer(send, 200, metrics.exposition(), [(b"content-type", metrics.CONTENT_TYPE.encode())])

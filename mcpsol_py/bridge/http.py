@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
+from ipaddress import ip_network
 from typing import Any
 
 from mcpsol_py.bridge.access import OAuth, is_loopback
@@ -27,9 +28,9 @@ class HttpSettings:
     """Where and to whom the bridge is served.
 
     `tokens`: sha256 of bearer tokens, in hex; `oauth`: an issuer of more of them. Neither: no token is asked, which
-    only a loopback address may do. `hosts`
-    and `origins`: what the Host and Origin headers may be, beside the address itself. `calls_per_minute` for each
-    client.
+    only a loopback address may do. `hosts` and `origins`: what the Host and Origin headers may be, beside the address
+    itself. `calls_per_minute` for each client. `proxies`: addresses and networks of the proxies that say who that is
+    (X-Forwarded-For).
     """
 
     host: str = "127.0.0.1"
@@ -38,6 +39,7 @@ class HttpSettings:
     tokens: frozenset[str] = frozenset()
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
     calls_per_minute: int = 600
     body_bytes: int = 1024 * 1024
     stateless: bool = False
@@ -54,6 +56,11 @@ class HttpSettings:
                 "name an issuer in [http.oauth], or serve on 127.0.0.1",
                 path="http.host",
             )
+        for proxy in self.proxies:
+            try:
+                ip_network(proxy)
+            except ValueError as error:
+                raise SourceError(f"{abbr(proxy)} is no address and no network", path="http.proxies") from error
 
 
 class RateLimit:
