@@ -1,4 +1,5 @@
-"""A private PostgreSQL for tests: made in a temporary folder, reached by a Unix socket there, gone afterwards.
+"""A private PostgreSQL for tests: made in a temporary folder, reached by a Unix socket there, gone afterwards, even
+when the tests are killed.
 
 .ci/postgres.sh installs the server. It refuses to run as root, so under root it runs as nobody.
 """
@@ -6,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -15,6 +17,7 @@ from pathlib import Path
 from sqlalchemy import create_engine, text
 
 from mcpsol_py.x402.store.database import Database
+from tests.afterwards import Afterwards
 
 #: Debian's place; elsewhere they stand on PATH.
 _DEBIAN = Path("/usr/lib/postgresql")
@@ -43,7 +46,10 @@ class Cluster:
             shutil.chown(self._folder, "nobody")
         self._count = 0
         data = str(self._folder / "data")
-        self._call("initdb", "-D", data, "-U", "superuser", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
+        stop = self._control("-m", "immediate", "stop")
+        self._end = Afterwards(shlex.join(stop), shlex.join(["rm", "-rf", str(self._folder)]))
+        options = ["-U", "superuser", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C"]
+        self._call([*self._as, str(self._bin / "initdb"), "-D", data, *options])
         self.start()
         with self._admin() as connection:
             connection.exec_driver_sql("CREATE ROLE mcpsol LOGIN CREATEROLE")
@@ -53,28 +59,27 @@ class Cluster:
             connection.exec_driver_sql("CREATE ROLE replica LOGIN IN ROLE mcpsol_merchant")
             connection.exec_driver_sql("CREATE ROLE customer LOGIN IN ROLE mcpsol_subscriber")
 
-    def _call(self, program: str, *arguments: str) -> None:
-        command = [*self._as, str(self._bin / program), *arguments]
+    def _call(self, command: Sequence[str]) -> None:
         # cwd: nobody may not enter the caller's folder. A file, not a pipe: the server would keep a pipe open.
         with (self._folder / "calls.log").open("ab") as log:
             subprocess.run(command, check=True, cwd="/", stdout=log, stderr=log, stdin=subprocess.DEVNULL)
 
-    def _control(self, *arguments: str) -> None:
-        self._call("pg_ctl", "-D", str(self._folder / "data"), "-w", "-t", "30", *arguments)
+    def _control(self, *arguments: str) -> list[str]:
+        """A command of pg_ctl that returns when it is carried out."""
+        return [*self._as, str(self._bin / "pg_ctl"), "-D", str(self._folder / "data"), "-w", "-t", "60", *arguments]
 
     def start(self) -> None:
         """Starts it, after `kill` with what a crash left. It is durable against that, not against a power cut."""
         options = f"-c listen_addresses='' -c unix_socket_directories={self._folder} -c fsync=off -c max_connections=60"
-        self._control("-l", str(self._folder / "server.log"), "-o", options, "start")
+        self._call(self._control("-l", str(self._folder / "server.log"), "-o", options, "start"))
 
     def kill(self) -> None:
         """All its processes at once: connections break, what was not committed is gone."""
-        self._control("-m", "immediate", "stop")
+        self._call(self._control("-m", "immediate", "stop"))
 
     def stop(self) -> None:
         """Stops it and removes all that it had."""
-        self.kill()
-        shutil.rmtree(self._folder)
+        self._end.now()
 
     def url(self, database: str, user: str = "mcpsol") -> str:
         """SQLAlchemy's address of a database."""

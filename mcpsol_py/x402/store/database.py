@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from mcpsol_py.errors import StorageError
 from mcpsol_py.x402.store.group import Writer
@@ -173,8 +174,13 @@ class Database:
         return int(seconds.scalar_one())
 
     def close(self) -> None:
-        """Closes all connections."""
+        """Closes all connections; one that a thread still uses, as soon as that is done with it."""
+        event.listen(self.engine.pool, "checkin", _end)  # dispose forgets it, and nobody would close it
         self.engine.dispose()
+
+
+def _end(_connection: Any, record: ConnectionPoolEntry) -> None:
+    record.invalidate()
 
 
 _WORDS = {

@@ -19,6 +19,8 @@ from typing import Any
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from tests.afterwards import Afterwards
+
 BINARY = (
     Path(os.environ.get("MCPSOL_VALIDATOR", Path.home() / ".cache/mcpsol/validator")) / "bin" / "solana-test-validator"
 )
@@ -72,6 +74,7 @@ class Validator:
         with self.log.open("wb") as log:
             # A group, not a session: Linux weighs the sessions of a machine against each other before it looks at nice.
             self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, process_group=0, cwd=folder)
+        self._orphaned = Afterwards(f"kill -TERM -- -{self.process.pid}")
         self._wait(180)
         self._calm_scheduler()
 
@@ -109,6 +112,7 @@ class Validator:
 
     def stop(self) -> None:
         """Ends the process group that was started here."""
+        self._orphaned.never()
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGTERM)
             try:

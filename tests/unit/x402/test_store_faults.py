@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError
@@ -347,3 +348,25 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="does not answer"):
         database.run(lambda c, _: None)
     database.close()
+
+
+def test_a_connection_that_is_in_use_when_the_database_is_closed_is_closed_after_use(storage: Storage) -> None:
+    """A call that was given up goes on in its thread: what it holds would be left to the garbage collector."""
+    database = storage.open()
+    begun, go = threading.Event(), threading.Event()
+    held: list[Any] = []
+
+    def work(connection: Any, again: bool) -> None:
+        held.append(connection.connection.driver_connection)
+        begun.set()
+        go.wait()
+        connection.exec_driver_sql("SELECT 1")
+
+    thread = threading.Thread(target=database.run, args=(work,))
+    thread.start()
+    begun.wait()
+    database.close()
+    go.set()
+    thread.join()
+    with pytest.raises((sqlite3.ProgrammingError, psycopg.OperationalError), match="closed"):
+        held[0].execute("SELECT 1")
