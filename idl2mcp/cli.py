@@ -139,11 +139,11 @@ def _run(args: list[str], as_json: bool) -> int:
         inner = _single(error)
         if isinstance(inner, McpsolError):
             return report.failure(inner, as_json=as_json)
-        return report.failure(inner, as_json=as_json, details=_fault(inner))
+        return report.failure(inner, as_json=as_json, details=_fault(inner, args))
     except BaseException as error:
         if _debugging() or type(error).__name__ != "PanicException":  # what Rust code raises; no Exception
             raise
-        return report.failure(error, as_json=as_json, details=_fault(error))
+        return report.failure(error, as_json=as_json, details=_fault(error, args))
 
 
 def _single(error: BaseException) -> BaseException:
@@ -153,12 +153,16 @@ def _single(error: BaseException) -> BaseException:
     return error
 
 
-def _fault(error: BaseException) -> dict[str, str]:
-    """What is said of an error that nobody raised on purpose."""
+def _fault(error: BaseException, args: Sequence[str]) -> dict[str, str]:
+    """What is said of an error that nobody raised on purpose, in the command line *args*."""
     module = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
     extra = _EXTRAS.get(str(module).partition(".")[0])
     if extra is not None:
-        message = f"this command needs {module}, which is not installed. Run: pip install 'mcpsol-py[{extra}]'"
+        extra = "x402" if args[:1] == ["x402"] else extra  # which holds the other too: one answer is enough
+        message = (
+            f"this command needs {module}, which is not installed. "
+            f"It comes with the extra {extra}: pip install '.[{extra}]' in a clone of mcpsol-py"
+        )
         return {"reason": "extra_missing", "message": message}
     message = (
         f"idl2mcp itself failed: {type(error).__name__}: {error}. "

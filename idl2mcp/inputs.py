@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
     from idl2mcp.local import LocalCluster
+    from mcpsol_py.client.discovery import Discovery
     from mcpsol_py.client.rpc import RpcTransport
     from mcpsol_py.client.transport import Transport
     from mcpsol_py.model.program import ProgramModel
@@ -52,6 +53,7 @@ __all__ = [
     "local_options",
     "refuse_errors",
     "source_argument",
+    "source_of",
     "transport_of",
 ]
 
@@ -231,7 +233,7 @@ def built_in(folder: Path) -> Path:
 
 
 def _looks_like_a_path(text: str) -> bool:
-    return os.sep in text or text.endswith((".json", ".py", ".toml"))
+    return os.sep in text or text.endswith((".json", ".py", ".toml", ".ts", ".js"))
 
 
 def _is_elf(path: Path) -> bool:
@@ -413,14 +415,18 @@ def _from_chain(text: str, chain: Chain) -> Source:
         raise click.UsageError(f"{text} is a program id: say where it is deployed, with --url.")
     program_id = address(text, "SOURCE")
     with endpoint_at(chain.url) as transport:
-        found = discover_sync(transport, program_id, all_pages=True)
+        return source_of(discover_sync(transport, program_id, all_pages=True), program_id, chain.url)
+
+
+def source_of(found: Discovery, program_id: Pubkey, url: str) -> Source:
+    """A program that was found on chain."""
     how = found.source + (f" {found.address}" if found.address else "")
     return Source(
         found.program.model,
         "chain",
         how,
         program_id=program_id,
-        url=chain.url,
+        url=url,
         pages=list(found.pages),
         _program=found.program,
     )

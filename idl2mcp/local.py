@@ -1,25 +1,7 @@
 """The local cluster: an in-process LiteSVM with wallets by name, made-up tokens, and a file that keeps its accounts.
 
-``--setup FILE`` (TOML) says what must be there; it is idempotent, so it can be given with every call:
-
-    [wallets]
-    alice = 10                      # at least this many SOL
-
-    [mints.usdc]
-    decimals = 6
-    authority = "@alice"            # optional; also: program = "token" | "token-2022"
-
-    [tokens.alice_usdc]             # the associated token account of owner and mint
-    mint = "@usdc"
-    owner = "@alice"
-    amount = 1000000                # base units at creation (an existing account is left as it is)
-
-    [programs.oracle]
-    file = "oracle.so"              # beside the setup file
-    id = "Orac1e…"
-
-    [clock]
-    unix_timestamp = 1700000000
+``--setup FILE`` (TOML, docs/configuration.md) says what must be there; it is idempotent, so it can be given with every
+call.
 
 ``--ledger FILE`` (JSON) keeps accounts and clock from one call to the next. `"@name"` stands for an address wherever
 one is asked.
@@ -33,12 +15,12 @@ import base64
 import hashlib
 import json
 import re
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from idl2mcp.report import write_whole
+from idl2mcp.tables import TABLE, TEXT, UNITS, WHOLE, Keys, checked, one_of, toml_file
 from mcpsol_py.errors import SourceError, TransportError, abbr, suggest
 
 if TYPE_CHECKING:
@@ -55,6 +37,12 @@ _SYSTEM = "11111111111111111111111111111111"
 _TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 _TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
 _ATA = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
+#: --setup's tables; [mints.NAME], [tokens.NAME] and [programs.NAME] are MINT, TOKENS and PROGRAM
+SETUP: Keys = {"wallets": TABLE, "mints": TABLE, "tokens": TABLE, "programs": TABLE, "clock": TABLE}
+MINT: Keys = {"decimals": WHOLE, "authority": TEXT, "program": one_of("token", "token-2022"), "address": TEXT}
+TOKENS: Keys = {"mint": TEXT, "owner": TEXT, "amount": UNITS}
+PROGRAM: Keys = {"file": TEXT, "id": TEXT}
+CLOCK: Keys = {"unix_timestamp": WHOLE, "slot": WHOLE, "epoch": WHOLE}
 #: what a wallet that nobody funded gets when it is first named
 _POCKET_MONEY = 100_000_000_000
 
@@ -162,10 +150,7 @@ class LocalCluster:
 
     def apply_setup(self, path: Path) -> None:
         """Makes sure that what the TOML file *path* lists is there."""
-        try:
-            setup = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SourceError(f"no TOML: {error}", origin=str(path)) from error
+        setup = toml_file(path)
         try:
             self.apply(setup, base=path.parent)
         except SourceError as error:
@@ -173,32 +158,26 @@ class LocalCluster:
 
     def apply(self, setup: Mapping[str, Any], base: Path = Path()) -> None:
         """As `apply_setup`, of a parsed document; file names are relative to *base*."""
-        known = ("wallets", "mints", "tokens", "programs", "clock")
-        for section in setup:
-            if section not in known:
-                raise SourceError(f"no section of that name. {suggest(section, known)}", path=section)
-        for name, item in _table(setup, "programs").items():
-            self._add_setup_program(name, _checked(item, f"programs.{name}", required=("file", "id")), base)
-        for name, sol in _table(setup, "wallets").items():
+        said = checked(setup, SETUP)
+        for name, item in said.get("programs", {}).items():
+            self._add_setup_program(name, checked(item, PROGRAM, f"programs.{name}", required=["file", "id"]), base)
+        for name, sol in said.get("wallets", {}).items():
             self._fund(name, sol)
-        for name, item in _table(setup, "mints").items():
-            path = f"mints.{name}"
-            optional = ("decimals", "authority", "program", "address")
-            self._add_mint(name, _checked(item, path, optional=optional), path)
-        for name, item in _table(setup, "tokens").items():
+        for name, item in said.get("mints", {}).items():
+            self._add_mint(name, checked(item, MINT, f"mints.{name}"), f"mints.{name}")
+        for name, item in said.get("tokens", {}).items():
             path = f"tokens.{name}"
-            self._add_tokens(name, _checked(item, path, required=("mint", "owner"), optional=("amount",)), path)
+            self._add_tokens(name, checked(item, TOKENS, path, required=["mint", "owner"]), path)
         self._set_up = True
-        if "clock" in setup:
-            self._set_clock(_checked(setup["clock"], "clock", optional=("unix_timestamp", "slot", "epoch")))
+        self._set_clock(checked(said.get("clock", {}), CLOCK, "clock"))
 
     def _add_setup_program(self, name: str, item: Mapping[str, Any], base: Path) -> None:
-        file = base / str(item["file"])
+        file = base / item["file"]
         try:
             elf = file.read_bytes()
         except OSError as error:
             raise SourceError(f"{file}: {error.strerror}", path=f"programs.{name}.file") from error
-        program_id = _pubkey(str(item["id"]), f"programs.{name}.id")
+        program_id = _pubkey(item["id"], f"programs.{name}.id")
         self.add_program(elf, program_id, str(file))
         self.names[_name(name, "programs")] = str(program_id)
 
@@ -216,21 +195,17 @@ class LocalCluster:
         from solders.token.state import Mint
 
         decimals = item.get("decimals", 0)
-        if isinstance(decimals, bool) or not isinstance(decimals, int) or not 0 <= decimals <= 255:
+        if not 0 <= decimals <= 255:
             raise SourceError(f"{abbr(decimals)} is no number of decimals (0 to 255)", path=f"{path}.decimals")
-        program = {"token": _TOKEN, "token-2022": _TOKEN_2022}.get(str(item.get("program", "token")))
-        if program is None:
-            raise SourceError(f'{abbr(item["program"])}: write "token" or "token-2022"', path=f"{path}.program")
+        program = {"token": _TOKEN, "token-2022": _TOKEN_2022}[item.get("program", "token")]
         given = item.get("address")
         made = wallet(f"mint {_name(name, 'mints')}").pubkey()
-        address = made if given is None else _pubkey(str(given), f"{path}.address")
+        address = made if given is None else _pubkey(given, f"{path}.address")
         self.names[name] = str(address)
         if self.svm.get_account(address) is None:
             authority = item.get("authority")
             mint = Mint(
-                mint_authority=None
-                if authority is None
-                else _pubkey(self.address(str(authority)), f"{path}.authority"),
+                mint_authority=None if authority is None else _pubkey(self.address(authority), f"{path}.authority"),
                 supply=0,
                 decimals=decimals,
                 is_initialized=True,
@@ -242,12 +217,10 @@ class LocalCluster:
         from solders.pubkey import Pubkey
         from solders.token.state import Mint, TokenAccount, TokenAccountState
 
-        owner = _pubkey(self.address(str(item["owner"])), f"{path}.owner")
-        mint = _pubkey(self.address(str(item["mint"])), f"{path}.mint")
-        amount = item.get("amount", 0)
-        if isinstance(amount, str) and amount.isascii() and amount.isdigit():
-            amount = int(amount)
-        if isinstance(amount, bool) or not isinstance(amount, int) or not 0 <= amount < 1 << 64:
+        owner = _pubkey(self.address(item["owner"]), f"{path}.owner")
+        mint = _pubkey(self.address(item["mint"]), f"{path}.mint")
+        amount = int(item.get("amount", 0))
+        if not 0 <= amount < 1 << 64:
             raise SourceError(f"{abbr(amount)} is no amount in base units (0 to 2^64-1)", path=f"{path}.amount")
         mint_account = self.svm.get_account(mint)
         if mint_account is None or str(mint_account.owner) not in (_TOKEN, _TOKEN_2022):
@@ -290,9 +263,10 @@ class LocalCluster:
     def _set_clock(self, item: Mapping[str, Any]) -> None:
         clock = self.svm.get_clock()
         for key, value in item.items():
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise SourceError(f"{abbr(value)} is no whole number", path=f"clock.{key}")
-            setattr(clock, key, value)
+            try:
+                setattr(clock, key, value)
+            except OverflowError as error:
+                raise SourceError(f"{value} is no number that a clock can show", path=f"clock.{key}") from error
         self.svm.set_clock(clock)
 
     # --- ledger
@@ -339,7 +313,10 @@ class LocalCluster:
                 f'no ledger of the local cluster (its "format" is {_FORMAT!r}). Name a new file to start afresh',
                 origin=str(path),
             )
-        for address, item in _table(document, "accounts").items():
+        accounts = document.get("accounts", {})
+        if not isinstance(accounts, dict):
+            raise SourceError(f"{abbr(accounts)} stands where a table must", origin=str(path), path="accounts")
+        for address, item in accounts.items():
             try:
                 account = Account(
                     lamports=item["lamports"],
@@ -353,26 +330,6 @@ class LocalCluster:
         clock = document.get("clock")
         if isinstance(clock, dict):
             self._set_clock({k: v for k, v in clock.items() if k in ("unix_timestamp", "slot", "epoch")})
-
-
-def _table(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = document.get(key, {})
-    if not isinstance(value, dict):
-        raise SourceError(f"{abbr(value)} stands where a table must", path=key)
-    return value
-
-
-def _checked(item: Any, path: str, required: Iterable[str] = (), optional: Iterable[str] = ()) -> Mapping[str, Any]:
-    required, optional = tuple(required), tuple(optional)
-    if not isinstance(item, dict):
-        raise SourceError(f"{abbr(item)} stands where a table must", path=path)
-    for key in item:
-        if key not in (*required, *optional):
-            raise SourceError(f"no key of that name. {suggest(key, (*required, *optional))}", path=f"{path}.{key}")
-    for key in required:
-        if key not in item:
-            raise SourceError(f"{key!r} is missing", path=path)
-    return item
 
 
 def _name(name: str, section: str) -> str:

@@ -15,7 +15,7 @@ __all__ = ["VARIABLE", "address_of", "forget", "passphrase", "remember"]
 VARIABLE = "IDL2MCP_PASSPHRASE"
 #: what the keyring knows our passphrases under; the user name is the key's address
 _SERVICE = "idl2mcp keystore"
-_INSTALL = "pip install 'mcpsol-py[keyring]'"
+_INSTALL = "pip install '.[keyring]' in a clone of mcpsol-py"
 
 
 def passphrase(path: Path, *, new: bool = False) -> str:

@@ -1,27 +1,16 @@
-"""[[payments.plans]] of the bridge's configuration: what can be subscribed to, and which calls that grants.
-
-[payments]
-domain = "tools.example"            # whom subscribers' signatures are for: this server's public name
-collector = "9hSR…"                 # whom subscribers approve for later charges: the wallet of `idl2mcp x402 worker`
-
-[[payments.plans]]
-id = "pro"
-name = "Pro"
-price = "$5"
-period = "monthly"                  # or "yearly", "one-time", "3600s"
-quota = 1000                        # calls a period; left out: any number
-trial_days = 7                      # also: grace_days, max_charges, description, features
-tools = ["vault_*"]                 # left out: all that cost something
+"""[[payments.plans]] of the bridge's configuration: what can be subscribed to, and which calls that grants
+(docs/configuration.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from mcpsol_py.errors import PaymentError, SourceError, abbr, suggest
+from idl2mcp.tables import NUMBER, PRICE, TEXT, TEXTS, WHOLE, Keys, checked
+from mcpsol_py.errors import PaymentError, SourceError
 
 if TYPE_CHECKING:
     from x402 import x402ResourceServer
@@ -36,18 +25,18 @@ if TYPE_CHECKING:
 __all__ = ["PlanEntry", "open_plans", "read_plans"]
 
 _DAY_MS = 86_400_000
-_KEYS: dict[str, type | tuple[type, ...]] = {
-    "id": str,
-    "name": str,
-    "price": (str, dict),
-    "period": str,
-    "description": str,
-    "features": list,
-    "quota": int,
-    "max_charges": int,
-    "trial_days": (int, float),
-    "grace_days": (int, float),
-    "tools": list,
+PLAN: Keys = {
+    "id": TEXT,
+    "name": TEXT,
+    "price": PRICE,
+    "period": TEXT,
+    "description": TEXT,
+    "features": TEXTS,
+    "quota": WHOLE,
+    "max_charges": WHOLE,
+    "trial_days": NUMBER,
+    "grace_days": NUMBER,
+    "tools": TEXTS,
 }
 
 
@@ -73,7 +62,7 @@ class PlanEntry:
             price=price.amount,
             period=said["period"],
             description=said.get("description", ""),
-            features=tuple(map(str, said.get("features", ()))),
+            features=tuple(said.get("features", ())),
             trial_ms=int(said.get("trial_days", 0) * _DAY_MS),
             grace_ms=int(said.get("grace_days", 3) * _DAY_MS),
             quota=said.get("quota"),
@@ -81,22 +70,12 @@ class PlanEntry:
         )
 
 
-def read_plans(value: Any) -> tuple[PlanEntry, ...]:
-    """The plans of the table [payments]. Raises SourceError with the key's path."""
-    if not isinstance(value, list):
-        raise SourceError("plans are written as [[payments.plans]]", path="payments.plans")
+def read_plans(value: Sequence[Any]) -> tuple[PlanEntry, ...]:
+    """The tables [[payments.plans]]. Raises SourceError with the key's path."""
     entries = []
-    for index, said in enumerate(value):
-        path = f"payments.plans[{index}]"
-        for key, given in said.items():
-            if key not in _KEYS:
-                raise SourceError(f"no key of that name. {suggest(key, _KEYS)}", path=f"{path}.{key}")
-            if not isinstance(given, _KEYS[key]) or isinstance(given, bool):
-                raise SourceError(f"{abbr(given)} is of the wrong kind", path=f"{path}.{key}")
-        for key in ("id", "price", "period"):
-            if key not in said:
-                raise SourceError("is missing", path=f"{path}.{key}")
-        entries.append(PlanEntry(said, tuple(map(str, said.get("tools", ("*",))))))
+    for index, row in enumerate(value):
+        said = checked(row, PLAN, f"payments.plans[{index}]", required=["id", "price", "period"])
+        entries.append(PlanEntry(said, tuple(said.get("tools", ("*",)))))
     return tuple(entries)
 
 

@@ -1,23 +1,5 @@
-"""[payments] of the bridge's configuration: who is paid, where, and what each tool costs.
-
-[payments]
-pay_to = "7xKX…"                    # the merchant; "@merchant" on the local cluster
-url = "devnet"                      # where payments settle; default: where the programs run
-facilitators = ["https://…"]        # asked in this order; none: payments are settled by this process, and then
-sponsors = ["sponsor.key.json"]     # these wallets pay the fees ("@sponsor" on the local cluster)
-database = "sqlite:///sales.db"     # what was paid for; one for all replicas
-merchant = "default"                # whose rows these are, where several merchants share the database
-receipts = "merchant.key.json"      # signs offers and receipts (JWS); best the key of pay_to
-vouchers = "authorizer.key.json"    # also sell for vouchers over channels; this key has channels closed
-public_url = "https://…/mcp"        # lets facilitators list the tools (bazaar)
-verify_only = false                 # check payments and never settle them: for trials
-v1_errors = false                   # unpaid calls are JSON-RPC error 402, for x402 version 1 clients
-domain = "tools.example"            # with [[payments.plans]]: see idl2mcp/plans.py; also: collector
-
-[payments.prices]                   # the first pattern that fits a tool's name counts
-vault_deposit = "$0.01"
-"vault_*" = ["0.001 USDC", { amount = "5", asset = "So111…" }]
-"*" = "free"
+"""[payments] of the bridge's configuration: who is paid, where, and what each tool costs
+(docs/configuration.md).
 """
 
 from __future__ import annotations
@@ -31,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from idl2mcp import inputs
 from idl2mcp.plans import PlanEntry, open_plans, read_plans
+from idl2mcp.tables import FLAG, TABLE, TABLES, TEXT, TEXTS, Keys, checked
 from mcpsol_py.bundled import bundled_so
-from mcpsol_py.errors import PaymentError, SourceError, abbr, suggest
+from mcpsol_py.errors import PaymentError, SourceError, abbr
 from mcpsol_py.model.base58 import is_address
 
 if TYPE_CHECKING:
@@ -49,23 +32,23 @@ if TYPE_CHECKING:
 
 __all__ = ["DEMO_PAYMENTS", "DEMO_PAYMENTS_SETUP", "Payments", "Shop", "open_shop", "read_payments"]
 
-_KEYS = (
-    "pay_to",
-    "url",
-    "facilitators",
-    "sponsors",
-    "database",
-    "merchant",
-    "receipts",
-    "vouchers",
-    "public_url",
-    "verify_only",
-    "v1_errors",
-    "prices",
-    "plans",
-    "domain",
-    "collector",
-)
+PAYMENTS: Keys = {
+    "pay_to": TEXT,
+    "prices": TABLE,
+    "url": TEXT,
+    "facilitators": TEXTS,
+    "sponsors": TEXTS,
+    "database": TEXT,
+    "merchant": TEXT,
+    "receipts": TEXT,
+    "vouchers": TEXT,
+    "public_url": TEXT,
+    "verify_only": FLAG,
+    "v1_errors": FLAG,
+    "plans": TABLES,
+    "domain": TEXT,
+    "collector": TEXT,
+}
 
 #: The devnet's USDC, which stands on the demo's chain under the same address.
 _USDC = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU"
@@ -126,44 +109,15 @@ class Shop:
 
 def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
     """The settings of the table [payments]; files are relative to *base*. Raises SourceError with the key's path."""
-    for key in table:
-        if key not in _KEYS:
-            raise SourceError(f"no key of that name. {suggest(key, _KEYS)}", path=f"payments.{key}")
-    if "pay_to" not in table:
-        raise SourceError("is missing: the merchant's address", path="payments.pay_to")
-    for key in ("pay_to", "url", "database", "merchant", "receipts", "vouchers", "public_url", "domain", "collector"):
-        if key in table and not isinstance(table[key], str):
-            raise SourceError(f"{abbr(table[key])}: text is wanted", path=f"payments.{key}")
-    for key in ("verify_only", "v1_errors"):
-        if key in table and not isinstance(table[key], bool):
-            raise SourceError(f"{abbr(table[key])}: true or false is wanted", path=f"payments.{key}")
-    for key in ("facilitators", "sponsors"):
-        if not isinstance(table.get(key, []), list) or not all(isinstance(v, str) for v in table.get(key, [])):
-            raise SourceError(f"{abbr(table[key])}: a list of texts is wanted", path=f"payments.{key}")
-    plans = read_plans(table.get("plans", []))
-    if plans and not table.get("domain"):
+    said = dict(checked(table, PAYMENTS, "payments", required=["pay_to", "prices"]))
+    said["plans"] = read_plans(said.get("plans", []))
+    if said["plans"] and not said.get("domain"):
         raise SourceError("is missing: whom subscribers' signatures are for", path="payments.domain")
-    prices = table.get("prices")
-    if not isinstance(prices, Mapping) or not prices:
-        raise SourceError("is missing: a table of tool = price", path="payments.prices")
-    return Payments(
-        pay_to=table["pay_to"],
-        prices={tool: _prices(price, f"payments.prices.{tool}") for tool, price in prices.items()},
-        url=inputs.endpoint(table["url"]) if "url" in table else None,
-        facilitators=tuple(table.get("facilitators", ())),
-        sponsors=tuple(table.get("sponsors", ())),
-        database=table.get("database"),
-        merchant=table.get("merchant", "default"),
-        receipts=table.get("receipts"),
-        vouchers=table.get("vouchers"),
-        public_url=table.get("public_url"),
-        verify_only=table.get("verify_only", False),
-        v1_errors=table.get("v1_errors", False),
-        plans=plans,
-        domain=table.get("domain", ""),
-        collector=table.get("collector"),
-        base=base,
-    )
+    said["prices"] = {tool: _prices(price, f"payments.prices.{tool}") for tool, price in said["prices"].items()}
+    if "url" in said:
+        said["url"] = inputs.endpoint(said["url"])
+    said |= {key: tuple(said[key]) for key in ("facilitators", "sponsors") if key in said}
+    return Payments(**said, base=base)
 
 
 def _prices(value: Any, path: str) -> tuple[Any, ...]:

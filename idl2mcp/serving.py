@@ -1,28 +1,5 @@
-"""What `idl2mcp serve` serves: from the command line and a TOML file to a Bridge and its transport.
-
-    mode = "build"                  # describe | build | send
-    surface = "auto"                # auto | full | lazy
-    wallet = "7xKX…"                # who acts; "@alice" on the local cluster
-    keystore = "agent.key.json"     # for mode "send" (`idl2mcp wallet new`); passphrase: $IDL2MCP_PASSPHRASE, the
-                                    # system keyring, or asked
-    signer = { url = "https://…", address = "7xKX…" }   # or: a signing service; its token: $IDL2MCP_SIGNER_TOKEN
-    audit = "audit.jsonl"           # beside the keystore where it is not named
-    setup = "setup.toml"            # of the local cluster; also: ledger
-
-    [[program]]
-    source = "4Nd1…"                # as SOURCE on the command line
-    url = "devnet"
-    lock = "vault.lock"             # refuse a schema that is not what was locked
-
-    [policy]                        # mcpsol_py/bridge/policy.py
-    [http]
-    host = "127.0.0.1"              # also: port, path, hosts, origins, calls_per_minute, stateless,
-                                    # body_bytes, tokens (their sha256, in hex)
-    [http.oauth]                    # an issuer whose access tokens are taken
-    issuer = "https://login.example.com"
-    resource = "https://bridge.example.com/mcp"     # also: audience, jwks, algorithms, scopes
-
-    [payments]                      # idl2mcp/selling.py
+"""What `idl2mcp serve` serves: from the command line and a TOML file (docs/configuration.md) to a Bridge and its
+transport.
 
 File names are relative to the configuration file. What the command line says wins.
 """
@@ -30,7 +7,7 @@ File names are relative to the configuration file. What the command line says wi
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -41,8 +18,9 @@ import click
 from idl2mcp import inputs
 from idl2mcp.selling import DEMO_PAYMENTS_SETUP, Payments, read_payments
 from idl2mcp.served import ProgramEntry, Programs
+from idl2mcp.tables import FLAG, TABLE, TABLES, TEXT, TEXTS, WHOLE, Keys, checked, one_of, toml_file
 from mcpsol_py import telemetry
-from mcpsol_py.errors import SourceError, abbr, suggest
+from mcpsol_py.errors import SourceError
 
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
@@ -56,24 +34,45 @@ if TYPE_CHECKING:
 
 __all__ = ["DEMO_SETUP", "Plan", "http_settings", "make_bridge", "read_config"]
 
-_TOP = (
-    "mode",
-    "surface",
-    "wallet",
-    "keystore",
-    "signer",
-    "audit",
-    "setup",
-    "ledger",
-    "url",
-    "program",
-    "policy",
-    "http",
-    "payments",
-)
-_PROGRAM = ("source", "url", "program_id", "lock", "so")
-_HTTP = ("host", "port", "path", "tokens", "hosts", "origins", "calls_per_minute", "stateless", "body_bytes", "oauth")
-_OAUTH = ("issuer", "resource", "audience", "jwks", "algorithms", "scopes")
+TOP: Keys = {
+    "mode": one_of("describe", "build", "send"),
+    "surface": one_of("auto", "full", "lazy"),
+    "wallet": TEXT,
+    "keystore": TEXT,
+    "signer": TABLE,
+    "audit": TEXT,
+    "setup": TEXT,
+    "ledger": TEXT,
+    "url": TEXT,
+    "program": TABLES,
+    "policy": TABLE,
+    "http": TABLE,
+    "payments": TABLE,
+}
+PROGRAM: Keys = {"source": TEXT, "url": TEXT, "program_id": TEXT, "lock": TEXT, "so": TEXT}
+SIGNER: Keys = {"url": TEXT, "address": TEXT}
+HTTP: Keys = {
+    "host": TEXT,
+    "port": WHOLE,
+    "path": TEXT,
+    "tokens": TEXTS,
+    "hosts": TEXTS,
+    "origins": TEXTS,
+    "proxies": TEXTS,
+    "calls_per_minute": WHOLE,
+    "body_bytes": WHOLE,
+    "stateless": FLAG,
+    "oauth": TABLE,
+}
+OAUTH: Keys = {
+    "issuer": TEXT,
+    "resource": TEXT,
+    "audience": TEXT,
+    "jwks": TEXT,
+    "algorithms": TEXTS,
+    "scopes": TABLE,
+}
+SCOPES: Keys = {"read": TEXT, "build": TEXT, "send": TEXT}
 
 #: the local cluster of `idl2mcp demo` and `serve --demo`
 DEMO_SETUP: dict[str, Any] = {
@@ -108,7 +107,7 @@ def read_config(path: Path, chain: inputs.Chain) -> Plan:
     """The plan of a TOML file. *chain*: what the command line says, for programs that say nothing else. Raises
     SourceError.
     """
-    document = inputs.toml_file(path)
+    document = toml_file(path)
     try:
         return _plan(document, path, chain)
     except SourceError as error:
@@ -116,75 +115,42 @@ def read_config(path: Path, chain: inputs.Chain) -> Plan:
 
 
 def _plan(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> Plan:
-    _known(document, _TOP, "")
-    base = path.parent
-    texts = {key: _text(document, key, "") for key in ("mode", "surface", "wallet", "url")}
-    files = {key: _file(document, key, "", base) for key in ("keystore", "audit", "setup", "ledger")}
+    said, base = checked(document, TOP), path.parent
     chain = replace(
         chain,
-        url=chain.url or (inputs.endpoint(texts["url"]) if texts["url"] else None),
-        setup=chain.setup or files["setup"],
-        ledger=chain.ledger or files["ledger"],
+        url=chain.url or (inputs.endpoint(said["url"]) if "url" in said else None),
+        setup=chain.setup or _file(said, "setup", base),
+        ledger=chain.ledger or _file(said, "ledger", base),
     )
-    for key, allowed in (("mode", ("describe", "build", "send")), ("surface", ("auto", "full", "lazy"))):
-        if texts[key] is not None and texts[key] not in allowed:
-            raise SourceError(f"{abbr(texts[key])} is none. {suggest(str(texts[key]), allowed)}", path=key)
-    rows = document.get("program", [])
-    if not isinstance(rows, list):
-        raise SourceError("is a list of tables: [[program]]", path="program")
-    programs = [_entry(row, f"program[{place}]", base, chain) for place, row in enumerate(rows)]
-    for key in ("policy", "http", "payments"):
-        if not isinstance(document.get(key, {}), dict):
-            raise SourceError(f"{abbr(document[key])} stands where a table must", path=key)
     return Plan(
-        programs,
-        mode=texts["mode"] or "build",
-        surface=texts["surface"] or "auto",
-        wallet=texts["wallet"],
-        keystore=files["keystore"],
-        signer=document.get("signer"),
-        audit=files["audit"],
-        policy=document.get("policy"),
-        http=document.get("http", {}),
-        payments=read_payments(document["payments"], base) if "payments" in document else None,
+        [_entry(row, f"program[{place}]", base, chain) for place, row in enumerate(said.get("program", ()))],
+        mode=said.get("mode", "build"),
+        surface=said.get("surface", "auto"),
+        wallet=said.get("wallet"),
+        keystore=_file(said, "keystore", base),
+        signer=said.get("signer"),
+        audit=_file(said, "audit", base),
+        policy=said.get("policy"),
+        http=said.get("http", {}),
+        payments=read_payments(said["payments"], base) if "payments" in said else None,
         origin=str(path),
     )
 
 
 def _entry(row: Any, at: str, base: Path, chain: inputs.Chain) -> ProgramEntry:
-    if not isinstance(row, dict):
-        raise SourceError(f"{abbr(row)} stands where a table must", path=at)
-    _known(row, _PROGRAM, at)
-    source = _text(row, "source", at)
-    if source is None:
-        raise SourceError("source is missing", path=at)
-    beside = base / source
-    url = _text(row, "url", at)
+    said = checked(row, PROGRAM, at, required=["source"])
     entry = replace(
         chain,
-        url=inputs.endpoint(url) if url else chain.url,
-        program_id=_text(row, "program_id", at) or chain.program_id,
-        so=_file(row, "so", at, base) or chain.so,
+        url=inputs.endpoint(said["url"]) if "url" in said else chain.url,
+        program_id=said.get("program_id", chain.program_id),
+        so=_file(said, "so", base) or chain.so,
     )
-    return ProgramEntry(str(beside) if beside.exists() else source, entry, _file(row, "lock", at, base))
+    source, beside = said["source"], base / said["source"]
+    return ProgramEntry(str(beside) if beside.exists() else source, entry, _file(said, "lock", base))
 
 
-def _known(table: Mapping[str, Any], names: Sequence[str], at: str) -> None:
-    for key in table:
-        if key not in names:
-            raise SourceError(f"no key of that name. {suggest(key, names)}", path=f"{at}.{key}" if at else key)
-
-
-def _text(table: Mapping[str, Any], key: str, at: str) -> str | None:
-    value = table.get(key)
-    if value is not None and not isinstance(value, str):
-        raise SourceError(f"{abbr(value)}: text is wanted", path=f"{at}.{key}" if at else key)
-    return value
-
-
-def _file(table: Mapping[str, Any], key: str, at: str, base: Path) -> Path | None:
-    text = _text(table, key, at)
-    return None if text is None else base / text
+def _file(said: Mapping[str, Any], key: str, base: Path) -> Path | None:
+    return base / said[key] if key in said else None
 
 
 # --- the bridge ------------------------------------------------------------------------------------------------------
@@ -264,21 +230,16 @@ def _audit_file(plan: Plan) -> Path | None:
     return None
 
 
-def _remote(table: Any, origin: str) -> Signer:
+def _remote(table: Mapping[str, Any], origin: str) -> Signer:
     """A signing service. Its token is no part of a file."""
     from mcpsol_py.client.keys import HttpSigner
 
-    if not isinstance(table, dict):
-        raise SourceError(f"{abbr(table)} stands where a table must", origin=origin, path="signer")
     try:
-        _known(table, ("url", "address"), "signer")
-        url, address = _text(table, "url", "signer"), _text(table, "address", "signer")
-        if url is None or address is None:
-            raise SourceError("both url and address are needed", path="signer")
+        said = checked(table, SIGNER, "signer", required=["url", "address"])
         token = os.environ.get("IDL2MCP_SIGNER_TOKEN")
         if token:
             telemetry.hide(token)
-        return HttpSigner(inputs.address(address, "signer.address"), url, token=token)
+        return HttpSigner(inputs.address(said["address"], "signer.address"), said["url"], token=token)
     except SourceError as error:
         raise error.at(origin=origin) from None
 
@@ -296,29 +257,19 @@ def http_settings(
     from mcpsol_py.bridge.access import Tokens
     from mcpsol_py.bridge.http import HttpSettings
 
-    table = dict(plan.http)
-    if told := {key: value for key, value in oauth.items() if value is not None}:
-        table["oauth"] = {**table.get("oauth", {}), **told}
-    _known(table, _HTTP, "http")
-    kinds: dict[str, Any] = {"port": int, "calls_per_minute": int, "body_bytes": int, "stateless": bool}
-    values: dict[str, Any] = {}
-    for key, value in table.items():
-        if key == "oauth":
-            values[key] = _oauth(value, plan.origin)
-        elif key in ("tokens", "hosts", "origins"):
-            if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-                raise SourceError(f"{abbr(value)}: a list of texts is wanted", origin=plan.origin, path=f"http.{key}")
-            values[key] = frozenset(value) if key == "tokens" else tuple(value)
-        elif type(value) is not kinds.get(key, str):
-            raise SourceError(
-                f"{abbr(value)} is no {kinds.get(key, str).__name__}", origin=plan.origin, path=f"http.{key}"
-            )
-        else:
-            values[key] = value
+    try:
+        values = dict(checked(plan.http, HTTP, "http"))
+        told = {key: value for key, value in oauth.items() if value is not None}
+        if told or "oauth" in values:
+            values["oauth"] = _oauth({**values.get("oauth", {}), **told})
+    except SourceError as error:
+        raise error.at(origin=plan.origin) from None
+    values |= {key: tuple(values[key]) for key in ("hosts", "origins", "proxies") if key in values}
+    values["tokens"] = frozenset(values.get("tokens", ()))
     token = os.environ.get("IDL2MCP_TOKEN")
     if token:
         telemetry.hide(token)
-        values["tokens"] = values.get("tokens", frozenset()) | {Tokens.digest(token)}
+        values["tokens"] |= {Tokens.digest(token)}
     state = os.environ.get("IDL2MCP_STATE_KEY")
     if state:
         try:
@@ -331,25 +282,12 @@ def http_settings(
     return settings
 
 
-def _oauth(table: Any, origin: str) -> OAuth:
+def _oauth(table: Mapping[str, Any]) -> OAuth:
     from mcpsol_py.bridge.access import OAuth
 
-    at = "http.oauth"
-    if not isinstance(table, dict):
-        raise SourceError(f"{abbr(table)} stands where a table must", origin=origin, path=at)
-    _known(table, _OAUTH, at)
-    texts = {key: _text(table, key, at) for key in ("issuer", "resource", "audience", "jwks")}
-    for key in ("issuer", "resource"):
-        if not texts[key]:
-            raise SourceError(f"{key} is missing", origin=origin, path=at)
-    values: dict[str, Any] = {key: text for key, text in texts.items() if text}
-    names, scopes = table.get("algorithms"), table.get("scopes")
-    if names is not None:
-        if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
-            raise SourceError(f"{abbr(names)}: a list of texts is wanted", origin=origin, path=f"{at}.algorithms")
-        values["algorithms"] = tuple(names)
-    if scopes is not None:
-        if not isinstance(scopes, dict) or not all(isinstance(n, str) for n in scopes.values()):
-            raise SourceError(f"{abbr(scopes)}: a table of texts is wanted", origin=origin, path=f"{at}.scopes")
-        values["scopes"] = scopes
-    return OAuth(**values)
+    said = dict(checked(table, OAUTH, "http.oauth", required=["issuer", "resource"]))
+    if "scopes" in said:
+        checked(said["scopes"], SCOPES, "http.oauth.scopes")
+    if "algorithms" in said:
+        said["algorithms"] = tuple(said["algorithms"])
+    return OAuth(**said)

@@ -68,5 +68,5 @@ def command(
     if facade is not None and loaded.model.address not in (None, facade):
         lines.append(f"  the source names another program, {loaded.model.address}: the facade calls {facade}")
     if not result.formatted:
-        lines.append("  not formatted: there is no rustfmt on this machine")
+        lines.append("  not formatted: no rustfmt runs on this machine")
     report.emit(document, lines, as_json=as_json)

@@ -35,7 +35,7 @@ for _part in (merchant.subscriptions, merchant.webhooks, merchant.worker):
 def facilitator(url: str | None, wallet: tuple[Path, ...], host: str, port: int, database: str | None) -> None:
     """Serve /verify, /settle, /supported and /discovery for one cluster, paying fees with the wallets given."""
     from idl2mcp.passphrases import passphrase
-    from mcpsol_py.bridge.app import serve_app
+    from mcpsol_py.bridge.sockets import serve_app
     from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.settle import KeypairSponsor

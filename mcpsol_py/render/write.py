@@ -53,12 +53,21 @@ def header(source: str, text: bytes) -> bytes:
     return f"// Rendered by idl2mcp from {name}; edit the source. [{digest(text)}]\n".encode()
 
 
+def _rustfmt() -> str | None:
+    """A rustfmt that runs: rustup puts one on PATH that does not, where its toolchain has none."""
+    for program in (shutil.which("rustfmt"), "/usr/bin/rustfmt"):
+        if program is not None and Path(program).exists():
+            if subprocess.run([program, "--version"], capture_output=True, check=False).returncode == 0:
+                return program
+    return None
+
+
 def format_rust(files: list[Planned], *, root: str = "src/lib.rs") -> tuple[list[Planned], bool]:
     """The Rust files as rustfmt writes them, and whether there is a rustfmt. `root`: the file that names the others.
 
     Raises RenderError if it refuses them: that is our fault, not the source's.
     """
-    program = shutil.which("rustfmt") or ("/usr/bin/rustfmt" if Path("/usr/bin/rustfmt").exists() else None)
+    program = _rustfmt()
     if program is None:
         return files, False
     with TemporaryDirectory(prefix="idl2mcp-") as scratch:

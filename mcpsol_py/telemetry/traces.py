@@ -69,7 +69,7 @@ def _installed(name: str) -> SpanExporter:
     if name == "otlp":
         name = next((n for n in ("otlp", "otlp_proto_http", "otlp_proto_grpc") if n in found), name)
     if name not in found:
-        advice = " It comes with mcpsol-py[otlp]." if name == "otlp" else ""
+        advice = " It comes with the extra otlp." if name == "otlp" else ""
         raise SourceError(f"no exporter of that name is installed.{advice} {suggest(name, found)}", path="traces")
     made: SpanExporter = found[name].load()()
     return made

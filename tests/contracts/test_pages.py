@@ -1,8 +1,12 @@
 """The Markdown pages point at what is there."""
 
+import inspect
 import re
 import subprocess
 from pathlib import Path
+
+from idl2mcp.report import exit_code
+from mcpsol_py import errors
 
 LINK = re.compile(r"\[[^\]\n]*\]\((?!https?:|mailto:|#)([^)#\s]+)")
 
@@ -34,3 +38,15 @@ def test_every_target_that_a_page_names_is_in_the_makefile(repo: Path) -> None:
         for target in command.split()
     }
     assert named - targets == set()
+
+
+def test_the_page_of_errors_is_the_tree_of_their_classes(repo: Path) -> None:
+    page = (repo / "docs" / "errors.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| (\d) \| [^|]+ \| ([^|]*) ?\|$", page, re.MULTILINE)
+    classes = [cls for cls in vars(errors).values() if isinstance(cls, type) and issubclass(cls, errors.McpsolError)]
+    assert [(name, reason, int(code)) for name, reason, code, _ in rows] == [
+        (cls.__name__, cls.reason, exit_code(cls.__new__(cls))) for cls in classes
+    ]
+    for cls, (*_, attributes) in zip(classes, rows, strict=True):
+        for name in re.findall(r"`(\w+)`", attributes):
+            assert name in inspect.signature(cls).parameters or hasattr(cls, name), f"{cls.__name__}.{name}"

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from tests.functional.bridges import key
-from tests.functional.cli import Cli
-from tests.functional.test_cli_serve import free_port, http_server
+from tests.functional.cli import Cli, free_port
+from tests.functional.test_cli_serve import http_server
 from tests.oracles.environment import ORACLES, node
 
 pytestmark = pytest.mark.oracle

@@ -21,7 +21,7 @@ from mcpsol_py.bridge.http import HttpSettings, Receive, Scope, Send, answer
 from mcpsol_py.bridge.server import make_server
 from mcpsol_py.errors import SourceError
 from tests.functional.bridges import bridge
-from tests.functional.test_cli_serve import free_port
+from tests.functional.cli import free_port
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:

@@ -21,7 +21,7 @@ from mcp import Client, StdioServerParameters
 
 from idl2mcp.client_configs import CLIENTS
 from tests.functional.bridges import key
-from tests.functional.cli import TOKEN_IDL, Cli
+from tests.functional.cli import TOKEN_IDL, Cli, free_port
 
 ACCOUNTS = {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}
 
@@ -139,13 +139,6 @@ def test_a_wallet_file_is_made_opened_and_never_shown(cli: Cli, monkeypatch: pyt
 
 
 # --- HTTP
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager

@@ -235,7 +235,7 @@ def test_a_missing_extra_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.delitem(sys.modules, name)
     ran = cli("serve", cli.idl)
     assert ran.code == 1
-    assert "pip install 'mcpsol-py[bridge]'" in ran.err
+    assert "pip install '.[bridge]'" in ran.err
 
 
 def test_a_fault_of_ours_is_told_in_a_sentence(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.svm_chain import SvmChain
 from mcpsol_py.x402.wallet import wallet_payer
-from tests.functional.cli import Cli
+from tests.functional.cli import Cli, free_port
 
 USDC = DEMO_PAYMENTS_SETUP["mints"]["usdc"]["address"]
 POLICY = {
@@ -375,9 +375,7 @@ def test_paid_goes_with_demo(cli: Cli) -> None:
 
 def test_the_demo_from_two_terminals(cli: Cli) -> None:
     """A paid call, its receipt, a repeat that is not charged, and a refusal at the budget's edge: all offline."""
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     serve = ["serve", "--demo", "--paid", "--transport", "http", "--port", str(port)]
     place = cli.folder / "tmp"
     place.mkdir()

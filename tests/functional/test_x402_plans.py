@@ -12,7 +12,6 @@ from mcp import Client
 from mcp.server import Server
 
 from idl2mcp.local import wallet
-from idl2mcp.plans import read_plans
 from idl2mcp.selling import DEMO_PAYMENTS, open_shop, read_payments
 from mcpsol_py.bridge.server import make_server
 from mcpsol_py.errors import SourceError
@@ -99,7 +98,7 @@ async def test_an_agent_subscribes_once_and_calls_without_paying(club: Club) -> 
 )
 def test_plans_that_cannot_be_read(plans: Any, path: str) -> None:
     with pytest.raises(SourceError) as caught:
-        read_plans(plans)
+        read_payments({**DEMO_PAYMENTS, "domain": "tools.example", "plans": plans})
     assert caught.value.path == path
 
 

@@ -6,13 +6,12 @@ from __future__ import annotations
 import base64
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -31,18 +30,12 @@ from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.networks import LOCAL
 from mcpsol_py.x402.rpc_chain import RpcChain
 from mcpsol_py.x402.webhooks import verify
-from tests.functional.cli import Cli
+from tests.functional.cli import Cli, free_port
 from tests.functional.svm_node import SvmNode, listening
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World
 
 PASSPHRASE = "correct horse battery"
 CREATE = {"start": "5", "accounts": {"authority": "@alice"}}
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

@@ -88,6 +88,20 @@ def test_another_rustfmt_is_no_edit(model: ProgramModel, crate: Path) -> None:
     assert file.read_text() == text
 
 
+def test_a_rustfmt_that_does_not_run_is_none(
+    model: ProgramModel, crate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """rustup's, without a toolchain."""
+    program = tmp_path / "bin" / "rustfmt"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 'no toolchain' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    result = render(model, out=tmp_path / "other")
+    if result.formatted:  # by Debian's
+        assert tree(tmp_path / "other") == tree(crate)
+
+
 def test_an_edited_file_of_a_removed_instruction_is_not_deleted(model: ProgramModel, crate: Path) -> None:
     file = crate / "src/instruction/close.rs"
     file.write_text(file.read_text() + "fn mine() {}\n")

@@ -1,0 +1,70 @@
+"""docs/configuration.md has every key that the configuration files take, with its kind, and every variable read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from idl2mcp import local, plans, purse, selling, serving
+from idl2mcp.tables import Keys
+from mcpsol_py.bridge import policy
+
+TABLES: dict[str, Keys] = {
+    "Top of the file": serving.TOP,
+    "program": serving.PROGRAM,
+    "signer": serving.SIGNER,
+    "http": serving.HTTP,
+    "http.oauth": serving.OAUTH,
+    "http.oauth.scopes": serving.SCOPES,
+    "payments": selling.PAYMENTS,
+    "payments.plans": plans.PLAN,
+    "Top of the wallet's file": purse.WALLET,
+    "limits": purse.LIMITS,
+    "Top of the setup file": local.SETUP,
+    "mints": local.MINT,
+    "tokens": local.TOKENS,
+    "programs": local.PROGRAM,
+    "clock": local.CLOCK,
+}
+#: the policy's keys are its classes' fields
+POLICY = {"policy.program": policy.ProgramRule, "policy.outflow": policy.Limit}
+
+
+@pytest.fixture(scope="module")
+def sections(repo: Path) -> dict[str, dict[str, str]]:
+    """heading -> key -> kind."""
+    page = (repo / "docs" / "configuration.md").read_text(encoding="utf-8")
+    return {
+        heading: dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", text, re.MULTILINE))
+        for heading, text in re.findall(r"^### ([^\n]+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
+    }
+
+
+@pytest.mark.parametrize("heading", TABLES)
+def test_every_key_is_there_with_its_kind(sections: dict[str, dict[str, str]], heading: str) -> None:
+    assert sections[heading] == {key: kind.words for key, kind in TABLES[heading].items()}
+
+
+def test_the_policys_keys_are_there(sections: dict[str, dict[str, str]]) -> None:
+    assert set(sections["policy"]) == {"clusters", "program", "outflow"}
+    for heading, rule in POLICY.items():
+        assert list(sections[heading]) == [field.name for field in fields(rule)]
+
+
+def test_no_other_table_is_on_the_page(sections: dict[str, dict[str, str]]) -> None:
+    assert set(sections) == {*TABLES, *POLICY, "policy"}
+
+
+def test_every_variable_that_is_read_is_there(repo: Path) -> None:
+    page = (repo / "docs" / "configuration.md").read_text(encoding="utf-8")
+    read = {
+        name
+        for package in ("mcpsol_py", "idl2mcp")
+        for file in (repo / package).rglob("*.py")
+        for name in re.findall(r"\b(?:IDL2MCP|MCPSOL)_[A-Z][A-Z_]+\b", file.read_text(encoding="utf-8"))
+    }
+    assert read
+    assert {name for name in read if f"`{name}`" not in page} == {"MCPSOL_IR"}  # the driver's word to its own wrapper
