@@ -596,16 +596,32 @@ class Bridge:
             if label is None and len(self.box.programs) > 1:
                 found = {"programs": [self.info(served, full=False) for served in self.box.programs]}
         elif tool.target == "decode_transaction":
-            found = self._decode(tool.name, arguments)
+            found = await self._decode(tool.name, arguments)
         else:
-            key = reading.address(self.names(_need(arguments, "address", tool.name)), f"{tool.name}.address")
-            mints = arguments.get("mints", [])
-            if not isinstance(mints, list) or len(mints) > 20:
-                raise EncodeError(f"{abbr(mints)}: a list of at most 20 addresses is wanted", path=f"{tool.name}.mints")
-            keys = [reading.address(self.names(m), f"{tool.name}.mints[{i}]") for i, m in enumerate(mints)]
-            transport = next(p.transport for p in self.box.programs if p.transport is not None)
-            found = await reading.balances(transport, key, keys)
-        return Reply(_json(found), found)
+            found = await self._balances(tool.name, arguments)
+        return _read(found)
+
+    async def _balances(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        served = self._chain(arguments.get("program"), name)
+        if served is None:
+            raise DecodeError("no chain is configured for this program", path=f"{name}.program")
+        assert served.transport is not None
+        named = self._names_of(served)
+        key = reading.address(named(_need(arguments, "address", name)), f"{name}.address")
+        mints = opened(arguments.get("mints"))
+        if mints is not None and (not isinstance(mints, list) or len(mints) > 20):
+            raise EncodeError(f"{abbr(mints)}: a list of at most 20 addresses is wanted", path=f"{name}.mints")
+        keys = None if mints is None else [reading.address(named(m), f"{name}.mints[{i}]") for i, m in enumerate(mints)]
+        return {"chain": served.cluster, **await reading.balances(served.transport, key, keys)}
+
+    def _chain(self, label: Any, where: str) -> Served | None:
+        """A program on the chain that is meant: the one that is named, else any, where all are on one chain. None: it
+        has no chain. Raises UnknownName where there are several and none is named."""
+        online = [p for p in self._labelled(label, where) if p.transport is not None]
+        if len({id(p.transport) for p in online}) > 1:
+            several = "The programs are on several chains; name the one whose chain is meant."
+            raise UnknownName("program", "", self.box.labels, where, hint=several)
+        return online[0] if online else None
 
     def _labelled(self, label: Any, where: str) -> list[Served]:
         if label is None:
@@ -614,21 +630,26 @@ class Bridge:
             raise UnknownName("program", str(label)[:80], self.box.labels, where)
         return [self.box.labels[label]]
 
-    def _decode(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if "transaction" in arguments:
-            return reading.decode_transaction(self.box.programs, _text(arguments["transaction"], f"{name}.transaction"))
-        text = _text(_need(arguments, "data", name), f"{name}.data")
-        try:
-            data = bytes.fromhex(text.removeprefix("0x"))
-        except ValueError as error:
-            raise DecodeError(f'{abbr(text)} is no hex text like "0x01ff"', path=f"{name}.data") from error
-        errors: list[McpsolError] = []
-        for served in self._labelled(arguments.get("program"), name):
-            try:
-                return {"instructions": [{"program": served.program.name, **reading.decode_data(served, data)}]}
-            except McpsolError as error:
-                errors.append(error)
-        raise errors[0] if errors else DecodeError("no program is served here", path=name)
+    async def _decode(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        given = [key for key in ("transaction", "signature", "data") if arguments.get(key) is not None]
+        if len(given) != 1:
+            wrong = f"{' and '.join(given)} are given" if given else "nothing is given"
+            raise EncodeError(f"{wrong}; one of transaction, signature and data is wanted", path=name)
+        text = _text(arguments[given[0]], f"{name}.{given[0]}")
+        programs = self._labelled(arguments.get("program"), name)
+        if given == ["data"]:
+            accounts = opened(arguments.get("accounts", []))
+            if not isinstance(accounts, list) or len(accounts) > 256:
+                raise EncodeError(f"{abbr(accounts)}: a list of addresses is wanted", path=f"{name}.accounts")
+            keys = [str(reading.address(self.names(a), f"{name}.accounts[{i}]")) for i, a in enumerate(accounts)]
+            return reading.decode_raw(programs, reading.data_of(text, f"{name}.data"), keys)
+        served = self._chain(arguments.get("program"), name)
+        transport = served.transport if served is not None else None
+        if given == ["transaction"]:
+            return await reading.decode_transaction(self.box.programs, text, transport)
+        if transport is None:
+            raise DecodeError("no chain is configured; give the transaction itself", path=f"{name}.signature")
+        return await reading.decode_signature(self.box.programs, transport, text)
 
     def info(self, served: Served, *, full: bool) -> dict[str, Any]:
         """What is known of a program: for `program_info` and the resource of the same content."""

@@ -33,6 +33,10 @@ Mode = Literal["describe", "build", "send"]
 Surface = Literal["auto", "full", "lazy"]
 Kind = Literal["instruction", "get", "list", "common", "lazy"]
 
+_DECODES = (
+    "Explains a transaction: its instructions with arguments and accounts, those of lookup tables too; one that "
+    "landed (by signature) with the calls that programs made and its events. Or reads one instruction's data"
+)
 #: a result's schema over this is told as "an object"
 _FIELDS_BYTES = 3000
 
@@ -213,7 +217,7 @@ class Toolbox:
         names = [clean_text(p.program.name, 40) for p in self.programs]
         which = {"type": "string", "enum": list(self.labels)} if self.labels else {"type": "string"}
         about = ", ".join(names)[:300]
-        chain = any(p.transport is not None for p in self.programs)
+        chains = len({id(p.transport) for p in self.programs if p.transport is not None})
         rows: list[tuple[str, str, dict[str, Any], list[str], dict[str, Any]]] = [
             (
                 "program_info",
@@ -224,23 +228,29 @@ class Toolbox:
             ),
             (
                 "decode_transaction",
-                "Reads a transaction (base64) or one instruction's data: its instructions, arguments and accounts",
+                _DECODES,
                 {
-                    "transaction": {"type": "string", "description": "base64, signed or not"},
-                    "data": {"type": "string", "description": '"0x" hex of one instruction\'s data'},
-                    "program": {**which, "description": "whose instruction the data is"},
+                    "transaction": {"type": "string", "description": "base64, signed or not, or its message"},
+                    "signature": {"type": "string", "description": "of a transaction that landed on the chain"},
+                    "data": {"type": "string", "description": "one instruction's data: hex, base58 or base64:…"},
+                    "accounts": {"type": "array", "items": _ADDRESS, "description": "of that instruction, in order"},
+                    "program": {**which, "description": "whose data, or whose chain, is meant"},
                 },
                 [],
                 {"type": "object", "properties": {"instructions": {"type": "array", "items": {"type": "object"}}}},
             ),
         ]
-        if chain:
+        if chains:
             rows.append(
                 (
                     "get_balance",
-                    "SOL of an address, and its tokens of the mints named (in their associated accounts)",
-                    {"address": _ADDRESS, "mints": {"type": "array", "items": _ADDRESS}},
-                    ["address"],
+                    "SOL of an address and all its tokens, or those of the mints named (in their associated accounts)",
+                    {
+                        "address": _ADDRESS,
+                        "mints": {"type": "array", "items": _ADDRESS, "description": "all tokens when left out"},
+                        "program": {**which, "description": "on whose chain"},
+                    },
+                    ["address", *(["program"] if chains > 1 else [])],
                     {"type": "object", "properties": {"balances": {"type": "array", "items": {"type": "object"}}}},
                 )
             )
@@ -495,11 +505,9 @@ def _list_accounts(name: str, served: Served, account: AccountType) -> dict[str,
     where: dict[str, Any] = {
         "type": "object",
         "description": "fields that must have these values",
-        "properties": {prop: {"type": ["string"], "description": what} for prop, (_, what) in fields.items()},
+        "properties": {name: row.schema for name, row in fields.items()},
         "additionalProperties": False,
     }
-    for prop in where["properties"].values():
-        prop["type"] = "string"
     properties: dict[str, Any] = {"limit": {"type": "integer", "minimum": 1, "maximum": 100}}
     if fields:
         properties = {"where": where, **properties}

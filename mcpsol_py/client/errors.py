@@ -242,8 +242,8 @@ def _custom(
             return said[1], said[3]
     if code in ANCHOR_ERRORS:
         words = _ANCHOR_WORDS.get(code)
-        said = "an error of the Anchor framework, if this is an Anchor program"
-        return ANCHOR_ERRORS[code], f"{words} ({said})" if words else said
+        whose = "an error of the Anchor framework, if this is an Anchor program"
+        return ANCHOR_ERRORS[code], f"{words} ({whose})" if words else whose
     return "Custom", ""
 
 

@@ -357,10 +357,7 @@ class RpcTransport:
 
     @_read
     async def transaction(self, signature: Signature) -> Outcome | None:
-        # This method knows no "processed".
-        commitment = "confirmed" if self.commitment == "processed" else self.commitment
-        options = {"encoding": "base64", "commitment": commitment, "maxSupportedTransactionVersion": 0}
-        result = await self.request("getTransaction", [str(signature), options])
+        result = await self.landed(signature)
         if result is None or result.get("meta") is None:
             return None
         meta = result["meta"]
@@ -384,6 +381,23 @@ class RpcTransport:
                 "returnData": meta.get("returnData"),
             }
         )
+
+    @_read
+    async def landed(self, signature: Signature) -> dict[str, Any] | None:
+        """A landed transaction as the node tells it (getTransaction, base64), None where it does not know it."""
+        # This method knows no "processed".
+        commitment = "confirmed" if self.commitment == "processed" else self.commitment
+        options = {"encoding": "base64", "commitment": commitment, "maxSupportedTransactionVersion": 0}
+        result: dict[str, Any] | None = await self.request("getTransaction", [str(signature), options])
+        return result
+
+    @_read
+    async def token_accounts(self, owner: Pubkey, program_id: Pubkey) -> list[tuple[Pubkey, Account]]:
+        """The token accounts of *owner* that belong to a token program."""
+        asked = [str(owner), {"programId": str(program_id)}, self._reading()]
+        rows = (await self.request("getTokenAccountsByOwner", asked))["value"]
+        found = [(Pubkey.from_string(item["pubkey"]), account_of(item["account"])) for item in rows]
+        return [(key, account) for key, account in found if account is not None]
 
     async def identity(self) -> Pubkey | None:
         try:
