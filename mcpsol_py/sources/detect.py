@@ -6,6 +6,8 @@
 | "metadata.spec", or instructions with "discriminator" beside a top-level "address" | Anchor 0.1.0 |
 | "metadata.origin": "shank", or instructions with "discriminant" | Shank |
 | other objects with "instructions" | legacy Anchor |
+
+An IDL may stand in TypeScript (typescript.py), or in {"idl": …}, as its JSON or as text that holds it.
 """
 
 from __future__ import annotations
@@ -20,13 +22,14 @@ import orjson
 
 from mcpsol_py.errors import SourceError, UnknownDialect, abbr
 from mcpsol_py.model.program import ProgramModel
-from mcpsol_py.sources.reader import kind_of, open_document
+from mcpsol_py.sources.reader import kind_of, load_bytes, parse_json
 
 __all__ = ["Dialect", "detect", "read"]
 
 Dialect = Literal["anchor", "legacy", "shank", "codama"]
 
 _SPECS = ("0.1.0",)
+MAX_WRAPPERS = 4
 
 
 def read(
@@ -44,18 +47,51 @@ def read(
     if isinstance(source, Mapping):
         return read_document(_plain(source, origin), origin)
     if isinstance(source, (bytes, bytearray)):
-        return read_document(*open_document(source, origin))
+        return read_document(*_open(source, origin))
     text = fspath(source)
     if isinstance(source, str) and text.lstrip()[:1] in ("{", "["):
-        return read_document(*open_document(text.encode("utf-8", "replace"), origin))
+        return read_document(*_open(text.encode("utf-8", "replace"), origin))
     if text.endswith(".py") or _is_module(text):
         return _spec(text, origin)
-    return read_document(*open_document(text, origin))
+    return read_document(*_open(text, origin))
+
+
+def _open(source: str | PathLike[str] | bytes | bytearray, origin: str) -> tuple[Any, str]:
+    """The parsed document of a file (by path) or of bytes, and what to call it. Raises SourceError."""
+    data, origin = load_bytes(source, origin)
+    if data[:1] not in (b"{", b"["):
+        from mcpsol_py.sources.typescript import idl_of, looks_like_typescript
+
+        if looks_like_typescript(data):
+            return idl_of(data, _is_idl, origin), origin
+    return parse_json(data, origin), origin
+
+
+def _is_idl(doc: object) -> bool:
+    try:
+        detect(doc)
+    except SourceError:
+        return False
+    return True
+
+
+def _unwrapped(doc: Any, origin: str) -> tuple[Any, str]:
+    """The IDL in what tools put around it, {"idl": …} or JSON as text, and its path."""
+    path: list[str] = []
+    for _ in range(MAX_WRAPPERS):
+        if type(doc) is str and doc.lstrip()[:1] == "{":
+            doc = parse_json(doc.encode("utf-8", "replace"), origin)
+        elif type(doc) is dict and "idl" in doc and not {"instructions", "kind", "program"} & doc.keys():
+            doc = doc["idl"]
+            path.append("idl")
+        else:
+            break
+    return doc, ".".join(path)
 
 
 def _is_module(text: str) -> bool:
     """ "package.module" or "package.module:Class", and no file name."""
-    if text.endswith(".json"):
+    if text.endswith((".json", ".ts", ".js", ".mjs", ".cjs")):
         return False
     module, _, name = text.partition(":")
     return all(part.isidentifier() for part in module.split(".")) and (not name or name.isidentifier())
@@ -136,11 +172,15 @@ def _accounts(instructions: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def read_document(doc: Any, origin: str = "") -> ProgramModel:
     """The model of a parsed document. Raises SourceError."""
+    doc, path = _unwrapped(doc, origin)
     try:
-        dialect = detect(doc)
+        return _read_as(detect(doc), doc, origin)
     except SourceError as error:
-        error.at(origin)
+        error.at(path=path).at(origin)
         raise
+
+
+def _read_as(dialect: Dialect, doc: Any, origin: str) -> ProgramModel:
     if dialect == "anchor":
         from mcpsol_py.sources.anchor import read_anchor
 

@@ -19,7 +19,7 @@ from mcpsol_py.model.base58 import is_address
 from mcpsol_py.model.program import Discriminator
 from mcpsol_py.names import clean_text, snake
 
-__all__ = ["MAX_BYTES", "Reader", "derived", "keys", "kind_of", "load_bytes", "open_document", "parse_json"]
+__all__ = ["MAX_BYTES", "Reader", "derived", "keys", "kind_of", "load_bytes", "parse_json"]
 
 T = TypeVar("T")
 
@@ -29,12 +29,6 @@ MAX_NAME = 256
 MAX_DOC_LINES = 512
 MAX_DIGITS = 20
 MAX_FINDINGS = 1000
-
-
-def open_document(source: str | PathLike[str] | bytes | bytearray, origin: str = "") -> tuple[Any, str]:
-    """The parsed JSON of a file (by path) or of bytes, and what to call it. Raises SourceError."""
-    data, origin = load_bytes(source, origin)
-    return parse_json(data, origin), origin
 
 
 def load_bytes(source: str | PathLike[str] | bytes | bytearray, origin: str = "") -> tuple[bytes, str]:
@@ -75,6 +69,8 @@ def _too_large(size: int, origin: str) -> SourceError:
 def parse_json(data: bytes, origin: str = "") -> Any:
     """The JSON value. Raises SourceError, which tells a truncated file from one that is no JSON."""
     data = data.removeprefix(b"\xef\xbb\xbf")
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # as a shell on Windows writes what is sent to a file
+        data = data.decode("utf-16", "replace").encode()
     if not data.strip():
         raise SourceError("the file is empty. An IDL is a JSON object.", origin=origin)
     try:

@@ -1,5 +1,6 @@
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -160,7 +161,7 @@ def test_real_files_are_whole(shared_idl: Path) -> None:
 # --- what documents in the wild leave to their readers ---------------------------------------------------------------
 
 
-def _go(accounts: list[dict[str, object]], *args: str) -> dict[str, object]:
+def _go(accounts: list[Any], *args: str) -> dict[str, object]:
     ix = {"name": "go", "accounts": accounts, "args": [{"name": a, "type": "u8"} for a in args]}
     return {"version": "0.1.0", "name": "x", "instructions": [ix]}
 

@@ -131,3 +131,46 @@ def test_python_specs_go_to_their_own_reader() -> None:
         read("no_such_package.spec")
     with pytest.raises(SourceError):
         read(types.ModuleType("empty"))
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda doc: {"idl": doc, "programId": "x"},
+        lambda doc: {"idl": {"idl": doc}},
+        lambda doc: {"idl": orjson.dumps(doc).decode()},
+        lambda doc: orjson.dumps({"idl": doc}).decode(),
+    ],
+)
+def test_an_idl_may_be_wrapped(wrap: Any) -> None:
+    for name in ("anchor/prefixes", "codama/every", "legacy/odd", "shank/odd"):
+        doc = document(name)
+        assert read(orjson.dumps(wrap(doc))) == read(doc)
+
+
+@pytest.mark.parametrize(
+    ("doc", "path", "says"),
+    [
+        (
+            {"idl": {"name": "x", "version": "", "instructions": [{"name": 5}]}},
+            "idl.instructions[0].name",
+            "a name must stand",
+        ),
+        ({"idl": None}, "idl", "found null; an IDL is a JSON object"),
+        ({"idl": "https://example.org/idl.json"}, "idl", "an IDL is a JSON object"),
+        ({"idl": {"idl": {"idl": {"idl": {"idl": {}}}}}}, "idl.idl.idl.idl", "no 'instructions'"),
+    ],
+)
+def test_what_is_wrong_in_a_wrapper_is_told_with_the_wrappers_path(doc: Any, path: str, says: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        read(orjson.dumps(doc))
+    assert caught.value.path == path
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_marks_of_byte_order_are_read(encoding: str) -> None:
+    doc = document("anchor/prefixes")
+    text = orjson.dumps(doc).decode()
+    data = text.encode(encoding) if encoding in ("utf-8-sig", "utf-16") else ("\ufeff" + text).encode(encoding)
+    assert read(data) == read(doc)
