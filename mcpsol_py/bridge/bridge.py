@@ -13,7 +13,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Protocol
 
@@ -31,13 +31,13 @@ from mcpsol_py.bridge.calls import Prepared, Served, Simulated, describe, prepar
 from mcpsol_py.bridge.effects import effects_of
 from mcpsol_py.bridge.hints import hints
 from mcpsol_py.bridge.listening import BUILD_STEPS, DESCRIBE_STEPS, SEND_STEPS, Level, Listener, Steps, to_its_end
-from mcpsol_py.bridge.policy import Policy, ProgramRule
+from mcpsol_py.bridge.policy import Policy, ProgramRule, cluster_of
 from mcpsol_py.bridge.refreshing import Refresher
 from mcpsol_py.bridge.search import Hit
 from mcpsol_py.bridge.sending import submit
 from mcpsol_py.bridge.tools import Mode, Surface, Tool, Toolbox, required_of
 from mcpsol_py.client.keys import Signer
-from mcpsol_py.client.simulation import unsigned
+from mcpsol_py.client.simulation import unfunded, unsigned
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.client.watching import AccountWatch
 from mcpsol_py.errors import (
@@ -388,6 +388,9 @@ class Bridge:
             transaction = unsigned(prepared.message(blockhash))
         await steps.reached("built", BUILD_STEPS)
         simulated = await simulate(prepared, transaction)
+        if ix.model.returns is not None and unfunded(simulated.outcome):  # to look at something costs nobody anything
+            transaction, prepared = None, replace(prepared, payer=None)
+            simulated = await simulate(prepared)
         await _passed(prepared, simulated)
         await steps.reached("simulated", BUILD_STEPS, compute_units=simulated.outcome.units)
         return _reply(prepared, simulated, transaction=transaction)
@@ -413,6 +416,7 @@ class Bridge:
         prepared = await prepare(
             call.served, call.ix, call.args, call.accounts, remaining=call.rest, wallet=address, payer=address
         )
+        await _on_its_chain(call)
         for _ in range(_LOOKS):
             message, last_height = await self._new_message(prepared, call.transport)
             await steps.reached("built", SEND_STEPS)
@@ -697,6 +701,20 @@ async def _landed(prepared: Prepared, signature: str | None) -> bool:
         return await transport.status(Signature.from_string(signature)) is not None
     except TransportError:
         return True
+
+
+async def _on_its_chain(call: _Outgoing) -> None:
+    """Raises PolicyError where a node is not of the cluster any more that it was of when the bridge began: the same URL
+    may lead elsewhere now."""
+    url, ask = getattr(call.transport, "url", None), getattr(call.transport, "request", None)
+    if url is None or ask is None:
+        return
+    now = cluster_of(str(await ask("getGenesisHash")), url)
+    if now != call.served.cluster:
+        why = (
+            f"{call.transport.endpoint} was of {call.served.cluster} when this bridge was started, and is of {now} now"
+        )
+        raise PolicyError("clusters", why)
 
 
 def _known(signature: str | None) -> dict[str, str]:

@@ -17,6 +17,7 @@ from mcpsol_py.bridge.calls import Served
 from mcpsol_py.bridge.tools import Tool
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.names import clean_text, snake
+from mcpsol_py.schema.json_schema import property_names
 
 if TYPE_CHECKING:
     from mcpsol_py.bridge.bridge import Bridge
@@ -55,14 +56,17 @@ class Completer:
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
 
-    async def complete(self, reference: str, argument: str, typed: str, given: Mapping[str, str]) -> list[str]:
-        """What begins with *typed*, for *argument* of a prompt (*reference*: its name) or resource template (its URI).
+    async def complete(
+        self, reference: str, argument: str, typed: str, given: Mapping[str, str]
+    ) -> tuple[list[str], int]:
+        """What begins with *typed*, for *argument* of a prompt (*reference*: its name) or resource template (its URI):
+        MOST of it at most, and how many there are.
 
         *given*: the arguments that are filled in already.
         """
         found = await self._values(reference, argument, given)
         rows = dict.fromkeys(clean_text(value, 200) for value in found if value.lower().startswith(typed.lower()))
-        return list(rows)[:MOST]
+        return list(rows)[:MOST], len(rows)
 
     async def _values(self, reference: str, argument: str, given: Mapping[str, str]) -> Iterable[str]:
         box = self.bridge.box
@@ -70,7 +74,7 @@ class Completer:
             tool = box.tools.get(reference.removeprefix("call_"))
             if tool is None or tool.served is None or tool.kind != "instruction":
                 return []
-            return await self._argument(tool, tool.served, argument)
+            return await self._argument(tool, tool.served, argument, given)
         label = given.get("program") or reference.removeprefix("use_")
         if argument == "program":
             return box.labels
@@ -82,7 +86,7 @@ class Completer:
             case "task":
                 return [ix.name for ix in model.instructions]
             case "code":
-                return [str(e.code) for e in model.errors]
+                return [*(str(e.code) for e in model.errors), *(e.name for e in model.errors)]
             case "name":
                 return [*(t.name for t in model.types), *(a.name for a in model.accounts)]
             case "address":
@@ -93,7 +97,7 @@ class Completer:
                 return [str(n) for n in range(len(write_pages(model)))]
         return []
 
-    async def _argument(self, tool: Tool, served: Served, argument: str) -> Iterable[str]:
+    async def _argument(self, tool: Tool, served: Served, argument: str, given: Mapping[str, str]) -> Iterable[str]:
         schema = parameters(tool).get(argument)
         if schema is None:
             return []
@@ -103,7 +107,33 @@ class Completer:
         if "x-account" in schema or _BASE58 in str(schema.get("pattern", "")):
             wanted = snake(str(schema.get("x-account", argument)))
             types = [a.name for a in served.program.model.accounts if snake(a.name) == wanted]
-            return await self._addresses(served, types)
+            derived = self._derived(tool, served, str(schema["x-account"]), given) if "x-account" in schema else []
+            return [*derived, *await self._addresses(served, types)]
+        return []
+
+    def _derived(self, tool: Tool, served: Served, account: str, given: Mapping[str, str]) -> list[str]:
+        """The address that an account has by its seeds or its IDL, as far as what is filled in already tells it."""
+        known = parameters(tool)
+        names = self.bridge.names if served.cluster == "local" else None
+        arguments: dict[str, Any] = {}
+        accounts: dict[str, Any] = {}
+        for name, text in given.items():
+            inner = known.get(name)
+            if inner is None or not text:
+                continue
+            if "x-account" in inner:
+                accounts[str(inner["x-account"])] = text
+            else:
+                arguments[name] = text
+        with contextlib.suppress(McpsolError, ValueError):
+            if names is not None:
+                accounts = names(accounts, known_only=True)
+            call = tool.split({**arguments, "accounts": accounts})
+            ix = served.program.instruction(call.instruction)
+            items = [item.name for item in ix.model.accounts]
+            name = dict(zip(property_names(items), items, strict=True))[account]
+            found = ix.address(name, call.args, call.accounts, served.program_id, self.bridge.wallet)
+            return [] if found is None else [str(found)]
         return []
 
     async def _addresses(self, served: Served, types: Iterable[str]) -> list[str]:

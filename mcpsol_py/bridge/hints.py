@@ -19,6 +19,7 @@ from mcpsol_py.accounts.wellknown import PROGRAM_NAMES, SYSTEM_PROGRAM, TOKEN_20
 from mcpsol_py.bridge.balances import decimals_of, token_state, ui_amount
 from mcpsol_py.bridge.calls import Prepared, Simulated
 from mcpsol_py.bridge.summary import AccountLine, one_line
+from mcpsol_py.client.simulation import unfunded
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.names import clean_text, words
 
@@ -41,12 +42,14 @@ async def hints(prepared: Prepared, simulated: Simulated) -> list[str]:
     if failure is None or transport is None:
         return []
     keys = list(dict.fromkeys(m.pubkey for m in prepared.instruction.accounts))
+    keys += [prepared.payer] if prepared.payer is not None and prepared.payer not in keys else []
     try:
         states = dict(zip(map(str, keys), await transport.get_accounts(keys), strict=True))
     except McpsolError:
         return []
     logs = simulated.outcome.logs
     found = [
+        *(_poor(prepared, states) if unfunded(simulated.outcome) else ()),
         *_named_by_anchor(prepared, logs),
         *_lamports(prepared, logs),
         *_there_already(prepared, failure.name, states),
@@ -93,6 +96,13 @@ def _derived(prepared: Prepared, row: AccountLine) -> str | None:
     with suppress(McpsolError):
         return str(prepared.ix.address(row.name, prepared.args, {k: v for k, v in others.items() if "[" not in k}))
     return None
+
+
+def _poor(prepared: Prepared, states: Mapping[str, Account | None]) -> Iterator[str]:
+    payer = states.get(str(prepared.payer))
+    has = ui_amount(payer.lamports, 9) if payer is not None else "no"
+    chain = prepared.served.cluster or "this chain"
+    yield f"The fee payer {prepared.payer} has {has} SOL on {chain}: fund it, or name another that has some."
 
 
 def _lamports(prepared: Prepared, logs: Sequence[str]) -> Iterator[str]:

@@ -4,12 +4,14 @@ arguments, an error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.bridge.calls import Served
 from mcpsol_py.bridge.completing import parameters
 from mcpsol_py.bridge.tools import Tool
+from mcpsol_py.client.errors import anchor_error
 from mcpsol_py.errors import UnknownName
 from mcpsol_py.model.types import type_text
 from mcpsol_py.names import clean_text
@@ -22,6 +24,9 @@ __all__ = ["Prompts"]
 
 #: instructions that a prompt lists before it points to the search
 _LISTED = 60
+#: instructions that a prompt lists of those that fit a task; account readers that it names
+_FITTING, _READERS = 8, 12
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,8}|0|[1-9][0-9]{0,9}")
 
 _RULES = {
     "describe": "Calls say what they would be; no transaction is built.",
@@ -110,7 +115,7 @@ class Prompts:
                 "description": "What a program's error number means",
                 "arguments": [
                     {"name": "program", "description": "which program", "required": True},
-                    {"name": "code", "description": "the number, like 6001", "required": True},
+                    {"name": "code", "description": "the number or name, like 6001 or 0x1771", "required": True},
                 ],
             }
         )
@@ -162,25 +167,46 @@ class Prompts:
         lines += ["", _RULES[self.bridge.mode], "Amounts are base units, as decimal strings; addresses are base58.", ""]
         tools = {t.target: t.name for t in box.tools.values() if t.served is served and t.kind == "instruction"}
         known = [ix for ix in model.instructions if ix.name in tools]
+        fitting = self._fitting(served, task)
+        if fitting:
+            lines.append("These may be what it takes, the likeliest first:")
+            known = [ix for name in fitting for ix in known if tools[ix.name] == name]
         for ix in known[:_LISTED]:
             args = ", ".join(f"{clean_text(a.name, 60)}: {clean_text(type_text(a.type), 80)}" for a in ix.args)
             when = quoted([text for key, text in ix.hints if key == "when"] or ix.docs, 160)
             lines.append(f"- {tools[ix.name]}({args})" + (f" {when}" if when else ""))
-        if len(known) > _LISTED:
-            lines.append(f"- and {len(known) - _LISTED} more")
+        if len(tools) > len(known[:_LISTED]):
+            lines.append(f"- and {len(tools) - len(known[:_LISTED])} more")
+        readers = [t.name for t in box.tools.values() if t.served is served and t.kind in ("get", "list")]
+        if readers and not box.lazy:
+            lines.append(f"Accounts are read with {', '.join(readers[:_READERS])}.")
         if box.lazy:
             lines.append("Find tools with search_tools, look at them with describe_tool, call them with call_tool.")
         lines += ["", _ADVICE]
         return "\n".join(lines)
 
+    def _fitting(self, served: Served, task: str) -> list[str]:
+        """The program's instructions that a task is about, best first; empty where it names none."""
+        box = self.bridge.box
+        hits = [box.tools[hit.name] for hit in box.search(task, 4 * _FITTING)] if task else []
+        return [t.name for t in hits if t.served is served and t.kind == "instruction"][:_FITTING]
+
     def _error(self, served: Served, code: str) -> str:
-        number = int(code, 0) if code.isdecimal() or code.lower().startswith("0x") else -1
-        error = served.program.error(number)
-        if error is None:
-            names = [str(e.code) for e in served.program.model.errors]
-            raise UnknownName("error", code[:20], names, clean_text(served.program.name, 80))
-        words = quoted([error.message], 300)
+        """By number (also as the runtime writes it, "custom program error: 0x1771") or by name."""
+        errors = served.program.model.errors
+        last = code.split()[-1] if code.split() else ""
+        number = int(last, 0) if _NUMBER.fullmatch(last) else -1
+        error = served.program.error(number) or next((e for e in errors if e.name.lower() == last.lower()), None)
+        name = clean_text(served.program.name, 80)
+        if error is not None:
+            words = quoted([error.message], 300)
+            what = f"{clean_text(error.name, 80)} ({error.code}) of the program {name}. {words}"
+        elif (known := anchor_error(number)) is not None:
+            what = f"{known[0]} ({number}), an error of the Anchor framework in the program {name}"
+            what += f": {known[1]}." if known[1] else "."
+        else:
+            raise UnknownName("error", code[:20], [str(e.code) for e in errors], name)
         return (
-            f"A transaction failed with {clean_text(error.name, 80)} ({error.code}) of the program "
-            f"{clean_text(served.program.name, 80)}. {words} Explain what it means and what I can do."
+            f"A transaction failed with {what} Explain what it means and what I can do. If you can call the tool that "
+            "failed again, its answer says which account or argument it is about."
         )

@@ -89,13 +89,13 @@ def make_server(
     async def complete(ctx: ServerRequestContext[Any], params: types.CompleteRequestParams) -> types.CompleteResult:
         ref = params.ref
         given = params.context.arguments if params.context is not None else None
-        found = await completer.complete(
+        found, total = await completer.complete(
             ref.name if isinstance(ref, types.PromptReference) else ref.uri,
             params.argument.name,
             params.argument.value,
             given or {},
         )
-        return types.CompleteResult(completion=types.Completion(values=found, total=len(found), has_more=False))
+        return types.CompleteResult(completion=types.Completion(values=found, total=total, has_more=total > len(found)))
 
     @asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[dict[str, Any]]:

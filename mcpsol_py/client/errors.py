@@ -26,7 +26,7 @@ from mcpsol_py.client.transport import Outcome
 from mcpsol_py.errors import ProgramFailed
 from mcpsol_py.model.program import ErrorCode
 
-__all__ = ["ANCHOR_ERRORS", "explain", "failing_stack"]
+__all__ = ["ANCHOR_ERRORS", "anchor_error", "explain", "failing_stack"]
 
 
 def _numbered(start: int, names: str) -> dict[int, str]:
@@ -164,6 +164,11 @@ _ANCHOR = re.compile(r"AnchorError .*?Error Code: (\w+)\. Error Number: (\d+)\. 
 #: what rendered programs log of a check that refused (templates/pinocchio/src/error.rs.jinja)
 _RENDERED = re.compile(r"Program log: (\w{1,64}) \((\d+)\): (.+)")
 _ANCHOR_ACCOUNT = re.compile(r"AnchorError caused by account: (\w+)\.")
+
+
+def anchor_error(code: int) -> tuple[str, str] | None:
+    """The name and meaning of an error of the Anchor framework, None for a number that is none of its."""
+    return (ANCHOR_ERRORS[code], _ANCHOR_WORDS.get(code, "")) if code in ANCHOR_ERRORS else None
 
 
 def failing_stack(logs: Sequence[str]) -> tuple[str, ...]:

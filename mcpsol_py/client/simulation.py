@@ -29,7 +29,8 @@ from solders.transaction import VersionedTransaction
 from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.errors import MissingAccount
 
-__all__ = ["Payers", "returned_in_logs", "run_instructions", "run_transaction", "unsigned", "with_blockhash"]
+__all__ = ["Payers", "returned_in_logs", "run_instructions", "run_transaction", "unfunded", "unsigned"]
+__all__ += ["with_blockhash"]
 
 #: Addresses that hold lamports of the system program on public clusters: exchanges' hot wallets on mainnet, the
 #: faucet of devnet. Named as payers of simulations only, as the last rung, where the node does not tell its own
@@ -41,6 +42,11 @@ _KNOWN_FUNDED = (
 
 #: What a transaction says when its fee payer does not exist or is too poor.
 UNFUNDED = frozenset({"AccountNotFound", "InsufficientFundsForFee", "InvalidAccountForFee"})
+
+
+def unfunded(outcome: Outcome) -> bool:
+    """Did a transaction not run since its fee payer does not exist or is too poor?"""
+    return isinstance(outcome.err, str) and outcome.err in UNFUNDED
 
 
 @dataclass
@@ -115,7 +121,7 @@ async def run_instructions(
     for payer in await payers.rungs(transport):
         message = MessageV0.try_compile(payer, list(instructions), list(tables), Hash.default())
         outcome = await run_transaction(transport, unsigned(message), accounts=accounts)
-        if not isinstance(outcome.err, str) or outcome.err not in UNFUNDED:
+        if not unfunded(outcome):
             if payers.option is None:
                 payers.chosen = payer
             return outcome

@@ -5,9 +5,13 @@ The failures are real ones, of the bundled programs and SPL Token on a LiteSVM; 
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import Any
 
 import pytest
+from solders.account import Account
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
 
 from idl2mcp.inputs import Chain
 from idl2mcp.local import wallet
@@ -35,6 +39,16 @@ def hints(reply: Reply) -> list[str]:
     return found
 
 
+async def send(bridge: Bridge, reply: Reply) -> None:
+    """Signs what a call built as alice, and sends it."""
+    assert reply.structured is not None, reply.text
+    local = bridge.box.programs[0].transport
+    assert local is not None
+    message = VersionedTransaction.from_bytes(b64decode(reply.structured["transaction"])).message
+    _, refused = await local.send(VersionedTransaction(message, [wallet("alice")]))
+    assert refused is None, refused
+
+
 async def test_an_account_that_is_not_there_and_what_may_create_it(demo: Bridge) -> None:
     reply = await demo.call("counter_increment", {"amount": "1", "accounts": {"authority": "@alice"}})
     (hint,) = hints(reply)
@@ -48,9 +62,6 @@ async def test_a_payer_without_lamports_for_what_is_created(demo: Bridge) -> Non
     poor = str(wallet("poor").pubkey())
     local = demo.box.labels["counter"].transport
     assert local is not None
-    from solders.account import Account
-    from solders.pubkey import Pubkey
-
     system = Pubkey.from_string("11111111111111111111111111111111")
     local.set_account(Pubkey.from_string(poor), Account(900_000, b"", system))  # type: ignore[attr-defined]  # LiteSVM
     reply = await demo.call("counter_initialize", {"start": "1", "accounts": {"authority": poor}})
@@ -73,16 +84,8 @@ async def test_what_token_accounts_hold_and_whose_they_are() -> None:
 async def test_an_account_of_the_program_that_names_another_than_the_call(demo: Bridge) -> None:
     started = await demo.call("vault_initialize", {"accounts": {"mint": "@coin", "authority": "@alice"}})
     assert not started.is_error, started.text
-    local = demo.box.labels["vault"].transport
-    assert local is not None
+    await send(demo, started)
     assert started.structured is not None
-    from base64 import b64decode
-
-    from solders.transaction import VersionedTransaction
-
-    message = VersionedTransaction.from_bytes(b64decode(started.structured["transaction"])).message
-    _, refused = await local.send(VersionedTransaction(message, [wallet("alice")]))
-    assert refused is None, refused
     vault = next(a["address"] for a in started.structured["accounts"] if a["name"] == "vault")
     wrong = {"vault": vault, "destination": "@mallory_coin", "mint": "@coin", "authority": "@mallory"}
     found = hints(await demo.call("vault_withdraw", {"amount": "1", "accounts": wrong}))
@@ -131,3 +134,18 @@ async def test_names_of_the_local_chain_are_told_to_the_model(demo: Bridge) -> N
     assert "@alice" in demo.instructions
     pattern = demo.box.tools["counter_increment"].definition["inputSchema"]["properties"]["accounts"]["properties"]
     assert pattern["authority"]["pattern"].startswith("^(@")
+
+
+async def test_a_view_needs_nobodys_money_and_a_call_says_whose_is_missing() -> None:
+    poor = wallet("nobody funded").pubkey()
+    made, _ = make_bridge(Plan([ProgramEntry("counter", Chain())], demo=True))
+    alice = str(wallet("alice").pubkey())
+    await send(made, await made.call("initialize", {"start": "7", "accounts": {"authority": alice}}))
+    asked = Bridge(made.box.programs, wallet=poor)
+    looked = await asked.call("decrement", {"amount": "2", "accounts": {"authority": alice}})
+    assert not looked.is_error, looked.text
+    assert looked.structured is not None
+    assert looked.structured["simulation"]["returns"] == "5"
+    assert "transaction" not in looked.structured
+    (hint,) = hints(await asked.call("initialize", {"start": "1"}))[:1]
+    assert hint.startswith(f"The fee payer {poor} has no SOL on local")

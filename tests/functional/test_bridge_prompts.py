@@ -11,6 +11,7 @@ from mcp_types import PromptReference, ResourceTemplateReference
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.calls import Served
+from mcpsol_py.bridge.prompts import Prompts
 from mcpsol_py.bridge.server import make_server
 from tests.functional.bridges import TOKEN, bridge, cluster, key, served
 from tests.functional.cli import TOKEN_IDL, spec_idl
@@ -51,7 +52,7 @@ async def test_prompts_are_listed_got_and_completed(era: Any) -> None:
             with pytest.raises(MCPError):
                 await client.get_prompt(name, arguments)
         assert await completed(client, "use_token", "task", "tr") == ["transfer"]
-        assert await completed(client, "explain_error", "code", program="token") == ["1"]
+        assert await completed(client, "explain_error", "code", program="token") == ["1", "InsufficientFunds"]
         assert await completed(client, "explain_error", "program", "t") == ["token"]
 
 
@@ -166,3 +167,60 @@ def test_every_real_idl_has_prompts_for_its_instructions(shared_idl: Any) -> Non
             required = {a["name"]: "x" for a in row["arguments"] if a["required"]}
             assert "Missing" not in prompts.get(name, required)
             assert "Missing" in prompts.get(name, {}) or not required
+
+
+def demo() -> Bridge:
+    """counter and vault, as `idl2mcp serve --demo` serves them."""
+    from idl2mcp.inputs import Chain
+    from idl2mcp.served import ProgramEntry
+    from idl2mcp.serving import Plan, make_bridge
+
+    return make_bridge(Plan([ProgramEntry(name, Chain()) for name in ("counter", "vault")], demo=True))[0]
+
+
+async def test_an_account_is_completed_by_its_seeds_once_they_are_filled_in() -> None:
+    made = demo()
+    alice = key("alice")
+    program = made.box.labels["counter"].program
+    derived = str(program.instruction("increment").address("counter", {}, {"authority": alice}))
+    async with Client(make_server(made)) as client:
+        for given in ({"authority": alice}, {"authority": "@alice", "amount": "5"}):
+            assert (await completed(client, "call_counter_increment", "counter", **given))[0] == derived
+        assert derived not in await completed(client, "call_counter_increment", "counter")
+        assert derived not in await completed(client, "call_counter_increment", "counter", authority="nobody")
+        assert await completed(client, "call_counter_increment", "counter", derived[:3], authority=alice) == [derived]
+
+
+async def test_more_completions_than_an_answer_holds_are_counted() -> None:
+    idl = big_idl()
+    first = idl["instructions"][0]
+    idl["instructions"] = [{**first, "name": f"ix_{n}", "discriminator": [n] * 8} for n in range(160)]
+    program = load(idl)
+    one = Bridge([Served(program, program.address)])
+    async with Client(make_server(one)) as client:
+        ref = PromptReference(type="ref/prompt", name=f"use_{next(iter(one.box.labels))}")
+        found = (await client.complete(ref, {"name": "task", "value": ""})).completion
+    assert (len(found.values), found.total, found.has_more) == (100, 160, True)
+
+
+async def test_errors_are_explained_by_number_name_and_as_the_runtime_writes_them() -> None:
+    async with Client(make_server(demo())) as client:
+
+        async def explained(code: str) -> str:
+            return said(await client.get_prompt("explain_error", {"program": "counter", "code": code}))
+
+        own = demo().box.labels["counter"].program.model.errors[0]
+        assert own.name in await explained(str(own.code))
+        assert own.name in await explained(f"custom program error: {own.code:#x}")
+        assert str(own.code) in await explained(own.name.lower())
+        assert "ConstraintSeeds (2006), an error of the Anchor framework" in await explained("2006")
+
+
+def test_a_task_is_answered_with_the_instructions_that_fit_it(shared_idls: Any) -> None:
+    program = load(shared_idls / "anchor__whirlpool.json")
+    one = Bridge([Served(program, program.address)])
+    text = Prompts(one).get("use_whirlpool", {"task": "collect the fees of my position"})
+    rows = [line for line in text.splitlines() if line.startswith("- ")]
+    assert any(row.startswith("- collect_fees(") for row in rows[:3])
+    assert len(rows) <= 9
+    assert "more" in rows[-1]
