@@ -1,7 +1,7 @@
 """What the owner of a wallet allows the bridge to sign, read from TOML, and the check of each transaction against it.
 
     [policy]
-    clusters = ["devnet"]                   # mainnet only where it is named
+    clusters = ["devnet"]                   # mainnet only where it is named; other chains by their genesis hash
 
     [[policy.program]]
     id = "4Nd1…"
@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from mcpsol_py.bridge.balances import SOL, Outflow
 from mcpsol_py.errors import PolicyError, SourceError, abbr, suggest
@@ -33,7 +34,7 @@ from mcpsol_py.names import snake
 
 __all__ = ["CLUSTERS", "Limit", "Policy", "ProgramRule", "cluster_of"]
 
-#: genesis hash -> name; a chain with another genesis is "local"
+#: genesis hash -> name
 CLUSTERS = {
     "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d": "mainnet",
     "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG": "devnet",
@@ -41,11 +42,18 @@ CLUSTERS = {
 }
 _NAMES = (*dict.fromkeys(CLUSTERS.values()), "local")
 _U64 = 1 << 64
+_HERE = ("127.0.0.1", "localhost", "::1")
+_WRAPPED_SOL = "So11111111111111111111111111111111111111112"
 
 
-def cluster_of(genesis_hash: str) -> str:
-    """The cluster's name by its genesis hash: what an endpoint's URL says is not asked."""
-    return CLUSTERS.get(genesis_hash, "local")
+def cluster_of(genesis_hash: str, url: str = "") -> str:
+    """The cluster's name by its genesis hash: what the endpoint at *url* is called is not asked.
+
+    A chain that is none of Solana's is "local" on this machine. Elsewhere it may be anybody's, with money of its own,
+    and is called by its genesis hash.
+    """
+    here = not url or urlsplit(url).hostname in _HERE
+    return CLUSTERS.get(genesis_hash, "local" if here else genesis_hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +157,7 @@ def _read(document: Mapping[str, Any]) -> Policy:
     _only(document, known, "")
     clusters = _texts(document.get("clusters", []), "clusters")
     for place, name in enumerate(clusters):
-        if name not in _NAMES:
+        if name not in _NAMES and not _is_address(name):
             raise SourceError(f"no cluster {abbr(name)}. {suggest(name, _NAMES)}", path=f"clusters[{place}]")
     programs = document.get("program", [])
     if not isinstance(programs, list):
@@ -215,7 +223,17 @@ def _texts(value: Any, path: str) -> list[str]:
 
 
 def _mint(text: str) -> str:
+    if text == _WRAPPED_SOL:
+        raise SourceError("wrapped SOL counts as SOL: set the limits of SOL", path=f"outflow.{text}")
     return SOL if text == SOL else _address(text, f"outflow.{text}")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        _address(text, "")
+    except SourceError:
+        return False
+    return True
 
 
 def _address(value: Any, path: str) -> str:

@@ -398,3 +398,23 @@ async def test_a_node_is_told_which_slot_it_must_have_reached() -> None:
         assert not (await it.call()).is_error
     assert ("simulateTransaction", 1) in told
     assert ("getMultipleAccounts", 1) in told
+
+
+async def test_a_url_that_leads_to_another_chain_meanwhile_is_not_signed_for() -> None:
+    genesis = ["5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"]
+
+    def fault(asked: str, forward: Any) -> bytes:
+        answer: bytes = forward()
+        return (
+            json.dumps({"jsonrpc": "2.0", "id": 1, "result": genesis[0]}).encode()
+            if genesis and asked == "getGenesisHash"
+            else answer
+        )
+
+    async with faulty(fault) as it:
+        reply = await it.call()
+        assert reply.details["rule"] == "clusters", reply.text
+        assert "is of mainnet now" in reply.text
+        assert (it.moved, it.wires, it.events) == (0, [], [])
+        genesis.clear()
+        assert not (await it.call()).is_error

@@ -128,3 +128,66 @@ def test_a_policy_that_is_no_policy_is_refused_with_its_place(text: str, path: s
 def test_a_cluster_is_known_by_its_genesis() -> None:
     assert cluster_of("5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d") == "mainnet"
     assert cluster_of("anything else") == "local"
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("", "local"),
+        ("http://127.0.0.1:8899", "local"),
+        ("http://localhost:8899/x", "local"),
+        ("http://[::1]:8899", "local"),
+        ("https://mainnetbeta-rpc.eclipse.xyz", MINT),
+        ("http://localhost.evil.example", MINT),
+        ("http://127.0.0.1@evil.example:8899", MINT),
+        ("http://10.0.0.5:8899", MINT),
+    ],
+)
+def test_an_unknown_chain_is_local_on_this_machine_only(url: str, name: str) -> None:
+    assert cluster_of(MINT, url) == name
+    assert cluster_of("5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d", url) == "mainnet"
+
+
+def test_a_chain_of_ones_own_is_named_by_its_genesis() -> None:
+    policy = Policy.read({"clusters": [MINT], "program": [{"id": MINT, "instructions": ["*"]}]})
+    policy.check_target(MINT, MINT, "anything")
+    with pytest.raises(PolicyError):
+        policy.check_target("local", MINT, "anything")
+
+
+@pytest.mark.parametrize(
+    ("limits", "path"),
+    [
+        ("per_call = -1\nper_day = 5", "policy.outflow.SOL.per_call"),
+        ("per_call = 1.5\nper_day = 5", "policy.outflow.SOL.per_call"),
+        ("per_call = 1.0\nper_day = 5", "policy.outflow.SOL.per_call"),
+        ("per_call = nan\nper_day = 5", "policy.outflow.SOL.per_call"),
+        ("per_call = inf\nper_day = 5", "policy.outflow.SOL.per_call"),
+        ('per_call = "5"\nper_day = 5', "policy.outflow.SOL.per_call"),
+        ("per_call = true\nper_day = 5", "policy.outflow.SOL.per_call"),
+        ("per_call = [5]\nper_day = 5", "policy.outflow.SOL.per_call"),
+        ("per_call = 2026-11-28\nper_day = 5", "policy.outflow.SOL.per_call"),
+        ("per_call = 5\nper_day = 18446744073709551616", "policy.outflow.SOL.per_day"),
+        ("per_call = 5\nper_day = 5\nconfirm_above = -1", "policy.outflow.SOL.confirm_above"),
+        ("per_call = 5\nper_Day = 5", "policy.outflow.SOL.per_Day"),
+        ("per_call = 5", "policy.outflow.SOL"),
+    ],
+)
+def test_a_limit_that_is_no_number_of_units_is_refused(limits: str, path: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        Policy.read(tomllib.loads(f"[policy.outflow.SOL]\n{limits}\n")["policy"])
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    "token", ["sol", "Sol", "So11111111111111111111111111111111111111112", f"{MINT} ", MINT.lower(), ""]
+)
+def test_a_token_that_is_spelt_otherwise_is_refused(token: str) -> None:
+    with pytest.raises(SourceError):
+        Policy.read({"outflow": {token: {"per_call": 1, "per_day": 1}}})
+
+
+@pytest.mark.parametrize("name", ["Mainnet", "mainnet-beta", "*", "", "LOCAL", "devnet "])
+def test_a_cluster_that_is_spelt_otherwise_is_refused(name: str) -> None:
+    with pytest.raises(SourceError):
+        Policy.read({"clusters": [name]})
