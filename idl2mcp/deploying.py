@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from mcpsol_py.client.rpc import RpcTransport
 
-__all__ = ["MAINNET", "cluster_options", "keys", "on_cluster", "shown", "sol", "told"]
+__all__ = ["MAINNET", "Target", "target_options", "told"]
 
 _T = TypeVar("_T")
 _KEY = click.Path(dir_okay=False, path_type=Path)
@@ -26,9 +28,67 @@ _KEY = click.Path(dir_okay=False, path_type=Path)
 MAINNET = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 
 
-def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--url``, ``--payer``, ``--authority``, ``--priority-fee``, ``--mainnet``."""
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The cluster at `url`, who pays and signs there, and how far it goes. `price`: micro-lamports a compute unit."""
+
+    url: str
+    payer_file: Path
+    authority_file: Path | None
+    price: int | None
+    mainnet: bool
+    dry_run: bool
+    close_buffer: bool
+
+    def keys(self) -> tuple[Keypair, Keypair]:
+        """The key pairs of payer and authority (the payer's where no other is given). Raises SourceError."""
+        payer = inputs.key_file(self.payer_file)
+        return payer, payer if self.authority_file is None else inputs.key_file(self.authority_file)
+
+    def run(self, work: Callable[[RpcTransport], Coroutine[Any, Any, _T]]) -> _T:
+        """Runs *work* there, after asking which cluster it is. Raises DeployRefused on mainnet without ``--mainnet``.
+
+        The cluster is known by its genesis hash, not by its URL: any endpoint may stand before mainnet.
+        """
+
+        async def whole() -> _T:
+            from mcpsol_py.client.rpc import RpcTransport
+
+            transport = RpcTransport(inputs.endpoint(self.url))
+            try:
+                genesis = await transport.request("getGenesisHash")
+                if genesis == MAINNET and not self.mainnet:
+                    raise DeployRefused(
+                        transport.endpoint,
+                        "this is mainnet, where it costs real money",
+                        "Say --mainnet if that is meant",
+                    )
+                return await work(transport)
+            finally:
+                await transport.close()
+
+        return asyncio.run(whole())
+
+    @property
+    def shown(self) -> str:
+        """The URL without path and query: API keys stand there."""
+        from mcpsol_py.client.rpc import redact
+
+        return redact(inputs.endpoint(self.url))
+
+
+def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Every option that says where it goes, who pays, and how far; the parameter is `target`."""
+    names = [field.name for field in fields(Target)]
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, target=Target(**{name: kwargs.pop(name) for name in names}), **kwargs)
+
+    decorated: Callable[..., Any] = wrapped
     for option in (
+        click.option("--close-buffer", is_flag=True, help="Only end what a stopped run left, and get its rent back."),
+        click.option("--dry-run", is_flag=True, help="Say what it would do and cost; send nothing."),
         click.option("--mainnet", is_flag=True, help="Yes, on mainnet: it is refused otherwise."),
         click.option(
             "--priority-fee",
@@ -47,53 +107,10 @@ def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--payer", "payer_file", type=_KEY, metavar="KEYPAIR", required=True, help="Who pays: a key file."
         ),
-        click.option(
-            "--url",
-            "-u",
-            metavar="URL",
-            envvar="IDL2MCP_URL",
-            required=True,
-            help="JSON-RPC endpoint, or localhost, devnet, testnet, mainnet (also $IDL2MCP_URL).",
-        ),
+        inputs.url_option(required=True),
     ):
-        function = option(function)
-    return function
-
-
-def keys(payer_file: Path, authority_file: Path | None) -> tuple[Keypair, Keypair]:
-    """The key pairs of payer and authority (the payer's where no other is given)."""
-    payer = inputs.key_file(payer_file)
-    return payer, payer if authority_file is None else inputs.key_file(authority_file)
-
-
-def on_cluster(url: str, mainnet: bool, work: Callable[[RpcTransport], Coroutine[Any, Any, _T]]) -> _T:
-    """Runs *work* on a cluster, after asking which one it is. Raises DeployRefused on mainnet without ``--mainnet``.
-
-    The cluster is known by its genesis hash, not by its URL: any endpoint may stand before mainnet.
-    """
-
-    async def whole() -> _T:
-        from mcpsol_py.client.rpc import RpcTransport
-
-        transport = RpcTransport(inputs.endpoint(url))
-        try:
-            genesis = await transport.request("getGenesisHash")
-            if genesis == MAINNET and not mainnet:
-                raise DeployRefused(
-                    transport.endpoint, "this is mainnet, where it costs real money", "Say --mainnet if that is meant"
-                )
-            return await work(transport)
-        finally:
-            await transport.close()
-
-    return asyncio.run(whole())
-
-
-def shown(url: str) -> str:
-    """A URL without path and query: API keys stand there."""
-    from mcpsol_py.client.rpc import redact
-
-    return redact(inputs.endpoint(url))
+        decorated = option(decorated)
+    return decorated
 
 
 def told(running: report.Progress) -> Callable[[str], None]:
@@ -106,8 +123,3 @@ def told(running: report.Progress) -> Callable[[str], None]:
             running.step(text)
 
     return step
-
-
-def sol(lamports: int) -> str:
-    """Lamports as people read them."""
-    return f"{lamports / 1e9:.9f} SOL"

@@ -136,13 +136,41 @@ def chain_options(function: Callable[..., Any]) -> Callable[..., Any]:
     with_id = click.option("--program-id", metavar="ID", help="The program's id, where SOURCE does not say it.")(
         wrapped
     )
+    return url_option()(with_id)
+
+
+def pages_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--descriptions`` and ``--form``: how pages of list_tools are written."""
+    for option in (
+        click.option(
+            "--form",
+            type=click.Choice(["compact", "verbose"]),
+            default="compact",
+            show_default=True,
+            help="Which of mcpsol's two forms its pages have.",
+        ),
+        click.option(
+            "--descriptions",
+            type=click.Choice(["full", "short", "none"]),
+            default="full",
+            show_default=True,
+            help="How much prose its pages have.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def url_option(*, required: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--url``; `endpoint` says what it means."""
     return click.option(
         "--url",
         "-u",
         metavar="URL",
         envvar="IDL2MCP_URL",
+        required=required,
         help="JSON-RPC endpoint, or localhost, devnet, testnet, mainnet (also $IDL2MCP_URL).",
-    )(with_id)
+    )
 
 
 def local_options(function: Callable[..., Any]) -> Callable[..., Any]:

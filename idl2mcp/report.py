@@ -41,6 +41,7 @@ __all__ = [
     "json_option",
     "note",
     "progress",
+    "sol",
     "table",
     "write_whole",
 ]
@@ -118,6 +119,11 @@ def _os_message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__
+
+
+def sol(lamports: int) -> str:
+    """Lamports as people read them."""
+    return f"{lamports / 1e9:.9f} SOL"
 
 
 def fields(record: Any) -> dict[str, Any]:

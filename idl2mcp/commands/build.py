@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import report
+from idl2mcp.report import sol
 
 if TYPE_CHECKING:
     from mcpsol_py.build import BuildResult, ListToolsCost
@@ -80,7 +81,7 @@ def _list_tools(cost: ListToolsCost) -> dict[str, Any]:
 def _lines(result: BuildResult) -> list[str]:
     built = ", ".join(str(v) for v in result.toolchain.record().values())
     lines = [
-        f"{result.so}: {result.size:,} bytes, {_sol(result.rent_lamports)} of rent to deploy",
+        f"{result.so}: {result.size:,} bytes, {sol(result.rent_lamports)} of rent to deploy",
         f"  sha256 {result.sha256}",
         f"  built in {result.seconds:.1f} s with {built}",
     ]
@@ -93,15 +94,11 @@ def _lines(result: BuildResult) -> list[str]:
         schema = cost.schema
         lines += [
             f"  list_tools takes {cost.first} CU above the syscall's own for the first page{others}{stream}",
-            f"  the schema is {schema.built.bytes:,} of the bytes, {_sol(schema.built.rent_lamports)} of the rent",
+            f"  the schema is {schema.built.bytes:,} of the bytes, {sol(schema.built.rent_lamports)} of the rent",
         ]
         for name, size in schema.choices:
             more = size.bytes - schema.built.bytes
-            here = "as built" if name == schema.descriptions else f"{more:+,} bytes, {_sol(size.rent_lamports)}"
+            here = "as built" if name == schema.descriptions else f"{more:+,} bytes, {sol(size.rent_lamports)}"
             lines.append(f"    --descriptions {name:<5} {here}")
     lines += [f"  translated wrong by this compiler: {w}" for w in result.wrong]
     return lines
-
-
-def _sol(lamports: int) -> str:
-    return f"{lamports / 1e9:.9f} SOL"

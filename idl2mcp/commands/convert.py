@@ -10,30 +10,28 @@ import click
 
 from idl2mcp import inputs, report
 
-FORMS = ("compact", "pages", "mcp", "anchor")
+KINDS = ("compact", "pages", "mcp", "anchor")
 
 
 @click.command("convert")
 @inputs.source_argument
 @click.option(
     "--to",
-    "form",
-    type=click.Choice(FORMS),
+    type=click.Choice(KINDS),
     required=True,
     help="compact: one mcpsol document; pages: a JSON list of list_tools pages (each at most 1,024 bytes); "
     "mcp: standard MCP tools; anchor: Anchor IDL 0.1.0, with a report of what it cannot say.",
 )
-@click.option("--descriptions", type=click.Choice(["full", "short", "none"]), default="full", show_default=True)
-@click.option("--style", type=click.Choice(["compact", "verbose"]), default="compact", help="The form of --to pages.")
+@inputs.pages_options
 @click.option("--client", "profile", type=click.Choice(inputs.PROFILES), default="default", help="For --to mcp.")
 @click.option("--out", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of stdout.")
 @inputs.chain_options
 @report.json_option
 def command(
     source: str,
-    form: str,
+    to: str,
     descriptions: str,
-    style: str,
+    form: str,
     profile: str,
     out: Path | None,
     chain: inputs.Chain,
@@ -48,7 +46,7 @@ def command(
         loaded = inputs.load_source(source, chain)
         inputs.refuse_errors(loaded, deployed=True)
         running.step(f"converting {source}")
-        document = _convert(loaded.model, form, descriptions, style, profile, as_json)
+        document = _convert(loaded.model, to, descriptions, form, profile, as_json)
     text = report.as_json_text(document) + "\n"
     if out is None:
         sys.stdout.write(text)
@@ -56,17 +54,17 @@ def command(
         report.write_whole(out, text.encode())
 
 
-def _convert(model: Any, form: str, descriptions: Any, style: Any, profile: str, as_json: bool) -> object:
-    if form == "compact":
+def _convert(model: Any, to: str, descriptions: Any, form: Any, profile: str, as_json: bool) -> object:
+    if to == "compact":
         from mcpsol_py.schema.pages import compact_document
 
         return compact_document(model, descriptions=descriptions)
-    if form == "pages":
+    if to == "pages":
         from mcpsol_py.schema.pages import write_pages
 
-        pages = write_pages(model, form=style, descriptions=descriptions)
+        pages = write_pages(model, form=form, descriptions=descriptions)
         return [page.decode() for page in pages]
-    if form == "mcp":
+    if to == "mcp":
         from mcpsol_py.schema.mcp_tools import tools
 
         return {"tools": tools(model, profile=profile)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import deploying, inputs, report
-from idl2mcp.deploying import sol
+from idl2mcp.report import sol
 from mcpsol_py.errors import DeployRefused, McpsolError, SourceError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.command("deploy")
 @click.argument("so", metavar="FILE.so", type=click.Path(dir_okay=False, path_type=Path))
-@deploying.cluster_options
+@deploying.target_options
 @click.option(
     "--program-id",
     "program_option",
@@ -35,23 +35,13 @@ if TYPE_CHECKING:
     "--max-len", type=click.IntRange(1), metavar="BYTES", help="Room for later versions (default: the file's size)."
 )
 @click.option("--final", is_flag=True, help="Take the upgrade authority away at the end: for good.")
-@click.option("--dry-run", is_flag=True, help="Say what it would do and cost; send nothing.")
-@click.option(
-    "--close-buffer", is_flag=True, help="Do not deploy: end the buffer of a stopped run, and get its rent back."
-)
 @report.json_option
 def command(
     so: Path,
-    url: str,
-    payer_file: Path,
-    authority_file: Path | None,
-    price: int | None,
-    mainnet: bool,
+    target: deploying.Target,
     program_option: str | None,
     max_len: int | None,
     final: bool,
-    dry_run: bool,
-    close_buffer: bool,
     as_json: bool,
 ) -> None:
     """Deploy FILE.so through the upgradeable loader, or upgrade the program that is there.
@@ -60,15 +50,15 @@ def command(
     authority and the program id, and only chunks whose bytes differ are written. At the end every byte is compared.
     """
     elf = inputs.read_elf(so)
-    payer, authority = deploying.keys(payer_file, authority_file)
+    payer, authority = target.keys()
     program = _Program.of(so, program_option)
-    if not close_buffer:
-        _check_record(so, elf, program.id, mainnet)
+    if not target.close_buffer:
+        _check_record(so, elf, program.id, target.mainnet)
         _check_loads(so, elf)
-    with report.progress(f"asking {deploying.shown(url)}") as running:
-        job = _Job(so, elf, payer, authority, program, price, running)
-        if close_buffer:
-            buffer, lamports = deploying.on_cluster(url, mainnet, job.close)
+    with report.progress(f"asking {target.shown}") as running:
+        job = _Job(so, elf, payer, authority, program, target.price, running)
+        if target.close_buffer:
+            buffer, lamports = target.run(job.close)
             report.emit(
                 {"buffer": str(buffer), "lamports": lamports},
                 f"{buffer}: {sol(lamports)} given back." if lamports else f"{buffer}: there is no buffer.",
@@ -76,7 +66,7 @@ def command(
             )
             return
         try:
-            document, lines = deploying.on_cluster(url, mainnet, lambda t: job.run(t, max_len, final, dry_run))
+            document, lines = target.run(lambda t: job.run(t, max_len, final, target.dry_run))
         except (KeyboardInterrupt, McpsolError):
             if job.begun:
                 report.note(

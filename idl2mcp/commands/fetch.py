@@ -13,14 +13,13 @@ from idl2mcp import inputs, report
 @click.command("fetch")
 @click.argument("program_id", metavar="ID")
 @click.option("--out", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of stdout.")
-@click.option(
-    "--url", "-u", metavar="URL", envvar="IDL2MCP_URL", required=True, help="JSON-RPC endpoint, or devnet, mainnet, …"
-)
+@inputs.url_option(required=True)
 @report.json_option
 def command(program_id: str, out: Path | None, url: str, as_json: bool) -> int:
-    """Fetch the IDL of program ID: from its list_tools, the Program Metadata program, or its Anchor IDL account.
+    """Fetch the IDL of program ID from the Program Metadata program, or else from its Anchor IDL account.
 
-    "absent" (nothing there) and "corrupt" (something there that is no IDL) are different answers; both exit 3.
+    "absent" (nothing there) and "corrupt" (something there that is no IDL) are different answers; both exit 3. What a program says
+    of itself is read by `idl2mcp list-tools`.
     """
     with report.progress(f"asking for the IDL of {program_id}"):
         from mcpsol_py.client.discovery import fetch_idl_sync

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import deploying, inputs, report
-from idl2mcp.deploying import sol
+from idl2mcp.report import sol
 from mcpsol_py.errors import DeployRefused, McpsolError, SourceError
 
 if TYPE_CHECKING:
@@ -23,24 +23,14 @@ if TYPE_CHECKING:
 @click.command("publish-idl")
 @inputs.source_argument
 @click.option("--program", "program_text", metavar="ID", required=True, help="The program whose IDL it is.")
-@deploying.cluster_options
+@deploying.target_options
 @click.option("--anchor", is_flag=True, help="As an Anchor IDL 0.1.0, though SOURCE is an IDL file of another dialect.")
-@click.option("--dry-run", is_flag=True, help="Say what it would do and cost; send nothing.")
-@click.option(
-    "--close-buffer", is_flag=True, help="Do not publish: end what a stopped run left, and get its rent back."
-)
 @report.json_option
 def command(
     source: str,
     program_text: str,
-    url: str,
-    payer_file: Path,
-    authority_file: Path | None,
-    price: int | None,
-    mainnet: bool,
+    target: deploying.Target,
     anchor: bool,
-    dry_run: bool,
-    close_buffer: bool,
     as_json: bool,
 ) -> None:
     """Write SOURCE's IDL to the Program Metadata account of program ID, in place of what is there.
@@ -50,10 +40,10 @@ def command(
     back.
     """
     program_id = inputs.address(program_text, "--program")
-    payer, authority = deploying.keys(payer_file, authority_file)
-    if close_buffer:
-        with report.progress(f"asking {deploying.shown(url)}"):
-            closed = deploying.on_cluster(url, mainnet, lambda t: _close(t, program_id, payer, authority))
+    payer, authority = target.keys()
+    if target.close_buffer:
+        with report.progress(f"asking {target.shown}"):
+            closed = target.run(lambda t: _close(t, program_id, payer, authority))
         rows = [{"buffer": str(key), "lamports": lamports} for key, lamports in closed]
         lines = [f"{key}: {sol(lamports)} given back." for key, lamports in closed] or ["there is no buffer."]
         report.emit({"closed": rows}, lines, as_json=as_json)
@@ -62,10 +52,10 @@ def command(
         document, losses = _document(source, program_id, anchor)
         for loss in losses:
             report.note(f"lost: {loss}")
-        running.step(f"asking {deploying.shown(url)}")
-        job = _Job(document, program_id, payer, authority, price, running)
+        running.step(f"asking {target.shown}")
+        job = _Job(document, program_id, payer, authority, target.price, running)
         try:
-            result, lines = deploying.on_cluster(url, mainnet, lambda t: job.run(t, dry_run))
+            result, lines = target.run(lambda t: job.run(t, target.dry_run))
         except (KeyboardInterrupt, McpsolError):
             if job.begun:
                 report.note(

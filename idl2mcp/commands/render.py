@@ -27,8 +27,7 @@ from idl2mcp import inputs, report
     metavar="PROGRAM_ID",
     help="Write a small program instead that serves list_tools for the one deployed there, and passes every call on.",
 )
-@click.option("--descriptions", type=click.Choice(["full", "short", "none"]), default="full", show_default=True)
-@click.option("--form", type=click.Choice(["compact", "verbose"]), default="compact", show_default=True)
+@inputs.pages_options
 @inputs.chain_options
 @report.json_option
 def command(
