@@ -18,8 +18,8 @@ from idl2mcp import inputs, report
 def command(program_id: str, out: Path | None, url: str, as_json: bool) -> int:
     """Fetch the IDL of program ID from the Program Metadata program, or else from its Anchor IDL account.
 
-    "absent" (nothing there) and "corrupt" (something there that is no IDL) are different answers; both exit 3. What a program says
-    of itself is read by `idl2mcp list-tools`.
+    "absent" (nothing there) and "corrupt" (something there that is no IDL) are different answers; both exit 3.
+    What a program says of itself is read by `idl2mcp list-tools`.
     """
     with report.progress(f"asking for the IDL of {program_id}"):
         from mcpsol_py.client.discovery import fetch_idl_sync
