@@ -57,7 +57,7 @@ from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.names import clean_json, clean_text, forms
 from mcpsol_py.program import ProgramInstruction
 from mcpsol_py.schema.json_schema import opened
-from mcpsol_py.schema.mcp_tools import ToolCall
+from mcpsol_py.schema.mcp_tools import ToolCall, shown
 
 __all__ = ["Bridge", "Confirm", "Reply"]
 
@@ -193,8 +193,7 @@ class Bridge:
     def instructions(self) -> str:
         """What a client's model is told about this server."""
         names = ", ".join(
-            f"{clean_text(p.program.name, 60)} (schema from {clean_text(p.how, 160) or 'its caller'})"
-            for p in self.box.programs
+            f"{shown(p.program.name)} (schema from {clean_text(p.how, 160) or 'its caller'})" for p in self.box.programs
         )
         how = {
             "describe": "Calls are described only; no transaction is built.",

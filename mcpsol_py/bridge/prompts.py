@@ -16,6 +16,7 @@ from mcpsol_py.errors import UnknownName
 from mcpsol_py.model.types import type_text
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.json_schema import quoted
+from mcpsol_py.schema.mcp_tools import shown
 
 if TYPE_CHECKING:
     from mcpsol_py.bridge.bridge import Bridge
@@ -95,7 +96,7 @@ class Prompts:
             {
                 "name": f"use_{label}",
                 "title": f"Use {clean_text(served.program.name, 60)}",
-                "description": f"Do something with the program {clean_text(served.program.name, 60)}, step by step",
+                "description": f"Do something with the program {shown(served.program.name)}, step by step",
                 "arguments": [
                     {
                         "name": "task",
@@ -148,7 +149,7 @@ class Prompts:
         for given in arguments:
             if given not in known:
                 raise UnknownName("argument", given[:80], known, f"call_{tool.name}")
-        lines = [f"Help me call {tool.name} of the Solana program {clean_text(served.program.model.name, 80)}.", ""]
+        lines = [f"Help me call {tool.name} of the Solana program {shown(served.program.model.name)}.", ""]
         lines += [f"- {name}: {clean_text(value, 300)}" for name, value in arguments.items() if value]
         missing = [name for name in _required(tool, known) if not arguments.get(name)]
         if missing:
@@ -163,7 +164,7 @@ class Prompts:
     def _use(self, served: Served, task: str) -> str:
         model = served.program.model
         box = self.bridge.box
-        lines = [f"Help me with the Solana program {clean_text(model.name, 80)}" + (f": {task}" if task else ".")]
+        lines = [f"Help me with the Solana program {shown(model.name)}" + (f": {task}" if task else ".")]
         lines += ["", _RULES[self.bridge.mode], "Amounts are base units, as decimal strings; addresses are base58.", ""]
         tools = {t.target: t.name for t in box.tools.values() if t.served is served and t.kind == "instruction"}
         known = [ix for ix in model.instructions if ix.name in tools]
@@ -197,10 +198,10 @@ class Prompts:
         last = code.split()[-1] if code.split() else ""
         number = int(last, 0) if _NUMBER.fullmatch(last) else -1
         error = served.program.error(number) or next((e for e in errors if e.name.lower() == last.lower()), None)
-        name = clean_text(served.program.name, 80)
+        name = shown(served.program.name)
         if error is not None:
             words = quoted([error.message], 300)
-            what = f"{clean_text(error.name, 80)} ({error.code}) of the program {name}. {words}"
+            what = f"{shown(error.name)} ({error.code}) of the program {name}. {words}"
         elif (known := anchor_error(number)) is not None:
             what = f"{known[0]} ({number}), an error of the Anchor framework in the program {name}"
             what += f": {known[1]}." if known[1] else "."

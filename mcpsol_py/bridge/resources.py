@@ -20,7 +20,7 @@ from mcpsol_py.bridge import reading
 from mcpsol_py.bridge.calls import Served
 from mcpsol_py.errors import DecodeError, UnknownName
 from mcpsol_py.model.types import type_text
-from mcpsol_py.names import clean_text
+from mcpsol_py.names import clean_json, clean_text
 
 if TYPE_CHECKING:
     from mcpsol_py.bridge.bridge import Bridge
@@ -152,4 +152,4 @@ class Resources:
         if account is None:
             raise DecodeError(f"there is no account at {key}", path="accounts")
         name, _ = served.program.decode_account(bytes(account.data))
-        return await reading.read_account(served, name, key)
+        return clean_json(await reading.read_account(served, name, key))

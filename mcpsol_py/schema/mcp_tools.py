@@ -50,6 +50,7 @@ __all__ = [
     "ToolMap",
     "hashed_name",
     "safe_name",
+    "shown",
     "title_of",
     "tools",
     "unique_names",
@@ -272,14 +273,14 @@ def _remaining_schema(remaining: tuple[RemainingAccounts, ...], profile: Profile
 def _description(instruction: Instruction, program: str, profile: Profile) -> str:
     when = next((text for key, text in instruction.hints if key == "when"), "")
     return join(
-        f"Instruction {_shown(instruction.name)} of the Solana program {_shown(program)}",
+        f"Instruction {shown(instruction.name)} of the Solana program {shown(program)}",
         quoted(instruction.docs, 600),
         f"When: {quoted((when,), 200)}" if when else "",
         limit=profile.about,
     )
 
 
-def _shown(name: str) -> str:
+def shown(name: str) -> str:
     """A name as it is where it is one word, else quoted: it may be a sentence that a stranger wrote."""
     text = clean_text(name, 80)
     return text if re.fullmatch(r"[\w.:-]+", text) else f'"{text.replace(chr(34), chr(39))}"'

@@ -1,0 +1,134 @@
+"""Schemas of deployed programs, kept on disk, so that reading a program anew takes one look whether it is still the
+same.
+
+What is kept is what the chain said: list_tools pages, or the IDL's document; it is read by the same code as if it came
+now. It counts as long as the program's deployment (its loader, the slot, the authority) is the one it was read from,
+and, where it came from an account, the accounts that may hold an IDL hold the same. Clusters are told apart by their
+genesis hash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import tempfile
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from solders.pubkey import Pubkey
+
+from mcpsol_py.client.discovery import Discovery, discover, idl_places
+from mcpsol_py.client.loader import mark_of, standing
+from mcpsol_py.client.transport import Transport
+from mcpsol_py.errors import McpsolError
+from mcpsol_py.program import Program
+from mcpsol_py.schema.pages import read_page
+
+__all__ = ["SchemaCache"]
+
+#: another number: what was kept before is read anew
+_FORMAT = 1
+
+
+class SchemaCache:
+    """Schemas in *folder* (None: nothing is kept, and everything is read)."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+
+    async def discover(
+        self, transport: Transport, program_id: Pubkey, genesis: Awaitable[str]
+    ) -> tuple[Discovery, int | None]:
+        """A program as it describes itself (discovery.py, with all pages), and the slot of its last deployment. What is
+        kept is used where it still holds; what is read is kept. *genesis*: the cluster's genesis hash; "" for one of
+        which nothing is kept.
+
+        Raises as `discover` does. A file that cannot be read or written is as none.
+        """
+        before, cluster = await asyncio.gather(standing(transport, program_id), genesis)
+        path = self._path(program_id, cluster)
+        if path is None or not before.mark:
+            return await discover(transport, program_id, all_pages=True), before.slot
+        kept = _read(path)
+        if kept is not None and kept.deployment == before.mark and not kept.places:
+            return kept.discovery, before.slot
+        places = await _places(transport, program_id)
+        if kept is not None and (kept.deployment, kept.places) == (before.mark, places):
+            return kept.discovery, before.slot
+        found = await discover(transport, program_id, all_pages=True)
+        if found.settled and await standing(transport, program_id) == before:
+            if found.document is None:
+                _write(path, before.mark, "", found)
+            elif places == await _places(transport, program_id):
+                _write(path, before.mark, places, found)
+        return found, before.slot
+
+    def _path(self, program_id: Pubkey, genesis: str) -> Path | None:
+        if self.folder is None or not genesis:
+            return None
+        return self.folder / f"{program_id}-{hashlib.sha256(genesis.encode()).hexdigest()[:16]}.json"
+
+
+async def _places(transport: Transport, program_id: Pubkey) -> str:
+    """Changes with any account that may hold the IDL."""
+    return mark_of(await transport.get_accounts(idl_places(program_id)))
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    deployment: str
+    places: str
+    discovery: Discovery
+
+
+def _read(path: Path) -> _Kept | None:
+    """What a file holds, None where there is none, or it is none of ours, whole."""
+    try:
+        said = orjson.loads(path.read_bytes())
+        if said["format"] != _FORMAT:
+            return None
+        return _Kept(str(said["deployment"]), str(said["places"]), _discovery(said))
+    except (OSError, ValueError, KeyError, TypeError, IndexError, McpsolError):
+        return None
+
+
+def _discovery(said: dict[str, Any]) -> Discovery:
+    source, address, document = said["source"], said["address"], said["document"]
+    tried = tuple(map(str, said["tried"]))
+    if document is not None:
+        program = Program.from_idl(document, origin=f"{source} {address}")
+        return Discovery(program, source, address, tried=tried, document=document)
+    pages = tuple(base64.b64decode(page) for page in said["pages"])
+    stream = read_page(pages[0], 0).stream
+    count = len(pages) - (stream.pages if stream is not None else 0)
+    program = Program.from_pages(pages[:count], pages[count:] if stream is not None else None)
+    return Discovery(program, source, address, pages, tried)
+
+
+def _write(path: Path, deployment: str, places: str, found: Discovery) -> None:
+    """All of it or nothing."""
+    text = orjson.dumps(
+        {
+            "format": _FORMAT,
+            "deployment": deployment,
+            "places": places,
+            "source": found.source,
+            "address": found.address,
+            "tried": found.tried,
+            "document": found.document,
+            "pages": [base64.b64encode(page).decode() for page in found.pages],
+        }
+    )
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.", delete=False) as file:
+            file.write(text)
+        Path(file.name).replace(path)

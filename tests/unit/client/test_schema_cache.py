@@ -1,0 +1,236 @@
+"""Schemas kept on disk, held against a chain in the process that is changed under them."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from solders.account import Account
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from mcpsol_py.accounts.pda import anchor_idl_address
+from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
+from mcpsol_py.bundled import bundled_so
+from mcpsol_py.client.discovery import Discovery, metadata_address
+from mcpsol_py.client.schema_cache import SchemaCache
+from mcpsol_py.client.svm import SvmTransport
+from mcpsol_py.client.transport import Outcome
+from mcpsol_py.errors import McpsolError, NoSchema
+
+PROGRAM = Pubkey(bytes([61] * 32))
+COUNTER, VAULT = (bundled_so(n).read_bytes() for n in ("counter", "vault"))
+#: its pages are no JSON
+SILENT = COUNTER.replace(b'{"', b"!!").replace(b"list_tools", b"tsil_sloot")
+MAINNET, DEVNET = "genesis of one", "genesis of another"
+
+
+class Chain(SvmTransport):
+    """Deploys at a new slot each time, and counts simulations."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.simulated = 0
+        self.slot = 100
+        #: called before each simulation
+        self.meanwhile: Callable[[], None] = lambda: None
+        #: what the node says instead of simulating
+        self.says: str | None = None
+
+    def deploy(self, elf: bytes) -> None:
+        self.slot += 9
+        self.svm.warp_to_slot(self.slot)
+        self.add_program(PROGRAM, elf)
+
+    async def simulate(
+        self,
+        transaction: VersionedTransaction,
+        *,
+        replace_blockhash: bool = True,
+        accounts: Sequence[Pubkey] = (),
+        since: int = 0,
+    ) -> Outcome:
+        self.simulated += 1
+        self.meanwhile()
+        outcome = await super().simulate(transaction, replace_blockhash=replace_blockhash, accounts=accounts)
+        return outcome if self.says is None else replace(outcome, err=self.says, logs=(), return_data=None)
+
+    def anchor_idl(self, document: dict[str, Any]) -> None:
+        packed = zlib.compress(json.dumps(document).encode())
+        data = bytes(40) + struct.pack("<I", len(packed)) + packed
+        self.set_account(anchor_idl_address(PROGRAM), Account(10**9, data, PROGRAM))
+
+    def metadata(self, document: dict[str, Any], *, elsewhere: Pubkey | None = None) -> None:
+        packed = zlib.compress(json.dumps(document).encode())
+        if elsewhere is not None:
+            self.set_account(elsewhere, Account(10**9, packed, PROGRAM_METADATA))
+            packed = bytes(elsewhere) + struct.pack("<II", 0, len(packed))
+        head = bytes([2]) + bytes(PROGRAM) + bytes(32) + bytes([1, 1]) + b"idl".ljust(16, b"\0")
+        head += bytes([1, 2, 1, 0 if elsewhere is None else 2]) + struct.pack("<I", len(packed)) + bytes(5)
+        self.set_account(metadata_address(PROGRAM), Account(10**9, head + packed, PROGRAM_METADATA))
+
+
+def idl(name: str) -> dict[str, Any]:
+    return {
+        "address": str(PROGRAM),
+        "metadata": {"name": name, "version": "1.0.0", "spec": "0.1.0"},
+        "instructions": [{"name": "go", "discriminator": [1] * 8, "accounts": [], "args": []}],
+    }
+
+
+@pytest.fixture
+def chain() -> Chain:
+    return Chain()
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> SchemaCache:
+    return SchemaCache(tmp_path / "made" / "when needed")
+
+
+async def said(genesis: str) -> str:
+    return genesis
+
+
+async def found(cache: SchemaCache, chain: Chain, genesis: str = MAINNET) -> tuple[Discovery, int]:
+    """What is found, and how many simulations that took."""
+    before = chain.simulated
+    discovery, slot = await cache.discover(chain, PROGRAM, said(genesis))
+    assert slot == chain.slot
+    return discovery, chain.simulated - before
+
+
+def files(cache: SchemaCache) -> list[Path]:
+    assert cache.folder is not None
+    return sorted(cache.folder.glob("*")) if cache.folder.exists() else []
+
+
+async def test_list_tools_is_asked_once_for_each_deployment(cache: SchemaCache, chain: Chain) -> None:
+    chain.deploy(COUNTER)
+    first, trips = await found(cache, chain)
+    assert trips > 0
+    again, trips = await found(cache, chain)
+    assert trips == 0
+    assert (again.source, again.pages, again.tried) == (first.source, first.pages, first.tried)
+    assert again.program.model == first.program.model
+    chain.deploy(VAULT)
+    newer, trips = await found(cache, chain)
+    assert trips > 0
+    assert newer.program.name == "vault"
+    assert (await found(cache, chain))[1] == 0
+    assert len(files(cache)) == 1
+
+
+async def test_idl_accounts_count_as_long_as_all_of_them_hold_the_same(cache: SchemaCache, chain: Chain) -> None:
+    chain.deploy(SILENT)
+    chain.anchor_idl(idl("first"))
+    assert (await found(cache, chain))[0].program.name == "first"
+    again, trips = await found(cache, chain)
+    assert (again.program.name, again.source, trips) == ("first", "Anchor IDL account", 0)
+    assert again.program.model == (await found(SchemaCache(None), chain))[0].program.model
+    chain.anchor_idl(idl("second"))
+    assert (await found(cache, chain))[0].program.name == "second"
+    chain.metadata(idl("third"))  # a higher rung
+    assert (await found(cache, chain))[0].program.name == "third"
+    again, trips = await found(cache, chain)
+    assert (again.program.name, again.source, trips) == ("third", "Program Metadata", 0)
+
+
+async def test_content_that_lies_elsewhere_is_not_kept(cache: SchemaCache, chain: Chain) -> None:
+    chain.deploy(SILENT)
+    chain.metadata(idl("there"), elsewhere=Pubkey(bytes([7] * 32)))
+    assert (await found(cache, chain))[0].program.name == "there"
+    assert not files(cache)
+    chain.metadata(idl("changed"), elsewhere=Pubkey(bytes([7] * 32)))
+    assert (await found(cache, chain))[0].program.name == "changed"
+
+
+async def test_clusters_are_apart_and_of_some_nothing_is_kept(cache: SchemaCache, chain: Chain) -> None:
+    chain.deploy(COUNTER)
+    assert [(await found(cache, chain, genesis))[1] > 0 for genesis in (MAINNET, DEVNET, MAINNET, DEVNET)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert len(files(cache)) == 2
+    assert [(await found(cache, chain, ""))[1] > 0 for _ in range(2)] == [True, True]
+    assert [(await found(SchemaCache(None), chain))[1] > 0 for _ in range(2)] == [True, True]
+    assert len(files(cache)) == 2
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda raw: b"",
+        lambda raw: raw[: len(raw) // 2],
+        lambda raw: b"[]",
+        lambda raw: raw.replace(b'"format":1', b'"format":0'),
+        lambda raw: json.dumps({**json.loads(raw), "pages": []}).encode(),
+        lambda raw: json.dumps({**json.loads(raw), "pages": ["bm9uZQ=="]}).encode(),
+        lambda raw: json.dumps({**json.loads(raw), "pages": None}).encode(),
+        lambda raw: json.dumps({**json.loads(raw), "document": {"no": "IDL"}}).encode(),
+    ],
+)
+async def test_a_file_that_is_none_of_ours_is_read_anew_and_mended(
+    cache: SchemaCache, chain: Chain, damage: Callable[[bytes], bytes]
+) -> None:
+    chain.deploy(COUNTER)
+    await found(cache, chain)
+    (path,) = files(cache)
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    discovery, trips = await found(cache, chain)
+    assert (discovery.program.name, trips > 0) == ("counter", True)
+    assert path.read_bytes() == whole
+    assert files(cache) == [path]
+
+
+async def test_what_was_read_while_it_changed_is_not_kept(cache: SchemaCache, chain: Chain) -> None:
+    chain.deploy(COUNTER)
+
+    def redeployed() -> None:
+        chain.meanwhile = lambda: None
+        chain.deploy(VAULT)
+
+    chain.meanwhile = redeployed
+    before = chain.slot
+    assert (await cache.discover(chain, PROGRAM, said(MAINNET)))[1] == before
+    assert not files(cache)
+    chain.deploy(SILENT)
+    chain.anchor_idl(idl("old"))
+    chain.meanwhile = lambda: chain.anchor_idl(idl("new"))
+    assert (await found(cache, chain))[0].program.name == "new"
+    assert not files(cache)
+
+
+async def test_a_rung_that_could_not_be_asked_is_asked_again(cache: SchemaCache, chain: Chain) -> None:
+    chain.deploy(COUNTER)
+    chain.anchor_idl(idl("older"))
+    for says in ("AccountNotFound", "ClusterMaintenance"):
+        chain.says = says
+        assert (await found(cache, chain))[0].program.name == "older"
+        assert not files(cache)
+    chain.says = None
+    assert (await found(cache, chain))[0].program.name == "counter"
+
+
+async def test_errors_are_discovers_own(cache: SchemaCache, chain: Chain) -> None:
+    chain.deploy(SILENT)
+    with pytest.raises(NoSchema, match="Anchor IDL account is absent"):
+        await cache.discover(chain, PROGRAM, said(MAINNET))
+    with pytest.raises(McpsolError):
+        await cache.discover(chain, Pubkey(bytes([62] * 32)), said(MAINNET))
+    assert not files(cache)
+
+
+async def test_a_folder_that_cannot_be_written_is_no_fault(tmp_path: Path, chain: Chain) -> None:
+    (tmp_path / "file").write_text("here")
+    chain.deploy(COUNTER)
+    assert (await found(SchemaCache(tmp_path / "file"), chain))[0].program.name == "counter"
