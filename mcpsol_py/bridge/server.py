@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,6 +16,7 @@ from mcp.server.context import CallNext, HandlerResult
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
 
 from mcpsol_py import telemetry
 from mcpsol_py.bridge.bridge import Bridge, Confirm, Reply
@@ -26,6 +28,8 @@ from mcpsol_py.bridge.tools import Toolbox
 from mcpsol_py.errors import McpsolError
 
 __all__ = ["make_server"]
+
+logger = logging.getLogger(__name__)
 
 
 def make_server(
@@ -171,9 +175,17 @@ class _Listed:
 
 
 async def _named(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Every log line of a request says which one it was."""
+    """Every log line of a request says which one it was. What goes wrong in a way that it should not is told in the
+    log; clients of the older era would be given the exception's text, whatever it holds."""
     with telemetry.bind(rpc_id=str(ctx.request_id), method=ctx.method):
-        return await call_next(ctx)
+        try:
+            return await call_next(ctx)
+        except (MCPError, ValidationError):
+            raise
+        except Exception as error:
+            logger.exception("%s failed in a way that it should not", ctx.method)
+            why = f"an error of this server's own ({type(error).__name__}); its log says more"
+            raise MCPError(types.INTERNAL_ERROR, why) from None
 
 
 _YES: types.ElicitRequestedSchema = {

@@ -45,8 +45,9 @@ _ANSWER = 64 * 1024
 
 _FORMAT = "mcpsol keystore 1"
 _N, _R, _P = 1 << 17, 8, 1
-#: what reading accepts, so that a file cannot make the reader burn memory
-_N_MAX = 1 << 20
+#: what reading accepts: no less than what keeps guessing dear (RFC 7914 says 2^14 for use at once), and no more than a
+#: file should make the reader burn
+_N_MIN, _N_MAX = 1 << 14, 1 << 20
 
 
 class Signer(Protocol):
@@ -224,7 +225,7 @@ def open_keypair(path: Path, passphrase: str) -> Keypair:
         document = json.loads(path.read_bytes())
     except OSError as error:
         raise SourceError(f"{error.strerror}", origin=str(path)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SourceError("no JSON, so no keystore", origin=str(path)) from error
     if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
         raise SourceError(
@@ -255,7 +256,8 @@ def _gcm(passphrase: str, header: dict[str, Any]) -> Any:
 
     kdf, cipher = header["kdf"], header["cipher"]
     n, r, p = kdf["n"], kdf["r"], kdf["p"]
-    if kdf["name"] != "scrypt" or cipher["name"] != "aes-256-gcm" or not (0 < n <= _N_MAX and r == _R and p == _P):
+    known = kdf["name"] == "scrypt" and cipher["name"] == "aes-256-gcm"
+    if not (known and _N_MIN <= n <= _N_MAX and r == _R and p == _P):
         raise ValueError("unknown parameters")
     key = hashlib.scrypt(
         passphrase.encode(), salt=bytes.fromhex(kdf["salt"]), n=n, r=r, p=p, maxmem=256 * n * r, dklen=32

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -58,6 +59,9 @@ __all__ = ["ProgramClient", "Simulation", "SyncProgramClient", "View", "connect"
 
 #: How often a sent transaction is asked after, in seconds.
 POLL = 0.4
+#: For how long at most, in seconds: a transaction lives a minute or two, but a node may stand still and go on
+#: answering.
+_LONGEST = 600.0
 #: How many answers in a row may be lost while asking.
 _LOST = 5
 
@@ -378,6 +382,7 @@ class ProgramClient:
     async def _confirm(self, signature: Signature, last_valid: int, programs: Sequence[Pubkey], lost: str) -> None:
         misses = 0
         expired = False
+        until = time.monotonic() + _LONGEST
         while True:
             try:
                 status = await self.transport.status(signature)
@@ -389,6 +394,9 @@ class ProgramClient:
                 # After expiry it is asked for once more: it may have landed in the last block.
                 expired = await self.transport.block_height() > last_valid and status is None
                 misses = 0
+                if time.monotonic() > until and not expired:
+                    why = f"after {_LONGEST:.0f} s the node still says that it may land"
+                    raise SendUnknown(str(signature), f"{lost}; {why}" if lost else why)
             except TransportError as error:
                 misses += 1
                 if misses >= _LOST:

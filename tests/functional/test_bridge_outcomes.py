@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import mcp_types as types
 import pytest
+from mcp import Client, MCPError
 
 from mcpsol_py.bridge.audit import AuditLog
+from mcpsol_py.bridge.server import make_server
 from mcpsol_py.errors import PolicyError, StorageError
+from tests.functional.bridges import bridge
 from tests.functional.test_bridge_policy import Scene, broken, scene, transfer
 
 
@@ -97,3 +101,23 @@ async def test_a_log_that_is_cut_under_the_bridge_stops_its_sends(tmp_path: Path
     path.unlink()
     assert (await s.bridge.call(*transfer(299_999))).details["rule"] == "audit"
     assert s.held("bob_usdc") == 300_000
+
+
+@pytest.mark.parametrize("era", ["auto", "legacy"])
+async def test_a_client_is_not_told_what_an_error_of_ours_holds(
+    era: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The SDK sends the text of whatever is raised to clients of the older era."""
+    made = bridge()
+
+    async def wrong(*args: Any, **options: Any) -> Any:
+        raise OSError(2, "no such file", "/home/someone/agent.json")
+
+    monkeypatch.setattr(made, "_call", wrong)
+    async with Client(make_server(made), mode=era) as client:
+        with pytest.raises(MCPError) as refused:
+            await client.call_tool("get_balance", {"address": "@alice"})
+    assert refused.value.error.code == types.INTERNAL_ERROR
+    assert "FileNotFoundError" in refused.value.error.message
+    assert "agent.json" not in str(refused.value)
+    assert "agent.json" in caplog.text

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from solders.keypair import Keypair
 
+from mcpsol_py.client import keys
 from mcpsol_py.client.keys import CallableSigner, HttpSigner, create_keystore, open_keystore
 from mcpsol_py.errors import PolicyError, SourceError, TransportError
 
@@ -202,3 +203,44 @@ def test_a_service_that_is_not_there_is_a_transport_error() -> None:
 def test_a_service_elsewhere_is_asked_over_https_only(url: str) -> None:
     with pytest.raises(SourceError):
         HttpSigner(KEY.pubkey(), url)
+
+
+@pytest.mark.parametrize("n", [2, 1 << 10, 1 << 13])
+def test_a_keystore_that_is_cheap_to_guess_is_refused(
+    keystore: tuple[Path, Keypair], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(keys, "_N", n)
+        patched.setattr(keys, "_N_MIN", n)
+        create_keystore(tmp_path / "weak.json", keystore[1], PASSPHRASE)
+    with pytest.raises(SourceError, match="damaged"):
+        open_keystore(tmp_path / "weak.json", PASSPHRASE)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "5", "[" * 100_000, '{"format": "mcpsol keystore 1"}', "\x00" * 50])
+def test_a_file_that_is_cut_or_something_else_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "agent.json"
+    path.write_text(text)
+    path.chmod(0o600)
+    with pytest.raises(SourceError):
+        open_keystore(path, PASSPHRASE)
+
+
+def test_every_cut_of_a_keystore_is_refused(keystore: tuple[Path, Keypair], tmp_path: Path) -> None:
+    whole = keystore[0].read_text().rstrip()
+    path = tmp_path / "agent.json"
+    path.touch(0o600)
+    for length in range(0, len(whole), 37):
+        path.write_text(whole[:length])
+        with pytest.raises(SourceError):
+            open_keystore(path, PASSPHRASE)
+
+
+def test_a_link_is_as_readable_as_what_it_leads_to(keystore: tuple[Path, Keypair], tmp_path: Path) -> None:
+    target = copy(keystore, tmp_path)
+    link = tmp_path / "link.json"
+    link.symlink_to(target)
+    assert open_keystore(link, PASSPHRASE).address == keystore[1].pubkey()
+    target.chmod(0o640)
+    with pytest.raises(SourceError, match="others may read"):
+        open_keystore(link, PASSPHRASE)

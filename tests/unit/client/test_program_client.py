@@ -14,6 +14,7 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py import connect, connect_sync
 from mcpsol_py.accounts.pda import find_pda
+from mcpsol_py.client import program_client
 from mcpsol_py.client.program_client import ProgramClient, SyncProgramClient, logged_data
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.client.transport import Outcome, Status
@@ -356,3 +357,11 @@ def test_every_method_of_the_client_has_its_twin() -> None:
     asynchronous_only = {"watch", "watch_events"}
     public = {name for name in vars(ProgramClient) if not name.startswith("_")} - asynchronous_only
     assert public <= {name for name in vars(SyncProgramClient) if not name.startswith("_")}
+
+
+def test_a_node_that_stands_still_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program_client, "_LONGEST", 0.0)
+    client = client_of(sends=[None], statuses=[None] * 50, heights=[100], valid_for=150)
+    with pytest.raises(SendUnknown, match="still says that it may land"):
+        client.send(look(client))
+    assert chain(client).count("send") == 1
