@@ -181,7 +181,7 @@ class _Tool:
             if profile.all_required:
                 required.append("remaining_accounts")
         self.convert = object_converter(members, profile.all_required)
-        self.definition = {
+        self.definition: dict[str, Any] = {
             "name": name,
             "title": title_of(instruction.name),
             "description": _description(instruction, program, profile),
