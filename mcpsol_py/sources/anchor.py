@@ -8,17 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-import orjson
-
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.program import (
     IDL_KEY,
     Account,
     AccountItem,
     AccountType,
-    Constant,
     Discriminator,
-    ErrorCode,
     Event,
     Instruction,
     Pda,
@@ -28,9 +24,8 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.serial import from_json
 from mcpsol_py.model.types import Default, Enum, Field, Link, Struct, Tuple, Type, TypeDef, Unsupported
-from mcpsol_py.names import clean_text
-from mcpsol_py.sources.anchor_accounts import AccountReader, Scope
-from mcpsol_py.sources.idl_types import typedef
+from mcpsol_py.sources.anchor_accounts import Scope
+from mcpsol_py.sources.idl_items import ItemReader, names_of
 from mcpsol_py.sources.reader import derived, keys, kind_of
 
 __all__ = ["read_anchor"]
@@ -64,13 +59,11 @@ def read_anchor(doc: dict[str, Any], origin: str = "") -> ProgramModel:
         raise
 
 
-class _Anchor(AccountReader):
+class _Anchor(ItemReader):
     account_keys = _ACCOUNT
 
     def program(self, doc: dict[str, Any]) -> ProgramModel:
-        types = doc.get("types")
-        if type(types) is list:
-            self.defined = {t["name"] for t in types if type(t) is dict and type(t.get("name")) is str}
+        self.defined = names_of(doc, "types")
         metadata = doc.get("metadata")
         if metadata is None:
             metadata = {}
@@ -169,16 +162,10 @@ class _Anchor(AccountReader):
                 return self.fields(item) or Unsupported(name, "it has no fields")
         return Link(name)
 
-    def error(self, item: dict[str, Any]) -> ErrorCode:
-        return ErrorCode(self.whole(item, "code"), self.name(item), self.text(item, "msg"))
-
     def typedef(self, item: dict[str, Any]) -> TypeDef:
         if not _TYPEDEF.issuperset(item):
             self.surplus(item, _TYPEDEF, "the type")
-        body = item.get("type")
-        if type(body) is not dict:
-            raise SourceError(f"found {kind_of(body)} where a type definition must stand.", path="type")
-        out = typedef(self, item, body, layout=(item.get("serialization"), item.get("repr")))
+        out = self.definition(item)
         return self._exact(out, item) if IDL_KEY in item else out
 
     def _exact(self, near: TypeDef, item: dict[str, Any]) -> TypeDef:
@@ -193,16 +180,3 @@ class _Anchor(AccountReader):
                 near, type=node, shape=shape, layout=more.get("layout", "borsh"), align=more.get("align"), declared=()
             )
         return replace(near, type=node, shape=shape)
-
-    def constant(self, item: dict[str, Any]) -> Constant:
-        return Constant(self.name(item), self.constant_type(item.get("type")), self._value(item), self.docs(item))
-
-    def constant_type(self, value: Any) -> Type:
-        if type(value) is dict and type(value.get("defined")) is str:
-            return self.link(value["defined"], constant=True)
-        return self.type(value)
-
-    def _value(self, item: dict[str, Any]) -> str:
-        value = item.get("value")
-        text = value if type(value) is str else orjson.dumps(value).decode()
-        return clean_text(text, 16_384)

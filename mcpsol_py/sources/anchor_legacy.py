@@ -9,23 +9,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import orjson
-
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.program import (
     AccountType,
-    Constant,
     Discriminator,
-    ErrorCode,
     Event,
     Instruction,
     ProgramModel,
 )
-from mcpsol_py.model.types import Link, Struct, Type, TypeDef
-from mcpsol_py.names import clean_text, snake
-from mcpsol_py.sources.anchor_accounts import AccountReader
-from mcpsol_py.sources.idl_types import typedef
-from mcpsol_py.sources.reader import derived, keys, kind_of
+from mcpsol_py.model.types import Link, Struct, TypeDef
+from mcpsol_py.names import snake
+from mcpsol_py.sources.idl_items import ItemReader, names_of
+from mcpsol_py.sources.reader import derived, keys
 
 __all__ = ["read_anchor_legacy"]
 
@@ -47,29 +42,20 @@ def read_anchor_legacy(doc: dict[str, Any], origin: str = "") -> ProgramModel:
         raise
 
 
-class _Legacy(AccountReader):
+class _Legacy(ItemReader):
     writable_keys = ("isMut", "writable")
     signer_keys = ("isSigner", "signer")
     optional_keys = ("isOptional", "optional")
     account_keys = _ACCOUNT
 
     def program(self, doc: dict[str, Any]) -> ProgramModel:
-        in_types = _names(doc, "types")
-        self.defined = in_types | _names(doc, "accounts")
+        self.defined = names_of(doc, "types") | names_of(doc, "accounts")
         self.surplus(doc, _ROOT, "the IDL")
         if doc.get("state") is not None:
             self.note("state and its methods (Anchor before 0.25) are not read", "state")
         metadata = doc.get("metadata")
         address = metadata.get("address") if type(metadata) is dict else None
-        types = list(self.each(doc, "types", self.typedef))
-        accounts = []
-        for account, body in self.each(doc, "accounts", self.account_type):
-            if account.name in in_types:
-                same = any(t.name == account.name and t.type == body.type for t in types)
-                accounts.append(account if same else _in_place(account, body))
-            else:
-                types.append(body)
-                accounts.append(account)
+        types, accounts = self.types_and_accounts(doc)
         if _is_native(doc, metadata):
             self.note(
                 "error codes below 6000: this may be a native program in Anchor's form. Its discriminators are "
@@ -79,10 +65,10 @@ class _Legacy(AccountReader):
         return ProgramModel(
             name=self.program_name(doc),
             instructions=self.each(doc, "instructions", self.instruction),
-            accounts=tuple(accounts),
+            accounts=accounts,
             events=self.each(doc, "events", self.event),
             errors=self.each(doc, "errors", self.error),
-            types=tuple(types),
+            types=types,
             constants=self.each(doc, "constants", self.constant),
             address=self.address(doc.get("address") or address or None, "the program"),
             version=self.text(doc, "version", 64),
@@ -131,40 +117,14 @@ class _Legacy(AccountReader):
             self.docs(item) if "docs" in item else (),
         )
 
-    def account_type(self, item: dict[str, Any]) -> tuple[AccountType, TypeDef]:
-        body = item.get("type")
-        if body is None:
-            body = {"kind": "struct", "fields": []}
-        if type(body) is not dict:
-            raise SourceError(f"found {kind_of(body)} where a type definition must stand.", path="type")
-        definition = typedef(self, item, body, layout=(item.get("serialization"), item.get("repr")))
+    def account_in_place(self, item: dict[str, Any]) -> tuple[AccountType, TypeDef]:
+        definition = self.definition(item, empty=True)
         name = definition.name
         return AccountType(name, self.discriminator(item, "account"), Link(name), definition.docs), definition
 
     def event(self, item: dict[str, Any]) -> Event:
         fields = self.fields(item) or Struct(())
         return Event(self.name(item), self.discriminator(item, "event"), fields, self.docs(item))
-
-    def error(self, item: dict[str, Any]) -> ErrorCode:
-        return ErrorCode(self.whole(item, "code"), self.name(item), self.text(item, "msg"))
-
-    def typedef(self, item: dict[str, Any]) -> TypeDef:
-        body = item.get("type")
-        if type(body) is not dict:
-            raise SourceError(f"found {kind_of(body)} where a type definition must stand.", path="type")
-        return typedef(self, item, body, layout=(item.get("serialization"), item.get("repr")))
-
-    def constant(self, item: dict[str, Any]) -> Constant:
-        value = item.get("value")
-        text = value if type(value) is str else orjson.dumps(value).decode()
-        return Constant(
-            self.name(item), self._constant_type(item.get("type")), clean_text(text, 16_384), self.docs(item)
-        )
-
-    def _constant_type(self, value: Any) -> Type:
-        if type(value) is dict and type(value.get("defined")) is str:
-            return self.link(value["defined"], constant=True)
-        return self.type(value)
 
 
 def _is_native(doc: dict[str, Any], metadata: Any) -> bool:
@@ -177,15 +137,3 @@ def _is_native(doc: dict[str, Any], metadata: Any) -> bool:
         and bool(errors)
         and all(type(e) is dict and type(e.get("code")) is int and e["code"] < 6000 for e in errors)
     )
-
-
-def _names(doc: dict[str, Any], key: str) -> set[str]:
-    items = doc.get(key)
-    if type(items) is not list:
-        return set()
-    return {i["name"] for i in items if type(i) is dict and type(i.get("name")) is str}
-
-
-def _in_place(account: AccountType, body: TypeDef) -> AccountType:
-    """An account whose name a different type has too: its data is described where it stands."""
-    return AccountType(account.name, account.discriminator, body.type, account.docs)

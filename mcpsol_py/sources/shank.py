@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.program import (
     Account,
     AccountItem,
     AccountType,
     ArgSeed,
-    Constant,
     ConstSeed,
     Discriminator,
-    ErrorCode,
     Instruction,
     Pda,
     ProgramIdSeed,
@@ -27,10 +23,10 @@ from mcpsol_py.model.program import (
     UnknownSeed,
 )
 from mcpsol_py.model.types import Int, Link, String, Type, TypeDef
-from mcpsol_py.names import clean_text
-from mcpsol_py.sources.anchor_accounts import AccountReader, Scope
-from mcpsol_py.sources.idl_types import LEAVES, typedef
-from mcpsol_py.sources.reader import keys, kind_of
+from mcpsol_py.sources.anchor_accounts import Scope
+from mcpsol_py.sources.idl_items import ItemReader, names_of
+from mcpsol_py.sources.idl_types import LEAVES
+from mcpsol_py.sources.reader import keys
 
 __all__ = ["read_shank"]
 
@@ -52,15 +48,15 @@ def read_shank(doc: dict[str, Any], origin: str = "") -> ProgramModel:
         raise
 
 
-class _Shank(AccountReader):
+class _Shank(ItemReader):
+    says_layout = False
     writable_keys = ("isMut", "writable")
     signer_keys = ("isSigner", "signer")
     optional_keys = ("isOptional", "optional")
     account_keys = _ACCOUNT
 
     def program(self, doc: dict[str, Any]) -> ProgramModel:
-        in_types = _names(doc, "types")
-        self.defined = in_types | _names(doc, "accounts")
+        self.defined = names_of(doc, "types") | names_of(doc, "accounts")
         self.surplus(doc, _ROOT, "the IDL")
         metadata = doc.get("metadata")
         address = metadata.get("address") if type(metadata) is dict else None
@@ -71,27 +67,13 @@ class _Shank(AccountReader):
             type(i) is dict and i.get("defaultOptionalAccounts") is True for i in entries
         )
         self.place = -1
-        types = list(self.each(doc, "types", self.typedef))
-        accounts = []
-        for account, body in self.each(doc, "accounts", self.account_type):
-            if account.name in in_types:
-                same = any(t.name == account.name and t.type == body.type for t in types)
-                accounts.append(
-                    account
-                    if same
-                    else AccountType(
-                        account.name, account.discriminator, body.type, account.docs, account.size, account.pda
-                    )
-                )
-            else:
-                types.append(body)
-                accounts.append(account)
+        types, accounts = self.types_and_accounts(doc)
         return ProgramModel(
             name=self.program_name(doc),
             instructions=self.each(doc, "instructions", self.instruction),
-            accounts=tuple(accounts),
+            accounts=accounts,
             errors=self.each(doc, "errors", self.error),
-            types=tuple(types),
+            types=types,
             constants=self.each(doc, "constants", self.constant),
             pdas=tuple(a.pda for a in accounts if a.pda is not None),
             address=self.address(address or None, "the program"),
@@ -171,13 +153,8 @@ class _Shank(AccountReader):
 
     # --- accounts, types, errors
 
-    def account_type(self, item: dict[str, Any]) -> tuple[AccountType, TypeDef]:
-        body = item.get("type")
-        if body is None:
-            body = {"kind": "struct", "fields": []}
-        if type(body) is not dict:
-            raise SourceError(f"found {kind_of(body)} where a type definition must stand.", path="type")
-        definition = typedef(self, item, body)
+    def account_in_place(self, item: dict[str, Any]) -> tuple[AccountType, TypeDef]:
+        definition = self.definition(item, empty=True)
         name = definition.name
         size = self.whole(item, "size") if item.get("size") is not None else None
         pda = None
@@ -212,24 +189,3 @@ class _Shank(AccountReader):
 
     def _seed_type(self, value: Any) -> Type:
         return String() if value == "string" else self.type(value)
-
-    def error(self, item: dict[str, Any]) -> ErrorCode:
-        return ErrorCode(self.whole(item, "code"), self.name(item), self.text(item, "msg"))
-
-    def typedef(self, item: dict[str, Any]) -> TypeDef:
-        body = item.get("type")
-        if type(body) is not dict:
-            raise SourceError(f"found {kind_of(body)} where a type definition must stand.", path="type")
-        return typedef(self, item, body)
-
-    def constant(self, item: dict[str, Any]) -> Constant:
-        value = item.get("value")
-        text = value if type(value) is str else orjson.dumps(value).decode()
-        return Constant(self.name(item), self.type(item.get("type")), clean_text(text, 16_384), self.docs(item))
-
-
-def _names(doc: dict[str, Any], key: str) -> set[str]:
-    items = doc.get(key)
-    if type(items) is not list:
-        return set()
-    return {i["name"] for i in items if type(i) is dict and type(i.get("name")) is str}
