@@ -36,7 +36,9 @@ class EventCodec:
 
     def decode(self, data: Data) -> Any:
         """The fields of the event in *data*, all of it. Raises DecodeError."""
-        data = _bare(data)
+        data = as_bytes(data)
+        if not self.discriminator.startswith(EVENT_CPI_TAG):
+            data = data.removeprefix(EVENT_CPI_TAG)
         try:
             check_discriminator(self.event.discriminator, data)
             value, end = self.codec.decode_from(data, len(self.discriminator))
@@ -53,10 +55,6 @@ class EventCodec:
         return self.codec.to_json(self.decode(data))
 
 
-def _bare(data: object) -> bytes:
-    return as_bytes(data).removeprefix(EVENT_CPI_TAG)
-
-
 class _Events:
     """A program's events: found by data, their codecs made once."""
 
@@ -64,9 +62,12 @@ class _Events:
         self.codecs = codecs
         self._made: dict[int, EventCodec] = {}
         self._finder = Finder(codecs.model.events, self._fits)
+        #: programs without Anchor may have the tag in their discriminators
+        self._tagged = any(e.discriminator.value.startswith(EVENT_CPI_TAG) for e in codecs.model.events)
 
     def find(self, data: bytes) -> Event | None:
-        return self._finder.find(data)
+        found = self._finder.find(data) if self._tagged else None
+        return found or self._finder.find(data.removeprefix(EVENT_CPI_TAG))
 
     def codec(self, event: Event) -> EventCodec:
         found = self._made.get(id(event))
@@ -84,16 +85,15 @@ class _Events:
 
 def find_event(codecs: Codecs, data: Data) -> Event | None:
     """The event that *data* is of, with or without the tag of an event by CPI; None if it is none of the program's."""
-    return codecs.kept(_Events).find(_bare(data))
+    return codecs.kept(_Events).find(as_bytes(data))
 
 
 def decode_event(codecs: Codecs, data: Data) -> tuple[str, Any]:
     """The event's name and its fields. Raises DecodeError, or NotUsable for an event whose type cannot be decoded."""
     events = codecs.kept(_Events)
-    data = _bare(data)
+    data = as_bytes(data)
     event = events.find(data)
     if event is None:
-        raise DecodeError(
-            f"data starting 0x{data[:8].hex()} is none of the program's {len(codecs.model.events)} events"
-        )
+        starts = data.removeprefix(EVENT_CPI_TAG)[:8].hex()
+        raise DecodeError(f"data starting 0x{starts} is none of the program's {len(codecs.model.events)} events")
     return event.name, events.codec(event).decode(data)

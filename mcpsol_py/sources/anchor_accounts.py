@@ -25,7 +25,7 @@ from mcpsol_py.model.program import (
     UnknownSeed,
     Value,
 )
-from mcpsol_py.model.types import Array, Bool, Float, Int, Pubkey, SizePrefixed, Type
+from mcpsol_py.model.types import Array, Bool, Float, Int, Link, Pubkey, SizePrefixed, Type
 from mcpsol_py.names import snake
 from mcpsol_py.sources.idl_types import TypeReader
 from mcpsol_py.sources.reader import MAX_NAME, kind_of
@@ -239,6 +239,8 @@ class AccountReader(TypeReader):
                 self.note(why, "encoding", "error")
                 return UnknownSeed(why)
             if kind == "arg":
+                if len(steps) > 1 and isinstance(node, Link):
+                    node = None  # IDL builders before 0.30 wrote the whole argument's type beside a path into it
                 return ArgSeed((self._arg_name(steps[0]), *steps[1:]), node, encoding)
             account, field = scope.locate(steps)
             of = seed.get("account")

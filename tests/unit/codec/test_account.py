@@ -85,6 +85,20 @@ def test_events_are_found_with_and_without_the_tag_of_a_cpi() -> None:
         decode_event(CODECS, data + b"x")
 
 
+def test_a_native_programs_discriminators_may_begin_with_that_tag() -> None:
+    shape = Struct((Field("to", U8),))
+    events = (
+        Event("Own", Discriminator(EVENT_CPI_TAG + b"\x03"), shape),
+        Event("Plain", Discriminator(b"\x04"), shape),
+    )
+    codecs = Codecs(ProgramModel("p", events=events))
+    for event, data in ((events[0], EVENT_CPI_TAG + b"\x03\x07"), (events[1], b"\x04\x07")):
+        assert EventCodec(codecs, event).encode({"to": 7}) == data
+        assert EventCodec(codecs, event).decode(data) == {"to": 7}
+        assert decode_event(codecs, data) == (event.name, {"to": 7})
+    assert decode_event(codecs, EVENT_CPI_TAG + b"\x04\x07") == ("Plain", {"to": 7})
+
+
 def test_return_data_gets_its_trimmed_zeros_back() -> None:
     assert CODECS.codec(U64).decode_return(b"\x05") == 5
     assert CODECS.codec(STATE).decode_return(b"") == {"count": 0}

@@ -190,6 +190,22 @@ def test_seeds_name_arguments_and_accounts_as_rust_does() -> None:
     ]
 
 
+def test_the_type_of_a_seed_within_an_argument_is_the_fields() -> None:
+    seed = {"kind": "arg", "type": {"defined": "Params"}, "path": "params.id"}
+    doc = _go([{"name": "at", "pda": {"seeds": [seed]}}])
+    doc["instructions"] = [
+        {
+            "name": "go",
+            "accounts": [{"name": "at", "pda": {"seeds": [seed]}}],
+            "args": [{"name": "params", "type": {"defined": "Params"}}],
+        }
+    ]
+    doc["types"] = [{"name": "Params", "type": {"kind": "struct", "fields": [{"name": "id", "type": "publicKey"}]}}]
+    key = Pubkey(bytes(range(32)))
+    at = Program(read_anchor_legacy(doc)).instruction("go").address("at", {"params": {"id": key}}, {}, program_id=key)
+    assert at == Pubkey.find_program_address([bytes(key)], key)[0]
+
+
 def test_a_seed_that_two_arguments_could_be_is_neither() -> None:
     model = read_anchor_legacy(_go([{"name": "at", "pda": _seeded(("arg", "poll_id"))}], "_poll_id", "pollId"))
     found = account(model.instructions[0].accounts, "at").pda
