@@ -5,6 +5,7 @@ programs.
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import os
 import socket
@@ -12,19 +13,28 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+import zlib
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from mcp import Client, StdioServerParameters
+from solders.account import Account
+from solders.pubkey import Pubkey
 
 from benchmarks.yardstick import Limit, Row, Yardstick
 from idl2mcp.inputs import Chain
 from idl2mcp.local import wallet
 from idl2mcp.served import ProgramEntry
 from idl2mcp.serving import Plan, make_bridge
+from mcpsol_py.accounts.pda import anchor_idl_address
+from mcpsol_py.bridge.policy import CLUSTERS
 from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bundled import bundled_so
+from mcpsol_py.client.svm import SvmTransport
+from mcpsol_py.client.svm_rpc import SvmNode
+from tests.functional.svm_node import listening
 
 #: A server with nothing in it, on stdio or on a port: what the SDK and the transport take by themselves.
 EMPTY = """
@@ -147,8 +157,6 @@ def _cpu(pid: int) -> float:
 
 def _idl(folder: Path, number: int, count: int = 247) -> Path:
     """A program of *count* instructions, each with accounts and arguments."""
-    import json
-
     instructions = [
         {
             "name": f"operation_{n}",
@@ -183,12 +191,17 @@ INITIALIZE = (
 )
 
 
-def _start(paths: list[Path]) -> tuple[float, float]:
+def _start(sources: Sequence[Path | str], **env: str) -> tuple[float, float]:
     """Seconds of CPU and by the clock from nothing to the first answer of `idl2mcp serve`, over stdio."""
-    command = [sys.executable, "-m", "idl2mcp", "serve", *map(str, paths)]
+    command = [sys.executable, "-m", "idl2mcp", "serve", *map(str, sources)]
     started = time.perf_counter()
     with subprocess.Popen(
-        command, cwd=REPO, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        command,
+        cwd=REPO,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **env},
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -199,6 +212,23 @@ def _start(paths: list[Path]) -> tuple[float, float]:
         cpu = _cpu(process.pid)
         process.kill()
     return cpu, took
+
+
+@contextmanager
+def _deployed(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
+    """A node's URL, and the ids of programs there: each has one of the IDLs in its Anchor IDL account."""
+    chain = SvmTransport()
+    elf = bundled_so("counter").read_bytes().replace(b'{"', b"!!").replace(b"list_tools", b"tsil_sloot")
+    ids = []
+    for path in paths:
+        program_id = Pubkey.from_string(json.loads(path.read_text(encoding="utf-8"))["address"])
+        chain.add_program(program_id, elf)
+        packed = zlib.compress(path.read_bytes())
+        data = bytes(40) + len(packed).to_bytes(4, "little") + packed
+        chain.set_account(anchor_idl_address(program_id), Account(10**9, data, program_id))
+        ids.append(str(program_id))
+    with listening(SvmNode(chain, next(iter(CLUSTERS)))) as url:
+        yield url, ids
 
 
 def _sdk() -> float:
@@ -230,5 +260,12 @@ def measure() -> list[Row]:
             cpu, wall = min(_start(ten) for _ in range(STARTS))
             what = f"start with ten programs of {count} instructions, until it answers"
             note = f"{wall:.2f} s by the clock; {_sdk():.2f} s of the CPU's is importing the SDK"
+            rows.append(Limit(what, cpu, 1, "s CPU", note))
+            with _deployed(ten) as (url, ids):
+                env = {"IDL2MCP_CACHE": f"{name}/cache{count}", "IDL2MCP_URL": url}
+                first, first_wall = _start(ids, **env)
+                cpu, wall = min(_start(ids, **env) for _ in range(STARTS))
+            what = "the same, deployed ones, whose IDLs were kept at the first start"
+            note = f"{wall:.2f} s by the clock; the first start: {first:.2f} s, {first_wall:.2f} s by the clock"
             rows.append(Limit(what, cpu, 1, "s CPU", note))
     return rows

@@ -5,16 +5,22 @@ change.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from idl2mcp import inputs
+from mcpsol_py.errors import McpsolError, TransportError
 
 if TYPE_CHECKING:
+    from solders.pubkey import Pubkey
+
     from idl2mcp.local import LocalCluster
     from mcpsol_py.bridge.calls import Served
+    from mcpsol_py.client.rpc import RpcTransport
     from mcpsol_py.client.transport import Transport
 
 __all__ = ["ProgramEntry", "Programs"]
@@ -32,25 +38,93 @@ class ProgramEntry:
     lock: Path | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A program that describes itself on chain, and the slot of its last deployment."""
+
+    source: inputs.Source
+    slot: int | None
+
+
 class Programs:
     """Reads programs. All that run on the local cluster share one, so that they may call one another; all at one URL
-    share a connection. *genesis*: endpoints are asked which cluster they are."""
+    share a connection. *genesis*: endpoints are asked which cluster they are. *cache*: where schemas of programs on
+    public clusters are kept (a local one begins anew with other programs at the same addresses and slots).
+    """
 
-    def __init__(self, *, genesis: bool) -> None:
+    def __init__(self, *, genesis: bool, cache: Path | None = None) -> None:
         self.genesis = genesis
+        self.cache = cache
         self.cluster: LocalCluster | None = None
         self._transports: dict[str, Transport] = {}
-        self._clusters: dict[str, str] = {}
+        self._genesis: dict[str, str] = {}
+        #: by URL and SOURCE
+        self._found: dict[tuple[str, str], _Found | McpsolError] = {}
+
+    def look_up(self, entries: Iterable[ProgramEntry]) -> None:
+        """Finds those of *entries* that describe themselves on chain, all at once; `read` then takes what was found."""
+        wanted = {
+            (entry.chain.url, entry.source): inputs.address(entry.source, "SOURCE")
+            for entry in entries
+            if entry.chain.url is not None and inputs.names_an_id(entry.source)
+        }
+        if wanted:
+            with ThreadPoolExecutor(1) as thread:  # whoever calls may have an event loop
+                self._found |= thread.submit(asyncio.run, self._looked_up(wanted)).result()
+
+    async def _looked_up(self, wanted: Mapping[tuple[str, str], Pubkey]) -> dict[tuple[str, str], _Found | McpsolError]:
+        from mcpsol_py.client.rpc import RpcTransport
+        from mcpsol_py.client.schema_cache import SchemaCache
+
+        cache = SchemaCache(self.cache)
+
+        async def found(transport: Transport, cluster: Awaitable[str], program_id: Pubkey, url: str) -> _Found:
+            discovery, slot = await cache.discover(transport, program_id, cluster)
+            return _Found(inputs.source_of(discovery, program_id, url), slot)
+
+        async with AsyncExitStack() as stack:
+            transports, clusters = {}, {}
+            for url in {url for url, _ in wanted}:
+                transports[url] = RpcTransport(url)
+                stack.push_async_callback(transports[url].close)
+                clusters[url] = asyncio.ensure_future(self._public(transports[url]))
+            looking = [found(transports[url], clusters[url], key, url) for (url, _), key in wanted.items()]
+            results = await asyncio.gather(*looking, return_exceptions=True)
+            await asyncio.gather(*clusters.values())
+        for result in results:
+            if isinstance(result, BaseException) and not isinstance(result, McpsolError):
+                raise result
+        return dict(zip(wanted, results, strict=True))  # type: ignore[arg-type]  # what else it may be was raised
+
+    async def _public(self, transport: RpcTransport) -> str:
+        """The genesis hash of a public cluster; "" of a local one, and where the node does not say it."""
+        from mcpsol_py.bridge.policy import CLUSTERS
+
+        try:
+            genesis = str(await transport.request("getGenesisHash"))
+        except TransportError:  # asked again where the policy needs to know
+            return ""
+        self._genesis[transport.url] = genesis
+        return genesis if genesis in CLUSTERS else ""
 
     def read(self, entry: ProgramEntry) -> tuple[Served, inputs.Source]:
         """Raises as inputs.load_source does, and SourceError for a lock file that is none."""
         from mcpsol_py.bridge.calls import Served
 
-        chain = entry.chain
-        if self.cluster is not None and not chain.url:
-            chain = replace(chain, cluster=self.cluster)
-        slot = self._slot(entry)  # before its schema: what is deployed in between is then noticed
-        source = inputs.load_source(entry.source, chain)
+        place = (entry.chain.url or "", entry.source)
+        if place not in self._found:
+            self.look_up([entry])
+        found = self._found.pop(place, None)
+        if isinstance(found, McpsolError):
+            raise found
+        slot = None if found is None else found.slot
+        if found is not None:
+            source = found.source
+        else:
+            chain = entry.chain
+            if self.cluster is not None and not chain.url:
+                chain = replace(chain, cluster=self.cluster)
+            source = inputs.load_source(entry.source, chain)
         if self.cluster is None:
             self.cluster = source.cluster
         transport = self._transport(source)
@@ -72,7 +146,7 @@ class Programs:
             locked=entry.lock is not None,
             note=note,
             again=again,
-            files=(*inputs.files_of(entry.source, chain), *([entry.lock] if entry.lock is not None else [])),
+            files=(*inputs.files_of(entry.source, entry.chain), *([entry.lock] if entry.lock is not None else [])),
             on_chain=source.kind == "chain",
         )
         return served, source
@@ -86,15 +160,6 @@ class Programs:
             self._transports[source.url] = made
         return self._transports[source.url]
 
-    def _slot(self, entry: ProgramEntry) -> int | None:
-        if entry.chain.url is None or not inputs.names_an_id(entry.source):
-            return None
-        from mcpsol_py.bridge.refreshing import deployed_slot
-        from mcpsol_py.client.transport import run
-
-        with inputs.endpoint_at(entry.chain.url) as transport:
-            return run(deployed_slot(transport, inputs.address(entry.source, "SOURCE")))
-
     def _cluster_name(self, source: inputs.Source) -> str:
         """What the policy calls the chain: by its genesis hash, not by what the URL says."""
         if source.cluster is not None:
@@ -103,13 +168,14 @@ class Programs:
             return ""
         if not self.genesis:
             return "rpc"
-        if source.url not in self._clusters:
-            from mcpsol_py.bridge.policy import cluster_of
+        from mcpsol_py.bridge.policy import cluster_of
+
+        if source.url not in self._genesis:
             from mcpsol_py.client.transport import run
 
             with inputs.endpoint_at(source.url) as transport:
-                self._clusters[source.url] = cluster_of(str(run(transport.request("getGenesisHash"))))
-        return self._clusters[source.url]
+                self._genesis[source.url] = str(run(transport.request("getGenesisHash")))
+        return cluster_of(self._genesis[source.url], source.url)
 
 
 def _held_against_its_lock(source: inputs.Source, entry: ProgramEntry, slot: int | None) -> tuple[str, str]:

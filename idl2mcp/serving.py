@@ -165,7 +165,8 @@ def make_bridge(plan: Plan) -> tuple[Bridge, list[inputs.Source]]:
     from mcpsol_py.bridge.policy import Policy
 
     sends = plan.mode == "send"
-    programs = Programs(genesis=sends)
+    programs = Programs(genesis=sends, cache=_schemas())
+    programs.look_up(plan.programs)
     read: list[tuple[Served, inputs.Source]] = []
     for entry in plan.programs:
         first = programs.cluster is None
@@ -188,6 +189,15 @@ def make_bridge(plan: Plan) -> tuple[Bridge, list[inputs.Source]]:
         known_names=cluster.names if cluster is not None else None,
     )
     return bridge, [source for _, source in read]
+
+
+def _schemas() -> Path | None:
+    """Where schemas of deployed programs are kept: $IDL2MCP_CACHE (nowhere where it is empty), else in the home."""
+    said = os.environ.get("IDL2MCP_CACHE")
+    try:
+        return (Path(said) if said else None) if said is not None else Path.home() / ".cache" / "idl2mcp"
+    except RuntimeError:  # there is no home
+        return None
 
 
 def _wallet(text: str | None, cluster: LocalCluster | None) -> Pubkey | None:

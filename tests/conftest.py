@@ -13,6 +13,9 @@ pytest_plugins = ["tests.leaks"]
 REPO = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
 
+# What a bridge keeps of deployed programs between starts would be read by the next test, of another chain.
+os.environ["IDL2MCP_CACHE"] = ""
+
 # anchorpy's pins need an environment of their own, where `make core-with-anchorpy` runs these too.
 collect_ignore = [] if find_spec("anchorpy") else ["with_anchorpy"]
 
@@ -23,6 +26,8 @@ _DEFAULT = settings(max_examples=50, deadline=None, suppress_health_check=[Healt
 settings.register_profile("default", parent=_DEFAULT)
 settings.register_profile("ci", parent=_DEFAULT, max_examples=100, derandomize=True, database=None)
 settings.register_profile("full", parent=_DEFAULT, max_examples=2000)
+# A second run of the same properties, on other versions of what they stand on: a difference there shows soon.
+settings.register_profile("again", parent=settings.get_profile("ci"), max_examples=25)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if IN_CI else "default")
 settings.load_profile(PROFILE)
 
@@ -31,7 +36,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leaves out what is marked `full` except in full runs, and what is marked `slow` in a developer's runs."""
     if config.option.markexpr:
         return
-    left_out = {"default": {"slow", "full"}, "ci": {"full"}, "full": set[str]()}[PROFILE]
+    left_out = {"default": {"slow", "full"}, "again": {"slow", "full"}, "ci": {"full"}, "full": set[str]()}[PROFILE]
     chosen = [item for item in items if not left_out & {mark.name for mark in item.iter_markers()}]
     if len(chosen) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])

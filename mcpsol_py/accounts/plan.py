@@ -424,7 +424,7 @@ class Plan:
             for suffix in ("_ata", "_associated_token_account", "_associated_token"):
                 if name.endswith(suffix):
                     owner = self.locate((name.removesuffix(suffix),), leaf)
-        mint = self.locate(("mint",), leaf)
+        mint = self.locate(("mint",), leaf) if owner is not None else None
         if owner is None or mint is None:
             return None
         return owner, mint, self.locate(("token_program",), leaf)

@@ -19,19 +19,18 @@ from typing import TYPE_CHECKING
 from solders.pubkey import Pubkey
 
 from mcpsol_py import telemetry
-from mcpsol_py.accounts.pda import anchor_idl_address
 from mcpsol_py.bridge.calls import Served
-from mcpsol_py.client.discovery import FOUNDATION, metadata_address
-from mcpsol_py.client.loader import LOADER, PROGRAMDATA_HEADER, programdata_address
+from mcpsol_py.client.discovery import idl_places
+from mcpsol_py.client.loader import PROGRAMDATA_HEADER, programdata_address, standing
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import Transport
-from mcpsol_py.client.watching import AccountWatch, heads
+from mcpsol_py.client.watching import AccountWatch
 from mcpsol_py.errors import McpsolError, TransportError
 
 if TYPE_CHECKING:
     from mcpsol_py.bridge.bridge import Bridge
 
-__all__ = ["Refresher", "deployed_slot"]
+__all__ = ["Refresher"]
 
 logger = logging.getLogger(__name__)
 
@@ -43,14 +42,6 @@ _PATIENCE = (0.5, 1.0, 2.0, 4.0, 8.0)
 _AGAIN = 15.0
 #: seconds between looks at files
 _FILES = 1.0
-
-
-async def deployed_slot(transport: Transport, program_id: Pubkey) -> int | None:
-    """The slot of a program's last deployment; None where its loader keeps none. Raises TransportError."""
-    (body,) = await heads(transport, [programdata_address(program_id)], PROGRAMDATA_HEADER)
-    if body is None or body.owner != LOADER or len(body.data) < 12:
-        return None
-    return int.from_bytes(body.data[4:12], "little")
 
 
 class Refresher:
@@ -96,8 +87,7 @@ class Refresher:
         wanted.append((program_id, PROGRAMDATA_HEADER))
         in_program = served.program.model.dialect.startswith("list_tools")  # the highest rung
         if not in_program:
-            places = (metadata_address(program_id), metadata_address(program_id, authority=FOUNDATION))
-            wanted += [(key, None) for key in (*places, anchor_idl_address(program_id))]
+            wanted += [(key, None) for key in idl_places(program_id)]
         for key, head in wanted:
             while True:
                 try:
@@ -107,7 +97,7 @@ class Refresher:
                     await asyncio.sleep(_AGAIN)
         # it may have changed between the reading of its schema and now; an account does not say when it did
         with contextlib.suppress(TransportError):
-            if not in_program or await deployed_slot(served.transport, program_id) != served.slot:
+            if not in_program or (await standing(served.transport, program_id)).slot != served.slot:
                 dirty.set()
 
     async def _mind(self, label: str, transport: Transport, program_id: Pubkey) -> None:
@@ -120,7 +110,7 @@ class Refresher:
                     if end is None:
                         watch = self.watches(transport)
                         end = await watch.add(programdata_address(program_id), changed.set, head=PROGRAMDATA_HEADER)
-                    first = await deployed_slot(transport, program_id)
+                    first = (await standing(transport, program_id)).slot
                     break
                 except TransportError:
                     await asyncio.sleep(_AGAIN)
@@ -128,7 +118,7 @@ class Refresher:
                 await changed.wait()
                 changed.clear()
                 with contextlib.suppress(TransportError):
-                    slot = await deployed_slot(transport, program_id)
+                    slot = (await standing(transport, program_id)).slot
                     now = self._now(label)
                     if slot not in (first, now.slot):
                         note = f"it was deployed anew in slot {slot}, and its schema, from a file, may be older"
@@ -183,7 +173,7 @@ class Refresher:
         """Of the last deployment, where the schema comes from the chain. Raises TransportError."""
         if not served.on_chain or served.transport is None or served.program_id is None:
             return served.slot
-        return await deployed_slot(served.transport, served.program_id)
+        return (await standing(served.transport, served.program_id)).slot
 
     def _take(self, old: Served, new: Served) -> None:
         new = replace(new, label=old.label)

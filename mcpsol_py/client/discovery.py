@@ -15,7 +15,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import orjson
@@ -42,6 +42,7 @@ __all__ = [
     "discover_sync",
     "fetch_idl",
     "fetch_idl_sync",
+    "idl_places",
     "list_tools",
     "list_tools_sync",
     "metadata_address",
@@ -71,26 +72,33 @@ def cursor_bytes(cursor: int) -> bytes:
 @dataclass(frozen=True, slots=True)
 class Discovery:
     """A program that was found. `source`: "list_tools", "Program Metadata" or "Anchor IDL account"; `address`: the
-    account that held the IDL; `pages`: the list_tools pages as they came; `tried`: the rungs of the ladder before it
-    and what each said."""
+    account that held the IDL; `pages`: the list_tools pages as they came; `document`: the IDL as it came; `tried`: the
+    rungs of the ladder before it and what each said.
+
+    `settled`: it is found again as long as the program's deployment and its `idl_places` are the same. False where a
+    rung could not be asked, or the content lies in yet another account.
+    """
 
     program: Program
     source: str
     address: str | None = None
     pages: tuple[bytes, ...] = ()
     tried: tuple[str, ...] = ()
+    document: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+    settled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedIdl:
     """An IDL account's answer. `outcome`: "ok", "absent" or "corrupt"; `why` words the latter two; `document`: the
-    parsed IDL."""
+    parsed IDL; `elsewhere`: its content lies in another account."""
 
     outcome: Literal["ok", "absent", "corrupt"]
     source: str = ""
     address: str | None = None
     why: str = ""
     document: dict[str, Any] | None = field(default=None, compare=False)
+    elsewhere: bool = False
 
 
 # --- list_tools ------------------------------------------------------------------------------------------------------
@@ -105,12 +113,14 @@ class _NoPage(Exception):
 
 
 class _Pages:
-    """The pages of one program, fetched several at once. `trips` counts round trips."""
+    """The pages of one program, fetched several at once. `trips` counts round trips; `answered`: it was always the
+    program that succeeded or failed, not the transaction around it."""
 
     def __init__(self, transport: Transport, program_id: Pubkey, payers: Payers) -> None:
         self.transport, self.program_id, self.payers = transport, program_id, payers
         self.have: dict[int, bytes] = {}
         self.trips = 0
+        self.answered = True
 
     async def get(self, cursor: int, ahead: Sequence[int] = ()) -> bytes:
         """The page at *cursor*; those *ahead* are asked for in the same transaction. Raises _NoPage."""
@@ -128,6 +138,7 @@ class _Pages:
         self.trips += 1
         instructions = [Instruction(self.program_id, LIST_TOOLS + cursor_bytes(c), []) for c in cursors]
         outcome = await run_instructions(self.transport, instructions, self.payers)
+        self.answered = self.answered and not isinstance(outcome.err, str)
         for returned in returned_in_logs(outcome.logs):
             if returned.index < len(cursors) and returned.data is not None:
                 self.have.setdefault(cursors[returned.index], returned.data)
@@ -221,23 +232,34 @@ async def discover(
     Raises NoSchema, which says what each rung answered, and TransportError where the chain did not.
     """
     tried: list[str] = []
+    settled = True
     pages = _Pages(transport, program_id, Payers(payer, wallet))
     try:
         return await _from_list_tools(pages, all_pages)
     except _NoPage as error:
         tried.append(f"list_tools was answered with {error.why}")
+        settled = pages.answered
     except MissingAccount as error:
         tried.append(f"list_tools could not be asked: {error.why}")
+        settled = False
     except SchemaError as error:
         tried.append(f"list_tools pages are corrupt: {error}")
     for fetched in await _idl_accounts(transport, program_id):
+        settled = settled and not fetched.elsewhere
         if fetched.outcome == "ok" and fetched.document is not None:
             try:
                 program = Program.from_idl(fetched.document, origin=f"{fetched.source} {fetched.address}")
             except SourceError as error:
                 tried.append(f"{fetched.source} ({fetched.address}) is corrupt: {error}")
                 continue
-            return Discovery(program, fetched.source, fetched.address, tried=tuple(tried))
+            return Discovery(
+                program,
+                fetched.source,
+                fetched.address,
+                tried=tuple(tried),
+                document=fetched.document,
+                settled=settled,
+            )
         tried.append(f"{fetched.source} is {fetched.outcome}: {fetched.why}")
     raise NoSchema(str(program_id), "; ".join(tried))
 
@@ -276,6 +298,12 @@ def metadata_address(program_id: Pubkey, seed: str = "idl", authority: Pubkey | 
     return find_pda(seeds, PROGRAM_METADATA)[0]
 
 
+def idl_places(program_id: Pubkey) -> tuple[Pubkey, Pubkey, Pubkey]:
+    """The accounts that may hold a program's IDL: Program Metadata's, canonical and the Foundation's, and Anchor's."""
+    foundation = metadata_address(program_id, authority=FOUNDATION)
+    return metadata_address(program_id), foundation, anchor_idl_address(program_id)
+
+
 async def fetch_idl(transport: Transport, program_id: Pubkey) -> FetchedIdl:
     """The first IDL account that holds an IDL; else "corrupt" where one holds something else; else "absent".
 
@@ -295,9 +323,7 @@ async def fetch_idl(transport: Transport, program_id: Pubkey) -> FetchedIdl:
 async def _idl_accounts(transport: Transport, program_id: Pubkey) -> list[FetchedIdl]:
     """The answers of all places, the most trustworthy first: the program's own authority, the Foundation's,
     Anchor's."""
-    canonical = metadata_address(program_id)
-    foundation = metadata_address(program_id, authority=FOUNDATION)
-    anchor = anchor_idl_address(program_id)
+    canonical, foundation, anchor = idl_places(program_id)
     accounts = await transport.get_accounts([canonical, foundation, anchor])
     return [
         await _from_metadata(transport, "Program Metadata", canonical, accounts[0]),
@@ -358,8 +384,8 @@ async def _from_metadata(transport: Transport, source: str, address: Pubkey, acc
     if _SOURCES[kind] == "external":
         outside = await _external(transport, content)
         if isinstance(outside, str):
-            return FetchedIdl("corrupt", source, str(address), outside)
-        content = outside
+            return FetchedIdl("corrupt", source, str(address), outside, elsewhere=True)
+        return replace(_document(source, address, outside, _COMPRESSIONS[compression]), elsewhere=True)
     return _document(source, address, content, _COMPRESSIONS[compression])
 
 

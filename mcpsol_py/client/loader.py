@@ -12,6 +12,7 @@ public cluster takes it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py.accounts.pda import find_pda
 from mcpsol_py.accounts.wellknown import SYSTEM_PROGRAM
 from mcpsol_py.client.transport import Transport
+from mcpsol_py.client.watching import heads
 
 __all__ = [
     "BUFFER_HEADER",
@@ -32,14 +34,17 @@ __all__ = [
     "Buffer",
     "Deployment",
     "Rent",
+    "Standing",
     "close",
     "deploy",
     "deployment",
     "extend",
     "initialize_buffer",
     "make_final",
+    "mark_of",
     "programdata_address",
     "read_buffer",
+    "standing",
     "upgrade",
     "write",
 ]
@@ -137,6 +142,38 @@ async def deployment(transport: Transport, program_id: Pubkey) -> Deployment | N
     if account.executable and account.owner in _FROZEN:
         return Deployment(program_id, account.owner, program_id, None, None, data, account.lamports, False)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Which deployment of a program it is: `mark` is another one after the next ("" where that could not be seen), and
+    `slot` that of the last one, None where its loader keeps none.
+    """
+
+    mark: str
+    slot: int | None
+
+
+async def standing(transport: Transport, program_id: Pubkey) -> Standing:
+    """What is deployed, from a few bytes of a program's accounts. Raises TransportError."""
+    program, body = await heads(transport, [program_id, programdata_address(program_id)], _V4_HEADER)
+    slot = None
+    if body is not None and body.owner == LOADER and len(body.data) >= 12:
+        slot = int.from_bytes(body.data[4:12], "little")
+    known = program is not None and program.executable and program.owner in (LOADER, _LOADER_V4, *_FROZEN)
+    return Standing(mark_of([program, body]) if known else "", slot)
+
+
+def mark_of(accounts: Sequence[Account | None]) -> str:
+    """A hash of what accounts hold and whose they are; their lamports do not count."""
+    hashed = hashlib.sha256()
+    for account in accounts:
+        if account is None:
+            hashed.update(b"\0")
+            continue
+        hashed.update(b"\1" + bytes(account.owner) + bytes([account.executable]))
+        hashed.update(len(account.data).to_bytes(8, "little") + bytes(account.data))
+    return hashed.hexdigest()
 
 
 def _tag(account: Account) -> int:

@@ -59,18 +59,20 @@ CLIENTS: dict[str, _Limits] = {
 _KEYLIKE = re.compile(
     r"(private|secret|signing)_?(key|seed)|secret|mnemonic|seed_?phrase|keypair|passphrase|password", re.IGNORECASE
 )
-_FORBIDDEN = (
-    "$ref",
-    "$defs",
-    "definitions",
-    "prefixItems",
-    "propertyNames",
-    "patternProperties",
-    "$schema",
-    "not",
-    "if",
+_FORBIDDEN = frozenset(
+    {
+        "$ref",
+        "$defs",
+        "definitions",
+        "prefixItems",
+        "propertyNames",
+        "patternProperties",
+        "$schema",
+        "not",
+        "if",
+    }
 )
-_STRICT_FORBIDDEN = ("format", "default", "minProperties", "maxProperties", "pattern")
+_STRICT_FORBIDDEN = _FORBIDDEN | {"format", "default", "minProperties", "maxProperties", "pattern"}
 #: mcpsol's Rust client stops, without a word, behind this cursor.
 _RUST_LAST_CURSOR = 100
 
@@ -164,8 +166,9 @@ def _walk(schema: Any, at: str, limits: _Limits, depth: int) -> Iterator[tuple[A
     if depth > limits.nesting and ("properties" in schema or "items" in schema):
         yield "error", at, f"objects and lists nest deeper than {limits.nesting} levels", "nesting"
         return
-    for key in (*_FORBIDDEN, *(_STRICT_FORBIDDEN if limits.strict else ())):
-        if key in schema:
+    forbidden = _STRICT_FORBIDDEN if limits.strict else _FORBIDDEN
+    if not forbidden.isdisjoint(schema):
+        for key in sorted(forbidden.intersection(schema)):
             yield "error", at, f"uses {key}", "keyword"
     unions = [k for k in ("anyOf", "oneOf", "allOf") if k in schema]
     if unions and not limits.unions:
