@@ -34,6 +34,7 @@ from mcpsol_py.errors import (
     MissingAccount,
     ProgramFailed,
     TransportError,
+    UnknownName,
     abbr,
 )
 from mcpsol_py.names import clean_json, clean_text
@@ -165,8 +166,14 @@ def _first_signer(metas: Sequence[AccountMeta]) -> Pubkey | None:
     return None if best is None else best.pubkey
 
 
+_FLAGS = ("address", "signer", "writable")
+
+
 def _meta(ix: ProgramInstruction, place: int, item: Any) -> AccountMeta:
     flags = item if isinstance(item, Mapping) else {"address": item}
+    for name in flags:
+        if name not in _FLAGS:  # "isWritable" would be an account that is not written
+            raise UnknownName("property", str(name)[:80], _FLAGS, f"{ix.name}.remaining_accounts[{place}]")
     key = address_of(flags.get("address"))
     if key is None or not all(isinstance(flags.get(f, False), bool) for f in ("signer", "writable")):
         raise EncodeError(

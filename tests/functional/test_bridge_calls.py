@@ -133,6 +133,7 @@ async def test_accounts_after_the_named_ones_can_be_given_where_an_idl_cannot_sa
             ("remaining[1]", cluster().names["usdc"], True),
         ]
         bads: list[Any] = ["x", [{"address": 5}], [{"address": "@bob", "signer": "yes"}], [[1]], [{}] * 65]
+        bads += [[{"address": "@bob", "isWritable": True}], [{"pubkey": "@bob"}]]  # as JavaScript's SDK spells them
         for bad in bads:
             wrong = await client.call_tool("transfer", {"amount": "1", "accounts": ACCOUNTS, "remaining_accounts": bad})
             assert wrong.is_error
