@@ -79,7 +79,7 @@ async def test_only_true_is_a_yes(content: Any) -> None:
         state = (await _asked(client, 310_000)).request_state
         for action in ("accept", "decline", "cancel"):
             try:
-                given = {"confirm": types.ElicitResult(action=action, content=content)}  # type: ignore[arg-type]
+                given = {"confirm": types.ElicitResult(action=action, content=content)}
                 found = await _answer(client, 310_000, state, given)
             except (MCPError, ValueError):
                 continue
