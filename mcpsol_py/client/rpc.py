@@ -133,8 +133,8 @@ class RpcTransport:
     async def _attempted(
         self, method: str, params: Sequence[Any], step: telemetry.Span, lost: list[str]
     ) -> dict[str, Any]:
-        self._number += 1
-        body = json.dumps({"jsonrpc": "2.0", "id": self._number, "method": method, "params": list(params)})
+        number = self._number = self._number + 1
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)})
         attempt = 0
         while True:
             attempt += 1
@@ -142,7 +142,7 @@ class RpcTransport:
             wait = min(8.0, 0.25 * 2**attempt) * random.uniform(0.8, 1.2)
             try:
                 raw = await self._post(body)
-                answer = self._parse(method, raw)
+                answer = self._parse(method, raw, number)
             except TransportError as error:
                 if error.code is None:
                     lost.append(error.why)
@@ -155,7 +155,7 @@ class RpcTransport:
                     return answer
             await self.sleep(wait)
 
-    def _parse(self, method: str, raw: str | bytes) -> dict[str, Any]:
+    def _parse(self, method: str, raw: str | bytes, number: int) -> dict[str, Any]:
         try:
             answer = orjson.loads(raw)
         except orjson.JSONDecodeError:
@@ -163,6 +163,8 @@ class RpcTransport:
             raise TransportError(self.endpoint, why, retryable=True) from None
         if not isinstance(answer, dict) or ("result" not in answer and not isinstance(answer.get("error"), dict)):
             raise TransportError(self.endpoint, f"{method} was answered with no JSON-RPC answer", retryable=True)
+        if str(answer.get("id", number)) not in (str(number), "None"):  # a connection, a proxy or a cache that is out of step
+            raise TransportError(self.endpoint, f"{method} was answered with another request's answer", retryable=True)
         return answer
 
     def _refused(self, method: str, error: Mapping[str, Any]) -> TransportError:

@@ -406,7 +406,7 @@ async def test_a_url_that_leads_to_another_chain_meanwhile_is_not_signed_for() -
     def fault(asked: str, forward: Any) -> bytes:
         answer: bytes = forward()
         return (
-            json.dumps({"jsonrpc": "2.0", "id": 1, "result": genesis[0]}).encode()
+            json.dumps({"jsonrpc": "2.0", "result": genesis[0]}).encode()
             if genesis and asked == "getGenesisHash"
             else answer
         )

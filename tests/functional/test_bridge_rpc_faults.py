@@ -125,11 +125,11 @@ def taken_then(what: bytes | int | None) -> Callable[[Answer], bytes | int | Non
 
 def error(code: int, message: str, data: Any = None) -> bytes:
     said = {"code": code, "message": message, **({} if data is None else {"data": data})}
-    return json.dumps({"jsonrpc": "2.0", "id": 1, "error": said}).encode()
+    return json.dumps({"jsonrpc": "2.0", "id": None, "error": said}).encode()
 
 
 def result(value: Any) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": value}).encode()
+    return json.dumps({"jsonrpc": "2.0", "id": None, "result": value}).encode()
 
 
 #: of what is read before a signature: each method is asked for
@@ -142,6 +142,7 @@ PASSING: dict[str, Callable[[Answer], bytes | int | None]] = {
     "a closed connection": lambda _: None,
     "truncated JSON": cut,
     "no JSON": lambda _: b"<html>busy</html>",
+    "another request's answer": lambda forward: json.dumps({**json.loads(forward()), "id": 10**6}).encode(),
     "no JSON-RPC": lambda _: b'{"ok": true}',
     "a node that is behind": lambda _: error(-32005, "Node is behind by 42 slots"),
 }
