@@ -155,7 +155,7 @@ class _Keys:
 
         try:
             claims = await anyio.to_thread.run_sync(self._claims, token)
-        except jwt.PyJWTError as error:
+        except (jwt.PyJWTError, ValueError, RecursionError, OSError) as error:  # not all of it is the token's fault
             telemetry.event("token refused", level="warning", why=type(error).__name__, issuer=self._oauth.issuer)
             return None
         client = str(claims.get("client_id") or claims.get("azp") or claims.get("sub") or "")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
+import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from mcpsol_py.bridge.access import OAuth, Tokens, Verifier, level_of
 from mcpsol_py.errors import SourceError
@@ -84,3 +88,46 @@ async def test_a_token_of_the_configuration_may_do_everything() -> None:
     assert found.scopes == ["read", "build", "send"]
     for wrong in ("", "wrong", "right ", "a.b.c"):
         assert await verifier.verify_token(wrong) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "keys"),
+    [
+        (200, b"<html>down for maintenance</html>"),
+        (200, b""),
+        (200, b"[" * 100_000),
+        (200, b"\xff\xfe\x00"),
+        (200, b'{"keys": 5}'),
+        (200, b'{"keys": [{"kty": "RSA", "kid": "k", "n": "!!", "e": "AQAB"}]}'),
+        (200, b'{"keys": [{"kty": "oct", "kid": "k", "k": "c2VjcmV0"}]}'),
+        (503, b"busy"),
+    ],
+)
+async def test_an_issuer_whose_keys_are_none_lets_nobody_in(status: int, keys: bytes) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("content-length", str(len(keys)))
+            self.end_headers()
+            self.wfile.write(keys)
+
+        def log_message(self, *_: Any) -> None:
+            """Silent."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+        verifier = Verifier(None, OAuth(issuer=url, resource=f"{url}/mcp", jwks=f"{url}/keys"))
+        private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        claims = {"iss": url, "aud": f"{url}/mcp", "exp": 2**40, "client_id": "agent", "scope": "send"}
+        for signed in (
+            jwt.encode(claims, private, algorithm="RS256", headers={"kid": "k"}),
+            jwt.encode(claims, "secret" * 10, algorithm="HS256", headers={"kid": "k"}),
+        ):
+            assert await verifier.verify_token(signed) is None
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
