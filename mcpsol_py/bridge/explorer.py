@@ -26,7 +26,7 @@ from mcpsol_py.bridge.audit import verify_log
 from mcpsol_py.bridge.balances import SOL, ui_amount
 from mcpsol_py.bridge.bridge import Bridge, Reply
 from mcpsol_py.bridge.calls import Served
-from mcpsol_py.bridge.forms import Field, arguments_of, fields_of
+from mcpsol_py.bridge.forms import DO, Field, Group, arguments_of, changed, fields_of, with_errors
 from mcpsol_py.bridge.http import App, HttpSettings, Receive, Scope, Send
 from mcpsol_py.bridge.pages import Block, Cell, Content, Facts, Section, Table, Text
 from mcpsol_py.bridge.reading import accounts_of, read_account
@@ -279,19 +279,26 @@ class Explorer:
         price = self.bridge.price(tool.name)
         if scope["method"] == "POST":
             given = dict(parse_qsl((await _body(receive)).decode("utf-8", "replace"), keep_blank_values=True))
-            if price is None:
+            edited = changed(given)
+            if edited is not None:  # a row more or less, or another choice: nothing is called
+                given = edited
+            elif price is None:
                 reply = await self.build.call(tool.name, arguments_of(tool, given))
             else:  # what is sold is not given away here
                 reply = Reply(_SOLD.format(price), is_error=True)
         labels = {id(served): label for label, served in self.build.box.labels.items()}
-        fields = fields_of(tool, given)
+        parts = fields_of(tool, given)
+        first = with_errors(parts, reply.details, reply.text) if reply is not None and reply.is_error else ""
         return self._render(
             "tool",
             here="/",
             tool={**tool.definition, "words": _words(tool)},
             price=price,
             program=self._program(labels[id(tool.served)]) if tool.served is not None else None,
-            groups=_groups(fields),
+            groups=_groups(parts),
+            grouped=any(isinstance(part, Group) for part in parts),
+            do=DO,
+            first=first,
             reply=reply,
             result=self._result(reply) if reply is not None else None,
             transaction=(reply.structured or {}).get("transaction", "") if reply is not None else "",
@@ -487,13 +494,13 @@ def _words(tool: Tool) -> dict[str, str]:
     return {"does": clean_text(" ".join(model.docs), 1000), "when": clean_text(when, 400)}
 
 
-def _groups(fields: Sequence[Field]) -> list[tuple[str, list[Field], bool]]:
+def _groups(parts: Sequence[Field | Group]) -> list[tuple[str, list[Field | Group], bool]]:
     """The inputs under headings: what is needed first, what is filled in by the bridge folded away."""
-    accounts, args = [f for f in fields if f.account], [f for f in fields if not f.account]
+    accounts, args = [f for f in parts if f.account], [f for f in parts if not f.account]
     return [
-        ("Arguments", [f for f in args if f.required or f.choices], False),
+        ("Arguments", [f for f in args if f.required], False),
         ("Accounts", [f for f in accounts if f.required], False),
-        ("Optional arguments", [f for f in args if not f.required and not f.choices], False),
+        ("Optional arguments", [f for f in args if not f.required], False),
         ("Accounts that are filled in when left empty", [f for f in accounts if not f.required], True),
     ]
 

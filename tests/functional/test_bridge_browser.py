@@ -344,7 +344,7 @@ def test_what_a_program_says_is_inert(watched: Watched, hostile: str) -> None:
     page.get_by_label("amount").fill(EVIL)
     for name in ("source", "destination", "authority"):
         page.get_by_label(name).fill(BIDI)
-    page.locator("main form button").click()
+    page.get_by_role("button", name="Build", exact=True).click()
     expect(page.get_by_role("heading", name="It would fail")).to_be_visible()
     assert page.evaluate("window.hacked") is None
 
@@ -364,3 +364,86 @@ def test_the_screenshots_of_the_docs_can_be_made(browser: Browser, url: str, tmp
     committed = sorted(path.name for path in source.parent.glob("explorer-*.png"))
     assert committed == sorted(path.name for path in made)
     assert all((source.parent / name).stat().st_size < module.LARGEST for name in committed)
+
+
+# --- arguments that nest
+
+
+@pytest.fixture(scope="module")
+def nesting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A program with an instruction of everything that nests."""
+    from tests.unit.bridge.test_forms import IDL
+
+    place: Any = type("_Cli", (), {"folder": tmp_path_factory.mktemp("nesting")})()
+    (place.folder / "book.json").write_text(json.dumps(IDL))
+    with http_server(place, "book.json") as found:
+        yield f"{found}/tools/place"
+    assert "Traceback" not in (place.folder / "stderr.txt").read_text()
+
+
+def filled_in(page: Page, nesting: str) -> None:
+    """The form of `place`, with a data enum chosen and two rows in a list, by its own buttons."""
+    page.goto(nesting)
+    page.locator("#f-order-price").fill("5")
+    page.locator("#f-order-side").select_option("Auction")
+    page.locator("#g-order-side").get_by_role("button", name="Show its fields").click()
+    page.locator("#f-order-side-Auction-end").fill("-7")
+    page.get_by_role("button", name="Add one to more").click()
+    assert page.locator("#f-order-side-Auction-end").input_value() == "-7"  # nothing that was typed is lost
+    for row, price in enumerate(("1", "2")):
+        page.locator(f"#f-more-{row}-price").fill(price)
+        page.locator(f"#f-more-{row}-side").select_option("Bid")
+    page.get_by_label("limits").fill("10\n20")
+    page.get_by_label("mode").select_option("Off")
+    page.locator("#f-pair").fill("3\n4")
+    page.get_by_label("dry").select_option("false")
+    for name in ("market", "pair-left", "pair-right", "owner"):
+        page.locator(f"#f-accounts-{name}").fill(key("alice"))
+
+
+def test_what_nests_is_typed_into_fields_of_its_own(watched: Watched, nesting: str) -> None:
+    page = watched.page
+    filled_in(page, nesting)
+    page.get_by_role("button", name="Build", exact=True).click()
+    expect(page.get_by_role("heading", name="Built, not run: no chain is configured")).to_be_visible()
+    page.get_by_text("The same as an MCP client gets it").click()
+    said = page.locator("#result pre").inner_text()
+    assert 'order = {"price": "5", "side": {"Auction": {"end": "-7"}}' in said
+    assert re.search(r'more = \[\{"price": "1", "side": "Bid".*\}, \{"price": "2", "side": "Bid".*\}\]', said), said
+    page.get_by_role("button", name="Take away more 1").click()
+    assert page.locator("#f-more-0-price").input_value() == "2"
+    assert page.locator("#f-more-1-price").count() == 0
+
+
+def test_an_error_stands_at_its_input_and_enter_builds(watched: Watched, nesting: str) -> None:
+    page = watched.page
+    filled_in(page, nesting)
+    page.locator("#f-more-1-price").fill("-1")
+    page.locator("#f-more-1-price").press("Enter")  # it does not press "Add one"
+    expect(page.get_by_role("heading", name="It would fail")).to_be_visible()
+    wrong = page.locator("[aria-invalid=true]")
+    assert wrong.count() == 1
+    assert wrong.get_attribute("id") == "f-more-1-price"
+    about = page.locator(f"#{wrong.get_attribute('aria-describedby')}")
+    expect(about).to_contain_text("out of range for u64")
+    page.get_by_role("link", name="Go to what it is about").press("Enter")
+    expect(wrong).to_be_in_viewport()
+    page.keyboard.press("Tab")  # goes on behind the link's target
+    assert page.evaluate("document.activeElement.id") == "f-more-1-maxTs"
+
+
+@pytest.mark.oracle
+def test_axe_finds_nothing_in_a_form_that_nests(browser: Browser, nesting: str) -> None:
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: `make oracles`")
+    context = browser.new_context(bypass_csp=True, viewport={"width": 360, "height": 740})
+    page = context.new_page()
+    filled_in(page, nesting)
+    page.locator("#f-order-price").fill("x")
+    page.get_by_role("button", name="Build", exact=True).click()
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document)")["violations"]
+    width = page.evaluate("document.documentElement.scrollWidth")
+    context.close()
+    assert {v["id"]: [node["html"][:200] for node in v["nodes"]] for v in found} == {}
+    assert width == 360
