@@ -1,4 +1,4 @@
-"""Sizes, and C layouts said in plain nodes: what the codecs must know about a type before its first value.
+"""C layouts said in plain nodes, and what else the codecs must know about a type before its first value.
 
 A type with layout "c", "packed" or "transparent" is *lowered*: its links are filled in and its padding becomes
 `Offset(..., "padded")` nodes, so that everything behind this module knows packed types only. Layouts hold from the
@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.resolve import Resolver, children
+from mcpsol_py.model.sizes import fixed_size, least_size
 from mcpsol_py.model.types import (
     Amount,
     Array,
@@ -27,14 +28,11 @@ from mcpsol_py.model.types import (
     HiddenSuffix,
     Int,
     Link,
-    Map,
     Offset,
     Option,
     Pubkey,
     RemainderOption,
     Sentinel,
-    Set,
-    ShortU16,
     SizePrefixed,
     Struct,
     Tuple,
@@ -192,84 +190,16 @@ class Layouts:
     # --- sizes -----------------------------------------------------------------------------------------------------
 
     def fixed_size(self, node: Type) -> int | None:
-        """How many bytes every value of *node* takes, or None if that depends on the value."""
+        """`sizes.fixed_size`, kept."""
         if node not in self._fixed:
-            self._fixed[node] = None  # while it is being found: a type that holds itself has no fixed size
-            self._fixed[node] = self._find_fixed(node)
+            self._fixed[node] = fixed_size(self.resolver, node)
         return self._fixed[node]
 
-    def _find_fixed(self, node: Type) -> int | None:
-        match node:
-            case Int(bits) | Float(bits):
-                return bits // 8
-            case Bool(Int(bits)) | Amount(Int(bits), _, _) | DateTime(Int(bits)):
-                return bits // 8
-            case Pubkey():
-                return 32
-            case FixedSize(_, size):
-                return size
-            case HiddenPrefix(item, data) | HiddenSuffix(item, data):
-                return _plus(self.fixed_size(item), len(data))
-            case Offset(item, amount, _, "padded"):
-                return _plus(self.fixed_size(item), amount)
-            case Option(item, prefix, True):
-                return _plus(self.fixed_size(item), prefix.bits // 8)
-            case ZeroableOption(item, zero):
-                inner = self.fixed_size(item)
-                return inner if zero is None or len(zero) == inner else None
-            case Array(item, int(count)) | Set(item, int(count)):
-                return _times(0 if count == 0 else self.fixed_size(item), count)
-            case Map(key, value, int(count)):
-                return _times(_sum([self.fixed_size(key), self.fixed_size(value)]), count)
-            case Tuple() | Struct():
-                return _sum([self.fixed_size(child) for child in children(node)])
-            case Enum(variants, Int(bits)):
-                sizes = [0 if v.payload is None else self.fixed_size(v.payload) for v in variants]
-                same = sizes[0] if sizes and len(set(sizes)) == 1 else None
-                return _plus(same, bits // 8)
-            case Link():
-                return self.fixed_size(self.resolver.expand(node)[1])
-            case _:
-                return None
-
     def least(self, node: Type) -> int:
-        """The fewest bytes that a value of *node* can take; never too large, so that it can bound a count against the
-        bytes left."""
+        """`sizes.least_size`, kept."""
         if node not in self._least:
-            self._least[node] = 0  # while it is being found: a type that holds itself may end at once
-            self._least[node] = max(0, self._find_least(node))
+            self._least[node] = least_size(self.resolver, node)
         return self._least[node]
-
-    def _find_least(self, node: Type) -> int:
-        match node:
-            case ShortU16():
-                return 1
-            case SizePrefixed(_, prefix):
-                return self.least(prefix)
-            case Sentinel(_, mark):
-                return len(mark)
-            case HiddenPrefix(item, data) | HiddenSuffix(item, data):
-                return self.least(item) + len(data)
-            case Offset(item, amount, _, "padded"):
-                return self.least(item) + amount
-            case Option(item, prefix, fixed):
-                return prefix.bits // 8 + (self.least(item) if fixed else 0)
-            case ZeroableOption(item, zero):
-                return self.least(item) if zero is None else min(len(zero), self.least(item))
-            case Array(item, count) | Set(item, count):
-                return self.least(item) * count if isinstance(count, int) else 0 if count is None else self.least(count)
-            case Map(key, value, count):
-                each = self.least(key) + self.least(value)
-                return each * count if isinstance(count, int) else 0 if count is None else self.least(count)
-            case Tuple() | Struct():
-                return sum(self.least(child) for child in children(node))
-            case Enum(variants, tag):
-                payloads = [0 if v.payload is None else self.least(v.payload) for v in variants]
-                return self.least(tag) + min(payloads, default=0)
-            case Link():
-                return self.least(self.resolver.expand(node)[1])
-            case _:
-                return self.fixed_size(node) or 0
 
     # --- the shape of values ---------------------------------------------------------------------------------------
 
@@ -344,15 +274,3 @@ def _pad(node: Type, before: int, after: int) -> Type:
 
 def _up(at: int, align: int) -> int:
     return -(-at // align) * align
-
-
-def _sum(sizes: list[int | None]) -> int | None:
-    return None if None in sizes else sum(size or 0 for size in sizes)
-
-
-def _times(size: int | None, count: int) -> int | None:
-    return None if size is None else size * count
-
-
-def _plus(size: int | None, more: int) -> int | None:
-    return None if size is None else size + more

@@ -150,8 +150,9 @@ class Resolver:
         self._expanded: dict[Link, Type] = {}
         self._why: dict[Type, str | None] = {}
         self._ends: dict[Link, bool] = {}
-        #: for model/layout.py: what is measured already, as ("size" or "least", link)
-        self.measured: dict[tuple[str, Link], int | None] = {}
+        #: for model/sizes.py: what is measured already
+        self.fixed_sizes: dict[Link, int | None] = {}
+        self.least_sizes: dict[Link, int] = {}
 
     def definition(self, name: str) -> TypeDef:
         """The definition of *name*. Raises UnresolvedName."""

@@ -13,7 +13,6 @@ from typing import Any
 
 from mcpsol_py.errors import NotUsable, RenderError, abbr
 from mcpsol_py.model.base58 import address_bytes
-from mcpsol_py.model.layout import size_of
 from mcpsol_py.model.program import (
     AccountType,
     Constraints,
@@ -24,6 +23,7 @@ from mcpsol_py.model.program import (
     ProgramModel,
 )
 from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import Link, Struct, Type, type_text
 from mcpsol_py.render.accounts import flatten
 from mcpsol_py.render.anchor_accounts import AnchorAccounts, anchor_accounts
@@ -321,7 +321,7 @@ def _struct(
     definition, body = types.body(kind)
     if not isinstance(body, Struct):
         raise CannotRender(f"{source} is no struct")
-    size = size_of(types.resolver, kind)
+    size = fixed_size(types.resolver, kind)
     whole = None if size is None else size + len(value)
     attribute = "" if value == _derived(space, name) else f"(discriminator = {byte_array(value)})"
     lines = doc(docs or (definition.docs if definition is not None else ()))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from mcpsol_py.codec.layout import Layouts
 from mcpsol_py.errors import NotUsable
-from mcpsol_py.model.layout import size_of
 from mcpsol_py.model.program import AccountType, Discriminator
+from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import (
     PUBKEY,
     U8,
@@ -120,7 +120,7 @@ def state_view(account: AccountType, types: Types, names: Names, modules: Names)
             node = body = _lowered(types, node)
     else:
         body = node
-    size = size_of(types.resolver, node)
+    size = fixed_size(types.resolver, node)
     name = names.take(account.name, "pascal")
     # a module state in the module state is refused by clippy
     module = modules.take("state account" if snake(account.name) == "state" else account.name)
@@ -190,7 +190,7 @@ def _fixed(
         before, kind, after = _unpadded(f.type)
         pad(before)
         ident = taken.take(f.name)
-        width = size_of(types.resolver, kind)
+        width = fixed_size(types.resolver, kind)
         if width is None:
             raise CannotRender("its size is not fixed")
         member, complex_, copy = _member(types, f, kind, ident, width, f"{name} {f.name}")

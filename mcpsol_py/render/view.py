@@ -8,9 +8,9 @@ from itertools import accumulate
 
 from mcpsol_py.errors import NotUsable, RenderError, abbr
 from mcpsol_py.model.base58 import address_bytes
-from mcpsol_py.model.layout import size_of
 from mcpsol_py.model.program import Discriminator, ErrorCode, Event, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import BOOL, PUBKEY, Int, Struct, type_text
 from mcpsol_py.names import pascal, snake
 from mcpsol_py.render.accounts import AccountsView, accounts_view
@@ -333,7 +333,7 @@ def _fixed_states(model: ProgramModel, resolver: Resolver) -> list[str]:
     """The Rust names of state that gets a struct of its own, which no other type may take."""
     names = _state_names()
     taken = [(a, names.take(a.name, "pascal")) for a in model.accounts]
-    return [name for a, name in taken if size_of(resolver, a.type) is not None]
+    return [name for a, name in taken if fixed_size(resolver, a.type) is not None]
 
 
 def _state_names() -> Names:
@@ -377,7 +377,7 @@ def _event(event: Event, types: Types) -> EventView:
     kind = types.type(event.type, event.name)
     if kind.partition("<")[0] not in {v.name for v in types.views()}:
         raise CannotRender("it is no struct")
-    size = size_of(types.resolver, event.type)
+    size = fixed_size(types.resolver, event.type)
     whole = 0 if size is None else size + len(d.value)
     return EventView(
         code(pascal(_ascii(event.name))),
@@ -415,9 +415,9 @@ def _instruction(
     accounts = accounts_view(ix, types, states, error_type, error_names, names, target)
     size: int | None = None
     if not raw:
-        size = size_of(types.resolver, Struct(ix.args))
+        size = fixed_size(types.resolver, Struct(ix.args))
     returns, writes, returns_borrow = _returns(ix, types, skipped)
-    returned = None if ix.returns is None else size_of(types.resolver, ix.returns)
+    returned = None if ix.returns is None else fixed_size(types.resolver, ix.returns)
     rows: list[Rust] = []
     for i, f in enumerate(ix.args):
         lines = doc([" ".join([f"{f.name}: {type_text(f.type)}", *f.docs])])

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 
 from mcpsol_py.errors import UnresolvedName
-from mcpsol_py.model.layout import min_size, size_of
 from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.sizes import fixed_size, least_size
 from mcpsol_py.model.types import (
     U8,
     Amount,
@@ -523,7 +523,7 @@ class Types:
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def _exact(self, item: Type) -> int:
-        size = size_of(self.resolver, item)
+        size = fixed_size(self.resolver, item)
         if size is None:
             raise CannotRender("an option with room for something whose size varies")
         return size
@@ -628,7 +628,7 @@ class Types:
         return text.removesuffix("(r)") if re.fullmatch(r"\w+::decode\(r\)", text) else f"|r| {text}"
 
     def _read_list(self, count: object, item: str, node: Type) -> str:
-        least = min_size(self.resolver, node)
+        least = least_size(self.resolver, node)
         if count is None:
             return f"r.list_rest({item})?"
         if isinstance(count, int):

@@ -55,11 +55,9 @@ def header(source: str, text: bytes) -> bytes:
 
 def _rustfmt() -> str | None:
     """A rustfmt that runs: rustup puts one on PATH that does not, where its toolchain has none."""
-    for program in (shutil.which("rustfmt"), "/usr/bin/rustfmt"):
-        if program is not None and Path(program).exists():
-            if subprocess.run([program, "--version"], capture_output=True, check=False).returncode == 0:
-                return program
-    return None
+    there = [p for p in (shutil.which("rustfmt"), "/usr/bin/rustfmt") if p is not None and Path(p).exists()]
+    runs = (p for p in there if subprocess.run([p, "--version"], capture_output=True, check=False).returncode == 0)
+    return next(runs, None)
 
 
 def format_rust(files: list[Planned], *, root: str = "src/lib.rs") -> tuple[list[Planned], bool]:

@@ -25,7 +25,6 @@ from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin
 
 from mcpsol_py.errors import InvalidProgram, SourceError, UnresolvedName, UnsupportedType, abbr, suggest
 from mcpsol_py.model.base58 import address_bytes
-from mcpsol_py.model.layout import size_of
 from mcpsol_py.model.program import (
     LIST_TOOLS,
     AccountBumpValue,
@@ -52,6 +51,7 @@ from mcpsol_py.model.program import (
 from mcpsol_py.model.program import Account as ModelAccount
 from mcpsol_py.model.program import Event as ModelEvent
 from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import (
     BOOL,
     BORSH_BYTES,
@@ -663,7 +663,7 @@ class _Reader:
             given = getattr(cls, "mcpsol_discriminator", None)
             discriminator = _discriminator(given, "account", cls.__name__)
             resolver = Resolver(self.types_so_far())
-            size = size_of(resolver, link)
+            size = fixed_size(resolver, link)
             whole = None if size is None else size + len(discriminator.value)
             known = AccountType(cls.__name__, discriminator, link, _docs(cls).text, whole)
             self.states[cls] = known
@@ -1135,7 +1135,7 @@ class _InstructionReader:
         return kind
 
     def seedable(self, kind: Type, name: str) -> None:
-        size = size_of(Resolver(self.program.types_so_far()), kind)
+        size = fixed_size(Resolver(self.program.types_so_far()), kind)
         if kind in (BORSH_STRING, BORSH_BYTES) or (
             size is not None and size <= _MAX_SEED and not isinstance(kind, Link)
         ):

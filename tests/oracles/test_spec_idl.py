@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpsol_py.model.layout import size_of
+from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import U64
 from mcpsol_py.names import camel
@@ -53,7 +53,7 @@ def test_both_packages_load_the_idl_of_a_spec(spec: Path, tmp_path: Path) -> Non
             if all(f.type == U64 for f in ix.args)
         },
     }
-    sizes = {camel(a.name): (size_of(resolver, a.type), len(a.discriminator.value)) for a in model.accounts}
+    sizes = {camel(a.name): (fixed_size(resolver, a.type), len(a.discriminator.value)) for a in model.accounts}
     clients = _clients(file)
     assert set(clients) == {"core", "coral"}
     for said in clients.values():
