@@ -99,7 +99,7 @@ class Tokens:
     """Bearer tokens, known by their sha256 only."""
 
     def __init__(self, digests: Iterable[str]) -> None:
-        self._digests = tuple(digests)
+        self._digests = tuple(digest.lower() for digest in digests)
 
     @staticmethod
     def digest(token: str) -> str:

@@ -5,6 +5,7 @@ Plain ASGI, as app.py puts it together. TLS is a proxy's.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -56,6 +57,22 @@ class HttpSettings:
                 "name an issuer in [http.oauth], or serve on 127.0.0.1",
                 path="http.host",
             )
+        for name, value, most in (
+            ("calls_per_minute", self.calls_per_minute, None),
+            ("body_bytes", self.body_bytes, None),
+            ("port", self.port, 65_535),
+        ):
+            if value < 1 or (most is not None and value > most):
+                raise SourceError(f"{value} is no number of these (1 or more)", path=f"http.{name}")
+        if not self.path.startswith("/"):
+            raise SourceError(f'{abbr(self.path)} is no path like "/mcp"', path="http.path")
+        for token in self.tokens:  # not shown: it may be the token itself
+            if not re.fullmatch(r"[0-9a-fA-F]{64}", token):
+                raise SourceError(
+                    "tokens are named by their sha256 (64 hex digits), never by themselves", path="http.tokens"
+                )
+        if self.state_key is not None and len(self.state_key) < 32:
+            raise SourceError(f"{len(self.state_key)} bytes; 32 or more are wanted", origin="$IDL2MCP_STATE_KEY")
         for proxy in self.proxies:
             try:
                 ip_network(proxy)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpsol_py.bridge.access import Tokens
 from mcpsol_py.bridge.http import HttpSettings, RateLimit, bearer_of
 from mcpsol_py.errors import SourceError
 
@@ -69,7 +70,31 @@ def test_the_token_of_a_request(header: bytes, token: str) -> None:
 
 def test_a_server_that_anyone_could_use_is_refused() -> None:
     HttpSettings(host="127.0.0.1").check()
-    HttpSettings(host="0.0.0.0", tokens=frozenset({"00"})).check()
+    HttpSettings(host="0.0.0.0", tokens=frozenset({"00" * 32})).check()
     with pytest.raises(SourceError) as refused:
         HttpSettings(host="0.0.0.0").check()
     assert refused.value.path == "http.host"
+
+
+@pytest.mark.parametrize(
+    ("settings", "path"),
+    [
+        ({"calls_per_minute": 0}, "http.calls_per_minute"),
+        ({"calls_per_minute": -5}, "http.calls_per_minute"),
+        ({"body_bytes": 0}, "http.body_bytes"),
+        ({"port": 70_000}, "http.port"),
+        ({"path": "mcp"}, "http.path"),
+        ({"tokens": frozenset({"my secret token"})}, "http.tokens"),
+        ({"tokens": frozenset({"é" * 64})}, "http.tokens"),
+        ({"state_key": b"short"}, ""),
+    ],
+)
+def test_settings_that_cannot_be_served_are_refused_at_the_start(settings: dict[str, Any], path: str) -> None:
+    with pytest.raises(SourceError) as refused:
+        HttpSettings(**settings).check()
+    assert refused.value.path == path
+    assert "secret" not in str(refused.value)
+
+
+async def test_a_digest_may_be_written_in_capitals() -> None:
+    assert Tokens({Tokens.digest("t").upper()}).client_of("t") is not None
