@@ -41,6 +41,14 @@ COMMANDS: dict[str, str] = {
 }
 
 
+_FIRST_STEPS = [
+    ("idl2mcp demo", "The whole way, offline: nothing is installed or signed."),
+    ("idl2mcp serve --demo --transport http", "Two programs as MCP tools and as pages, at http://127.0.0.1:8765/"),
+    ("idl2mcp inspect idl.json", "What a program of yours can do."),
+    ("idl2mcp serve idl.json --print-config claude", "What your MCP client needs to have it as tools."),
+]
+
+
 class LazyGroup(click.Group):
     """Loads a command's module when it is called; `--help` only needs the table above."""
 
@@ -60,6 +68,8 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list in --help, without importing a single command."""
+        with formatter.section("First steps"):
+            formatter.write_dl(_FIRST_STEPS)
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 

@@ -99,6 +99,7 @@ def _lasting(argv: Sequence[str]) -> list[str]:
             continue
         if arg.startswith("--print-config="):
             continue
-        path = Path(arg)
-        out.append(str(path.resolve()) if path.is_file() else arg)
+        option, equals, value = arg.partition("=") if arg.startswith("--") else ("", "", arg)
+        path = Path(value)
+        out.append(f"{option}{equals}{path.resolve()}" if value and path.is_file() else arg)
     return out

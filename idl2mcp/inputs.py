@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 #: what `--client` takes: the MCP clients whose limits are known (FIELD-NOTES D)
-PROFILES = ("default", "claude", "openai", "gemini", "cursor", "strict")
+PROFILES = ("default", "claude", "openai", "codex", "vscode", "gemini", "cursor", "strict")
 
 #: short names for --url, as the Solana CLI has them
 CLUSTERS = {

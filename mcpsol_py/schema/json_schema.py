@@ -99,7 +99,9 @@ PROFILES: dict[str, Profile] = {
     "default": _DEFAULT,
     "claude": Profile("claude"),
     "openai": Profile("openai"),
+    "codex": Profile("codex"),
     "cursor": Profile("cursor"),
+    "vscode": Profile("vscode"),
     "gemini": Profile("gemini", unions=False, closed=False, depth=8),
     "strict": Profile("strict", unions=False, type_lists=True, all_required=True, limits=False, depth=4, nodes=500),
 }

@@ -51,6 +51,8 @@ CLIENTS: dict[str, _Limits] = {
     "default": _Limits(),
     "claude": _Limits(tools=None),
     "openai": _Limits(tools=128),
+    "codex": _Limits(tools=128),
+    "vscode": _Limits(tools=128),
     "gemini": _Limits(unions=False, closed=False),
     "cursor": _Limits(longest=60, tools=80),
     "strict": _Limits(tools=128, nesting=5, unions=False, strict=True),
@@ -78,7 +80,7 @@ _RUST_LAST_CURSOR = 100
 
 
 def lint(model: ProgramModel, client: str | None = None) -> list[Finding]:
-    """What *client* ("claude", "openai", "gemini", "cursor", "strict", "default") would stumble over in the tools of
+    """What *client* (one of CLIENTS) would stumble over in the tools of
     *model*.
 
     None: "default", and what mcpsol's own clients make of the pages. Raises UnknownName for another client.
