@@ -166,7 +166,10 @@ class Prompts:
         box = self.bridge.box
         lines = [f"Help me with the Solana program {shown(model.name)}" + (f": {task}" if task else ".")]
         lines += ["", _RULES[self.bridge.mode], "Amounts are base units, as decimal strings; addresses are base58.", ""]
-        tools = {t.target: t.name for t in box.tools.values() if t.served is served and t.kind == "instruction"}
+        tools: dict[str, str] = {}
+        for tool in box.tools.values():
+            if tool.served is served and tool.kind == "instruction":
+                tools.setdefault(tool.target, tool.name)  # before what only looks at the same instruction
         known = [ix for ix in model.instructions if ix.name in tools]
         fitting = self._fitting(served, task)
         if fitting:

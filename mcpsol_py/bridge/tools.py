@@ -188,6 +188,11 @@ class Toolbox:
                 definition = _with_untold(definition)
             full = self._instruction(definition, ix)
             yield self._told(Tool(name, full, "instruction", ix.name, served, tool_map, untold))
+            if ix.returns is not None and not full["annotations"]["readOnlyHint"]:  # what it would return, unsent
+                view = safe_name(f"{prefix}view_{ix.name}")
+                yield self._told(
+                    Tool(view, _view_of(definition, view), "instruction", ix.name, served, tool_map, untold)
+                )
         if online:
             readable = [a for a in program.model.accounts if _readable(served, a)]
             names = unique_names(f"{prefix}{verb}_{snake(a.name)}" for a in readable for verb in ("get", "list"))
@@ -475,6 +480,21 @@ def _ours(
 
 def _readable(served: Served, account: AccountType) -> bool:
     return served.program.codecs.layouts.resolver.why_unusable(account.type) is None
+
+
+def _view_of(definition: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The tool *definition* as one that only looks at what the instruction returns."""
+    title = f"View {definition['title'][:1].lower()}{definition['title'][1:]}"
+    text = "Simulates the call and decodes what it returns; nothing is signed or sent"
+    hints = {"title": title, "readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
+    return {
+        **definition,
+        "name": name,
+        "title": title,
+        "description": f"{definition['description'].rstrip('.')}. {text}."[:1024],
+        "annotations": {**definition["annotations"], **hints},
+        "outputSchema": CALL_RESULT,
+    }
 
 
 def _get_account(name: str, served: Served, account: AccountType) -> dict[str, Any]:

@@ -149,3 +149,23 @@ async def test_a_view_needs_nobodys_money_and_a_call_says_whose_is_missing() -> 
     assert "transaction" not in looked.structured
     (hint,) = hints(await asked.call("initialize", {"start": "1"}))[:1]
     assert hint.startswith(f"The fee payer {poor} has no SOL on local")
+
+
+async def test_where_calls_are_sent_what_they_return_can_still_be_looked_at() -> None:
+    from mcpsol_py.client.keys import KeypairSigner
+
+    made, _ = make_bridge(Plan([ProgramEntry("counter", Chain())], demo=True))
+    alice = str(wallet("alice").pubkey())
+    await send(made, await made.call("initialize", {"start": "7", "accounts": {"authority": alice}}))
+    sending = Bridge(made.box.programs, mode="send", signer=KeypairSigner(wallet("alice")))
+    tools = sending.box.tools
+    assert "view_increment" not in tools  # it returns nothing
+    assert tools["view_decrement"].definition["annotations"]["readOnlyHint"]
+    assert tools["decrement"].definition["annotations"]["destructiveHint"]
+    looked = await sending.call("view_decrement", {"amount": "2"})
+    assert looked.structured is not None, looked.text
+    assert looked.structured["simulation"]["returns"] == "5"
+    assert "signature" not in looked.structured
+    refused = await sending.call("decrement", {"amount": "2"})
+    assert refused.details["reason"] == "policy_refused"
+    assert not any(name.startswith("view_") for name in made.box.tools)
