@@ -34,6 +34,9 @@ from mcpsol_py.telemetry import metrics
 
 __all__ = ["http_app", "run_http"]
 
+#: sessions of the handshake era that are open at once, some 100 KB each
+_SESSIONS = 4_000
+
 
 def http_app(
     server: Server[Any],
@@ -62,6 +65,7 @@ def http_app(
         stateless_http=settings.stateless,
         json_response=settings.stateless,
         max_request_body_size=settings.body_bytes,
+        max_sessions=_SESSIONS,
         transport_security=security,
         host=settings.host,
         auth=_auth(settings, here[1]) if verifier is not None else None,

@@ -7,6 +7,7 @@ token, the browser is asked for it as the password of Basic authentication.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import re
@@ -194,7 +195,7 @@ class Explorer:
             case ["calls"]:
                 return self._content(self._calls_page(), here="/calls")
             case ["audit"]:
-                return self._content(self._audit_page(), here="/audit")
+                return self._content(await asyncio.to_thread(self._audit_page), here="/audit")  # a long log takes long
             case [slug, *rest] if slug in self.sections:
                 found = await self.sections[slug].page(rest, query)
                 if found is not None:
