@@ -186,9 +186,11 @@ class Toolbox:
             untold = program.model.dialect.startswith("anchor") and not ix.remaining
             if untold:
                 definition = _with_untold(definition)
-            full = self._instruction(definition, ix)
+            full = self._instruction(definition, ix, online=online)
             yield self._told(Tool(name, full, "instruction", ix.name, served, tool_map, untold))
-            if ix.returns is not None and not full["annotations"]["readOnlyHint"]:  # what it would return, unsent
+            if (
+                online and ix.returns is not None and not full["annotations"]["readOnlyHint"]
+            ):  # what it would return, unsent
                 view = safe_name(f"{prefix}view_{ix.name}")
                 yield self._told(
                     Tool(view, _view_of(definition, view), "instruction", ix.name, served, tool_map, untold)
@@ -213,10 +215,12 @@ class Toolbox:
             definition = {**definition, "inputSchema": _with_names(definition["inputSchema"])}
         return replace(tool, definition=definition)
 
-    def _instruction(self, definition: dict[str, Any], ix: Instruction) -> dict[str, Any]:
-        view = ix.returns is not None
+    def _instruction(self, definition: dict[str, Any], ix: Instruction, *, online: bool) -> dict[str, Any]:
         mode: str = self.mode
-        text = _MODE_TEXT[mode] + ("; its return value is decoded" if view else "")
+        if mode == "build" and not online:
+            text = "Returns an unsigned transaction, not simulated, since no chain is configured"
+        else:
+            text = _MODE_TEXT[mode] + ("; its return value is decoded" if ix.returns is not None else "")
         hints = dict(definition["annotations"])
         sends = mode == "send" and not hints["readOnlyHint"]
         hints |= {"readOnlyHint": not sends, "destructiveHint": sends, "idempotentHint": not sends}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from hashlib import sha256
 from typing import Any
 
@@ -64,7 +65,7 @@ _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
 _BASE58 = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
 
 #: (instruction) -> the paths of accounts that a caller must give; the client knows better than the default
-#: (accounts/plan.py).
+#: (accounts/resolution.py).
 MustGive = Callable[[Instruction], Collection[tuple[str, ...]]]
 
 
@@ -379,8 +380,14 @@ class ToolMap:
 
 def _is_account(name: str, ix: Instruction) -> str:
     """For what was given as an argument."""
-    path = next((path for path, _ in leaves(ix.accounts) if name in forms(path[-1])), None)
-    return "" if path is None else f"It is an account: write it as accounts.{'.'.join(path)}."
+    paths = [path for path, _ in leaves(ix.accounts)]
+    path = next((path for path in paths if name in forms(path[-1])), None)
+    if path is not None:
+        return f"It is an account: write it as accounts.{'.'.join(path)}."
+    args = {f.name for f in ix.args}
+    near = get_close_matches(name, [*args, *(path[-1] for path in paths)], n=1, cutoff=0.7)
+    path = next((path for path in paths if near and path[-1] == near[0] and near[0] not in args), None)
+    return "" if path is None else f"Did you mean the account {near[0]!r}? Write it as accounts.{'.'.join(path)}."
 
 
 def _is_argument(name: str, tool: _Tool) -> str:

@@ -106,8 +106,25 @@ def test_what_stands_in_the_wrong_place_is_told_its_place() -> None:
     tool = box(load(idl)).tools["put"]
     with pytest.raises(UnknownName, match=r"It is an account: write it as accounts\.payTo\."):
         tool.split({"pay_to": COUNTER, "amount": 1})
+    with pytest.raises(UnknownName, match=r"Did you mean the account 'payTo'\? Write it as accounts\.payTo\."):
+        tool.split({"payTos": COUNTER, "amount": 1})
     with pytest.raises(UnknownName, match="It is an argument: write it beside accounts"):
         tool.split({"accounts": {"amount": 1}})
     with pytest.raises(UnknownName, match="Did you mean 'amount'") as raised:
         tool.split({"amout": 1})
     assert "Available: amount, accounts" in str(raised.value)
+
+
+def test_what_is_not_simulated_does_not_say_that_it_is() -> None:
+    from mcpsol_py.bridge.bridge import Bridge
+    from mcpsol_py.client.scripted import ScriptedTransport
+
+    offline = Served(CLASHES[0][0], CLASHES[0][0].address)
+    online = Served(CLASHES[0][1], CLASHES[0][1].address, ScriptedTransport())
+    one, both = Bridge([offline]), Bridge([offline, online])
+    assert "not simulated" in one.box.tools["b_c"].definition["description"]
+    assert "not simulated (no chain)" in one.instructions
+    told = {t.target: t.definition["description"] for t in both.box.tools.values() if t.kind == "instruction"}
+    assert "not simulated" in told["b_c"]
+    assert "Simulates the call" in told["c"]
+    assert "where a chain is configured" in both.instructions
