@@ -77,10 +77,11 @@ def _raise_open_files() -> None:
 
 def _protocol() -> type[asyncio.Protocol]:
     """uvicorn's HTTP/1.1, which by itself waits for a request's head for ever."""
-    import h11
-    from uvicorn.protocols.http.h11_impl import H11Protocol
+    from uvicorn.protocols.http import h11_impl
 
-    class InTime(H11Protocol):
+    idle = h11_impl.h11.IDLE  # type: ignore[attr-defined]  # uvicorn's own dependency
+
+    class InTime(h11_impl.H11Protocol):
         """Closes connections on which no whole head comes."""
 
         _waiting: asyncio.TimerHandle | None = None
@@ -101,7 +102,7 @@ def _protocol() -> type[asyncio.Protocol]:
             self._settled()
 
         def _wait(self) -> None:
-            if self.conn.their_state is not h11.IDLE:
+            if self.conn.their_state is not idle:
                 self._settled()
             elif self._waiting is None and self.timeout_keep_alive_task is None:
                 self._waiting = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
