@@ -1,18 +1,30 @@
 """Identifiers: splitting them into words, joining words, and knowing what other languages reserve.
 
 `snake` is how Anchor derives discriminators from legacy camelCase names (Rust's heck: a run of capitals is one word
-until its
-last capital that starts a lower-case word, and digits belong to the word before them: ``mintV1 -> mint_v1``).
+until its last capital that starts a lower-case word, and digits belong to the word before them:
+``mintV1 -> mint_v1``).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["RUST_KEYWORDS", "UNRAWABLE", "camel", "clean_json", "clean_text", "forms", "pascal", "rust_ident", "snake"]
-__all__ += ["words"]
+__all__ = [
+    "RUST_KEYWORDS",
+    "UNRAWABLE",
+    "aliases",
+    "camel",
+    "clean_json",
+    "clean_text",
+    "forms",
+    "pascal",
+    "rust_ident",
+    "snake",
+    "words",
+]
 
 #: the shapes of nearly all names, whose words are plain to see
 _SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*\Z")
@@ -135,6 +147,21 @@ def pascal(name: str) -> str:
 def forms(name: str) -> tuple[str, ...]:
     """The name as written, then its snake, camel and Pascal forms, without repeats."""
     return tuple(dict.fromkeys((name, snake(name), camel(name), pascal(name))))
+
+
+def aliases(names: Iterable[str]) -> dict[str, str]:
+    """Every form (as written, snake, camel, Pascal) of *names* -> the name; forms that two names share are left out."""
+    names = list(names)
+    out: dict[str, str] = {}
+    clash: set[str] = set()
+    for name in names:
+        for form in forms(name):
+            if out.setdefault(form, name) != name:
+                clash.add(form)
+    for form in clash:
+        out.pop(form)
+    out.update((name, name) for name in names)
+    return out
 
 
 def rust_ident(name: str, style: str = "snake") -> str:

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.plan import Plan, address_of, aliases
+from mcpsol_py.accounts.addresses import address_of
+from mcpsol_py.accounts.plan import Plan
 from mcpsol_py.accounts.straight import compile_build
 from mcpsol_py.codec.compile import Codecs
 from mcpsol_py.codec.instruction import InstructionCodec
 from mcpsol_py.errors import DecodeError, MissingAccount, NotUsable, SourceError, UnknownName
 from mcpsol_py.model.program import ErrorCode, Instruction, ProgramModel
+from mcpsol_py.names import aliases
 from mcpsol_py.sources import anchor, anchor_legacy
 from mcpsol_py.sources.detect import read
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     import solders.instruction
 
-    from mcpsol_py.accounts.plan import Resolver
+    from mcpsol_py.accounts.resolution import Resolver
     from mcpsol_py.model.check import Finding
 
 __all__ = ["Program", "ProgramInstruction", "load"]
@@ -333,9 +335,10 @@ class ProgramInstruction:
             solders Instruction, offline.
 
             *accounts*: name -> Pubkey, base58 text or Keypair; nested groups as nested objects or dotted names; null
-            for an absent optional one. What the IDL, the wallet or a name settles may be left out (accounts/plan.py
-            has the order). *program_id* defaults to the IDL's address. *wallet* (an address or a Keypair) signs and
-            pays; *payer* pays instead. *remaining*: Pubkeys (read only) or AccountMetas after the named ones.
+            for an absent optional one. What the IDL, the wallet or a name settles may be left out
+            (accounts/resolution.py has the order). *program_id* defaults to the IDL's address. *wallet* (an address or
+            a Keypair) signs and pays; *payer* pays instead. *remaining*: Pubkeys (read only) or AccountMetas after the
+            named ones.
 
             Raises UnknownName for an argument or account that does not exist, EncodeError for a value that does not
             fit, MissingAccount for an account that must be given or read from the chain, PdaError, NotUsable.

@@ -1,1 +1,1 @@
-"""The accounts of an instruction: what a client can fill in by itself. See plan.py, pda.py, wellknown.py."""
+"""The accounts of an instruction, and what of them a client can fill in by itself: plan.py, resolution.py."""

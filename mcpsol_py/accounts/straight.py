@@ -1,10 +1,10 @@
 """One function for an instruction whose accounts are all given: straight code, as one would write it by hand.
 
-The general way (plan.py) looks every account up by its spellings and asks where it comes from. A caller that gives
-all accounts by their names needs none of this, so the function generated here does only what a hand-written client
-does: look up each name, make its AccountMeta with constant flags, encode, and make the Instruction. Anything else
-(another spelling, text instead of a Pubkey, an account to fill in, null, remaining accounts) goes to the general way,
-which also words the errors.
+The general way (resolution.py) looks every account up by its spellings and asks where it comes from. A caller that
+gives all accounts by their names needs none of this, so the function generated here does only what a hand-written
+client does: look up each name, make its AccountMeta with constant flags, encode, and make the Instruction. Anything
+else (another spelling, text instead of a Pubkey, an account to fill in, null, remaining accounts) goes to the general
+way, which also words the errors.
 """
 
 from __future__ import annotations

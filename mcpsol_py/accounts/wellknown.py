@@ -53,7 +53,7 @@ _SLOT_HISTORY = _A("SysvarS1otHistory11111111111111111111111111")
 _STAKE_HISTORY = _A("SysvarStakeHistory1111111111111111111111111")
 _EPOCH_SCHEDULE = _A("SysvarEpochSchedu1e111111111111111111111111")
 
-#: snake_case account name -> address. `token_program` is SPL Token unless the mint's owner says Token-2022 (plan.py).
+#: snake_case account name -> address. `token_program` is SPL Token unless the mint's owner says Token-2022.
 BY_NAME: dict[str, Pubkey] = {
     "system_program": SYSTEM_PROGRAM,
     "token_program": TOKEN_PROGRAM,

@@ -16,8 +16,9 @@ from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
+from mcpsol_py.accounts.addresses import address_of
+from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.accounts.pda import find_pda
-from mcpsol_py.accounts.plan import Leaf, address_of
 from mcpsol_py.accounts.wellknown import (
     ASSOCIATED_TOKEN_PROGRAM,
     SYSTEM_PROGRAM,

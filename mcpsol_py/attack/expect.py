@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from mcpsol_py.accounts.plan import Leaf
+from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.accounts.wellknown import PROGRAM_NAMES, SYSTEM_PROGRAM
 from mcpsol_py.attack.baseline import Baseline, constraints_of, has_address, pda_of, token_program_of
 from mcpsol_py.attack.scene import Outcome

@@ -18,7 +18,7 @@ from solders.account import Account
 from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.plan import Leaf
+from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.accounts.wellknown import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.attack import tokens
 from mcpsol_py.attack.baseline import Baseline, NoBaseline, constraints_of, derive, has_address, pda_of, seeds_of

@@ -25,8 +25,8 @@ from solders.message import Message
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from mcpsol_py.accounts.addresses import address_of
 from mcpsol_py.accounts.pda import associated_token
-from mcpsol_py.accounts.plan import address_of
 from mcpsol_py.accounts.wellknown import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.attack.tokens import mint_data, token_data
 from mcpsol_py.client.svm import SvmTransport

@@ -21,7 +21,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py import telemetry
-from mcpsol_py.accounts.plan import address_of
+from mcpsol_py.accounts.addresses import address_of
 from mcpsol_py.bridge.balances import Change, changes, decimals_of, token_state
 from mcpsol_py.bridge.summary import AccountLine, lines, one_line
 from mcpsol_py.client.errors import explain

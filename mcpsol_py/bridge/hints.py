@@ -14,14 +14,13 @@ from typing import Any
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.plan import aliases
 from mcpsol_py.accounts.wellknown import PROGRAM_NAMES, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.bridge.balances import decimals_of, token_state, ui_amount
 from mcpsol_py.bridge.calls import Prepared, Simulated
 from mcpsol_py.bridge.summary import AccountLine, one_line
 from mcpsol_py.client.simulation import unfunded
 from mcpsol_py.errors import McpsolError
-from mcpsol_py.names import clean_text, words
+from mcpsol_py.names import aliases, clean_text, words
 
 __all__ = ["hints"]
 

@@ -17,7 +17,6 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.accounts.pda import associated_token
-from mcpsol_py.accounts.plan import aliases
 from mcpsol_py.accounts.wellknown import PROGRAM_NAMES, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.bridge.balances import TokenState, decimals_of, token_state, ui_amount
 from mcpsol_py.bridge.calls import Served
@@ -30,6 +29,7 @@ from mcpsol_py.model.base58 import b58decode
 from mcpsol_py.model.program import AccountType
 from mcpsol_py.model.types import Link, Offset, Struct, Type
 from mcpsol_py.model.types import Pubkey as Key
+from mcpsol_py.names import aliases
 from mcpsol_py.program import Program
 from mcpsol_py.schema.json_schema import Schemas, join, property_names, quoted
 

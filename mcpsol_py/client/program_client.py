@@ -27,7 +27,8 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py import telemetry
-from mcpsol_py.accounts.plan import Resolver, address_of
+from mcpsol_py.accounts.addresses import address_of
+from mcpsol_py.accounts.resolution import Resolver
 from mcpsol_py.client.discovery import discover
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.simulation import Payers, run_instructions, run_transaction, unsigned

@@ -16,7 +16,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.accounts.plan import address_of
+from mcpsol_py.accounts.addresses import address_of
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import AccountNotFound, MissingSigner, TransactionTooLarge
 

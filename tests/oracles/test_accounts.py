@@ -16,7 +16,7 @@ import pytest
 from solders.pubkey import Pubkey
 
 from mcpsol_py import load
-from mcpsol_py.accounts.plan import Resolution
+from mcpsol_py.accounts.resolution import Resolution
 from mcpsol_py.errors import EncodeError, NotUsable
 from mcpsol_py.program import ProgramInstruction
 from tests.conftest import SHARED_IDLS_ABSENT, shared_idl_files

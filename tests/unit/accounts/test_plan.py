@@ -13,7 +13,8 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.pda import associated_token, event_authority, find_pda
-from mcpsol_py.accounts.plan import Plan, Resolution
+from mcpsol_py.accounts.plan import Plan
+from mcpsol_py.accounts.resolution import Resolution
 from mcpsol_py.accounts.wellknown import (
     ASSOCIATED_TOKEN_PROGRAM,
     SYSTEM_PROGRAM,
