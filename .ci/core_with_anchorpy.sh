@@ -2,7 +2,7 @@
 # The core's tests in the environment that anchorpy's pins and our own lower bounds give (solders 0.26, solana 0.36, no mcp,
 # no x402), and those that need anchorpy itself (tests/with_anchorpy, which no other run collects).
 . "$(dirname "$0")/lib.sh"
-export PYTHONPATH=$PWD
+export PYTHONPATH=$PWD HYPOTHESIS_PROFILE="${HYPOTHESIS_PROFILE:-again}"
 # What is slow compiles Rust or runs type checkers, which know nothing of these versions.
 # anchorpy's pytest plugin wants a package that anchorpy does not depend on; mypy is not in this environment; the command
 # line's local cluster lists accounts by owner, which solders' LiteSVM can from 0.27 on; `attack` runs on the newest; keys,

@@ -1,18 +1,51 @@
 #!/usr/bin/env bash
 # All checks, cheapest first, each to its end: one run says everything that is red. The last line of output is a table.
+# What takes one core, or mostly waits, runs beside the others; what it says is printed when its turn comes.
 . "$(dirname "$0")/lib.sh"
 results=()
 failed=0
-step() {
+logs=$(mktemp -d)
+
+# Also when this is interrupted, no step outlives it: each of those beside has a process group of its own.
+end_all() {
+    local pid
+    for pid in $(jobs -p); do kill -INT -- "-$pid" 2>/dev/null || true; done
+    wait
+    rm -rf "$logs"
+}
+trap end_all EXIT
+trap 'exit 130' INT TERM
+
+record() { results+=("$(printf '%-8s %5ds  %s' "$2" "$3" "$1")"); [ "$2" = ok ] || failed=1; } # NAME VERDICT SECONDS
+
+step() { # NAME COMMAND...
     local name=$1 started=$SECONDS verdict=ok; shift
     say "$name"
-    "$@" || { verdict=FAILED; failed=1; }
-    results+=("$(printf '%-8s %5ds  %s' "$verdict" $((SECONDS - started)) "$name")")
+    "$@" || verdict=FAILED
+    record "$name" "$verdict" $((SECONDS - started))
+}
+
+begin() { # NAME COMMAND...: starts a step beside the following ones, until `finish NAME`
+    local name=$1; shift
+    set -m
+    { SECONDS=0; verdict=ok; "$@" || verdict=FAILED; echo "$verdict $SECONDS" >"$logs/$name.end"; } \
+        </dev/null >"$logs/$name" 2>&1 &
+    set +m
+    echo $! >"$logs/$name.pid"
+}
+
+finish() { # NAME
+    local name=$1 verdict=FAILED seconds=0
+    say "$name"
+    wait "$(cat "$logs/$name.pid")" || true
+    cat "$logs/$name"
+    read -r verdict seconds <"$logs/$name.end" || true
+    record "$name" "$verdict" "$seconds"
 }
 
 make --no-print-directory setup || die "no Python environment, so nothing can be checked"
+begin types make --no-print-directory types
 step lint make --no-print-directory lint
-step types make --no-print-directory types
 step layers make --no-print-directory layers
 step oracles make --no-print-directory oracles
 step chromium .ci/chromium.sh
@@ -20,12 +53,14 @@ if [ -x templates/sbf/install.sh ]; then step rust make --no-print-directory rus
 if [ -x .ci/program_metadata.sh ]; then step "program metadata" .ci/program_metadata.sh; fi
 if [ -n "${CI:-}" ] && [ -x .ci/validator.sh ]; then step validator make --no-print-directory validator; fi
 if [ -n "${CI:-}" ]; then step postgres .ci/postgres.sh; fi
-# One node for all its tests, alone on the machine: it takes a core of its own.
-step "tests on a validator" .venv/bin/python -m pytest tests/functional/validator
+finish types
+# One node for all its tests, which mostly wait for its blocks.
+begin "tests on a validator" .venv/bin/python -m pytest tests/functional/validator
 # One process a core, a file's tests in one of them, so that what a file sets up is set up once.
 parallel=(-n auto --dist loadfile)
 step "core with anchorpy" make --no-print-directory core-with-anchorpy ARGS="${parallel[*]}"
 step tests .venv/bin/python -m pytest tests --ignore tests/functional/validator "${parallel[@]}"
+finish "tests on a validator"
 
 say "summary"
 printf '%s\n' "${results[@]}"

@@ -1,5 +1,6 @@
 """What every test may use: the real IDLs beside the checkout, Hypothesis profiles, and the rule: CI skips nothing."""
 
+import gc
 import os
 from collections.abc import Generator
 from importlib.util import find_spec
@@ -30,6 +31,19 @@ settings.register_profile("full", parent=_DEFAULT, max_examples=2000)
 settings.register_profile("again", parent=settings.get_profile("ci"), max_examples=25)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if IN_CI else "default")
 settings.load_profile(PROFILE)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays to the end, so the garbage collector need not walk it again and again: it
+    took up to a third of the suite's time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

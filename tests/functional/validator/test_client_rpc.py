@@ -194,7 +194,8 @@ async def test_a_lookup_table_makes_room(validator: Validator, wallet: Keypair, 
         await client.send([create, extend])
         state = await client.fetch("addressLookupTable", table)
         assert state["addresses"] == targets
-        await asyncio.sleep(1.0)  # a table counts from the slot after the one that extended it
+        while call(validator.url, "getSlot", [{"commitment": "confirmed"}]) <= state["lastExtendedSlot"]:
+            await asyncio.sleep(0.2)  # a table counts from the slot after the one that extended it
 
         pays = [await transfer(client, to, 10**6) for to in targets]
         with pytest.raises(TransactionTooLarge, match="lookup table"):
