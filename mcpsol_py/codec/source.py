@@ -122,7 +122,7 @@ def number_format(node: Int | Float) -> str | None:
 
 
 def byte_order(node: Int | Float) -> str:
-    """"big" or "little"."""
+    """The word for `int.to_bytes`: big or little."""
     return "big" if node.big_endian else "little"
 
 
