@@ -37,6 +37,7 @@ __all__ = ["DEMO_SETUP", "Plan", "http_settings", "make_bridge", "read_config"]
 TOP: Keys = {
     "mode": one_of("describe", "build", "send"),
     "surface": one_of("auto", "full", "lazy"),
+    "client": one_of(*inputs.PROFILES),
     "wallet": TEXT,
     "keystore": TEXT,
     "signer": TABLE,
@@ -92,6 +93,7 @@ class Plan:
     programs: list[ProgramEntry] = field(default_factory=list)
     mode: str = "build"
     surface: str = "auto"
+    client: str = "default"
     wallet: str | None = None
     keystore: Path | None = None
     signer: Mapping[str, Any] | None = None
@@ -126,6 +128,7 @@ def _plan(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> Plan:
         [_entry(row, f"program[{place}]", base, chain) for place, row in enumerate(said.get("program", ()))],
         mode=said.get("mode", "build"),
         surface=said.get("surface", "auto"),
+        client=said.get("client", "default"),
         wallet=said.get("wallet"),
         keystore=_file(said, "keystore", base),
         signer=said.get("signer"),
@@ -187,6 +190,7 @@ def make_bridge(plan: Plan) -> tuple[Bridge, list[inputs.Source]]:
         audit=AuditLog(_audit_file(plan)),
         names=cluster.resolve if cluster is not None else None,
         known_names=cluster.names if cluster is not None else None,
+        client=plan.client,
     )
     return bridge, [source for _, source in read]
 

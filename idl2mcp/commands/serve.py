@@ -39,6 +39,12 @@ Then add --print-config claude (or cursor, vscode, codex, gemini) for what goes 
 @click.option(
     "--surface", type=click.Choice(["auto", "full", "lazy"]), help="Over 40 tools, auto lists a search instead of them."
 )
+@click.option(
+    "--client",
+    "profile",
+    type=click.Choice(inputs.PROFILES),
+    help="Whose limits the schemas keep (default: all in use).",
+)
 @click.option("--wallet", metavar="ADDRESS", help="Who acts and pays where a call does not say; no key is needed.")
 @click.option("--demo", is_flag=True, help="counter and vault on a local cluster, with wallets and tokens.")
 @click.option("--paid", is_flag=True, help="With --demo: calls cost play money, settled on the local cluster (x402).")
@@ -64,6 +70,7 @@ def command(
     transport: str,
     mode: str | None,
     surface: str | None,
+    profile: str | None,
     wallet: str | None,
     demo: bool,
     paid: bool,
@@ -109,6 +116,7 @@ def command(
         if paid and plan.payments is None:
             plan.payments = read_payments(DEMO_PAYMENTS)
         plan.mode, plan.surface, plan.wallet = mode or plan.mode, surface or plan.surface, wallet or plan.wallet
+        plan.client = profile or plan.client
         settings = serving.http_settings(plan, host=host, port=port, oauth=oauth) if transport == "http" else None
         bridge, loaded = serving.make_bridge(plan)
         server = make_server(bridge, version=_version(), state_key=settings.state_key if settings else None)

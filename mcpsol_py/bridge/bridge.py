@@ -147,7 +147,7 @@ class Bridge:
 
     *wallet*: the address that acts and pays where none is given (its key is not needed to build). *signer*, *policy*
     and *audit* are for mode "send"; without a signer that mode is refused. *names* turns local names into addresses;
-    *known_names* are those there are, name -> address (looked at when they are asked for).
+    *known_names* are those there are, name -> address (looked at when they are asked for). *client*: as Toolbox's.
     """
 
     def __init__(
@@ -162,6 +162,7 @@ class Bridge:
         audit: AuditLog | None = None,
         names: Names | None = None,
         known_names: Mapping[str, str] | None = None,
+        client: str = "default",
     ) -> None:
         if mode == "send" and signer is None:
             raise PolicyError("mode", 'mode "send" needs a wallet that signs')
@@ -173,6 +174,7 @@ class Bridge:
         self.names: Names = names or _no_names
         self.known_names: Mapping[str, str] = known_names if known_names is not None else {}
         self._named = known_names is not None
+        self._client = client
         self._surface: Surface = surface
         self.box = self._toolbox(programs)
         #: called with a program's label when it was read anew, or its tools came or went
@@ -221,7 +223,12 @@ class Bridge:
 
     def _toolbox(self, programs: Sequence[Served]) -> Toolbox:
         return Toolbox(
-            programs, mode=self.mode, surface=self._surface, wallet=self.wallet is not None, names=self._named
+            programs,
+            mode=self.mode,
+            surface=self._surface,
+            wallet=self.wallet is not None,
+            names=self._named,
+            client=self._client,
         )
 
     def _names_of(self, served: Served) -> Names:
@@ -354,6 +361,7 @@ class Bridge:
         if tool.kind == "instruction":
             return await self._instruction(tool, arguments, confirm, steps)
         _only(arguments, tool)
+        arguments = {key: value for key, value in arguments.items() if value is not None}  # strict clients give all
         if tool.kind == "lazy":
             return await self._lazy(tool, arguments, confirm, steps)
         if tool.kind == "common":
@@ -365,7 +373,8 @@ class Bridge:
             found = await reading.read_account(tool.served, tool.target, key)
         else:
             limit = _limit(arguments, name, 20, 100)
-            where = self._names_of(tool.served)(_object(arguments.get("where", {}), f"{name}.where"))
+            where = _object(arguments.get("where", {}), f"{name}.where")
+            where = self._names_of(tool.served)({key: value for key, value in where.items() if value is not None})
             found = await reading.accounts_of(tool.served, tool.target, where, limit)
         return _read(found)
 

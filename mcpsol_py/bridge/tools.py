@@ -20,7 +20,8 @@ from mcpsol_py.model.program import AccountType, Instruction
 from mcpsol_py.model.types import Struct
 from mcpsol_py.names import snake
 from mcpsol_py.program import Program
-from mcpsol_py.schema.json_schema import account_schema, quoted
+from mcpsol_py.schema.fitting import fitted
+from mcpsol_py.schema.json_schema import PROFILES, Profile, account_schema, quoted
 from mcpsol_py.schema.lint import lint_tools
 from mcpsol_py.schema.mcp_tools import (
     NAME_BUDGET,
@@ -107,8 +108,9 @@ class Tool:
 class Toolbox:
     """All tools of the bridge: `tools` by name, and `listed`, what tools/list answers.
 
-    *names*: on the local chain, text like "@alice" stands for an address. What a program and its tools are called does
-    not depend on the order of *programs*.
+    *names*: on the local chain, text like "@alice" stands for an address. *client*: whose limits the schemas keep
+    (json_schema.PROFILES); "default" is what all of them take that are in use. What a program and its tools are called
+    does not depend on the order of *programs*.
     """
 
     def __init__(
@@ -119,10 +121,12 @@ class Toolbox:
         surface: Surface = "auto",
         wallet: bool = False,
         names: bool = False,
+        client: str = "default",
     ) -> None:
         self.programs = list(programs)
         self.mode: Mode = mode
         self._names = names
+        self._client, self._profile = client, PROFILES[client]
         self.tools: dict[str, Tool] = {}
         self._taken: set[str] = set()
         self.quarantined: dict[str, str] = {}
@@ -163,7 +167,10 @@ class Toolbox:
                 if (n := safe_name(f"{tool.name[: NAME_BUDGET - 4]}_{i}")).lower() not in taken
             )
             tool = _called(tool, name)
-        fault = fault_of(tool.definition)
+        if tool.kind != "instruction":
+            schema = fitted(tool.definition["inputSchema"], self._profile)
+            tool = replace(tool, definition={**tool.definition, "inputSchema": schema})
+        fault = fault_of(tool.definition, self._client)
         if fault is not None:
             self.quarantined[name] = fault
         else:
@@ -178,14 +185,14 @@ class Toolbox:
             leaves = program.instruction(ix.name).plan.must_give(wallet=wallet, online=online)
             return {leaf.path for leaf in leaves}
 
-        tool_map = ToolMap(program.model, prefix=prefix, must_give=must_give)
+        tool_map = ToolMap(program.model, self._client, prefix=prefix, must_give=must_give)
         self.left_out.update({f"{program.name}.{name}": why for name, why in tool_map.left_out.items()})
         for definition in tool_map.tools:
             name = definition["name"]
             ix = tool_map.instruction(name)
             untold = program.model.dialect.startswith("anchor") and not ix.remaining
             if untold:
-                definition = _with_untold(definition)
+                definition = _with_untold(definition, self._profile)
             full = self._instruction(definition, ix, online=online)
             yield self._told(Tool(name, full, "instruction", ix.name, served, tool_map, untold))
             if (
@@ -409,10 +416,13 @@ UNTOLD: dict[str, Any] = {
 }
 
 
-def _with_untold(definition: Mapping[str, Any]) -> dict[str, Any]:
+def _with_untold(definition: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
     schema = definition["inputSchema"]
-    properties = {**schema["properties"], "remaining_accounts": UNTOLD}
-    return {**definition, "inputSchema": {**schema, "properties": properties}}
+    part = fitted({"type": "object", "properties": {"remaining_accounts": UNTOLD}}, profile)
+    schema = {**schema, "properties": {**schema["properties"], **part["properties"]}}
+    if profile.all_required:
+        schema["required"] = [*schema.get("required", ()), "remaining_accounts"]
+    return {**definition, "inputSchema": schema}
 
 
 def _words_of(tool: Tool) -> str:
@@ -558,7 +568,7 @@ def _list_accounts(name: str, served: Served, account: AccountType) -> dict[str,
     )
 
 
-def fault_of(definition: Mapping[str, Any]) -> str | None:
+def fault_of(definition: Mapping[str, Any], client: str = "default") -> str | None:
     """Why this definition would break some client's list, or None: what schema/lint.py calls an error."""
-    errors = [f for f in lint_tools([dict(definition)], "default") if f.level == "error"]
+    errors = [f for f in lint_tools([dict(definition)], client) if f.level == "error"]
     return f"{errors[0].path}: {errors[0].message}" if errors else None
