@@ -30,7 +30,7 @@ from mcpsol_py.names import snake
 from mcpsol_py.sources.idl_types import TypeReader
 from mcpsol_py.sources.reader import MAX_NAME, kind_of
 
-__all__ = ["MAX_GROUPS", "AccountReader"]
+__all__ = ["MAX_GROUPS", "AccountReader", "spelled"]
 
 MAX_GROUPS = 16
 MAX_SEEDS = 64

@@ -7,10 +7,14 @@ given one wins."""
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.program import (
+    Account,
+    AccountGroup,
+    AccountItem,
     AccountType,
     Discriminator,
     Event,
@@ -19,6 +23,7 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.types import Link, Struct, TypeDef
 from mcpsol_py.names import snake
+from mcpsol_py.sources.anchor_accounts import spelled
 from mcpsol_py.sources.idl_items import ItemReader, names_of
 from mcpsol_py.sources.reader import derived, keys
 
@@ -106,7 +111,7 @@ class _Legacy(ItemReader):
         if not _INSTRUCTION.issuperset(item):
             self.surplus(item, _INSTRUCTION, f"instruction {name!r}")
         returns = item.get("returns")
-        accounts = self.account_items(item)
+        accounts = _turned(self.account_items(item))
         return Instruction(
             name,
             self.discriminator(item, "global"),
@@ -125,6 +130,26 @@ class _Legacy(ItemReader):
     def event(self, item: dict[str, Any]) -> Event:
         fields = self.fields(item) or Struct(())
         return Event(self.name(item), self.discriminator(item, "event"), fields, self.docs(item))
+
+
+def _turned(items: tuple[AccountItem, ...]) -> tuple[AccountItem, ...]:
+    """*items* with their relations the way Anchor 0.1.0 and the model have them. Before 0.30 the account with the
+    `has_one` listed the accounts that its data names; since then each of those lists that account."""
+    if not any(isinstance(i, AccountGroup) or i.relations for i in items):
+        return items
+    names = [i.name for i in items]
+    named_by: dict[str, list[str]] = {}
+    for item in items:
+        for related in item.relations if isinstance(item, Account) else ():
+            other = related if related in names else spelled(related, names)
+            if other is not None:
+                named_by.setdefault(other, []).append(item.name)
+    return tuple(
+        replace(item, accounts=_turned(item.accounts))
+        if isinstance(item, AccountGroup)
+        else replace(item, relations=tuple(named_by.get(item.name, ())))
+        for item in items
+    )
 
 
 def _is_native(doc: dict[str, Any], metadata: Any) -> bool:

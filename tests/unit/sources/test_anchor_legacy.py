@@ -237,6 +237,15 @@ def test_a_second_account_of_a_name_has_the_firsts_address_by_default() -> None:
     assert built.accounts[1].pubkey == other
 
 
+def test_relations_are_turned_to_the_accounts_that_are_named() -> None:
+    inner = {"name": "pair", "accounts": [{"name": "left", "relations": ["right"]}, {"name": "right"}]}
+    vault = {"name": "vault", "relations": ["token_mint", "owner", "elsewhere"]}
+    items = read_anchor_legacy(_go([vault, {"name": "tokenMint"}, {"name": "owner"}, inner])).instructions[0].accounts
+    assert account(items, "vault").relations == ()
+    assert account(items, "tokenMint").relations == account(items, "owner").relations == ("vault",)
+    assert account(items, "pair", "right").relations == ("left",)
+
+
 def test_a_pda_without_seeds_is_an_address_to_be_given() -> None:
     model = read_anchor_legacy(_go([{"name": "at", "pda": True}]))
     assert account(model.instructions[0].accounts, "at").pda == Pda((UnknownSeed("its seeds are not given"),))
