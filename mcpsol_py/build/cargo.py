@@ -100,7 +100,7 @@ def compile_crate(crate: Crate, toolchain: Toolchain, progress: Progress | None 
     ir = release / "mcpsol-ir"
     # Without its output cargo links again, so the IR is of this very link, never an older one's.
     for old in (*release.glob(f"*{crate.name}.so"), *(release / "deps").glob(f"*{crate.name}.so")):
-        old.unlink()
+        old.unlink(missing_ok=True)  # another build of the same workspace does so too
     for old in ir.glob(f"*{crate.name}.so"):
         shutil.rmtree(old)
     ir.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
@@ -93,13 +93,20 @@ class Chain(SvmTransport):
 
 class Moving(SvmNode):
     """A node whose slot moves on with each transaction, as it does with time on a cluster. `takes`: so many more
-    transactions, and then none. `slow`: seconds that each takes."""
+    transactions, and then none. `stalls`: after so many more it answers nothing, until `goes_on` is set."""
 
     takes: int | None = None
-    slow = 0.0
+    stalls: int | None = None
+
+    def __init__(self, transport: SvmTransport) -> None:
+        super().__init__(transport)
+        self.goes_on = threading.Event()
 
     def do_sendTransaction(self, text: str, options: object = None) -> object:
-        time.sleep(self.slow)
+        if self.stalls is not None:
+            self.stalls -= 1
+            if self.stalls < 0:
+                self.goes_on.wait(60)
         if self.takes is not None:
             self.takes -= 1
             if self.takes < 0:
