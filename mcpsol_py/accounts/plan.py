@@ -236,15 +236,19 @@ class Plan:
     def _fills_by_nature(self, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]) -> bool:
         if leaf.account.signer and wallet and self.wallet_may_sign(leaf):
             return True
-        if online and any(
-            (at := self.locate((name,), leaf)) is not None
-            and (self.leaves[at].account.optional or not self._fills(self.leaves[at], wallet, online, memo))
-            for name in leaf.account.relations
-        ):
+        if online and any(self._is_given(name, leaf, wallet, online, memo) for name in leaf.account.relations):
             return True  # the related account has to be given anyway, and its data then names this one
         if self.is_event_part(leaf) or certain(leaf.account.name) is not None:
             return True
         return self.ata_of(leaf) is not None
+
+    def _is_given(self, name: str, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]) -> bool:
+        """Must the account *name* be given? Not where it is derived from *leaf* itself: then one of the two must be,
+        and *leaf* is it."""
+        at = self.locate((name,), leaf)
+        if at is None or (at in memo and memo[at] is None):
+            return False
+        return self.leaves[at].account.optional or not self._fills(self.leaves[at], wallet, online, memo)
 
     def _account_fills(
         self, path: tuple[str, ...], leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None], *, read: bool

@@ -578,6 +578,16 @@ def test_what_must_be_given_with_and_without_wallet_and_connection() -> None:
     assert names(online=False) == ["vault", "derived", "related"]
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_relation_of_an_account_that_is_derived_from_it_must_be_given(first: int) -> None:
+    """`position` is derived from `mint`, and holds it: the IDL of an account with has_one and seeds says both."""
+    both = [Account("position", pda=Pda((AccountSeed(("mint",)),))), Account("mint", relations=("position",))]
+    plan = plan_of(both[first], both[1 - first])
+    (name,) = [leaf.name for leaf in plan.must_give()]
+    assert name == ("mint" if first == 0 else "position")
+    assert name == "position" or keys(plan, {name: PROGRAM})
+
+
 def test_an_account_in_a_ring_must_be_given() -> None:
     a = Account("a", pda=Pda((AccountSeed(("b",)),)))
     b = Account("b", pda=Pda((AccountSeed(("a",)),)))
