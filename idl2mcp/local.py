@@ -4,9 +4,8 @@
 call.
 
 ``--ledger FILE`` (JSON) keeps accounts and clock from one call to the next. `"@name"` stands for an address wherever
-one is asked.
-A wallet is made from its name alone (sha256), so it is the same everywhere and worth nothing anywhere: it signs on
-this cluster only.
+one is asked. A wallet is made from its name alone (sha256), so it is the same everywhere and worth nothing anywhere: it
+signs on this cluster only.
 """
 
 from __future__ import annotations

@@ -543,8 +543,7 @@ class ProgramFailed(ClientError):
     """An on-chain failure, named where the name is known.
 
     `program_id` is the program that failed (the innermost of the CPI stack), `stack` the ids from the outermost to it,
-    `code`
-    the custom error number or None, `name` the error's name, `logs` the transaction's logs.
+    `code` the custom error number or None, `name` the error's name, `logs` the transaction's logs.
     """
 
     reason = "program_failed"

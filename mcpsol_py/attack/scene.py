@@ -51,8 +51,8 @@ class Call:
     """A good call of one instruction: what is not given is made up.
 
     `args` and `accounts` by name. An account is a Keypair, a Pubkey or base58 text, and stands as the scene has it;
-    None leaves an optional one out.
-    `remaining`: accounts behind the named ones. `before`: instructions that stand before it in the same transaction.
+    None leaves an optional one out. `remaining`: accounts behind the named ones. `before`: instructions that stand
+    before it in the same transaction.
     """
 
     args: Mapping[str, Any] = field(default_factory=dict)

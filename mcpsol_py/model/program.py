@@ -1,8 +1,7 @@
 """A program: instructions, accounts, events, errors, constants, types. Frozen dataclasses; the waist of the whole tool.
 
 What stands left of the model (sources) only makes it; what stands right of it (schema, codec, render, client) only
-reads it, and
-never asks which dialect it came from.
+reads it, and never asks which dialect it came from.
 """
 
 from __future__ import annotations
@@ -62,12 +61,10 @@ class Discriminator:
     """Bytes by which data is known.
 
     `origin`: "given" (the source wrote them), or how they were derived: "anchor" (sha256 of "global:name",
-    "account:Name", "event:Name"),
-    "shank" (u8 or as declared), "codama" (a constant or a field's default).
-    `offset`: where in the data they stand (0 nearly always). `consumed`: they come before the arguments or fields and
-    are no part of them;
-    False: they are (also) a field that is read and written like any other.
-    `size`: the data's whole length, where that is (part of) what tells it apart (Codama's size discriminator).
+    "account:Name", "event:Name"), "shank" (u8 or as declared), "codama" (a constant or a field's default). `offset`:
+    where in the data they stand (0 nearly always). `consumed`: they come before the arguments or fields and are no part
+    of them; False: they are (also) a field that is read and written like any other. `size`: the data's whole length,
+    where that is (part of) what tells it apart (Codama's size discriminator).
     """
 
     value: bytes = b""
@@ -271,12 +268,10 @@ class Constraints:
     empty.
 
     `state`: the account type whose discriminator and layout it must have. `owner`: an address, or an account's name, or
-    "" = this program.
-    `has_one`: fields of the state that must equal the account of that name, as (field, account). `close`: who gets the
-    lamports.
-    `realloc`: new size. `executable`: it is a program. `sysvar`: its name. `one_of`: the addresses of which it must
-    have one. `errors`: the custom error that a failed check gives, as (check, error name); the checks are
-    "has_one:<field>", "address" (and one_of), "owner", "seeds", "signer".
+    "" = this program. `has_one`: fields of the state that must equal the account of that name, as (field, account).
+    `close`: who gets the lamports. `realloc`: new size. `executable`: it is a program. `sysvar`: its name. `one_of`:
+    the addresses of which it must have one. `errors`: the custom error that a failed check gives, as (check, error
+    name); the checks are "has_one:<field>", "address" (and one_of), "owner", "seeds", "signer".
     """
 
     state: str | None = None
@@ -337,10 +332,8 @@ class RemainingAccounts:
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """`optional_accounts`: how an absent optional account is said: "program_id" (Anchor: the program's own id stands
-    for it) or "omitted"
-    (it and what follows is left out).
-    `also`: other discriminators that must match too, beyond the leading one (Codama).
-    `disabled`: why a reader found that it cannot be served; check and codec add what they find.
+    for it) or "omitted" (it and what follows is left out). `also`: other discriminators that must match too, beyond the
+    leading one (Codama). `disabled`: why a reader found that it cannot be served; check and codec add what they find.
     """
 
     name: str
@@ -406,8 +399,7 @@ class ProgramModel:
     """The whole program. `types` holds every defined type; names in it are unique.
 
     `origin` says where it was read from and `dialect` in which form, for people's eyes alone. `findings` are the
-    reader's own
-    (what the dialect says and the model cannot), as (path, level, message); `check` adds its own.
+    reader's own (what the dialect says and the model cannot), as (path, level, message); `check` adds its own.
     """
 
     name: str

@@ -182,8 +182,7 @@ class Offset:
     """Moves the cursor by `amount` before (`when="pre"`) or after (`"post"`) `item`.
 
     `strategy` as in Codama: relative (to here), absolute (from the start, negative: from the end), padded (relative,
-    and what is
-    skipped is written as zeros), preOffset (post only: relative to where the item's own pre-offset stood).
+    and what is skipped is written as zeros), preOffset (post only: relative to where the item's own pre-offset stood).
     """
 
     item: Type
@@ -398,11 +397,8 @@ class TypeDef:
     """A named type. `layout` says how its bytes lie wherever it stands:
 
     "borsh": packed, in order. "c": repr(C) with natural alignment and padding (bytemuck). "packed": repr(C, packed): no
-    padding.
-    "transparent": as its only field. Anything else is the source's word (a custom serialization or a repr that is not
-    known), and the
-    type is not usable.
-    `align`: repr(align(n)), which raises the alignment and so the size.
+    padding. "transparent": as its only field. Anything else is the source's word (a custom serialization or a repr that
+    is not known), and the type is not usable. `align`: repr(align(n)), which raises the alignment and so the size.
     `shape` remembers how the source declared it, for writing it back: "struct", "enum" or "alias".
     """
 

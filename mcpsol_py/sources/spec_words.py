@@ -4,9 +4,8 @@ Authors import them from `mcpsol_py.spec`. Nothing here reads anything or checks
 plain classes and annotations, so importing one has no side effects. `sources.spec` reads them into a program model.
 
 How type checkers see it: `Mut`, `Ref` and `Array` are `typing.Annotated` to them, so that `Mut[State,
-has_one("authority")]` is a
-`State` with remarks, in mypy --strict as in an editor. (`Annotated` wants at least one remark: where an account has no
-other, it is `...`, as in `Mut[Wallet, ...]`.)
+has_one("authority")]` is a `State` with remarks, in mypy --strict as in an editor. (`Annotated` wants at least one
+remark: where an account has no other, it is `...`, as in `Mut[Wallet, ...]`.)
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """What an agent may spend: limits for a payment, a session and a day, held in one atomic reservation before it signs.
 
 A reservation counts from the moment it is made until the payment certainly cannot land any more. So parallel calls,
-crashes and
-sellers who take a signed payment and say nothing cannot make a wallet spend more than its owner allowed. The chain's
-own cap (an
-SPL delegation) stands below all of this.
+crashes and sellers who take a signed payment and say nothing cannot make a wallet spend more than its owner allowed.
+The chain's own cap (an SPL delegation) stands below all of this.
 """
 
 from __future__ import annotations
@@ -51,8 +49,7 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Spending:
     """One payment for one logical call, `payment_id`. "reserved": nothing signed yet. "signed": a payment is out and
-    may land.
-    "spent": it landed. "released": it certainly did not and cannot."""
+    may land. "spent": it landed. "released": it certainly did not and cannot."""
 
     wallet: str
     payment_id: str
@@ -116,8 +113,7 @@ class Budget:
         """Reserves, or returns the reservation that this payment id has already (a repeat of the same logical call).
 
         Raises PaymentError: AMOUNT_EXCEEDS_MAX (this payment), BUDGET_EXCEEDED (session or day), ASSET_NOT_ALLOWED,
-        PAYEE_NOT_ALLOWED,
-        PAYMENT_ID_CONFLICT (the id stands for another request). Nothing is reserved then.
+        PAYEE_NOT_ALLOWED, PAYMENT_ID_CONFLICT (the id stands for another request). Nothing is reserved then.
         """
         limit = self._allowed(spending, max_amount)
         since: int = self._db.run(lambda connection, _: self._now(connection))

@@ -1,8 +1,8 @@
 """Asking facilitators: a list in order of priority, with retries, fail-over and a circuit breaker (seed 000).
 
 Each try takes at most 5 s; a facilitator gets three, 0.5 s and 1 s apart; an answer of 4xx is final, since the same
-question will
-get the same answer. A settlement goes to the facilitator whose fee payer the payment names: no other could sign it.
+question will get the same answer. A settlement goes to the facilitator whose fee payer the payment names: no other
+could sign it.
 """
 
 from __future__ import annotations
@@ -190,8 +190,7 @@ class Facilitators:
 
     def get_supported(self) -> SupportedResponse:
         """What they support together. A (version, scheme, network) is served by the first that has it; one that does
-        not answer
-        is passed over, unless none does."""
+        not answer is passed over, unless none does."""
         kinds: dict[tuple[int, str, str], Any] = {}
         extensions: dict[str, None] = {}
         signers: dict[str, list[str]] = {}

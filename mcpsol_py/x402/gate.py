@@ -3,10 +3,8 @@
 Knows no transport: MCP and HTTP hand it a payment and a function to run, and put its reply into their own shapes.
 
 Order (X402.md 1.1, C-61): a read is verified, run, settled, answered ("authorization"); what broadcasts is settled
-first
-("upfront"). A result whose payment did not settle is withheld. Execution is at most once: what was running when a
-process died
-is never run again by itself.
+first ("upfront"). A result whose payment did not settle is withheld. Execution is at most once: what was running when a
+process died is never run again by itself.
 """
 
 from __future__ import annotations
@@ -145,9 +143,7 @@ class NotPaid:
 @dataclass(frozen=True, slots=True)
 class Refused:
     """Neither 402 nor an answer. `code`: "payment_id_conflict", "in_progress", "settlement_pending", "outcome_unknown",
-    "storage_unavailable".
-    Paying again is
-    never the remedy; `receipt` shows what was paid already."""
+    "storage_unavailable". Paying again is never the remedy; `receipt` shows what was paid already."""
 
     code: str
     message: str

@@ -38,9 +38,8 @@ class PaidHttp:
     """Asks payment for the routes of *offers*, (method, path) each; everything else passes through.
 
     402 asks for payment or says why one does not do, 400 is a payment that cannot be read, 409 (with Retry-After) is
-    one in progress, or
-    an id used for something else. A response is kept with its payment and given again to a repeat, so bodies are
-    bounded by *max_body*.
+    one in progress, or an id used for something else. A response is kept with its payment and given again to a repeat,
+    so bodies are bounded by *max_body*.
     """
 
     def __init__(

@@ -2,10 +2,8 @@
 it.
 
 A call that costs nothing goes through untouched. A demand is paid once: the price is checked, the amount reserved, the
-payment
-signed, kept, and sent. If the answer does not come, the same payment is sent again, never a second one: the budget
-keeps it under
-the call's payment id, over crashes and restarts.
+payment signed, kept, and sent. If the answer does not come, the same payment is sent again, never a second one: the
+budget keeps it under the call's payment id, over crashes and restarts.
 """
 
 from __future__ import annotations
@@ -112,9 +110,8 @@ Ask = Callable[[Payment | None, Dialect], Awaitable[Asked[R]]]
 
 class Payer:
     """Pays demands. *signer* makes the payments: the official core's client, with a scheme registered for each network.
-    Its own
-    spend controls are switched off, since *budget* stands in their place. *patience*: seconds to go on asking with one
-    payment.
+    Its own spend controls are switched off, since *budget* stands in their place. *patience*: seconds to go on asking
+    with one payment.
     """
 
     def __init__(
@@ -145,13 +142,10 @@ class Payer:
         """Asks, pays what is demanded (at most *max_amount* base units), and asks again with the payment.
 
         *request* is what is asked for, JSON-safe: a payment id stands for one request. *payment_id* makes repeats of
-        one logical
-        call one: give the same for each try, over restarts too. Raises PaymentError: AMOUNT_EXCEEDS_MAX,
-        BUDGET_EXCEEDED and the
-        budget's others (nothing signed); NO_REQUIREMENTS (no way to pay that this wallet has); PAYMENT_REJECTED,
-        SETTLEMENT_FAILED (the seller did not take the payment, or asks for more now: it is not paid twice);
-        OUTCOME_UNKNOWN
-        (sent; no answer that says more: call again with the same payment id).
+        one logical call one: give the same for each try, over restarts too. Raises PaymentError: AMOUNT_EXCEEDS_MAX,
+        BUDGET_EXCEEDED and the budget's others (nothing signed); NO_REQUIREMENTS (no way to pay that this wallet has);
+        PAYMENT_REJECTED, SETTLEMENT_FAILED (the seller did not take the payment, or asks for more now: it is not paid
+        twice); OUTCOME_UNKNOWN (sent; no answer that says more: call again with the same payment id).
         """
         with telemetry.span("pay", resource=clean_text(resource, 200)) as step:
             try:

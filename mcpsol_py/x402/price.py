@@ -30,12 +30,10 @@ def parse_price(
     price: str | int | dict[str, object], network: str, *, mint: str | None = None, decimals: int | None = None
 ) -> Price:
     """A price, however it is written: "$0.001", "0.001 USDC", {"amount": "1000", "asset": mint}, or base units (an int
-    or
-    digits) with *mint*.
+    or digits) with *mint*.
 
     "$" and no symbol at all mean the network's first default asset (USDC), unless *mint* and *decimals* say another.
-    The
-    amount must come out as a whole number of base units from 1 to 2**64-1. Raises PaymentError (invalid_price).
+    The amount must come out as a whole number of base units from 1 to 2**64-1. Raises PaymentError (invalid_price).
     """
     network = caip2(network)
     if isinstance(price, dict):

@@ -38,8 +38,7 @@ _REACH = 24 * 3600
 
 class RpcChain:
     """See Chain. *url* is a node's, or a transport that blocks. The network is read from the genesis hash, once;
-    *network* says another,
-    for a local cluster that stands in for one."""
+    *network* says another, for a local cluster that stands in for one."""
 
     def __init__(self, url: str | RpcTransport, *, network: str | None = None) -> None:
         self._rpc = RpcTransport(url, blocking=True) if isinstance(url, str) else url
@@ -145,8 +144,7 @@ def _base64(transaction: bytes) -> str:
 
 def _writable_unsigned(message: Any) -> list[Pubkey]:
     """The first writable account that signs nothing: a transfer's source. Listing one account is enough, since a
-    transaction is
-    listed under each of its accounts."""
+    transaction is listed under each of its accounts."""
     header, keys = message.header, list(message.account_keys)
     signers = header.num_required_signatures
     writable = keys[signers : len(keys) - header.num_readonly_unsigned_accounts]

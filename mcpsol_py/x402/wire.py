@@ -1,8 +1,7 @@
 """x402 inside MCP messages: payments, demands and receipts, in all the dialects that peers speak (X402.md 2).
 
 Lenient in what is read, since peers differ; one shape in what is written, which all of them read. A payment never
-appears in an
-error or a log.
+appears in an error or a log.
 """
 
 from __future__ import annotations

@@ -215,8 +215,7 @@ def settle_payable(
 
     Raises PaymentError: what *check* raises; duplicate_settlement (this payment was settled already),
     settlement_pending (sent; ask again: the same signature is waited for), transaction_failed (it did not and cannot
-    land, or landed with an error: not paid).
-    *fault* is called with the name of each step, for tests that stop there.
+    land, or landed with an error: not paid). *fault* is called with the name of each step, for tests that stop there.
     """
     known = store.get(transfer.key)
     if known is None:

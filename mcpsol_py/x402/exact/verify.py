@@ -71,15 +71,11 @@ def verify_transfer(
 ) -> VerifiedTransfer:
     """Checks a payload's transaction against the requirements; raises PaymentError with the protocol's reason.
 
-    Overpaying is refused like underpaying: what is not asked for is nobody's to keep.
-    *fee_payers* are the addresses that this facilitator signs for. Checked: the sponsor is ours, pays and stands
-    nowhere
-    else; only sponsor and payer sign, and the payer's signature is right; no lookup tables; 3 to 7 instructions;
-    compute
-    limit first, price second and within limits, each once; exactly one TransferChecked, of exactly `amount`, of
-    `asset`, to
-    the payee's ATA, whose authority is no sponsor; nothing else but Lighthouse guards and memos; the memo asked for,
-    once.
+    Overpaying is refused like underpaying: what is not asked for is nobody's to keep. *fee_payers* are the addresses
+    that this facilitator signs for. Checked: the sponsor is ours, pays and stands nowhere else; only sponsor and payer
+    sign, and the payer's signature is right; no lookup tables; 3 to 7 instructions; compute limit first, price second
+    and within limits, each once; exactly one TransferChecked, of exactly `amount`, of `asset`, to the payee's ATA,
+    whose authority is no sponsor; nothing else but Lighthouse guards and memos; the memo asked for, once.
     """
     prefix = "invalid_exact_svm_payload"
     fee_payer = extra.get("feePayer")

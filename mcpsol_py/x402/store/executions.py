@@ -118,9 +118,8 @@ class Executions:
     ) -> bool:
         """Moves the row on if *owner* still has it and it is in one of *expected*. False: somebody else has it now.
 
-        It then is *to_owner*'s, if that is given.
-        *also* runs in the same transaction; when it says False, nothing is moved. A receipt of a payment that landed is
-        entered among the receipts in the same transaction.
+        It then is *to_owner*'s, if that is given. *also* runs in the same transaction; when it says False, nothing is
+        moved. A receipt of a payment that landed is entered among the receipts in the same transaction.
         """
         receipt = values.get("receipt")
         if to_owner is not None:
