@@ -24,10 +24,11 @@ from mcpsol_py.bridge.instructions import read_known
 from mcpsol_py.client.transport import MemcmpFilter, Transport
 from mcpsol_py.codec.account import AccountCodec, find_account
 from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.layout import is_bytes
 from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, UnknownName, abbr
 from mcpsol_py.model.base58 import b58decode
 from mcpsol_py.model.program import AccountType
-from mcpsol_py.model.types import Link, Offset, Struct, Type
+from mcpsol_py.model.types import Array, Link, Offset, Struct, Tuple, Type
 from mcpsol_py.model.types import Pubkey as Key
 from mcpsol_py.names import aliases
 from mcpsol_py.program import Program
@@ -117,20 +118,28 @@ def filterable(program: Program, account: AccountType) -> dict[str, Filter]:
     """
     codecs = program.codecs
     start = len(account.discriminator.value) if account.discriminator.consumed else 0
-    schemas = Schemas(codecs.layouts.resolver)
-    found: list[tuple[str, Filter, bool]] = []
-    for path, offset, node, docs in _places(codecs, codecs.layouts.root(account.type), start, ()):
-        size = codecs.layouts.fixed_size(node)
-        if not size or size > _FILTER_BYTES or _PADDING.match(path[-1]):
-            continue
-        schema = dict(schemas.shape(node).schema)
-        if schema.get("type") not in ("string", "integer", "boolean") or (len(path) > 1 and not isinstance(node, Key)):
-            continue
-        schema["description"] = join(str(schema.get("description", "")), quoted(docs, 60), limit=140)
-        found.append(("_".join(path), Filter(offset, node, schema), isinstance(node, Key)))
+    found = [
+        (path, offset, node, docs)
+        for path, offset, node, docs in _places(codecs, codecs.layouts.root(account.type), start, ())
+        if _one_value(codecs, node) and not _PADDING.match(path[-1]) and (len(path) == 1 or isinstance(node, Key))
+    ]
     while len(found) > _FILTERS:
-        found.remove(next((row for row in reversed(found) if not row[2]), found[-1]))
-    return dict(zip(property_names(name for name, _, _ in found), (row for _, row, _ in found), strict=True))
+        found.remove(next((row for row in reversed(found) if not isinstance(row[2], Key)), found[-1]))
+    schemas = Schemas(codecs.layouts.resolver)
+    out: list[tuple[str, Filter]] = []
+    for path, offset, node, docs in found:
+        schema = dict(schemas.shape(node).schema)
+        if schema.get("type") in ("string", "integer", "boolean"):
+            schema["description"] = join(str(schema.get("description", "")), quoted(docs, 60), limit=140)
+            out.append(("_".join(path), Filter(offset, node, schema)))
+    return dict(zip(property_names(name for name, _ in out), (row for _, row in out), strict=True))
+
+
+def _one_value(codecs: Codecs, node: Type) -> bool:
+    """Is it one value, of a size that a filter can have?"""
+    if isinstance(node, (Struct, Tuple)) or (isinstance(node, Array) and not is_bytes(node)):
+        return False
+    return 0 < (codecs.layouts.fixed_size(node) or 0) <= _FILTER_BYTES
 
 
 def _places(

@@ -221,3 +221,115 @@ def test_filters_stand_where_the_fields_of_real_programs_stand(shared_idl: Path)
             assert member(fields, name) == program.codecs.codec(row.type).to_json(
                 program.codecs.codec(row.type).decode(raw)
             ), (account.name, name)
+
+
+# --- what a node tells and a chain in this process does not
+
+
+EVENT_TAG = bytes.fromhex("e445a52e51cb9a1d")
+
+
+class Node(ScriptedTransport):
+    """A node that knows one transaction and one owner's token accounts."""
+
+    def __init__(self, result: dict[str, Any] | None, held: dict[Pubkey, list[tuple[Pubkey, Account]]]) -> None:
+        super().__init__(accounts={})
+        self.result, self.held = result, held
+
+    async def landed(self, signature: Any) -> dict[str, Any] | None:
+        return self.result
+
+    async def token_accounts(self, owner: Pubkey, program_id: Pubkey) -> list[tuple[Pubkey, Account]]:
+        return self.held.get(program_id, [])
+
+
+def boxes_with_events() -> Served:
+    document: dict[str, Any] = {
+        "address": PROGRAM,
+        "metadata": {"name": "boxes", "version": "0.1.0", "spec": "0.1.0"},
+        "instructions": [
+            {
+                "name": "put",
+                "discriminator": [7] * 8,
+                "accounts": [{"name": "box", "writable": True}, {"name": "who", "signer": True}],
+                "args": [{"name": "amount", "type": "u64"}],
+            }
+        ],
+        "events": [{"name": "Put", "discriminator": [9] * 8}],
+        "types": [{"name": "Put", "type": {"kind": "struct", "fields": [{"name": "amount", "type": "u64"}]}}],
+    }
+    return Served(load(document), Pubkey.from_string(PROGRAM))
+
+
+async def test_a_transaction_that_landed_is_told_with_its_calls_events_and_error() -> None:
+    from mcpsol_py.model.base58 import b58encode
+
+    payer, box, looked_up = key(1), key(2), key(3)
+    held, _ = table(key(9), looked_up)
+    message = MessageV0.try_compile(
+        payer, [put(box, payer, AccountMeta(looked_up, False, True))], [held], Hash.default()
+    )
+    keys = [*map(str, message.account_keys), str(looked_up)]
+    program, system = keys.index(PROGRAM), len(keys)
+    event = bytes([9] * 8) + (5).to_bytes(8, "little")
+    pay = (2).to_bytes(4, "little") + (77).to_bytes(8, "little")
+    result = {
+        "slot": 12,
+        "transaction": [text_of(message), "base64"],
+        "meta": {
+            "err": {"InstructionError": [0, {"Custom": 6000}]},
+            "fee": 5000,
+            "loadedAddresses": {"writable": [str(looked_up)], "readonly": ["1" * 32]},
+            "innerInstructions": [
+                {
+                    "index": 0,
+                    "instructions": [
+                        {"programIdIndex": system, "accounts": [0, 2], "data": b58encode(pay), "stackHeight": 2},
+                        {"programIdIndex": program, "accounts": [], "data": b58encode(EVENT_TAG + event)},
+                    ],
+                }
+            ],
+            "logMessages": [
+                f"Program {PROGRAM} invoke [1]",
+                f"Program data: {base64.b64encode(event).decode()}",
+                f"Program {PROGRAM} failed: custom program error: 0x1770",
+            ],
+        },
+    }
+    found = await reading.decode_signature([boxes_with_events()], Node(result, {}), "1" * 64)
+    (row,) = found["instructions"]
+    assert row["accounts"][2]["address"] == str(looked_up)
+    paid, told = row["calls"]
+    assert (paid["program"], paid["instruction"], paid["args"]) == ("System", "transfer", {"lamports": "77"})
+    assert told["program"] == "boxes"
+    assert found["events"] == [{"program": "boxes", "name": "Put", "fields": {"amount": "5"}}] * 2
+    assert (found["slot"], found["fee"], found["error"]) == (12, "5000", result["meta"]["err"])  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("chain", "signature", "says"),
+    [
+        (Node(None, {}), "1" * 64, "knows no transaction"),
+        (Node(None, {}), "not one", "is no signature"),
+        (ScriptedTransport(), "1" * 64, "keeps no transactions"),
+    ],
+)
+async def test_a_signature_that_tells_nothing_is_answered(chain: Any, signature: str, says: str) -> None:
+    with pytest.raises(DecodeError, match=says):
+        await reading.decode_signature([SERVED], chain, signature)
+
+
+async def test_a_node_is_asked_for_the_tokens_of_an_owner() -> None:
+    owner = key(1)
+    accounts = [
+        (key(20), token_account(key(5), owner, 7, TOKEN_PROGRAM)),
+        (key(21), token_account(key(5), key(2), 7, TOKEN_PROGRAM)),
+    ]
+    many = [
+        (key(30), token_account(Pubkey.from_bytes(bytes([0, n]) * 16), owner, 1, TOKEN_2022_PROGRAM)) for n in range(60)
+    ]
+    node = Node(None, {TOKEN_PROGRAM: accounts, TOKEN_2022_PROGRAM: many})
+    found = await reading.balances(node, owner, None)
+    assert len(found["balances"]) == 51
+    assert found["more"] == 11
+    assert all(row["amount"] in ("0", "1", "7") for row in found["balances"])
