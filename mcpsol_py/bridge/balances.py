@@ -367,7 +367,11 @@ def _passed_on(
     """What an account of a native or token program loses although the wallet's address still stands in it, or never
     stood there (*anyones*: whoever's it is): a stake is locked up, its authorities pass on, a mint's balances change
     unseen."""
-    if was is None or now is None or not now.data:
+    if was is None or now is None:
+        return []
+    if anyones and was.owner == SYSTEM_PROGRAM != now.owner and was.lamports:
+        return [f"account {key} is given to program {now.owner}"]
+    if not now.data:
         return []
     old, new = bytes(was.data), bytes(now.data)
     out = []

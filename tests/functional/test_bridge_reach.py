@@ -4,11 +4,14 @@ of a multisig, as a mint's permanent delegate, by an address derived from its ow
 
 from __future__ import annotations
 
+import asyncio
 import json
 import struct
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from solders.account import Account
 from solders.pubkey import Pubkey
 
@@ -291,6 +294,11 @@ HANDED: dict[str, tuple[Account, Account, bool]] = {
         mint_of(None, (4, bytes(ME)), (16, b"new")),
         False,
     ),
+    "lamports at an address that was derived, given to a program": (
+        Account(10**9, b"", SYSTEM_PROGRAM),
+        Account(10**9, b"", SOMETHING),
+        True,
+    ),
     "tokens made in secret": (mint_of(ME, (24, b"old")), mint_of(ME, (24, b"new")), False),
 }
 
@@ -418,3 +426,96 @@ async def test_a_url_that_leads_to_another_chain_meanwhile_is_not_signed_for() -
         assert (it.moved, it.wires, it.events) == (0, [], [])
         genesis.clear()
         assert not (await it.call()).is_error
+
+
+# --- any calls at all, with the chain itself as the judge -------------------------------------------------------------
+
+PLACES = [
+    *(f"@{name}" for name in ("alice", "bob", "mallory", "usdc", "other", "alice_usdc", "bob_usdc", "alice_other")),
+    *map(str, (BOX, BOX2, JOINT, Pubkey.create_with_seed(ME, "seed", SYSTEM_PROGRAM), TOKEN)),
+    SYSTEM,
+]
+AMOUNTS = st.sampled_from(["0", "1", "999", "1000", "1001", "5000", "100000", "400000", str(2**64 - 1)])
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    """A call of any instruction of SPL Token and of the system program, mostly with accounts that make sense."""
+    program, prefix = draw(st.sampled_from([(TOKEN_JOINT, "token"), (SYSTEM_SEEDED, "system")]))
+    ix = draw(st.sampled_from(program["instructions"]))
+    accounts = {}
+    for account in ix["accounts"]:
+        fits = {
+            "source": ["@alice_usdc", str(BOX), str(BOX2)] if prefix == "token" else ["@alice"],
+            "account": ["@alice_usdc", str(BOX2)] if prefix == "token" else ["@alice"],
+            "destination": ["@bob_usdc", "@alice_usdc"] if prefix == "token" else ["@bob", "@mallory"],
+            "mint": ["@usdc"],
+            "joint": [str(JOINT)],
+        }.get(account["name"], ["@alice"] if account.get("signer") else ["@mallory"])
+        if (ix["name"], account["name"]) == ("seeded", "source"):
+            fits = [str(_derived())]
+        accounts[account["name"]] = draw(st.sampled_from(fits if draw(st.integers(0, 9)) else PLACES))
+    args: dict[str, Any] = {}
+    for arg in ix["args"]:
+        match arg["name"], arg["type"]:
+            case "seed", _:
+                args["seed"] = list(b"seed")
+            case "length", _:
+                args["length"] = "4"
+            case "space", _:
+                args["space"] = "0"
+            case "owner", _:
+                args["owner"] = draw(st.sampled_from([SYSTEM, str(TOKEN)]))
+            case name, "pubkey":
+                args[name] = draw(st.sampled_from(["@mallory", "@alice", SYSTEM, str(TOKEN)]))
+            case name, _:
+                args[name] = draw(AMOUNTS)
+    return f"{prefix}_{ix['name']}", {**args, "accounts": accounts}
+
+
+def owned(s: Scene, of: Pubkey) -> tuple[int, int]:
+    """Tokens of usdc and lamports that a signature of *of* could take, as the chain has it now."""
+    usdc, tokens, lamports = Pubkey.from_string(s.local.names["usdc"]), 0, 0
+    for key_ in {*map(Pubkey.from_string, s.local.names.values()), BOX, BOX2, _derived(), of}:
+        account = s.local.svm.get_account(key_)
+        if account is None:
+            continue
+        data = bytes(account.data)
+        if key_ in (of, _derived()) and account.owner == SYSTEM_PROGRAM:
+            lamports += account.lamports
+        if account.owner != TOKEN_PROGRAM or len(data) != 165:
+            continue
+        owner, delegate = data[32:64], data[76:108] if data[72] else b""
+        if owner in (bytes(of), bytes(JOINT)):
+            lamports += account.lamports
+        if data[:32] == bytes(usdc):
+            amount, delegated = struct.unpack_from("<Q", data, 64)[0], struct.unpack_from("<Q", data, 121)[0]
+            held = owner in (bytes(of), bytes(JOINT))
+            tokens += amount if held else min(amount, delegated) if delegate == bytes(of) else 0
+    return tokens, lamports
+
+
+@given(sequence=st.lists(calls(), min_size=1, max_size=12))
+@settings(max_examples=40, deadline=None)
+def test_whatever_is_called_the_wallet_loses_no_more_than_a_days_limits(sequence: list[Any]) -> None:
+    s = reaching()
+
+    async def whole() -> None:
+        before, others = owned(s, ME), owned(s, OTHER)
+        for name, arguments in sequence:
+            tokens, lamports = owned(s, ME)
+            await s.bridge.call(name, arguments, yes)
+            now = owned(s, ME)
+            assert (tokens - now[0] <= 1_000, lamports - now[1] <= 100_000) == (True, True), (name, arguments)
+        after = owned(s, ME)
+        assert before[0] - after[0] <= 10_000
+        assert before[1] - after[1] <= 10**6
+        assert owned(s, OTHER)[0] - others[0] <= 10_000
+        spent = s.audit.spent(key("alice"))
+        assert spent.get(s.local.names["usdc"], 0) >= before[0] - after[0]
+        assert spent.get("SOL", 0) >= before[1] - after[1]
+        mint = s.local.svm.get_account(Pubkey.from_string(s.local.names["usdc"]))
+        assert mint is not None
+        assert bytes(mint.data)[4:36] == bytes(ME)
+
+    asyncio.run(whole())
