@@ -13,6 +13,7 @@ import asyncio
 import base64
 import contextlib
 import hashlib
+import os
 import tempfile
 from collections.abc import Awaitable
 from dataclasses import dataclass
@@ -90,14 +91,22 @@ class _Kept:
 
 
 def _read(path: Path) -> _Kept | None:
-    """What a file holds, None where there is none, or it is none of ours, whole."""
+    """What a file holds, None where there is none, or it is none of ours, whole. A policy names instructions by what the
+    schema calls them, so one that somebody else may have written is none."""
     try:
-        said = orjson.loads(path.read_bytes())
+        with path.open("rb") as file:
+            if os.name == "posix" and _others_may_write(os.fstat(file.fileno())):
+                return None
+            said = orjson.loads(file.read())
         if said["format"] != _FORMAT:
             return None
         return _Kept(str(said["deployment"]), str(said["places"]), _discovery(said))
     except (OSError, ValueError, KeyError, TypeError, IndexError, McpsolError):
         return None
+
+
+def _others_may_write(found: os.stat_result) -> bool:
+    return bool(found.st_uid != os.geteuid() or found.st_mode & 0o022)
 
 
 def _discovery(said: dict[str, Any]) -> Discovery:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import zlib
 from collections.abc import Callable, Sequence
@@ -190,6 +191,19 @@ async def test_a_file_that_is_none_of_ours_is_read_anew_and_mended(
     assert (discovery.program.name, trips > 0) == ("counter", True)
     assert path.read_bytes() == whole
     assert files(cache) == [path]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+async def test_a_file_that_others_may_write_is_read_anew(cache: SchemaCache, chain: Chain, mode: int) -> None:
+    chain.deploy(COUNTER)
+    await found(cache, chain)
+    (path,) = files(cache)
+    path.write_bytes(path.read_bytes().replace(b"counter", b"evilone"))
+    path.chmod(mode)
+    discovery, trips = await found(cache, chain)
+    assert (discovery.program.name, trips > 0) == ("counter", True)
+    assert path.stat().st_mode & 0o777 == 0o600
 
 
 async def test_what_was_read_while_it_changed_is_not_kept(cache: SchemaCache, chain: Chain) -> None:
