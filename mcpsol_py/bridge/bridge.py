@@ -49,6 +49,7 @@ from mcpsol_py.errors import (
     PolicyError,
     ProgramFailed,
     SendUnknown,
+    SourceError,
     TransportError,
     UnknownName,
     abbr,
@@ -388,7 +389,7 @@ class Bridge:
         if self.mode == "send" and not tool.definition["annotations"]["readOnlyHint"]:
             return await self._send(tool, parts, remaining, confirm, steps)
         named = self._names_of(served)
-        accounts = named({**parts.accounts, **parts.remaining})
+        accounts = _addresses(named, parts, tool.name)
         args = named(parts.args, known_only=True)
         prepared = await _prepared(tool, served, ix, args, accounts, named(remaining), self.wallet)
         if self.mode == "describe":
@@ -420,7 +421,7 @@ class Bridge:
         ix = served.program.instruction(tool.target)
         rule = self.policy.check_target(served.cluster, str(served.program_id or ix.program_id()), ix.name)
         named = self._names_of(served)
-        accounts = named({**parts.accounts, **parts.remaining})
+        accounts = _addresses(named, parts, tool.name)
         args = named(parts.args, known_only=True)
         return _Outgoing(served, served.transport, ix, rule, args, accounts, named(remaining))
 
@@ -843,6 +844,17 @@ def _refused(error: McpsolError) -> Reply:
             text += "\nThe end of its log:\n" + "\n".join(f"  {line}" for line in tail)
         details["logs"] = tail
     return Reply(text, is_error=True, details=clean_json(details))
+
+
+def _addresses(named: Names, parts: ToolCall, tool: str) -> dict[str, Any]:
+    """The accounts of a call, names of the local chain as addresses. Raises SourceError with the account's place."""
+    out: dict[str, Any] = {}
+    for key, value in (*parts.accounts.items(), *parts.remaining.items()):
+        try:
+            out[key] = named(value)
+        except SourceError as error:
+            raise error.at(path=f"{tool}.accounts.{key}") from None
+    return out
 
 
 def _read(found: dict[str, Any]) -> Reply:

@@ -69,6 +69,7 @@ class Resources:
             {
                 "uriTemplate": f"{_SCHEME}://{{program}}/{path}",
                 "name": name,
+                "title": text.partition(" of a program")[0],
                 "description": text,
                 "mimeType": "application/json",
             }

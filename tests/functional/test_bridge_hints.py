@@ -169,3 +169,9 @@ async def test_where_calls_are_sent_what_they_return_can_still_be_looked_at() ->
     refused = await sending.call("decrement", {"amount": "2"})
     assert refused.details["reason"] == "policy_refused"
     assert not any(name.startswith("view_") for name in made.box.tools)
+
+
+async def test_a_name_that_nobody_has_is_told_with_its_place(demo: Bridge) -> None:
+    reply = await demo.call("counter_increment", {"amount": "1", "accounts": {"authority": "@alise"}})
+    assert reply.text.startswith("counter_increment.accounts.authority: the setup has no @alise. Did you mean 'alice'?")
+    assert reply.details["path"] == "counter_increment.accounts.authority"
