@@ -91,8 +91,8 @@ class _Kept:
 
 
 def _read(path: Path) -> _Kept | None:
-    """What a file holds, None where there is none, or it is none of ours, whole. A policy names instructions by what the
-    schema calls them, so one that somebody else may have written is none."""
+    """What a file holds, None where there is none, or it is none of ours, whole. A policy names instructions by what
+    the schema calls them, so one that somebody else may have written is none."""
     try:
         with path.open("rb") as file:
             if os.name == "posix" and _others_may_write(os.fstat(file.fileno())):
