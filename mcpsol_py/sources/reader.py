@@ -78,7 +78,9 @@ def parse_json(data: bytes, origin: str = "") -> Any:
     except orjson.JSONDecodeError as error:
         cut = error.pos >= len(data.rstrip()) - 1 or "unexpected end" in error.msg
         where = f"line {error.lineno}, column {error.colno}"
-        starts = f" It starts with {abbr(data[:24])}." if error.lineno == error.colno == 1 else ""
+        starts = (
+            f" It starts with {abbr(data[:24])}; an IDL is a JSON object." if error.lineno == error.colno == 1 else ""
+        )
         if cut and not starts:
             raise SourceError(
                 f"the JSON ends too early, at {where}: the file is truncated. Fetch or build it again.", origin=origin
