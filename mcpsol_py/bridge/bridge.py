@@ -554,7 +554,7 @@ class Bridge:
         try:
             await asyncio.to_thread(self.audit.append, event, **facts)
         except PolicyError as error:
-            logger.error("the audit log does not have the outcome %s: %s", {"event": event, **facts}, error)
+            telemetry.event("audit log failed", level="error", outcome=event, why=error.why, **facts)
             await steps.log("critical", "audit log failed", outcome=event)
 
     @telemetry.traced("sign")
