@@ -132,6 +132,7 @@ class _Call:
     ) -> tuple[dict[str, Any], list[str]]:
         """The result as JSON and as lines. Raises ProgramFailed where the simulation or the transaction fails."""
         from mcpsol_py.bridge.calls import describe, prepare, simulate, text_of
+        from mcpsol_py.bridge.hints import hints
 
         ix = self.served.program.instruction(instruction)
         resolved = self._names(accounts)  # first: a setup's and --accounts' names are then known in --args too
@@ -153,6 +154,9 @@ class _Call:
         else:
             simulated = await simulate(prepared)
             if simulated.failure is not None:
+                simulated.failure.hints = tuple(await hints(prepared, simulated))
+                for hint in simulated.failure.hints:
+                    report.note(f"look at: {hint}")
                 raise simulated.failure
             lines = text_of(prepared, simulated)
         document = {"mode": mode, **describe(prepared, simulated)}

@@ -36,6 +36,7 @@ from mcpsol_py.bridge.tools import Tool
 from mcpsol_py.errors import McpsolError, SourceError
 from mcpsol_py.names import clean_text
 from mcpsol_py.render.environment import templates_folder
+from mcpsol_py.schema.mcp_tools import title_of
 from mcpsol_py.telemetry import metrics
 
 __all__ = ["Explorer"]
@@ -255,7 +256,7 @@ class Explorer:
     def _program_page(self, label: str) -> _Page:
         served = self.build.box.labels[label]
         own = [t for t in self.build.box.tools.values() if t.served is served and t.kind == "instruction"]
-        tools = [{**t.definition, "words": _words(t)} for t in own]
+        tools = [{**t.definition, "title": _title(t), "words": _words(t)} for t in own]
         errors = Table(
             "Errors",
             ("Code", "Name", "The program's words"),
@@ -293,7 +294,7 @@ class Explorer:
         return self._render(
             "tool",
             here="/",
-            tool={**tool.definition, "words": _words(tool)},
+            tool={**tool.definition, "title": _title(tool), "words": _words(tool)},
             price=price,
             program=self._program(labels[id(tool.served)]) if tool.served is not None else None,
             groups=_groups(parts),
@@ -484,6 +485,11 @@ class Explorer:
         columns = ("Line", "At (UTC)", "Event", "Instruction", "Outflow (base units)", "Signature")
         table = Table("", columns, rows, empty="Nothing was sent from here yet.")
         return Content("Audit log", f"What was sent from here, newest first. {words}", [table], state=state)
+
+
+def _title(tool: Tool) -> str:
+    """A tool's title on pages that say whose it is."""
+    return title_of(tool.target) if tool.kind == "instruction" else str(tool.definition["title"])
 
 
 def _words(tool: Tool) -> dict[str, str]:

@@ -19,6 +19,7 @@ from idl2mcp.served import ProgramEntry
 from idl2mcp.serving import Plan, make_bridge
 from mcpsol_py.bridge.bridge import Bridge, Reply
 from tests.functional.bridges import bridge, cluster
+from tests.functional.cli import Cli
 
 ANCHOR_SAID = (
     "Program log: AnchorError caused by account: counter. Error Code: ConstraintSeeds. Error Number: 2006. "
@@ -175,3 +176,11 @@ async def test_a_name_that_nobody_has_is_told_with_its_place(demo: Bridge) -> No
     reply = await demo.call("counter_increment", {"amount": "1", "accounts": {"authority": "@alise"}})
     assert reply.text.startswith("counter_increment.accounts.authority: the setup has no @alise. Did you mean 'alice'?")
     assert reply.details["path"] == "counter_increment.accounts.authority"
+
+
+def test_the_command_line_says_what_to_look_at(cli: Cli) -> None:
+    arguments = ("--args", '{"amount": "1"}', "--accounts", '{"authority": "@alice"}')
+    ran = cli("call", "counter", "increment", *arguments)
+    assert ran.code != 0
+    assert "look at: counter (" in ran.err
+    assert "initialize may create it" in ran.err
