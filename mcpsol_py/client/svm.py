@@ -33,6 +33,15 @@ LOG_BYTES = 10_000
 KEPT = 100_000
 
 
+def _renew_rent(svm: LiteSVM) -> None:
+    """Rent in the form of today's clusters, one price a byte (SIMD-0194), where solders before 0.28 has a price a year
+    and a count of years: programs read the price alone. The sums are the same."""
+    rent: Any = svm.get_rent()
+    yearly = getattr(rent, "lamports_per_byte_year", None)
+    if yearly is not None and rent.exemption_threshold != 1.0:
+        svm.set_rent(type(rent)(int(yearly * rent.exemption_threshold), 1.0, rent.burn_percent))
+
+
 class SvmTransport:
     """A chain of one's own, gone with the object. `svm` is the LiteSVM itself, for what is not offered here; one that
     exists may be given.
@@ -46,8 +55,8 @@ class SvmTransport:
     def __init__(self, svm: LiteSVM | None = None, *, features: str = "default") -> None:
         try:
             from solders.litesvm import LiteSVM
-        except ImportError as error:  # solders before 0.27
-            raise TransportError(self.endpoint, "this solders has no LiteSVM; it came with solders 0.27") from error
+        except ImportError as error:  # where solders is built without it
+            raise TransportError(self.endpoint, "this solders has no LiteSVM") from error
         if svm is not None:
             pass
         elif features == "all":
@@ -57,6 +66,7 @@ class SvmTransport:
             svm = svm.with_lamports(10**18).with_sysvars().with_default_programs()
         else:
             svm = LiteSVM()
+        _renew_rent(svm)
         self.svm: LiteSVM = svm.with_log_bytes_limit(LOG_BYTES)
         self._node = Keypair()
         self.svm.airdrop(self._node.pubkey(), 10**12)
