@@ -128,6 +128,12 @@ def detect(doc: object) -> Dialect:
                 path="metadata.spec",
             )
         return "anchor"
+    if "spec" in doc and doc["spec"] not in _SPECS:  # Quasar's, whose arguments have codecs of their own
+        raise UnknownDialect(
+            f"found {kind_of(doc['spec'])}: an IDL of another kind, which would be misread. Known are Anchor IDLs (new "
+            "and legacy), Shank IDLs and Codama roots.",
+            path="spec",
+        )
     instructions = doc.get("instructions")
     if type(instructions) is not list:
         if "kind" in doc:

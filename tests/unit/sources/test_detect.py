@@ -58,6 +58,7 @@ def test_by_content(doc: dict[str, Any], dialect: str) -> None:
         ({"tools": []}, ""),
         ({"kind": "accountNode"}, "kind"),
         ({"metadata": {"spec": "0.2.0"}}, "metadata.spec"),
+        ({"spec": "quasar-idl/1.0.0", "name": "a", "instructions": [{**IX, "discriminator": [1]}]}, "spec"),
     ],
 )
 def test_no_idl_is_told_as_such(doc: Any, path: str) -> None:
