@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,6 +56,9 @@ class Demo:
         counter, vault = await self.discover("counter"), await self.discover("vault")
         await self.count(counter)
         await self.keep(vault)
+        if find_spec("mcp") is None:  # installed without the bridge: all before this does without it
+            self.tell("the rest calls them as MCP tools, and pays: it needs the extra bridge", [])
+            return
         await self.serve(counter, vault)
         await Payments(self, await self.discover("x402")).run()
 
