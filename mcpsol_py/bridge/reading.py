@@ -101,6 +101,10 @@ class _Node(Protocol):
 
     async def landed(self, signature: Signature) -> dict[str, Any] | None: ...
 
+    async def program_keys(
+        self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
+    ) -> list[Pubkey]: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
@@ -197,7 +201,7 @@ async def accounts_of(served: Served, name: str, where: Mapping[str, Any], limit
         except EncodeError as error:
             raise error.under(f"where.{key}") from None
     size = codec.size if account.size is not None else None
-    found = await served.transport.program_accounts(program.behind(served.program_id), filters=filters, size=size)
+    found, total = await _found(served.transport, program.behind(served.program_id), filters, size, limit, codec)
     rows: list[dict[str, Any]] = []
     for at, state in sorted(found, key=lambda item: str(item[0])):
         if len(rows) == limit:
@@ -208,7 +212,24 @@ async def accounts_of(served: Served, name: str, where: Mapping[str, Any], limit
             rows.append({"address": str(at), "fields": _fields(codec.decode_json(bytes(state.data)))})
         except McpsolError as error:
             rows.append({"address": str(at), "error": str(error)})
-    return {"accounts": rows, "total": len(found)}
+    return {"accounts": rows, "total": total}
+
+
+async def _found(
+    transport: Transport,
+    program_id: Pubkey,
+    filters: Sequence[MemcmpFilter],
+    size: int | None,
+    limit: int,
+    codec: AccountCodec,
+) -> tuple[list[tuple[Pubkey, Any]], int]:
+    """Accounts, at least *limit* where there are so many, and how many there are."""
+    if not isinstance(transport, _Node) or not codec.discriminator:  # without one, all must be looked at
+        every = await transport.program_accounts(program_id, filters=filters, size=size)
+        return every, len(every)
+    keys = sorted(await transport.program_keys(program_id, filters=filters, size=size), key=str)
+    states = zip(keys[:limit], await transport.get_accounts(keys[:limit]), strict=True)
+    return [(key, state) for key, state in states if state is not None], len(keys)
 
 
 async def balances(transport: Transport, owner: Pubkey, mints: Sequence[Pubkey] | None) -> dict[str, Any]:

@@ -163,7 +163,10 @@ class RpcTransport:
             raise TransportError(self.endpoint, why, retryable=True) from None
         if not isinstance(answer, dict) or ("result" not in answer and not isinstance(answer.get("error"), dict)):
             raise TransportError(self.endpoint, f"{method} was answered with no JSON-RPC answer", retryable=True)
-        if str(answer.get("id", number)) not in (str(number), "None"):  # a connection, a proxy or a cache that is out of step
+        if str(answer.get("id", number)) not in (
+            str(number),
+            "None",
+        ):  # a connection, a proxy or a cache that is out of step
             raise TransportError(self.endpoint, f"{method} was answered with another request's answer", retryable=True)
         return answer
 
@@ -257,13 +260,19 @@ class RpcTransport:
     async def program_accounts(
         self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
     ) -> list[tuple[Pubkey, Account]]:
-        asked: list[dict[str, Any]] = [{"dataSize": size}] if size is not None else []
-        for offset, wanted in filters:
-            text = base64.b64encode(wanted).decode()
-            asked.append({"memcmp": {"offset": offset, "bytes": text, "encoding": "base64"}})
-        result = await self.request("getProgramAccounts", [str(program_id), {**self._reading(), "filters": asked}])
+        options = {**self._reading(), "filters": _filters(filters, size)}
+        result = await self.request("getProgramAccounts", [str(program_id), options])
         found = [(Pubkey.from_string(item["pubkey"]), account_of(item["account"])) for item in result]
         return [(key, account) for key, account in found if account is not None]
+
+    @_read
+    async def program_keys(
+        self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
+    ) -> list[Pubkey]:
+        """The addresses of those accounts alone: there may be a hundred thousand, of which few are then read."""
+        options = {**self._reading(), "filters": _filters(filters, size), "dataSlice": {"offset": 0, "length": 0}}
+        result = await self.request("getProgramAccounts", [str(program_id), options])
+        return [Pubkey.from_string(item["pubkey"]) for item in result]
 
     @_read
     async def latest_blockhash(self) -> Blockhash:
@@ -460,6 +469,14 @@ def _provider(client: Any) -> Any:
 
 def _wire(transaction: VersionedTransaction) -> str:
     return base64.b64encode(bytes(transaction)).decode()
+
+
+def _filters(filters: Sequence[MemcmpFilter], size: int | None) -> list[dict[str, Any]]:
+    asked: list[dict[str, Any]] = [{"dataSize": size}] if size is not None else []
+    for offset, wanted in filters:
+        text = base64.b64encode(wanted).decode()
+        asked.append({"memcmp": {"offset": offset, "bytes": text, "encoding": "base64"}})
+    return asked
 
 
 def account_of(found: Mapping[str, Any] | None) -> Account | None:

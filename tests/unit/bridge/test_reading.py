@@ -239,6 +239,9 @@ class Node(ScriptedTransport):
     async def landed(self, signature: Any) -> dict[str, Any] | None:
         return self.result
 
+    async def program_keys(self, program_id: Pubkey, **_: Any) -> list[Pubkey]:
+        return []
+
     async def token_accounts(self, owner: Pubkey, program_id: Pubkey) -> list[tuple[Pubkey, Account]]:
         return self.held.get(program_id, [])
 
@@ -333,3 +336,67 @@ async def test_a_node_is_asked_for_the_tokens_of_an_owner() -> None:
     assert len(found["balances"]) == 51
     assert found["more"] == 11
     assert all(row["amount"] in ("0", "1", "7") for row in found["balances"])
+
+
+async def test_of_many_accounts_only_those_that_are_told_are_read() -> None:
+    """Over JSON-RPC: the addresses of all, then the data of a few; the same answer as from a chain in this process."""
+    from mcpsol_py.client.rpc import RpcTransport
+    from mcpsol_py.client.svm import SvmTransport
+    from mcpsol_py.client.svm_rpc import SvmNode
+    from tests.functional.svm_node import listening
+
+    document = {
+        "address": PROGRAM,
+        "metadata": {"name": "boxes", "version": "0.1.0", "spec": "0.1.0"},
+        "instructions": [],
+        "accounts": [{"name": "Box", "discriminator": [5] * 8}],
+        "types": [{"name": "Box", "type": {"kind": "struct", "fields": [{"name": "n", "type": "u64"}]}}],
+    }
+    program = load(document)
+    assert program.address is not None
+    svm = SvmTransport()
+    for number in range(1, 31):
+        data = bytes([5] * 8) + (number % 2).to_bytes(8, "little")
+        svm.set_account(key(number), Account(10**9, data, program.address))
+    local = await reading.accounts_of(Served(program, program.address, svm), "Box", {"n": "1"}, 4)
+    assert (len(local["accounts"]), local["total"]) == (4, 15)
+    with listening(SvmNode(svm)) as url:
+        transport = RpcTransport(url)
+        asked: list[tuple[str, int]] = []
+        request = transport.request
+
+        async def counted(method: str, params: Any = ()) -> Any:
+            asked.append((method, len(params[0]) if method == "getMultipleAccounts" else 0))
+            return await request(method, params)
+
+        transport.request = counted  # type: ignore[method-assign]  # to see what is asked
+        remote = await reading.accounts_of(Served(program, program.address, transport), "Box", {"n": "1"}, 4)
+        tokens = await reading.balances(transport, key(1), None)
+        await transport.close()
+    assert remote == local
+    assert asked[:2] == [("getProgramAccounts", 0), ("getMultipleAccounts", 4)]
+    assert tokens["balances"][0]["amount"] == "1000000000"
+
+
+async def test_a_transaction_that_a_node_has_is_found_by_its_signature() -> None:
+    from solders.keypair import Keypair
+    from solders.transaction import VersionedTransaction
+
+    from mcpsol_py.client.rpc import RpcTransport
+    from mcpsol_py.client.svm import SvmTransport
+    from mcpsol_py.client.svm_rpc import SvmNode
+    from tests.functional.svm_node import listening
+
+    svm, payer = SvmTransport(), Keypair()
+    svm.airdrop(payer.pubkey())
+    pay = transfer(TransferParams(from_pubkey=payer.pubkey(), to_pubkey=key(2), lamports=10_000_000))
+    message = MessageV0.try_compile(payer.pubkey(), [pay], [], (await svm.latest_blockhash()).value)
+    with listening(SvmNode(svm)) as url:
+        transport = RpcTransport(url)
+        signature, refused = await transport.send(VersionedTransaction(message, [payer]))
+        assert refused is None
+        found = await reading.decode_signature([SERVED], transport, str(signature))
+        await transport.close()
+    assert found["instructions"][0]["instruction"] == "transfer"
+    assert found["instructions"][0]["args"] == {"lamports": "10000000"}
+    assert "error" not in found
