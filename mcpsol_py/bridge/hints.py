@@ -32,6 +32,11 @@ _LAMPORTS = re.compile(r"insufficient lamports (\d+), need (\d+)")
 _CREATES = frozenset(("init", "initialize", "create", "open", "register", "new", "add"))
 #: System's error when an account is created that is there already
 _IN_USE = ("AccountAlreadyInUse", "AccountAlreadyInitialized", "AlreadyInUse", "AlreadyInitialized")
+#: Anchor's errors of an account that is no such account, and the runtime's
+_OF_ACCOUNTS = frozenset((2004, 2006, *range(3001, 3015)))
+_OF_DATA = frozenset(
+    ("InvalidAccountData", "AccountDataTooSmall", "IncorrectProgramId", "InvalidAccountOwner", "IllegalOwner")
+)
 _TOKEN_PROGRAMS = (str(TOKEN_PROGRAM), str(TOKEN_2022_PROGRAM))
 
 
@@ -52,6 +57,7 @@ async def hints(prepared: Prepared, simulated: Simulated) -> list[str]:
         *_named_by_anchor(prepared, logs),
         *_lamports(prepared, logs),
         *_there_already(prepared, failure.name, states),
+        *(_wallets(prepared, states) if failure.code in _OF_ACCOUNTS or failure.name in _OF_DATA else ()),
         *_not_what_it_says(prepared, states),
         *_absent(prepared, states, logs),
     ]
@@ -121,6 +127,14 @@ def _there_already(prepared: Prepared, name: str, states: Mapping[str, Account |
         state = states.get(row.address)
         if row.writable and state is not None and str(state.owner) != str(SYSTEM_PROGRAM) and not row.signer:
             yield f"{_shown(row)} exists already; this call would create it."
+
+
+def _wallets(prepared: Prepared, states: Mapping[str, Account | None]) -> Iterator[str]:
+    """Wallets that stand where an account with data may be wanted."""
+    for row in prepared.accounts:
+        state = states.get(row.address)
+        if row.given and not row.signer and state is not None and state.owner == SYSTEM_PROGRAM and not state.data:
+            yield f"{_shown(row)} is a wallet: it belongs to the System program and holds no data."
 
 
 def _not_what_it_says(prepared: Prepared, states: Mapping[str, Account | None]) -> Iterator[str]:

@@ -184,3 +184,10 @@ def test_the_command_line_says_what_to_look_at(cli: Cli) -> None:
     assert ran.code != 0
     assert "look at: counter (" in ran.err
     assert "initialize may create it" in ran.err
+
+
+async def test_a_wallet_where_an_account_of_the_program_is_wanted(demo: Bridge) -> None:
+    accounts = {"vault": "@alice", "destination": "@alice_coin", "mint": "@coin", "authority": "@alice"}
+    found = hints(await demo.call("vault_withdraw", {"amount": "1", "accounts": accounts}))
+    assert found[0].startswith(f"vault ({wallet('alice').pubkey()}) is a wallet")
+    assert len([hint for hint in found if "is a wallet" in hint]) == 1
