@@ -22,10 +22,18 @@ from solders.pubkey import Pubkey
 from idl2mcp.inputs import Chain
 from idl2mcp.served import ProgramEntry
 from idl2mcp.serving import Plan, make_bridge
-from mcpsol_py import connect
+from mcpsol_py import connect, load
 from mcpsol_py.accounts.pda import find_pda
+from mcpsol_py.bridge.audit import AuditLog
+from mcpsol_py.bridge.bridge import Bridge, Reply
+from mcpsol_py.bridge.calls import Served
+from mcpsol_py.bridge.policy import Limit, Policy, ProgramRule
 from mcpsol_py.bridge.server import make_server
+from mcpsol_py.client.keys import KeypairSigner
+from mcpsol_py.client.program_client import ProgramClient
+from mcpsol_py.client.rpc import RpcTransport
 from tests.functional.counter_scenario import COUNTER, PROGRAMS, VAULT
+from tests.functional.test_bridge_policy import SYSTEM, SYSTEM_IDL
 from tests.functional.validator.node import Validator
 
 pytestmark = pytest.mark.validator
@@ -97,3 +105,56 @@ async def test_changes_on_a_real_node_reach_the_clients(validator: Validator, wa
             assert "increment" not in names
         assert bridge.health()["programs"]["counter"]["deployed_slot"] == second["slot"]
     await transport.close()
+
+
+async def test_a_sending_bridge_keeps_its_limits_on_a_real_node(
+    validator: Validator, wallet: Keypair, tmp_path: Path
+) -> None:
+    """Two of them with one wallet and one log, while others send lamports to that wallet: what a simulation shows is
+    between two looks, so that no deposit hides what is spent."""
+    agent, payee = Keypair(), Keypair().pubkey()
+    log = tmp_path / "audit.jsonl"
+    policy = Policy(
+        frozenset({"local"}),
+        (ProgramRule(SYSTEM, frozenset({"send_sol"})),),
+        (("SOL", Limit(2_000_000, 9_000_000)),),
+    )
+    transports = [RpcTransport(validator.url) for _ in range(3)]
+    idl = load(SYSTEM_IDL)
+
+    def sender(transport: RpcTransport) -> Bridge:
+        served = Served(idl, Pubkey.from_string(SYSTEM), transport, "a test", "local")
+        return Bridge([served], mode="send", signer=KeypairSigner(agent), policy=policy, audit=AuditLog(log))
+
+    stranger = ProgramClient(idl, transports[2], SYSTEM, wallet=wallet)
+
+    async def give(lamports: int, to: Pubkey) -> None:
+        accounts = {"source": wallet.pubkey(), "destination": to}
+        await stranger.send(await stranger.build("send_sol", {"lamports": lamports}, accounts))
+
+    async def spend(bridge: Bridge, lamports: int) -> Reply:
+        accounts = {"source": str(agent.pubkey()), "destination": str(payee)}
+        return await bridge.call("send_sol", {"lamports": str(lamports), "accounts": accounts})
+
+    try:
+        await give(50_000_000, agent.pubkey())
+        await give(1_000_000, payee)
+        first, second = sender(transports[0]), sender(transports[1])
+        assert (await spend(first, 2_000_000)).details["rule"] == "outflow.per_call"
+        given = asyncio.gather(*(give(10_000_000 + n, agent.pubkey()) for n in range(4)))
+        replies = [await spend(first, 2_500_000)]  # a deposit on its way does not make room for it
+        pairs = [asyncio.gather(spend(first, 1_000_000 + n), spend(second, 1_100_000 + n)) for n in range(6)]
+        for pair in pairs:
+            replies += await pair
+        await given
+        sent = [r for r in replies if not r.is_error]
+        assert {r.details["reason"] for r in replies if r.is_error} <= {"policy_refused", "transport_error"}
+        assert 1 <= len(sent) <= 8
+        (account,) = await transports[0].get_accounts([payee])
+        assert account is not None
+        moved = account.lamports - 1_000_000
+        assert moved <= 9_000_000
+        assert AuditLog(log).spent(str(agent.pubkey())) == {"SOL": moved + 5000 * len(sent)}
+    finally:
+        for transport in transports:
+            await transport.close()
