@@ -97,7 +97,7 @@ def anything(kind: Any) -> st.SearchStrategy[Any]:
 
 # --- as readers make them ---------------------------------------------------------------------------------------------
 
-_scalars = st.sampled_from(
+_scalars: st.SearchStrategy[Any] = st.sampled_from(
     [
         t.U8,
         t.U16,

@@ -98,8 +98,8 @@ class Moving(SvmNode):
     takes: int | None = None
     stalls: int | None = None
 
-    def __init__(self, transport: SvmTransport) -> None:
-        super().__init__(transport)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self.goes_on = threading.Event()
 
     def do_sendTransaction(self, text: str, options: object = None) -> object:
