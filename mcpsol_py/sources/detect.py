@@ -120,6 +120,8 @@ def detect(doc: object) -> Dialect:
         return "codama"
     metadata = doc.get("metadata")
     spec = metadata.get("spec") if type(metadata) is dict else None
+    if type(spec) is str and not spec[:1].isdigit():
+        spec = None  # no version: people who write IDLs of other programs by hand say "shank", "non-anchor", …
     if spec is not None:
         if spec not in _SPECS:
             raise UnknownDialect(

@@ -11,7 +11,7 @@ import orjson
 
 from mcpsol_py.errors import SourceError
 from mcpsol_py.model.program import AccountType, Constant, ErrorCode
-from mcpsol_py.model.types import Type, TypeDef
+from mcpsol_py.model.types import Type, TypeDef, Unsupported
 from mcpsol_py.names import clean_text
 from mcpsol_py.sources.anchor_accounts import AccountReader
 from mcpsol_py.sources.idl_types import typedef
@@ -41,6 +41,8 @@ class ItemReader(AccountReader):
         body = item.get("type")
         if body is None and empty:
             body = {"kind": "struct", "fields": []}
+        if body is None:  # as tools leave types that they cannot write
+            return TypeDef(self.name(item), Unsupported("null", "its definition is missing"), self.docs(item))
         if type(body) is not dict:
             raise SourceError(f"found {kind_of(body)} where a type definition must stand.", path="type")
         layout = (item.get("serialization"), item.get("repr")) if self.says_layout else (None, None)

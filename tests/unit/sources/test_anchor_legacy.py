@@ -262,3 +262,15 @@ def test_a_type_defined_twice_disables_what_needs_it() -> None:
     assert "two different types have the name 'T'" in unusable(read_anchor_legacy(doc))["go"]
     doc["types"] = [{"name": "T", "type": kind} for kind in (kinds[0], kinds[0])]
     assert unusable(read_anchor_legacy(doc)) == {}
+
+
+def test_a_definition_that_is_missing_disables_what_needs_it() -> None:
+    doc = _go([])
+    doc["types"] = [{"name": "Kind", "type": None}]
+    doc["instructions"] = [
+        {"name": "go", "accounts": [], "args": [{"name": "kind", "type": {"defined": "Kind"}}]},
+        {"name": "stop", "accounts": [], "args": []},
+    ]
+    assert list(unusable(read_anchor_legacy(doc)).items()) == [
+        ("go", "argument 'kind': type 'null': its definition is missing")
+    ]

@@ -38,6 +38,7 @@ def test_real_files_are_what_their_name_says(shared_idl: Path) -> None:
         ({"name": "a", "instructions": [IX], "metadata": {"origin": "shank"}}, "shank"),
         ({"name": "a", "instructions": [{**IX, "discriminant": 1}]}, "shank"),
         ({"instructions": [IX]}, "legacy"),
+        ({"name": "a", "instructions": [{**IX, "discriminant": 1}], "metadata": {"spec": "non-anchor"}}, "shank"),
         ({"kind": "rootNode"}, "codama"),
         ({"kind": "programNode"}, "codama"),
     ],
@@ -58,6 +59,7 @@ def test_by_content(doc: dict[str, Any], dialect: str) -> None:
         ({"tools": []}, ""),
         ({"kind": "accountNode"}, "kind"),
         ({"metadata": {"spec": "0.2.0"}}, "metadata.spec"),
+        ({"metadata": {"spec": 1}, "instructions": [IX]}, "metadata.spec"),
         ({"spec": "quasar-idl/1.0.0", "name": "a", "instructions": [{**IX, "discriminator": [1]}]}, "spec"),
     ],
 )
