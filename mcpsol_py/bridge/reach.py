@@ -20,6 +20,13 @@ from mcpsol_py.bridge.balances import MULTISIG, NATIVE, TOKEN_PROGRAMS, AccountS
 
 __all__ = ["Reach", "reach_of"]
 
+_DIRECT = (
+    *NATIVE,
+    *TOKEN_PROGRAMS,
+    Pubkey.from_string("Config1111111111111111111111111111111111111"),
+    Pubkey.from_string("ZkE1Gama1Proof11111111111111111111111111111"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Reach:
@@ -34,7 +41,7 @@ class Reach:
 def reach_of(wallet: Pubkey, program_id: Pubkey, accounts: Mapping[Pubkey, AccountState | None]) -> Reach:
     """The reach of *wallet* in a call of *program_id*. *accounts*: all that it names, as they are before it."""
     owners = {str(wallet)} | {str(key) for key, account in accounts.items() if wallet in _signers(account)}
-    if program_id in (*NATIVE, *TOKEN_PROGRAMS):
+    if program_id in _DIRECT:
         return Reach(frozenset(owners), frozenset(accounts))
     powers = {key: mint_powers(account) for key, account in accounts.items()}
     everyones = {mint for mint, (_, moves) in powers.items() if moves & owners}
