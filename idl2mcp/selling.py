@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,15 +20,18 @@ from mcpsol_py.model.base58 import is_address
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
+    from x402 import x402ResourceServer
 
     from idl2mcp.local import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.x402.chain import Chain
     from mcpsol_py.x402.channels.desk import ChannelDesk
     from mcpsol_py.x402.seller import Paid
+    from mcpsol_py.x402.store.channels import SponsoredChannels
+    from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.store.executions import Executions
     from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
-    from mcpsol_py.x402.worker import Worker
+    from mcpsol_py.x402.worker import Jobs, Worker
 
 __all__ = ["DEMO_PAYMENTS", "DEMO_PAYMENTS_SETUP", "Payments", "Shop", "open_shop", "read_payments"]
 
@@ -145,22 +148,143 @@ def open_shop(
 
     from idl2mcp.working import jobs_for
     from mcpsol_py.bridge.paid import PriceList, sell
-    from mcpsol_py.x402.channels.batch_server import BatchServer
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.mechanism import ExactServer
-    from mcpsol_py.x402.facilitator_app import LocalFacilitator, channel_desks, make_facilitator
-    from mcpsol_py.x402.facilitators import Facilitators, HttpFacilitator, custom_facilitator
     from mcpsol_py.x402.gate import Gate, witness_of
     from mcpsol_py.x402.receipts import Signatory
-    from mcpsol_py.x402.store.channels import PaidChannels, SponsoredChannels
-    from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.store.executions import Executions
-    from mcpsol_py.x402.store.settlements import SqlSettlements
     from mcpsol_py.x402.subscriptions.book import SubscriptionBook
     from mcpsol_py.x402.subscriptions.grants import Grants
-    from mcpsol_py.x402.worker import Worker, add_vouchers
+    from mcpsol_py.x402.worker import Worker
 
     chain = _chain(payments, url, cluster, resources)
+    kept = _database(payments, cluster, resources)
+    pay_to = cluster.address(payments.pay_to) if cluster is not None else payments.pay_to
+    if not is_address(pay_to):
+        raise SourceError(f"{abbr(pay_to)} is no address (base58 of 32 bytes)", path="payments.pay_to")
+    if payments.vouchers is not None and cluster is not None:
+        cluster.add_program(bundled_so("x402").read_bytes(), OURS.program_id, "x402")
+    settling = _settling(payments, chain, kept, cluster)
+    core = x402ResourceServer(settling.facilitator)
+    core.register(chain.network, ExactServer())
+    # on a cluster the collector's key stays with `idl2mcp x402 worker`
+    local = cluster is not None and (payments.collector or "").startswith("@")
+    collector = _key(str(payments.collector), payments, cluster) if local else None
+    jobs = jobs_for(kept, chain, collector, payments.merchant, httpx.AsyncClient())
+    schemes: tuple[str, ...] = ("exact",)
+    if payments.vouchers is not None:
+        authorizer = _key(payments.vouchers, payments, cluster)
+        schemes += (_sell_vouchers(authorizer, payments.merchant, core, settling, chain, kept, jobs),)
+    core.initialize()
+    if payments.vouchers is not None and core.get_supported_kind(2, chain.network, "batch-settlement") is None:
+        raise SourceError("no facilitator of these settles vouchers on this cluster", path="payments.vouchers")
+
+    def landed(signature: str) -> bool | None:
+        return {"landed": True, "failed": False}.get(chain.status(signature).state)
+
+    executions = Executions(kept, payments.merchant)
+    book = SubscriptionBook(kept, payments.merchant)
+    gate = Gate(
+        core,
+        executions,
+        verify_only=payments.verify_only,
+        landed=landed,
+        grants=Grants(book, executions) if payments.plans else None,
+        witness=witness_of(chain) if payments.facilitators else None,  # another's word is held against the chain
+    )
+    prices = PriceList(
+        tuple(payments.prices.items()),
+        pay_to,
+        chain.network,
+        schemes=schemes,
+        public_url=payments.public_url,
+        signatory=Signatory(_key(payments.receipts, payments, cluster)) if payments.receipts is not None else None,
+    )
+    try:
+        paid = sell(bridge, core, gate, prices, v1_errors=payments.v1_errors)
+    except PaymentError as error:
+        if error.code != "invalid_price":
+            raise
+        raise SourceError(str(error), path="payments.prices") from error
+    worker = Worker(kept, jobs, tenant=payments.merchant)
+    if not payments.plans:
+        return Shop(paid, executions, worker=worker)
+    renewal = payments.collector
+    if cluster is not None and renewal:
+        renewal = cluster.address(renewal)
+    tools = open_plans(
+        payments.plans,
+        paid,
+        core,
+        gate,
+        executions,
+        book,
+        pay_to=pay_to,
+        network=chain.network,
+        domain=payments.domain,
+        collector=renewal,
+    )
+    return Shop(paid, executions, tools, worker)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settling:
+    """Who settles. Where it is this process: the desks of the channel schemes, and the channels that it pays for."""
+
+    facilitator: Any
+    desks: Sequence[ChannelDesk] = ()
+    sponsored: SponsoredChannels | None = None
+
+
+def _settling(payments: Payments, chain: Chain, kept: Database, cluster: LocalCluster | None) -> _Settling:
+    """The facilitators that are named, else one in this process, whose fees the sponsors pay."""
+    from mcpsol_py.x402.channels.program import OURS
+    from mcpsol_py.x402.exact.settle import KeypairSponsor
+    from mcpsol_py.x402.facilitator_app import LocalFacilitator, channel_desks, make_facilitator
+    from mcpsol_py.x402.facilitators import Facilitators, HttpFacilitator, custom_facilitator
+    from mcpsol_py.x402.store.channels import SponsoredChannels
+    from mcpsol_py.x402.store.settlements import SqlSettlements
+
+    if payments.facilitators:
+        named = [HttpFacilitator(u) if "://" in u else custom_facilitator(u) for u in payments.facilitators]
+        return _Settling(Facilitators(named))
+    if not payments.sponsors:
+        raise SourceError(
+            "payments.facilitators or payments.sponsors: one must say who settles the payments", path="payments"
+        )
+    sponsor = KeypairSponsor(*(_key(text, payments, cluster) for text in payments.sponsors))
+    settlements = SqlSettlements(kept)
+    sponsored, desks = SponsoredChannels(kept), []
+    if payments.vouchers is not None:
+        desks = channel_desks(chain, sponsor, settlements, sponsored, OURS)
+    return _Settling(LocalFacilitator(make_facilitator(chain, sponsor, settlements, desks=desks)), desks, sponsored)
+
+
+def _sell_vouchers(
+    authorizer: Keypair,
+    merchant: str,
+    core: x402ResourceServer,
+    settling: _Settling,
+    chain: Chain,
+    kept: Database,
+    jobs: Jobs,
+) -> str:
+    """Sells for vouchers too, and has them turned into money now and then. The scheme's name."""
+    from mcpsol_py.x402.channels.batch_server import BatchServer
+    from mcpsol_py.x402.channels.program import OURS
+    from mcpsol_py.x402.store.channels import PaidChannels
+    from mcpsol_py.x402.worker import add_vouchers
+
+    server = BatchServer(authorizer, PaidChannels(kept, merchant), OURS, chain)
+    core.register(chain.network, server)
+    tidying = [(desk, settling.sponsored) for desk in settling.desks if settling.sponsored is not None]
+    add_vouchers(jobs, redeeming=[(server, settling.facilitator, chain)], tidying=tidying)
+    return "batch-settlement"
+
+
+def _database(payments: Payments, cluster: LocalCluster | None, resources: ExitStack) -> Database:
+    from mcpsol_py.x402.store.database import Database
+
     if payments.database is not None:
         kept = Database(inputs.database_beside(payments.database, payments.base))
     elif cluster is not None:  # its chain ends with this process, and what was paid on it too
@@ -172,89 +296,7 @@ def open_shop(
             path="payments.database",
         )
     resources.callback(kept.close)
-    desks: list[ChannelDesk] = []
-    sponsored: SponsoredChannels | None = None
-    if payments.vouchers is not None and cluster is not None:
-        cluster.add_program(bundled_so("x402").read_bytes(), OURS.program_id, "x402")
-    if payments.facilitators:
-        facilitator: Any = Facilitators(
-            [HttpFacilitator(u) if "://" in u else custom_facilitator(u) for u in payments.facilitators]
-        )
-    elif payments.sponsors:
-        from mcpsol_py.x402.exact.settle import KeypairSponsor
-
-        sponsor = KeypairSponsor(*(_key(text, payments, cluster) for text in payments.sponsors))
-        settlements = SqlSettlements(kept)
-        if payments.vouchers is not None:
-            sponsored = SponsoredChannels(kept)
-            desks = channel_desks(chain, sponsor, settlements, sponsored, OURS)
-        facilitator = LocalFacilitator(make_facilitator(chain, sponsor, settlements, desks=desks))
-    else:
-        raise SourceError(
-            "payments.facilitators or payments.sponsors: one must say who settles the payments", path="payments"
-        )
-    core = x402ResourceServer(facilitator)
-    core.register(chain.network, ExactServer())
-    schemes: tuple[str, ...] = ("exact",)
-    # on a cluster the collector's key stays with `idl2mcp x402 worker`
-    local = cluster is not None and (payments.collector or "").startswith("@")
-    collector = _key(str(payments.collector), payments, cluster) if local else None
-    jobs = jobs_for(kept, chain, collector, payments.merchant, httpx.AsyncClient())
-    if payments.vouchers is not None:
-        authorizer = _key(payments.vouchers, payments, cluster)
-        voucher_server = BatchServer(authorizer, PaidChannels(kept, payments.merchant), OURS, chain)
-        core.register(chain.network, voucher_server)
-        schemes += ("batch-settlement",)
-        tidying = [(desk, sponsored) for desk in desks] if sponsored is not None else []
-        add_vouchers(jobs, redeeming=[(voucher_server, facilitator, chain)], tidying=tidying)
-    core.initialize()
-    if payments.vouchers is not None and core.get_supported_kind(2, chain.network, "batch-settlement") is None:
-        raise SourceError("no facilitator of these settles vouchers on this cluster", path="payments.vouchers")
-
-    def landed(signature: str) -> bool | None:
-        return {"landed": True, "failed": False}.get(chain.status(signature).state)
-
-    worker = Worker(kept, jobs, tenant=payments.merchant)
-    executions = Executions(kept, payments.merchant)
-    book = SubscriptionBook(kept, payments.merchant)
-    grants = Grants(book, executions) if payments.plans else None
-    witness = witness_of(chain) if payments.facilitators else None  # another's word is held against the chain
-    gate = Gate(core, executions, verify_only=payments.verify_only, landed=landed, grants=grants, witness=witness)
-    pay_to = cluster.address(payments.pay_to) if cluster is not None else payments.pay_to
-    if not is_address(pay_to):
-        raise SourceError(f"{abbr(pay_to)} is no address (base58 of 32 bytes)", path="payments.pay_to")
-    signatory = Signatory(_key(payments.receipts, payments, cluster)) if payments.receipts is not None else None
-    prices = PriceList(
-        tuple(payments.prices.items()),
-        pay_to,
-        chain.network,
-        schemes=schemes,
-        public_url=payments.public_url,
-        signatory=signatory,
-    )
-    try:
-        paid = sell(bridge, core, gate, prices, v1_errors=payments.v1_errors)
-    except PaymentError as error:
-        if error.code != "invalid_price":
-            raise
-        raise SourceError(str(error), path="payments.prices") from error
-    if not payments.plans:
-        return Shop(paid, executions, worker=worker)
-    tools = open_plans(
-        payments.plans,
-        paid,
-        core,
-        gate,
-        executions,
-        book,
-        pay_to=pay_to,
-        network=chain.network,
-        domain=payments.domain,
-        collector=cluster.address(payments.collector)
-        if cluster is not None and payments.collector
-        else payments.collector,
-    )
-    return Shop(paid, executions, tools, worker)
+    return kept
 
 
 def _chain(payments: Payments, url: str | None, cluster: LocalCluster | None, resources: ExitStack) -> Chain:

@@ -5,5 +5,5 @@ A spec is a class with decorators and annotations; `mcpsol_py.load("spec.py")` r
 the crate. The words are explained in `mcpsol_py.sources.spec_words`.
 """
 
-from mcpsol_py.sources.spec_words import *  # noqa: F403
+from mcpsol_py.sources.spec_words import *  # noqa: F403  # all its words are meant
 from mcpsol_py.sources.spec_words import __all__ as __all__

@@ -170,7 +170,7 @@ class OldRust:
     keeps them.
     """
 
-    SIZES = {"int": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8, "u128": 16, "i8": 1, "i16": 2, "i32": 4, "i64": 8}  # noqa: RUF012
+    SIZES = {"int": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8, "u128": 16, "i8": 1, "i16": 2, "i32": 4, "i64": 8}  # noqa: RUF012  # never changed
 
     def __init__(self, get: Get) -> None:
         pages = [self._page(get(0))]
@@ -296,7 +296,7 @@ class OldRust:
 class OldTypeScript:
     """mcpsol's TypeScript client: page 0, the compact form, `r` alone."""
 
-    SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}  # noqa: RUF012
+    SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}  # noqa: RUF012  # never changed
 
     def __init__(self, get: Get) -> None:
         self.tools = [

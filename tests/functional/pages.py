@@ -80,7 +80,7 @@ def run_page(page: str, folder: Path, *, port: int | None = None, home: Path | N
                 script.append(line)
                 if line.endswith(" &") and port is not None:
                     script.append(
-                        f"for _ in {{1..300}}; do (: </dev/tcp/127.0.0.1/{port}) 2>/dev/null && break; sleep 0.1; done"
+                        f"for _ in {{1..900}}; do (: </dev/tcp/127.0.0.1/{port}) 2>/dev/null && break; sleep 0.1; done"
                     )
                 script.append(f"status=$?; printf '{_MARK}%s{_MARK}' $status; [ $status = 0 ] || exit 0")
                 commands.append(step)

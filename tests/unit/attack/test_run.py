@@ -89,11 +89,11 @@ def test_a_refusal_after_which_something_changed_is_a_hole() -> None:
     victim = of.base.addresses[0]
 
     def meddling(instructions: object) -> object:
-        outcome = run(instructions)  # type: ignore[arg-type]
+        outcome = run(instructions)  # type: ignore[arg-type]  # as it came
         of.scene.svm.set_account(victim, Account(5, b"", Pubkey.default()))
         return outcome
 
-    of.scene.run = meddling  # type: ignore[assignment,method-assign]
+    of.scene.run = meddling  # type: ignore[assignment,method-assign]  # what the test is about
     result = of.run(unsigned)
     assert (result.verdict, result.changed) == ("hole", (str(victim),))
 
