@@ -141,6 +141,10 @@ class AuditLog:
             if os.name == "posix" and mode & 0o002:
                 raise SourceError("others may write this log; run chmod o-w on it", origin=str(path))
             with path.open("rb") as file:
+                try:
+                    _locked(file.fileno(), alone=False)
+                except OSError as error:
+                    raise SourceError(f"cannot be read ({error.strerror})", origin=str(path)) from error
                 self._catch_up(file)
 
     def append(self, event: str, **facts: Any) -> dict[str, Any]:
@@ -190,7 +194,7 @@ class AuditLog:
         new = os.O_CREAT if self._ledger.count == 0 else 0  # one that was there does not come back empty
         handle = os.open(path, os.O_RDWR | new | os.O_APPEND, 0o600)
         with os.fdopen(handle, "r+b", buffering=0) as file:
-            _exclusive(file.fileno())
+            _locked(file.fileno(), alone=True)
             self._catch_up(file)
             if decide is not None:
                 decide(self._ledger)
@@ -247,7 +251,7 @@ class AuditLog:
             if self.path is not None and (self._ledger.count or self.path.exists()):
                 try:
                     with self.path.open("rb", buffering=0) as file:
-                        _exclusive(file.fileno())
+                        _locked(file.fileno(), alone=False)
                         self._catch_up(file)
                 except SourceError as error:
                     raise PolicyError("audit", f"nothing is signed without a whole log: {error}") from error
@@ -271,8 +275,9 @@ def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _exclusive(descriptor: int) -> None:
-    """Locks the file, for as long as it is open. Raises OSError where another process keeps it locked."""
+def _locked(descriptor: int, *, alone: bool) -> None:
+    """Locks the file as long as it is open: to write *alone*, or to read. Raises OSError where another process keeps
+    it locked."""
     try:
         import fcntl
     except ImportError:  # Windows: one process a log
@@ -280,7 +285,7 @@ def _exclusive(descriptor: int) -> None:
     until = time.monotonic() + _LOCK_SECONDS
     while True:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
             return
         except BlockingIOError as error:
             if time.monotonic() >= until:
