@@ -8,15 +8,16 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcpsol_py.bundled import bundled_programs, bundled_so
-from mcpsol_py.errors import InvalidProgram, SourceError, abbr
+from mcpsol_py.errors import InvalidProgram, SourceError, abbr, suggest
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -227,6 +228,8 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
         there = False
     if text.endswith(".so") or (there and _is_elf(path)):
         return _from_so(path, chain)
+    if not there and _looks_like_a_path(text) and (near := _near_file(path)):
+        raise SourceError(f"there is no such file. {near}", origin=text)
     if there or _looks_like_a_path(text):
         return _from_file(path, chain)
     if text in bundled_programs():
@@ -234,12 +237,36 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
     if _BASE58.fullmatch(text) and _is_address(text):
         return _from_chain(text, chain)
     if _MODULE.fullmatch(text):
-        return _from_module(text, chain)
+        try:
+            return _from_module(text, chain)
+        except SourceError as error:
+            if not _is_missing(error.__cause__, text):
+                raise
     raise SourceError(
-        f"{abbr(text)} is no file, no bundled program ({', '.join(bundled_programs()) or 'none'}), no program id "
-        "and no Python module",
+        f"is no file, no program id and no Python module, and none of the bundled programs. {_near(text)}",
         origin=text[:200],
     )
+
+
+def _is_missing(cause: BaseException | None, module: str) -> bool:
+    """Is the module itself not there? One that it imports may be missing as well."""
+    return (
+        isinstance(cause, ModuleNotFoundError) and cause.name is not None and f"{module}.".startswith(f"{cause.name}.")
+    )
+
+
+def _near(text: str) -> str:
+    """What may have been meant: a file beside the one that was named, or a bundled program."""
+    return _near_file(Path(text)) or suggest(text, bundled_programs())
+
+
+def _near_file(path: Path) -> str:
+    with suppress(OSError):
+        files = sorted(p.name for p in path.parent.iterdir() if p.suffix in (".json", ".py", ".so"))[:200]
+        near = get_close_matches(path.name, files, n=1, cutoff=0.7)
+        if near:
+            return f"Did you mean {str(path.with_name(near[0]))!r}?"
+    return ""
 
 
 def built(path: Path) -> Path:

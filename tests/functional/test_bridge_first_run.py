@@ -38,3 +38,29 @@ def test_files_are_named_by_their_whole_path_however_they_are_given(
 def test_every_client_that_gets_a_configuration_has_its_limits_looked_at(cli: Cli, client: str) -> None:
     ran = cli("lint", cli.idl, "--client", client)
     assert ran.code == 0, ran.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("countr", "Did you mean 'counter'?"),
+        ("token.jsn", "Did you mean 'token.json'?"),
+        ("./tokn.json", "Did you mean 'token.json'?"),
+        ("nothing.at.all:Spec", "none of the bundled programs. Available: counter, vault, x402."),
+    ],
+)
+def test_a_source_that_is_misspelt_is_answered_with_what_there_is(
+    cli: Cli, typed: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli.idl
+    monkeypatch.chdir(cli.folder)
+    ran = cli("serve", typed)
+    assert ran.code == 1
+    assert says in ran.err
+
+
+def test_a_module_that_a_spec_lacks_is_told_as_such(cli: Cli) -> None:
+    cli.write("lacking.py", "import nothing_of_that_name\n")
+    ran = cli("inspect", "lacking.py")
+    assert "nothing_of_that_name" in ran.err
+    assert "bundled" not in ran.err

@@ -275,3 +275,26 @@ def test_a_question_of_a_program_with_hundreds_of_tools_takes_milliseconds(share
     for _ in range(20):
         tools.search("cancel all the open perp orders of my account and withdraw the collateral")
     assert (time.perf_counter() - started) / 20 < 0.1
+
+
+async def test_what_is_found_can_be_chosen_and_called() -> None:
+    """Each row says what the tool takes, whether it changes anything, and what it costs."""
+    from idl2mcp.inputs import Chain
+    from idl2mcp.served import ProgramEntry
+    from idl2mcp.serving import Plan, make_bridge
+
+    bridge, _ = make_bridge(Plan([ProgramEntry("vault", Chain())], demo=True, surface="lazy"))
+    bridge.price = lambda tool: "$0.01" if tool == "deposit" else None
+    reply = await bridge.call("search_tools", {"query": "put tokens into the vault", "limit": 2})
+    assert reply.structured is not None
+    row = next(row for row in reply.structured["tools"] if row["name"] == "deposit")
+    assert row["takes"] == ["amount", *(f"accounts.{name}" for name in ("vault", "source", "mint", "depositor"))]
+    assert row["annotations"] == {"readOnlyHint": True, "destructiveHint": False}
+    assert row["price"] == "$0.01"
+    assert all("price" not in other for other in reply.structured["tools"] if other is not row)
+    described = await bridge.call("describe_tool", {"name": "deposit"})
+    assert described.structured is not None
+    assert described.structured["tool"]["annotations"]["readOnlyHint"] is True
+    assert "Costs $0.01 a call" in described.structured["tool"]["description"]
+    nothing = await bridge.call("search_tools", {"query": "zzzz"})
+    assert "There are tools for: vault." in nothing.text
