@@ -113,13 +113,12 @@ class _NoPage(Exception):
 
 
 class _Pages:
-    """The pages of one program, fetched several at once. `trips` counts round trips; `answered`: it was always the
-    program that succeeded or failed, not the transaction around it."""
+    """The pages of one program, fetched several at once. `answered`: it was always the program that succeeded or
+    failed, not the transaction around it."""
 
     def __init__(self, transport: Transport, program_id: Pubkey, payers: Payers) -> None:
         self.transport, self.program_id, self.payers = transport, program_id, payers
         self.have: dict[int, bytes] = {}
-        self.trips = 0
         self.answered = True
 
     async def get(self, cursor: int, ahead: Sequence[int] = ()) -> bytes:
@@ -135,7 +134,6 @@ class _Pages:
 
     async def _ask(self, cursors: list[int]) -> str | None:
         """One round trip. Why the first of *cursors* failed, where it did."""
-        self.trips += 1
         instructions = [Instruction(self.program_id, LIST_TOOLS + cursor_bytes(c), []) for c in cursors]
         outcome = await run_instructions(self.transport, instructions, self.payers)
         self.answered = self.answered and not isinstance(outcome.err, str)

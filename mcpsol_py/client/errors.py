@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from solders.pubkey import Pubkey
 
@@ -26,7 +26,10 @@ from mcpsol_py.client.transport import Outcome
 from mcpsol_py.errors import ProgramFailed
 from mcpsol_py.model.program import ErrorCode
 
-__all__ = ["ANCHOR_ERRORS", "anchor_error", "explain", "failing_stack"]
+__all__ = ["ANCHOR_ERRORS", "Errors", "anchor_error", "explain", "failing_stack"]
+
+#: program id -> its own errors by number (`Program.error`)
+Errors: TypeAlias = Mapping[str, Callable[[int], ErrorCode | None]]
 
 
 def _numbered(start: int, names: str) -> dict[int, str]:
@@ -194,7 +197,7 @@ def explain(
     outcome: Outcome,
     *,
     programs: Sequence[Pubkey] = (),
-    own: Mapping[str, Callable[[int], ErrorCode | None]] | None = None,
+    own: Errors | None = None,
 ) -> ProgramFailed | None:
     """What went wrong, or None where nothing did.
 
@@ -226,9 +229,7 @@ def explain(
     return ProgramFailed(where, name, message, code=code, logs=outcome.logs, stack=stack, instruction_index=index)
 
 
-def _custom(
-    program: str, code: int, logs: Sequence[str], own: Mapping[str, Callable[[int], ErrorCode | None]]
-) -> tuple[str, str]:
+def _custom(program: str, code: int, logs: Sequence[str], own: Errors) -> tuple[str, str]:
     """The name and text of a custom error of *program*."""
     known = own[program](code) if program in own else None
     if known is not None:
@@ -259,9 +260,6 @@ def _failure_line(logs: Sequence[str]) -> str:
         if ended is not None and ended[3]:
             return ended[3]
     return ""
-
-
-Errors = Mapping[str, Callable[[int], ErrorCode | None]]
 
 
 def details(failure: ProgramFailed) -> dict[str, Any]:

@@ -29,6 +29,11 @@ def test_the_readme_starts_with_the_two_commands(repo: Path) -> None:
     assert opening.split("\n")[1:-1] == ["make demo", "make test"]
 
 
+def test_every_page_is_found_from_the_readme(repo: Path) -> None:
+    linked = set(re.findall(r"\(docs/([\w-]+\.md)", (repo / "README.md").read_text(encoding="utf-8")))
+    assert {page.name for page in (repo / "docs").glob("*.md")} - linked == set()
+
+
 def test_every_target_that_a_page_names_is_in_the_makefile(repo: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (repo / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     named = {
