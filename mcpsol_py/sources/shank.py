@@ -15,6 +15,7 @@ from mcpsol_py.model.program import (
     ArgSeed,
     ConstSeed,
     Discriminator,
+    Event,
     Instruction,
     Pda,
     ProgramIdSeed,
@@ -22,7 +23,7 @@ from mcpsol_py.model.program import (
     Seed,
     UnknownSeed,
 )
-from mcpsol_py.model.types import Int, Link, String, Type, TypeDef
+from mcpsol_py.model.types import Int, Link, String, Struct, Type, TypeDef
 from mcpsol_py.sources.anchor_accounts import Scope
 from mcpsol_py.sources.idl_items import ItemReader, names_of
 from mcpsol_py.sources.idl_types import LEAVES
@@ -30,7 +31,7 @@ from mcpsol_py.sources.reader import keys
 
 __all__ = ["read_shank"]
 
-_ROOT = keys("version name docs constants instructions accounts types errors metadata")
+_ROOT = keys("version name docs constants instructions accounts types events errors metadata address")
 _INSTRUCTION = keys(
     "name docs accounts args discriminant discriminator defaultOptionalAccounts legacyOptionalAccountsStrategy"
 )
@@ -72,16 +73,31 @@ class _Shank(ItemReader):
             name=self.program_name(doc),
             instructions=self.each(doc, "instructions", self.instruction),
             accounts=accounts,
+            events=tuple(e for e in self.each(doc, "events", self.event) if e is not None),
             errors=self.each(doc, "errors", self.error),
             types=types,
             constants=self.each(doc, "constants", self.constant),
             pdas=tuple(a.pda for a in accounts if a.pda is not None),
-            address=self.address(address or None, "the program"),
+            address=self.address(address or doc.get("address") or None, "the program"),
             version=self.text(doc, "version", 64),
             docs=self.docs(doc),
             origin=self.origin,
             dialect="shank",
             findings=self.found(),
+        )
+
+    def event(self, item: dict[str, Any]) -> Event | None:
+        """What Shank does not write and some add by hand, in legacy Anchor's form; without a discriminator nothing
+        tells an event from other data that is logged."""
+        name, fields = self.name(item), self.fields(item) or Struct(())
+        if item.get("discriminator") is None:
+            self.note(f"event {abbr(name, 60)} has no discriminator to be known by; not read", level="info")
+            return None
+        return Event(
+            name,
+            Discriminator(self.inside("discriminator", self.bytes_of, item["discriminator"])),
+            fields,
+            self.docs(item),
         )
 
     # --- instructions

@@ -5,7 +5,7 @@ import pytest
 
 from mcpsol_py.errors import SourceError
 from mcpsol_py.model.check import unusable
-from mcpsol_py.model.program import ArgSeed, ConstSeed, Discriminator, ProgramIdSeed
+from mcpsol_py.model.program import ArgSeed, ConstSeed, Discriminator, Event, ProgramIdSeed
 from mcpsol_py.model.types import (
     BORSH_STRING,
     PUBKEY,
@@ -14,6 +14,7 @@ from mcpsol_py.model.types import (
     U32,
     U64,
     Enum,
+    Field,
     Map,
     Struct,
     Tuple,
@@ -115,3 +116,18 @@ def test_options_of_pod_types_have_bytes_that_mean_none() -> None:
     assert whys[0] == "its sentinel, the bytes that mean none, is not given"
     assert "where a list of bytes" in whys[1]
     assert len(whys) == 3
+
+
+def test_events_and_an_address_that_were_added_by_hand() -> None:
+    doc = document("shank/odd")
+    fields = [{"name": "trader", "type": "publicKey", "index": False}]
+    doc["events"] = [
+        {"name": "FillLog", "discriminator": [1, 2, 3, 4, 5, 6, 7, 8], "fields": fields},
+        {"name": "Untold", "fields": fields},
+    ]
+    doc["metadata"].pop("address", None)
+    doc["address"] = "11111111111111111111111111111111"
+    model = read_shank(doc)
+    assert model.address == doc["address"]
+    assert model.events == (Event("FillLog", Discriminator(bytes(range(1, 9))), Struct((Field("trader", PUBKEY),))),)
+    assert [level for path, level, _ in model.findings if path == "events[1]"] == ["info"]
