@@ -183,11 +183,11 @@ class AccountReader(TypeReader):
 
     # --- PDAs
 
-    def pda(self, value: Any, scope: Scope) -> Pda:
+    def pda(self, value: Any, scope: Scope) -> Pda | None:
         """{"seeds": […], "program": seed} (legacy: "programId")."""
         if type(value) is not dict:
             self.note(f"found {kind_of(value)} where an object with seeds must stand; its address must be given")
-            return Pda((UnknownSeed("its seeds are not given"),))
+            return None
         seeds = value.get("seeds")
         if type(seeds) is list and len(seeds) > MAX_SEEDS:
             raise SourceError(f"{len(seeds)} seeds; an address has at most 15 and a bump.", path="seeds")

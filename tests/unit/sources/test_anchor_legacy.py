@@ -8,7 +8,7 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.errors import SourceError
 from mcpsol_py.model.check import check, unusable
-from mcpsol_py.model.program import AccountGroup, AccountSeed, AccountValue, ArgSeed, ConstSeed, Pda, UnknownSeed
+from mcpsol_py.model.program import AccountGroup, AccountSeed, AccountValue, ArgSeed, ConstSeed
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import (
     BORSH_BYTES,
@@ -248,7 +248,7 @@ def test_relations_are_turned_to_the_accounts_that_are_named() -> None:
 
 def test_a_pda_without_seeds_is_an_address_to_be_given() -> None:
     model = read_anchor_legacy(_go([{"name": "at", "pda": True}]))
-    assert account(model.instructions[0].accounts, "at").pda == Pda((UnknownSeed("its seeds are not given"),))
+    assert account(model.instructions[0].accounts, "at").pda is None
     assert [(f.level, f.path) for f in check(model) if f.rule == "source"] == [
         ("warning", "instructions[0].accounts[0].pda")
     ]
