@@ -32,8 +32,8 @@ def program(name: str, address: str, *instructions: str) -> Program:
     return load({"address": address, "metadata": metadata, "instructions": rows})
 
 
-def box(*programs: Program, **options: bool) -> Toolbox:
-    return Toolbox([Served(p, p.address, cluster="local") for p in programs], **options)
+def box(*programs: Program, names: bool = False) -> Toolbox:
+    return Toolbox([Served(p, p.address, cluster="local") for p in programs], names=names)
 
 
 CLASHES = [
