@@ -27,6 +27,8 @@ _STARTS = re.compile(
 _GIVEN = re.compile(
     r"\b(?:(?P<type>type)|(?:const|let|var))\s+(?P<name>[\w$]+)[^=;{}()]*=\s*(?=\{)"
     r"|\b(?:export\s+default|module\.exports\s*=)\s*(?=\{)"
+    r"|\A(?:\s+|//[^\n]*|/\*.*?\*/)+(?=\{)",  # JSON with a comment before it
+    re.DOTALL,
 )
 _TOKEN = re.compile(
     r"""(?:\s+|//[^\n]*|/\*.*?\*/)*

@@ -58,6 +58,7 @@ def test_anchors_types_are_read_where_there_is_no_value() -> None:
     doc = document("anchor/prefixes")
     source = f"/**\n * Program IDL in camelCase format.\n */\nexport type Prefixes = {json.dumps(doc, indent=2)};\n"
     assert read(source.encode()) == read(doc)
+    assert read(b"// from the chain\n/* on Friday */ " + json.dumps(doc).encode()) == read(doc)
     for before in ("module.exports = ", "export default ", "declare const x: Idl = "):
         assert read(f"'use strict'; {before}{json.dumps(doc)}".encode()) == read(doc)
 
