@@ -19,20 +19,22 @@ __all__ = ["idl_of", "looks_like_typescript"]
 
 MAX_DEPTH = 100
 MAX_CANDIDATES = 1000
+#: twice the largest IDL known; reading text costs more than JSON
+MAX_BYTES = 4 * 1024 * 1024
 
 _STARTS = re.compile(
     rb"\s*(?:/[/*]|#!|[\"']use |import\b|export\b|const\b|let\b|var\b|type\b|declare\b|module\.exports\b)"
 )
 #: what an object may be given to: a value's name or a type's, a module's exports
 _GIVEN = re.compile(
-    r"\b(?:(?P<type>type)|(?:const|let|var))\s+(?P<name>[\w$]+)[^=;{}()]*=\s*(?=\{)"
+    r"\b(?:(?P<type>type)|(?:const|let|var))\s+(?P<name>[\w$]+)[^=;{}()]{0,200}=\s*(?=\{)"
     r"|\b(?:export\s+default|module\.exports\s*=)\s*(?=\{)"
-    r"|\A(?:\s+|//[^\n]*|/\*.*?\*/)+(?=\{)",  # JSON with a comment before it
+    r"|\A(?>\s+|//[^\n]*|/\*.*?\*/)++(?=\{)",  # JSON with a comment before it
     re.DOTALL,
 )
 _TOKEN = re.compile(
-    r"""(?:\s+|//[^\n]*|/\*.*?\*/)*
-    (?:(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\$]|\\.|\$(?!\{))*`)
+    r"""(?>\s+|//[^\n]*|/\*.*?\*/)*+
+    (?:(?P<text>"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|`(?:[^`\\$]|\\.|\$(?!\{))*+`)
       |(?P<number>-?(?:0[xX][0-9a-fA-F_]+|[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)n?)
       |(?P<word>[A-Za-z_$][\w$.]*)
       |(?P<sign>[{}\[\](),:;?+])
@@ -53,6 +55,10 @@ def looks_like_typescript(data: bytes) -> bool:
 def idl_of(data: bytes, is_idl: Callable[[Any], bool], origin: str = "") -> Any:
     """The one IDL (what *is_idl* takes for one) that stands in the source text. Raises SourceError where none does, or
     several do that differ."""
+    if len(data) > MAX_BYTES:
+        raise SourceError(
+            f"TypeScript of {len(data):,} bytes; over {MAX_BYTES:,} none is read. Give the IDL's JSON.", origin=origin
+        )
     text = data.decode("utf-8", "replace")
     values: dict[str, Any] = {}
     types: dict[str, Any] = {}
@@ -61,7 +67,7 @@ def idl_of(data: bytes, is_idl: Callable[[Any], bool], origin: str = "") -> Any:
     for number, found in enumerate(_GIVEN.finditer(text)):
         if number == MAX_CANDIDATES:
             break
-        if found.start() < end:  # within an object that was read
+        if found.start() < end:  # within what was read, so that no text is read twice
             continue
         reader = _Reader(text, found.end())
         try:
@@ -69,7 +75,8 @@ def idl_of(data: bytes, is_idl: Callable[[Any], bool], origin: str = "") -> Any:
         except SourceError as fault:
             faults.append(fault)
             continue
-        end = reader.at
+        finally:
+            end = reader.at
         if is_idl(value):
             (types if found["type"] else values).setdefault(found["name"] or "default", value)
     known = values or types

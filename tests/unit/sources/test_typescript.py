@@ -1,4 +1,5 @@
 import json
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -116,3 +117,29 @@ def test_json_is_a_literal(value: dict[str, Any]) -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(McpsolError):
         assert read(f"export const IDL = {{ {text}".encode()).instructions == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "//" + " " * 20_000 + "x",
+        "/*a*/" * 20_000 + "x",
+        "/*" * 50_000,
+        "const a " * 20_000,
+        "export " + " " * 50_000 + "default",
+        "const a = { b: " * 10_000,
+        "const a = {" + "/*a*/" * 20_000,
+        "//const a={x:[\n" * 900 + "0," * 50_000,
+        "const a = { b: '" + "\\\\" * 50_000,
+    ],
+)
+def test_hostile_text_is_refused_in_a_moment(text: str) -> None:
+    began = time.perf_counter()
+    with pytest.raises(SourceError):
+        read(text.encode())
+    assert time.perf_counter() - began < 10  # a second or so; a machine that is busy takes more
+
+
+def test_text_that_is_too_large_is_refused() -> None:
+    with pytest.raises(SourceError, match="TypeScript of 4,194,317 bytes"):
+        read(b"const a = {};" + b" " * 2**22)
