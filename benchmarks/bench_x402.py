@@ -30,8 +30,9 @@ from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.facilitator_app import LocalFacilitator
-from mcpsol_py.x402.gate import Answer, Gate, Offer, Run
+from mcpsol_py.x402.gate import Gate, Run
 from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.offer import Answer, Offer
 from mcpsol_py.x402.seller import Paid
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions

@@ -15,7 +15,8 @@ from mcpsol_py.errors import PaymentError, SourceError
 if TYPE_CHECKING:
     from x402 import x402ResourceServer
 
-    from mcpsol_py.x402.gate import Gate, Offer
+    from mcpsol_py.x402.gate import Gate
+    from mcpsol_py.x402.offer import Offer
     from mcpsol_py.x402.seller import Paid
     from mcpsol_py.x402.store.executions import Executions
     from mcpsol_py.x402.subscriptions.book import SubscriptionBook

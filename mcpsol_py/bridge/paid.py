@@ -20,7 +20,8 @@ from mcpsol_py.bridge.server import result_of
 from mcpsol_py.bridge.tools import Tool
 from mcpsol_py.errors import SourceError, suggest
 from mcpsol_py.schema.json_schema import opened
-from mcpsol_py.x402.gate import Gate, Offer, current_run
+from mcpsol_py.x402.gate import Gate, current_run
+from mcpsol_py.x402.offer import Offer
 from mcpsol_py.x402.price import format_amount, parse_price
 from mcpsol_py.x402.receipts import Signatory
 from mcpsol_py.x402.seller import Paid

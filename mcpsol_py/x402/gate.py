@@ -13,23 +13,18 @@ import asyncio
 import hashlib
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import anyio
 import anyio.to_thread
-import orjson
 from x402 import x402ResourceServer
-from x402.extensions.payment_identifier import (
-    PAYMENT_IDENTIFIER,
-    declare_payment_identifier_extension,
-    is_valid_payment_id,
-)
+from x402.extensions.payment_identifier import is_valid_payment_id
 from x402.extensions.sign_in_with_x import SIWxPayload
-from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
+from x402.schemas import PaymentRequired, PaymentRequirements, SettleResponse
 from x402.schemas.hooks import VerifiedPaymentCancelOptions
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
@@ -37,120 +32,16 @@ from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402 import metrics
 from mcpsol_py.x402.chain import Chain, ChainUnavailable, MessageStatus
-from mcpsol_py.x402.exact.transaction import message_hash, read_transaction
-from mcpsol_py.x402.networks import caip2, v1_name
-from mcpsol_py.x402.receipts import OFFER_RECEIPT, Signatory
+from mcpsol_py.x402.exact.transaction import read_transaction
+from mcpsol_py.x402.networks import caip2
+from mcpsol_py.x402.offer import Answer, NotPaid, Offer, Refused, Reply
+from mcpsol_py.x402.payment_ids import Payment, fingerprint, named_id, payment_key
 from mcpsol_py.x402.store.executions import NOBODY, Execution, Executions, ExecutionState
 from mcpsol_py.x402.store.group import grouped
-from mcpsol_py.x402.subscriptions.proof import SIGN_IN_WITH_X, challenge
 
-__all__ = [
-    "Answer",
-    "Gate",
-    "Granting",
-    "NotPaid",
-    "Offer",
-    "Refused",
-    "Reply",
-    "Run",
-    "Unfinished",
-    "current_run",
-    "fingerprint",
-    "payment_key",
-    "witness_of",
-]
+__all__ = ["Gate", "Granting", "Run", "RunFunction", "Unfinished", "Witness", "current_run", "witness_of"]
 
 T = TypeVar("T")
-Payment = PaymentPayload | PaymentPayloadV1
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What is sold: `accepts` are the ways to pay, any one of them does. `broadcasts`: it sends a transaction, so it is
-    settled first.
-    """
-
-    resource: ResourceInfo
-    accepts: tuple[PaymentRequirements, ...]
-    broadcasts: bool = False
-    payment_id_required: bool = False
-    extensions: Mapping[str, Any] = field(default_factory=dict)
-    #: Plans whose subscribers call without paying, and the domain that their proofs name (subscriptions/proof.py).
-    plans: tuple[str, ...] = ()
-    domain: str = ""
-    #: What buyers are told instead of `resource`: an address from outside, for catalogs.
-    public: ResourceInfo | None = None
-    #: Signs what is asked and what was paid (receipts.py).
-    signatory: Signatory | None = None
-
-    def payment_required(self, error: str) -> PaymentRequired:
-        """The 402 body."""
-        extensions = dict(self.extensions)
-        extensions[PAYMENT_IDENTIFIER] = declare_payment_identifier_extension(required=self.payment_id_required)
-        if self.plans:
-            networks = sorted({r.network for r in self.accepts})
-            extensions[SIGN_IN_WITH_X] = challenge(self.domain, self.resource.url, networks)
-        if self.signatory is not None:
-            extensions[OFFER_RECEIPT] = self.signatory.offers(self.resource.url, self.accepts)
-        shown = self.public or self.resource
-        return PaymentRequired(error=error, resource=shown, accepts=list(self.accepts), extensions=extensions)
-
-    def receipted(self, settled: SettleResponse) -> SettleResponse:
-        """A settlement that succeeded, with a signed receipt where this offer has a signatory."""
-        return settled if self.signatory is None else self.signatory.signed(self.resource.url, settled)
-
-    def v1(self) -> list[PaymentRequirementsV1]:
-        """The same for peers of protocol version 1; networks that version 1 does not name are left out."""
-        found = []
-        for r in self.accepts:
-            name = v1_name(r.network)
-            if name is not None and r.scheme == "exact":  # version 1 has no other scheme
-                found.append(
-                    PaymentRequirementsV1(
-                        scheme=r.scheme,
-                        network=name,
-                        max_amount_required=r.amount,
-                        resource=self.resource.url,
-                        description=self.resource.description or "",
-                        mime_type=self.resource.mime_type or "application/json",
-                        pay_to=r.pay_to,
-                        max_timeout_seconds=r.max_timeout_seconds,
-                        asset=r.asset,
-                        extra={k: v for k, v in (r.extra or {}).items() if k != "paymentFlow"},
-                    )
-                )
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The tool's result, with the receipt. `repeated`: from an earlier call with the same payment id."""
-
-    result: dict[str, Any]
-    receipt: SettleResponse | None
-    repeated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NotPaid:
-    """402: what to pay, and why what came did not do. `failed` is the settlement that failed, where there was one."""
-
-    required: PaymentRequired
-    reason: str
-    failed: SettleResponse | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """Neither 402 nor an answer. `code`: "payment_id_conflict", "in_progress", "settlement_pending", "outcome_unknown",
-    "storage_unavailable". Paying again is never the remedy; `receipt` shows what was paid already."""
-
-    code: str
-    message: str
-    receipt: SettleResponse | None = None
-
-
-Reply: TypeAlias = Answer | NotPaid | Refused
 
 
 class Unfinished(Exception):
@@ -209,20 +100,6 @@ Witness: TypeAlias = Callable[[Payment], MessageStatus | None]
 Landed: TypeAlias = Callable[[str], bool | None]
 
 
-def payment_key(payment: Payment) -> str:
-    """What makes a payment this payment: for transactions the hash of the signed message, for vouchers channel and sum,
-    else the hash of the whole payload."""
-    payload = payment.payload
-    voucher = payload.get("voucher")
-    if isinstance(voucher, dict):
-        promised = f"{payload.get('type') == 'refund'}:{voucher.get('channelId')}:{voucher.get('maxClaimableAmount')}"
-        return "voucher:" + hashlib.sha256(promised.encode()).hexdigest()
-    text = payload.get("transaction", payload.get("openTransaction"))
-    if text is not None:
-        return "tx:" + message_hash(read_transaction(text))
-    return "payload:" + hashlib.sha256(orjson.dumps(payment.payload, option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-
 def witness_of(chain: Chain) -> Witness:
     """A witness of one's own: for sellers whose facilitator is somebody else, and may be wrong or lie."""
 
@@ -236,12 +113,6 @@ def witness_of(chain: Chain) -> Witness:
             return None
 
     return look
-
-
-def fingerprint(resource: str, arguments: object, requirements: PaymentRequirements) -> str:
-    """What a payment id stands for: resource, arguments and terms (payment-identifier; seed 003). Hex of 32 bytes."""
-    terms = [requirements.scheme, requirements.network, requirements.asset, requirements.amount, requirements.pay_to]
-    return hashlib.sha256(orjson.dumps([resource, arguments, terms], option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 class Granting(Protocol):
@@ -366,7 +237,7 @@ class Gate:
 
     def _identity(self, offer: Offer, payment: Payment) -> tuple[str, str]:
         key = payment_key(payment)
-        payment_id = _named_id(payment)
+        payment_id = named_id(payment)
         if payment_id is None:
             if offer.payment_id_required:
                 raise PaymentError("payment_id_required", "this resource asks for a payment-identifier, and none came")
@@ -820,13 +691,6 @@ class Gate:
     def _state(self, payment_id: str, state: str, offer: Offer) -> None:
         telemetry.event("payment", state=state, payment_id=payment_id, resource=offer.resource.url)
         self._on_state(payment_id, state, offer.resource.url)
-
-
-def _named_id(payment: Payment) -> object:
-    """What the payment's payment-identifier extension says, valid or not; None where it says nothing."""
-    extension = (getattr(payment, "extensions", None) or {}).get(PAYMENT_IDENTIFIER)
-    info = extension.get("info") if isinstance(extension, dict) else None
-    return info.get("id") if isinstance(info, dict) else None
 
 
 def _answered(body: Any) -> RunFunction:

@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 import orjson
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.gate import Answer, Gate, NotPaid, Offer, Run
+from mcpsol_py.x402.gate import Gate, Run
 from mcpsol_py.x402.http_wire import demand_headers, read_header_payment, receipt_headers
+from mcpsol_py.x402.offer import Answer, NotPaid, Offer
 from mcpsol_py.x402.subscriptions.proof import read_proof_header
 
 __all__ = ["PaidHttp"]

@@ -12,8 +12,8 @@ from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements, R
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.gate import Offer
 from mcpsol_py.x402.networks import caip2
+from mcpsol_py.x402.offer import Offer
 from mcpsol_py.x402.wire import Demand, decode_object, parse_demand, parse_payment
 
 __all__ = [

@@ -33,8 +33,8 @@ from mcpsol_py.x402 import metrics
 from mcpsol_py.x402.budget import Budget, Spending
 from mcpsol_py.x402.chain import Chain
 from mcpsol_py.x402.exact.transaction import read_transaction
-from mcpsol_py.x402.gate import payment_key
 from mcpsol_py.x402.networks import caip2
+from mcpsol_py.x402.payment_ids import payment_key
 from mcpsol_py.x402.wire import Demand, Dialect, parse_payment
 
 __all__ = ["REFUSALS", "Asked", "Bought", "Payer", "Purses", "Selector", "cheapest", "reconcile", "vouchers_first"]

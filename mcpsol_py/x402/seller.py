@@ -18,7 +18,8 @@ from pydantic import BaseModel
 from x402.schemas import SettleResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.gate import Gate, NotPaid, Offer, Refused, Reply, Run, Unfinished
+from mcpsol_py.x402.gate import Gate, Run, Unfinished
+from mcpsol_py.x402.offer import NotPaid, Offer, Refused, Reply
 from mcpsol_py.x402.payment_extension import PaymentRequiredResult
 from mcpsol_py.x402.price import format_amount
 from mcpsol_py.x402.subscriptions.proof import read_proof

@@ -17,8 +17,9 @@ from x402.schemas import PaymentPayload, PaymentRequired, ResourceInfo
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.budget import Budget, Limit, Limits
 from mcpsol_py.x402.buyer import Buyer
-from mcpsol_py.x402.gate import Answer, Gate, NotPaid, Offer, Refused, Run, current_run
+from mcpsol_py.x402.gate import Gate, Run, current_run
 from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.offer import Answer, NotPaid, Offer, Refused
 from mcpsol_py.x402.paying import Payer
 from mcpsol_py.x402.seller import Paid
 from mcpsol_py.x402.store.database import Database

@@ -25,8 +25,9 @@ from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.facilitator_app import LocalFacilitator, facilitator_app, make_facilitator
 from mcpsol_py.x402.facilitators import MAX_ANSWER, FacilitatorDown, Facilitators, HttpFacilitator
-from mcpsol_py.x402.gate import Answer, Gate, NotPaid, Refused, witness_of
+from mcpsol_py.x402.gate import Gate, witness_of
 from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.offer import Answer, NotPaid, Refused
 from mcpsol_py.x402.paying import reconcile
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements

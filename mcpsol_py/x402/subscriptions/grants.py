@@ -21,7 +21,8 @@ from x402.extensions.sign_in_with_x import SIWxPayload
 from x402.schemas import SettleResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.gate import Answer, Gate, NotPaid, Offer, Refused, Reply, RunFunction, Unfinished
+from mcpsol_py.x402.gate import Gate, RunFunction, Unfinished
+from mcpsol_py.x402.offer import Answer, NotPaid, Offer, Refused, Reply
 from mcpsol_py.x402.store.executions import Execution, Executions
 from mcpsol_py.x402.store.group import grouped
 from mcpsol_py.x402.subscriptions.book import SubscriptionBook

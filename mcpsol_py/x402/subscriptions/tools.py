@@ -24,7 +24,9 @@ from x402.schemas import PaymentPayload, PaymentRequirements, ResourceInfo
 
 from mcpsol_py.errors import McpsolError, PaymentError, StorageError
 from mcpsol_py.x402.chain import ChainUnavailable
-from mcpsol_py.x402.gate import Answer, Gate, NotPaid, Offer, Payment, Refused, Run, payment_key
+from mcpsol_py.x402.gate import Gate, Run
+from mcpsol_py.x402.offer import Answer, NotPaid, Offer, Refused
+from mcpsol_py.x402.payment_ids import Payment, payment_key
 from mcpsol_py.x402.price import format_amount
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.subscriptions.book import SubscriptionBook, check_wallet

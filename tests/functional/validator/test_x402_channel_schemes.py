@@ -20,8 +20,9 @@ from mcpsol_py.x402.channels.redeem import redeem
 from mcpsol_py.x402.channels.upto import UptoClient, UptoFacilitator, UptoServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.facilitator_app import LocalFacilitator
-from mcpsol_py.x402.gate import Answer, Gate, Offer, Run
+from mcpsol_py.x402.gate import Gate, Run
 from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.offer import Answer, Offer
 from mcpsol_py.x402.paying import Asked, Payer, Payment
 from mcpsol_py.x402.rpc_chain import RpcChain
 from mcpsol_py.x402.store.channels import PaidChannels, SponsoredChannels

@@ -25,8 +25,9 @@ from x402.schemas import AssetAmount, ResourceConfig, ResourceInfo
 from mcpsol_py.client.keys import create_keystore
 from mcpsol_py.x402.exact.mechanism import ExactServer
 from mcpsol_py.x402.facilitators import Facilitators, HttpFacilitator
-from mcpsol_py.x402.gate import Gate, Offer
+from mcpsol_py.x402.gate import Gate
 from mcpsol_py.x402.http_seller import PaidHttp
+from mcpsol_py.x402.offer import Offer
 from mcpsol_py.x402.rpc_chain import RpcChain
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions

@@ -17,8 +17,9 @@ from x402.schemas import AssetAmount, ResourceConfig, ResourceInfo
 from mcpsol_py.x402.exact.mechanism import ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.facilitator_app import LocalFacilitator, make_facilitator
-from mcpsol_py.x402.gate import Gate, Offer
+from mcpsol_py.x402.gate import Gate
 from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.offer import Offer
 from mcpsol_py.x402.rpc_chain import RpcChain
 from mcpsol_py.x402.seller import Paid
 from mcpsol_py.x402.store.database import Database

@@ -20,8 +20,9 @@ from x402.schemas.v1 import PaymentPayloadV1
 from mcpsol_py.x402.chain import SignatureStatus
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1, ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.gate import Answer, Gate, NotPaid, Offer, Refused, Run, Unfinished, current_run
+from mcpsol_py.x402.gate import Gate, Run, Unfinished, current_run
 from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.offer import Answer, NotPaid, Offer, Refused
 from mcpsol_py.x402.store.audit import AuditLog
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions

@@ -17,7 +17,7 @@ from mcp import Client
 from mcp.server import Server
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.gate import Answer, NotPaid
+from mcpsol_py.x402.offer import Answer, NotPaid
 from mcpsol_py.x402.receipts import OFFER_RECEIPT, Signatory, read_offers, read_receipt, verify_jws
 from mcpsol_py.x402.store.receipts import Receipts
 from tests.unit.x402.payments import keypair

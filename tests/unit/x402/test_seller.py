@@ -13,7 +13,7 @@ from mcp import Client, MCPError
 from mcp.server import Server
 from x402.schemas import PaymentPayload, PaymentRequired
 
-from mcpsol_py.x402.gate import Offer
+from mcpsol_py.x402.offer import Offer
 from mcpsol_py.x402.seller import Paid
 from mcpsol_py.x402.wire import ERROR_META, PAYMENT_META, RESPONSE_META, read_demand
 from tests.unit.x402.test_gate import Shop

@@ -17,7 +17,8 @@ from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError
 
 from mcpsol_py.errors import StorageError
-from mcpsol_py.x402.gate import Answer, Refused, Run
+from mcpsol_py.x402.gate import Run
+from mcpsol_py.x402.offer import Answer, Refused
 from mcpsol_py.x402.store import database as module
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions

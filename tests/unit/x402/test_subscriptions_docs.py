@@ -11,8 +11,9 @@ from mcp.server import Server
 from x402.schemas import ResourceInfo
 
 from idl2mcp.selling import read_payments
-from mcpsol_py.x402.gate import Gate, Offer
+from mcpsol_py.x402.gate import Gate
 from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.offer import Offer
 from mcpsol_py.x402.seller import Paid
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.schema import metadata

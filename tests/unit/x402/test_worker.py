@@ -21,8 +21,8 @@ from idl2mcp.working import run_worker
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402.budget import Budget, Limit, Limits, Spending
 from mcpsol_py.x402.chain import SignatureStatus
-from mcpsol_py.x402.gate import Answer, NotPaid, Refused
 from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.offer import Answer, NotPaid, Refused
 from mcpsol_py.x402.reconciling import reconcile_calls, reconcile_settlements
 from mcpsol_py.x402.store.database import MIGRATIONS, Database
 from mcpsol_py.x402.store.executions import Executions

@@ -8,8 +8,9 @@ from typing import Any
 from solders.keypair import Keypair
 from x402.schemas import PaymentPayload, PaymentRequirements, ResourceInfo
 
-from mcpsol_py.x402.gate import Gate, Offer, Run
+from mcpsol_py.x402.gate import Gate, Run
 from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.offer import Offer
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.subscriptions.book import SubscriptionBook

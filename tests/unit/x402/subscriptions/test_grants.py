@@ -13,8 +13,9 @@ from x402.extensions.sign_in_with_x import SIWxPayload, create_siwx_message
 from x402.extensions.sign_in_with_x.solana import encode_base58
 from x402.schemas import PaymentRequired
 
-from mcpsol_py.x402.gate import Answer, NotPaid, Refused, Run
+from mcpsol_py.x402.gate import Run
 from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.offer import Answer, NotPaid, Refused
 from mcpsol_py.x402.seller import Paid
 from mcpsol_py.x402.store.database import now_ms
 from mcpsol_py.x402.store.receipts import Receipts

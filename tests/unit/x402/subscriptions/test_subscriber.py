@@ -13,9 +13,9 @@ from mcp.server import Server
 from x402.schemas import ResourceInfo
 
 from mcpsol_py.x402.buyer import Buyer
-from mcpsol_py.x402.gate import Offer
 from mcpsol_py.x402.http_buyer import HttpBuyer
 from mcpsol_py.x402.http_seller import PaidHttp
+from mcpsol_py.x402.offer import Offer
 from mcpsol_py.x402.seller import Paid
 from mcpsol_py.x402.store.database import now_ms
 from mcpsol_py.x402.subscriptions.subscriber import Subscriber

@@ -18,8 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from x402.schemas import PaymentRequired, ResourceInfo
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.gate import NotPaid, Offer
 from mcpsol_py.x402.networks import DEFAULT_ASSETS, DEVNET, MAINNET
+from mcpsol_py.x402.offer import NotPaid, Offer
 from mcpsol_py.x402.price import format_amount, parse_price
 from mcpsol_py.x402.subscriptions.terms import Plan
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, ERROR_META, TOOLS
