@@ -20,6 +20,7 @@ from mcpsol_py.accounts.pda import anchor_idl_address
 from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.client.discovery import Discovery, metadata_address
+from mcpsol_py.client.loader import LOADER, programdata_address
 from mcpsol_py.client.schema_cache import SchemaCache
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Outcome
@@ -46,8 +47,16 @@ class Chain(SvmTransport):
 
     def deploy(self, elf: bytes) -> None:
         self.slot += 9
-        self.svm.warp_to_slot(self.slot)
         self.add_program(PROGRAM, elf)
+
+    async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
+        """As the upgradeable loader keeps a program, which older LiteSVMs do not."""
+        body = bytes([3, 0, 0, 0]) + self.slot.to_bytes(8, "little") + bytes(33) + b"\x7fELF"
+        own = {
+            PROGRAM: Account(1, bytes([2, 0, 0, 0]) + bytes(programdata_address(PROGRAM)), LOADER, True),
+            programdata_address(PROGRAM): Account(1, body, LOADER),
+        }
+        return [own.get(key, account) for key, account in zip(keys, await super().get_accounts(keys), strict=True)]
 
     async def simulate(
         self,
