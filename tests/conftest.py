@@ -47,14 +47,18 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is marked `full` except in full runs, and what is marked `slow` in a developer's runs."""
+    """Leaves out what is marked `full` except in full runs, and what is marked `slow` in a developer's runs.
+
+    Files with slow tests come first: at the end a core would wait for the last of them.
+    """
     if config.option.markexpr:
         return
     left_out = {"default": {"slow", "full"}, "again": {"slow", "full"}, "ci": {"full"}, "full": set[str]()}[PROFILE]
     chosen = [item for item in items if not left_out & {mark.name for mark in item.iter_markers()}]
     if len(chosen) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
-        items[:] = chosen
+    slow = {item.path for item in chosen if item.get_closest_marker("slow")}
+    items[:] = sorted(chosen, key=lambda item: item.path not in slow)
 
 
 # ------------------------------------------------------------------------------------------ ../shared/idls (real IDLs)
