@@ -404,7 +404,10 @@ class ProgramClient:
                     raise SendUnknown(str(signature), f"the node no longer answers ({error.why})") from error
             await self.transport.sleep(POLL)
         if status.err is not None:
-            landed = await self.transport.transaction(signature)
+            try:
+                landed = await self.transport.transaction(signature)
+            except TransportError:  # that it failed is known without its logs
+                landed = None
             failed = explain(landed or Outcome(err=status.err), programs=programs, own=self._errors)
             assert failed is not None
             raise failed

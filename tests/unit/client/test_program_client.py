@@ -365,3 +365,15 @@ def test_a_node_that_stands_still_is_not_waited_for_for_ever(monkeypatch: pytest
     with pytest.raises(SendUnknown, match="still says that it may land"):
         client.send(look(client))
     assert chain(client).count("send") == 1
+
+
+def test_that_it_failed_is_known_although_its_logs_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_of(sends=[None], statuses=[Status(True, {"InstructionError": [0, {"Custom": 6000}]})])
+
+    async def refused(_signature: Any) -> Any:
+        raise TransportError("script", "getTransaction was refused", code=-32601)
+
+    monkeypatch.setattr(client.transport, "transaction", refused)
+    with pytest.raises(ProgramFailed) as caught:
+        client.send(look(client), skip_preflight=True)
+    assert (caught.value.name, caught.value.logs) == ("Broke", ())
