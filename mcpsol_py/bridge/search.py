@@ -72,7 +72,7 @@ _SAME = tuple(
         "owner authority admin",
         "account user trader wallet",
         "pnl profit loss",
-        "pool market pair amm whirlpool",
+        "pool market pair amm",
         "range bounds tick",
         "wallet owner holder",
         "decode explain parse understand contain",

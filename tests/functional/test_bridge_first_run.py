@@ -6,8 +6,13 @@ import json
 import tomllib
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from idl2mcp.client_configs import CLIENTS, client_config
+from idl2mcp.inputs import Chain
+from idl2mcp.served import ProgramEntry
+from idl2mcp.serving import Plan, make_bridge
+from mcpsol_py.bridge.bridge import Bridge
 from tests.functional.cli import Cli
 
 
@@ -64,3 +69,20 @@ def test_a_module_that_a_spec_lacks_is_told_as_such(cli: Cli) -> None:
     ran = cli("inspect", "lacking.py")
     assert "nothing_of_that_name" in ran.err
     assert "bundled" not in ran.err
+
+
+async def test_null_is_the_same_as_nothing_where_every_key_must_be_given() -> None:
+    plan = Plan([ProgramEntry("counter", Chain())], demo=True, client="strict", surface="lazy")
+    bridge: Bridge = make_bridge(plan)[0]
+    strict = bridge.box.tools["list_state"].definition["inputSchema"]
+    arguments = {"where": dict.fromkeys(strict["properties"]["where"]["properties"]), "limit": None}
+    Draft202012Validator(strict).validate(arguments)
+    for name, given in (
+        ("list_state", arguments),
+        ("program_info", {"program": None}),
+        ("get_balance", {"address": "@alice", "mints": None, "program": None}),
+        ("search_tools", {"query": "count", "limit": None}),
+        ("call_tool", {"name": "initialize", "arguments": '{"start": "1", "accounts": {"authority": "@alice"}}'}),
+    ):
+        reply = await bridge.call(name, given)
+        assert not reply.is_error, reply.text

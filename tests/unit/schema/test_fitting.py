@@ -9,7 +9,6 @@ import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 
 from mcpsol_py import load
-from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.calls import Served
 from mcpsol_py.bridge.tools import Toolbox
 from mcpsol_py.client.svm import SvmTransport
@@ -63,24 +62,3 @@ def test_what_is_served_keeps_each_clients_limits(shared_idl: Path, client: str)
         if tool.kind != "instruction":
             Draft7Validator.check_schema(tool.definition["inputSchema"])
             Draft202012Validator.check_schema(tool.definition["inputSchema"])
-
-
-async def test_null_is_the_same_as_nothing_where_every_key_must_be_given() -> None:
-    from idl2mcp.inputs import Chain
-    from idl2mcp.served import ProgramEntry
-    from idl2mcp.serving import Plan, make_bridge
-
-    plan = Plan([ProgramEntry("counter", Chain())], demo=True, client="strict", surface="lazy")
-    bridge: Bridge = make_bridge(plan)[0]
-    strict = bridge.box.tools["list_state"].definition["inputSchema"]
-    arguments = {"where": dict.fromkeys(strict["properties"]["where"]["properties"]), "limit": None}
-    Draft202012Validator(strict).validate(arguments)
-    for name, given in (
-        ("list_state", arguments),
-        ("program_info", {"program": None}),
-        ("get_balance", {"address": "@alice", "mints": None, "program": None}),
-        ("search_tools", {"query": "count", "limit": None}),
-        ("call_tool", {"name": "initialize", "arguments": '{"start": "1", "accounts": {"authority": "@alice"}}'}),
-    ):
-        reply = await bridge.call(name, given)
-        assert not reply.is_error, reply.text
