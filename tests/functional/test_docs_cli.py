@@ -33,7 +33,9 @@ def commands() -> Iterator[tuple[str, click.Command]]:
     return below("", group)
 
 
-@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_each_command_and_each_option_is_on_the_page(repo: Path, name: str, command: click.Command) -> None:
     text = (repo / "docs" / "cli.md").read_text()
     assert f"`{name}" in text

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import U64
 from mcpsol_py.names import camel
 from mcpsol_py.program import Program
