@@ -13,8 +13,8 @@ def test_the_drawn_layout_is_the_tree(repo: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-#: Names of tests that are about a package as a whole.
-WHOLE_PACKAGE = {"fuzz", "strategies", "vectors"}
+#: Names of tests that are about a package as a whole, or about what tests share.
+WHOLE_PACKAGE = {"afterwards", "fuzz", "strategies", "vectors"}
 
 
 def test_every_unit_test_is_named_after_a_module(repo: Path) -> None:
