@@ -80,6 +80,7 @@ class Agency:
 @pytest.fixture
 def agency(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agency]:
     monkeypatch.setattr("mcpsol_py.client.keys._N", 1 << 10)  # its strength is test_keys.py's matter
+    monkeypatch.setattr("mcpsol_py.client.keys._N_MIN", 1 << 10)
     made = Agency(tmp_path)
     yield made
     made.database.close()
