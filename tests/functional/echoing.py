@@ -94,8 +94,7 @@ def plausible_accounts(
         leaf.name: Pubkey(rng.randbytes(32))
         for leaf in ix.plan.leaves
         if leaf.account.address is None
-        and leaf.account.pda is None
-        and (leaf in asked or (optional and leaf.account.optional))
+        and (leaf in asked or (leaf.account.pda is None and optional and leaf.account.optional))
     }
     while True:
         try:

@@ -134,10 +134,10 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     ],
 )
 def test_hostile_text_is_refused_in_a_moment(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(SourceError):
         read(text.encode())
-    assert time.perf_counter() - began < 10  # a second or so; a machine that is busy takes more
+    assert time.process_time() - began < 5
 
 
 def test_text_that_is_too_large_is_refused() -> None:
