@@ -9,7 +9,12 @@ logs=$(mktemp -d)
 # Also when this is interrupted, no step outlives it: each of those beside has a process group of its own.
 end_all() {
     local pid
-    for pid in $(jobs -p); do kill -INT -- "-$pid" 2>/dev/null || true; done
+    for pid in $(jobs -p); do kill -INT -- "-$pid" 2>/dev/null || true; done # pytest tears down what it set up
+    for _ in {1..50}; do
+        [ -n "$(jobs -rp)" ] || break
+        sleep 0.2
+    done
+    for pid in $(jobs -rp); do kill -TERM -- "-$pid" 2>/dev/null || true; done
     wait
     rm -rf "$logs"
 }
