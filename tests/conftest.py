@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Generator
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +14,10 @@ pytest_plugins = ["tests.leaks", "tests.databases"]
 
 REPO = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
+
+# Started in the background of a script, the suite is deaf to Ctrl-C, and so would be what it starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What a bridge keeps of deployed programs between starts would be read by the next test, of another chain.
 os.environ["IDL2MCP_CACHE"] = ""

@@ -11,6 +11,7 @@ import base64
 import json
 import logging
 import re
+import sys
 from collections.abc import Generator
 from functools import cache
 from typing import Any
@@ -66,14 +67,20 @@ def found_in(text: str) -> str | None:
     return "a key" if any(found in _secrets for found in lists) else None
 
 
-def pytest_configure() -> None:
-    """Every payment that is built from now on is known, and every event of the code is captured with its fields."""
+def _write(name: str, level: str, fields: dict[str, Any]) -> None:
+    logging.getLogger("mcpsol_py.events").warning("%s %s", name, fields)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Every event of the code is captured with its fields, also after a test that set up its logs."""
     from mcpsol_py import telemetry
 
-    def write(name: str, level: str, fields: dict[str, Any]) -> None:
-        logging.getLogger("mcpsol_py.events").warning("%s %s", name, fields)
+    telemetry._write = _write
 
-    telemetry._write = write
+
+def pytest_configure() -> None:
+    """Every payment that is built from now on is known."""
     try:
         from mcpsol_py.x402.exact import transaction
     except ImportError:  # an environment without the extra has no payments
@@ -85,7 +92,9 @@ def pytest_configure() -> None:
         note(text)
         return text
 
-    transaction.wire_base64 = wire_base64
+    for module in list(sys.modules.values()):  # whoever was imported before (a folder's conftest does) has it by name
+        if getattr(module, "wire_base64", None) is made:
+            module.wire_base64 = wire_base64  # type: ignore[attr-defined]  # a module that was found to have it
 
 
 @pytest.hookimpl(wrapper=True)

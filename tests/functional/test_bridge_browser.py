@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request, expect
 
 from tests.functional.bridges import key
 from tests.functional.browser import chromium, executable
@@ -49,8 +49,12 @@ class Watched:
         self.complaints: list[str] = []
         self.page.on("console", lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))
+        self.page.on("requestfailed", self._failed)
         self.page.on("dialog", self._dialog)
+
+    def _failed(self, request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # what a page still loads when it is left
+            self.complaints.append(f"failed: {request.url}")
 
     def _dialog(self, dialog: Dialog) -> None:
         self.complaints.append(dialog.message)
