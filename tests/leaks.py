@@ -73,10 +73,15 @@ def _write(name: str, level: str, fields: dict[str, Any]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Every event of the code is captured with its fields, also after a test that set up its logs."""
+    """Every event of the code is captured with its fields, also after a test that set up its logs: they would still go
+    to that test's stderr."""
     from mcpsol_py import telemetry
+    from mcpsol_py.telemetry import logs
 
     telemetry._write = _write
+    root = logging.getLogger()
+    for handler in [h for h in root.handlers if isinstance(h.formatter, logs._Formatter)]:
+        root.removeHandler(handler)
 
 
 def pytest_configure() -> None:
