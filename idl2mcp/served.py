@@ -27,6 +27,8 @@ __all__ = ["ProgramEntry", "Programs"]
 
 #: differences that are told of a schema that is not what was locked
 _MOST_ROWS = 20
+#: programs that are looked for at once: public nodes count connections (40 on mainnet-beta) and requests
+_AT_ONCE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,11 @@ class Programs:
         from mcpsol_py.client.rpc import RpcTransport
         from mcpsol_py.client.schema_cache import SchemaCache
 
-        cache = SchemaCache(self.cache)
+        cache, looking = SchemaCache(self.cache), asyncio.Semaphore(_AT_ONCE)
 
         async def found(transport: Transport, cluster: Awaitable[str], program_id: Pubkey, url: str) -> _Found:
-            discovery, slot = await cache.discover(transport, program_id, cluster)
+            async with looking:
+                discovery, slot = await cache.discover(transport, program_id, cluster)
             return _Found(inputs.source_of(discovery, program_id, url), slot)
 
         async with AsyncExitStack() as stack:
@@ -88,8 +91,8 @@ class Programs:
                 transports[url] = RpcTransport(url)
                 stack.push_async_callback(transports[url].close)
                 clusters[url] = asyncio.ensure_future(self._public(transports[url]))
-            looking = [found(transports[url], clusters[url], key, url) for (url, _), key in wanted.items()]
-            results = await asyncio.gather(*looking, return_exceptions=True)
+            asked = [found(transports[url], clusters[url], key, url) for (url, _), key in wanted.items()]
+            results = await asyncio.gather(*asked, return_exceptions=True)
             await asyncio.gather(*clusters.values())
         for result in results:
             if isinstance(result, BaseException) and not isinstance(result, McpsolError):

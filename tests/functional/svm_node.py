@@ -39,7 +39,10 @@ def listening(node: SvmNode) -> Iterator[str]:
         def log_message(self, *_: Any) -> None:
             """Silent."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # with five, one of many clients at once waits a second for its next attempt
+
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()

@@ -65,7 +65,7 @@ def test_ten_programs_are_read_at_once_and_then_from_what_was_kept(
     with listening(it) as url:
         first = start(url, IDS)
         assert Counter(it.calls)["simulateTransaction"] >= 10
-        assert it.most > 3
+        assert 3 < it.most <= 20
         it.calls.clear()
         again = start(url, IDS)
     asked = Counter(it.calls)
