@@ -100,6 +100,10 @@ def _protocol() -> type[asyncio.Protocol]:
             """It is gone."""
             super().connection_lost(exc)
             self._settled()
+            # uvicorn leaves it where the client reset the connection, and with it all that the connection held
+            if self.timeout_keep_alive_task is not None:
+                self.timeout_keep_alive_task.cancel()
+                self.timeout_keep_alive_task = None
 
         def _wait(self) -> None:
             if self.conn.their_state is not idle:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import socket
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcpsol_py.bridge import sockets
 from mcpsol_py.bridge.app import http_app
@@ -147,6 +150,26 @@ def client_seen(port: int, forwarded: str) -> Any:
     head = f"x-forwarded-for: {forwarded}\r\nx-forwarded-proto: https\r\n".encode()
     raw = ask(port, HEAD, head, b"content-length: 0\r\nconnection: close\r\n\r\n")
     return json.loads(raw.partition(b"\r\n\r\n")[2])
+
+
+def test_nothing_is_kept_of_a_connection_that_was_reset() -> None:
+    """As clients do that end a stream once they have its answer: else each would stay for as long as idle ones may."""
+
+    def held() -> int:
+        gc.collect()
+        return sum(isinstance(thing, H11Protocol) for thing in gc.get_objects())
+
+    with listening(echo) as port:
+        before = held()
+        for _ in range(40):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(b"GET / HTTP/1.1\r\nhost: here\r\n\r\n")
+                assert b"200" in connection.recv(65536)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        end = time.monotonic() + 10
+        while held() > before + 2:
+            assert time.monotonic() < end, f"{held() - before} of 40 are still there"
+            time.sleep(0.05)
 
 
 def test_a_client_does_not_choose_who_it_is_counted_as() -> None:
