@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -36,6 +34,7 @@ async def run_worker(
     """
     import httpx
 
+    from mcpsol_py.bridge.signals import at_signals
     from mcpsol_py.x402.worker import Worker, run_on_procrastinate
 
     stop, done = asyncio.Event(), dict[str, int]()
@@ -48,14 +47,11 @@ async def run_worker(
                 for name, count in (await Worker(database, jobs, tenant=merchant).run_once(all_jobs=True)).items():
                     done[f"{merchant}:{name}"] = count
             return done
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C ends it all the same
-                loop.add_signal_handler(number, stop.set)
-        if queue is not None:
-            await asyncio.gather(*(run_on_procrastinate(queue, jobs, stop, tenant=m) for m, jobs in several))
-        else:
-            await asyncio.gather(*(Worker(database, jobs, tenant=m).run(stop) for m, jobs in several))
+        with at_signals(stop.set):
+            if queue is not None:
+                await asyncio.gather(*(run_on_procrastinate(queue, jobs, stop, tenant=m) for m, jobs in several))
+            else:
+                await asyncio.gather(*(Worker(database, jobs, tenant=m).run(stop) for m, jobs in several))
     return done
 
 

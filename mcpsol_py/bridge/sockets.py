@@ -11,13 +11,12 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import threading
 from collections.abc import MutableMapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from mcpsol_py.bridge.http import App, Receive, Scope, Send, answer
+from mcpsol_py.bridge.signals import at_signals
 
 __all__ = ["body_in_time", "serve_app"]
 
@@ -48,19 +47,8 @@ async def serve_app(app: Any, host: str, port: int, *, proxies: Sequence[str] = 
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
     )
-    loop = asyncio.get_running_loop()
-    numbers: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
-        numbers = ()
-    with suppress(NotImplementedError):  # Windows
-        for number in numbers:
-            loop.add_signal_handler(number, lambda: None)
-    try:
+    with at_signals(lambda: None):
         await uvicorn.Server(config).serve()
-    finally:
-        with suppress(NotImplementedError):
-            for number in numbers:
-                loop.remove_signal_handler(number)
 
 
 def _raise_open_files() -> None:

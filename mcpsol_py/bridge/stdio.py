@@ -10,16 +10,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
 import stat
 import sys
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
+
+from mcpsol_py.bridge.signals import at_signals
 
 if TYPE_CHECKING:
     import anyio
@@ -30,7 +30,6 @@ logger = logging.getLogger(__name__)
 
 #: what is read ahead of the server; a longer message is put together of several reads
 _AHEAD = 1 << 20
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 async def run_stdio(server: Server[Any]) -> None:
@@ -120,29 +119,6 @@ def _moved(fd: int, elsewhere: int) -> Iterator[int]:
         os.set_blocking(fd, blocking)
 
 
-@contextmanager
-def _at_signals(end: Callable[[], object]) -> Iterator[None]:
-    """The first signal that asks for the end calls *end*."""
-    loop = asyncio.get_running_loop()
-    # signals are the main thread's
-    wanted = _SIGNALS if threading.current_thread() is threading.main_thread() else ()
-
-    def heard() -> None:
-        left()
-        end()
-
-    def left() -> None:
-        for number in wanted:
-            loop.remove_signal_handler(number)
-
-    for number in wanted:
-        loop.add_signal_handler(number, heard)
-    try:
-        yield
-    finally:
-        left()
-
-
 @asynccontextmanager
 async def _pipes() -> AsyncIterator[tuple[anyio.AsyncFile[str], anyio.AsyncFile[str]]]:
     loop = asyncio.get_running_loop()
@@ -159,8 +135,14 @@ async def _pipes() -> AsyncIterator[tuple[anyio.AsyncFile[str], anyio.AsyncFile[
         )
         outgoing.set_write_buffer_limits(0)  # a flush waits for all of it
         writer = asyncio.StreamWriter(outgoing, protocol, None, loop)
+
+        def end() -> None:
+            hearing.close()  # a second signal ends the process
+            incoming.close()
+
         try:
-            with _at_signals(incoming.close):
+            with ExitStack() as hearing:
+                hearing.enter_context(at_signals(end))
                 yield cast("anyio.AsyncFile[str]", _Lines(reader)), cast("anyio.AsyncFile[str]", _Answers(writer))
         finally:
             incoming.close()
