@@ -19,13 +19,10 @@ if TYPE_CHECKING:
 
     from mcpsol_py.client.rpc import RpcTransport
 
-__all__ = ["MAINNET", "Target", "target_options", "told"]
+__all__ = ["Target", "target_options", "told"]
 
 _T = TypeVar("_T")
 _KEY = click.Path(dir_okay=False, path_type=Path)
-
-#: The genesis hash of mainnet: the one cluster where mistakes cost money.
-MAINNET = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +49,13 @@ class Target:
         """
 
         async def whole() -> _T:
+            from mcpsol_py.bridge.policy import cluster_of
             from mcpsol_py.client.rpc import RpcTransport
 
             transport = RpcTransport(inputs.endpoint(self.url))
             try:
                 genesis = await transport.request("getGenesisHash")
-                if genesis == MAINNET and not self.mainnet:
+                if cluster_of(str(genesis)) == "mainnet" and not self.mainnet:
                     raise DeployRefused(
                         transport.endpoint,
                         "this is mainnet, where it costs real money",

@@ -23,7 +23,6 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 
-from idl2mcp.deploying import MAINNET
 from mcpsol_py.client.batch import Sender
 from mcpsol_py.client.deploy import DeploymentPlan, buffer_address, chunks, close_buffer, plan_deployment
 from mcpsol_py.client.discovery import discover
@@ -34,6 +33,8 @@ from tests.functional.loaded import COUNTER_SO, VAULT_SO, Chain, Moving
 from tests.functional.svm_node import listening
 
 COUNTER, VAULT = COUNTER_SO.read_bytes(), VAULT_SO.read_bytes()
+#: mainnet's genesis hash
+MAINNET = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 
 
 @pytest.fixture
