@@ -20,7 +20,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -181,12 +181,8 @@ class AuditLog:
                 self._ledger.take(entry)
                 self._memory.append(entry)
                 return entry
-            try:
+            with _usable(self.path, "written"):
                 return self._write_line(self.path, event, facts, decide)
-            except SourceError as error:
-                raise PolicyError("audit", f"nothing is signed without a whole log: {error}") from error
-            except OSError as error:
-                raise PolicyError("audit", f"{self.path.name} cannot be written ({error.strerror})") from error
 
     def _write_line(
         self, path: Path, event: str, facts: Mapping[str, Any], decide: Callable[[_Ledger], None] | None
@@ -249,14 +245,9 @@ class AuditLog:
         """
         with self._lock:
             if self.path is not None and (self._ledger.count or self.path.exists()):
-                try:
-                    with self.path.open("rb", buffering=0) as file:
-                        _locked(file.fileno(), alone=False)
-                        self._catch_up(file)
-                except SourceError as error:
-                    raise PolicyError("audit", f"nothing is signed without a whole log: {error}") from error
-                except OSError as error:
-                    raise PolicyError("audit", f"{self.path.name} cannot be read ({error.strerror})") from error
+                with _usable(self.path, "read"), self.path.open("rb", buffering=0) as file:
+                    _locked(file.fileno(), alone=False)
+                    self._catch_up(file)
             return self._ledger.spent(wallet, day or _today(), and_later=day is None)
 
     def _next(self, event: str, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -273,6 +264,17 @@ class AuditLog:
 
 def _today() -> str:
     return datetime.now(UTC).date().isoformat()
+
+
+@contextmanager
+def _usable(path: Path, done: str) -> Iterator[None]:
+    """PolicyError for a log that is not what it was, or cannot be *done* (read, written)."""
+    try:
+        yield
+    except SourceError as error:
+        raise PolicyError("audit", f"nothing is signed without a whole log: {error}") from error
+    except OSError as error:
+        raise PolicyError("audit", f"{path.name} cannot be {done} ({error.strerror})") from error
 
 
 def _locked(descriptor: int, *, alone: bool) -> None:

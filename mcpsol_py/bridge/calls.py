@@ -25,9 +25,11 @@ from mcpsol_py.accounts.addresses import address_of
 from mcpsol_py.bridge.balances import Change, changes, decimals_of, token_state
 from mcpsol_py.bridge.summary import AccountLine, lines, one_line
 from mcpsol_py.client.errors import explain
+from mcpsol_py.client.program_client import logged_data
 from mcpsol_py.client.simulation import Payers, run_instructions, run_transaction, unsigned
 from mcpsol_py.client.transactions import check_size
 from mcpsol_py.client.transport import Outcome, Transport
+from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.errors import (
     CodecError,
     EncodeError,
@@ -312,9 +314,6 @@ def _events(program: Program, program_id: Pubkey, outcome: Outcome) -> list[tupl
     itself by CPI. Data that are none of its events are left out."""
     if not program.model.events:
         return []
-    from mcpsol_py.client.program_client import logged_data
-    from mcpsol_py.codec.event import EVENT_CPI_TAG
-
     own = program.behind(program_id)
     said = [*logged_data(outcome.logs, str(own))]
     said += [data for called, data in outcome.inner if called == own and data[:8] == EVENT_CPI_TAG]

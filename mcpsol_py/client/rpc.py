@@ -231,23 +231,24 @@ class RpcTransport:
     async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
         out: list[Account | None] = []
         for start in range(0, len(keys), _ACCOUNTS_A_CALL):
-            part = [str(key) for key in keys[start : start + _ACCOUNTS_A_CALL]]
-            result = await self.request("getMultipleAccounts", [part, self._reading()])
-            out += [account_of(found) for found in result["value"]]
-        if len(out) != len(keys):
-            raise ValueError(f"{len(out)} accounts for {len(keys)} keys")
+            out += (await self._multiple(keys[start : start + _ACCOUNTS_A_CALL]))[1]
         return out
 
     @_read
     async def accounts_at(self, keys: Sequence[Pubkey], *, since: int = 0) -> tuple[int, list[Account | None]]:
         if len(keys) > _ACCOUNTS_A_CALL:
             raise TransportError(self.endpoint, f"tells {_ACCOUNTS_A_CALL} accounts of one slot, not {len(keys)}")
+        result, found = await self._multiple(keys, since)
+        return self._not_before(since, result), found
+
+    async def _multiple(self, keys: Sequence[Pubkey], since: int = 0) -> tuple[dict[str, Any], list[Account | None]]:
+        """The answer to one getMultipleAccounts, and the accounts in it."""
         asked = [str(key) for key in keys]
         result = await self.request("getMultipleAccounts", [asked, {**self._reading(), **_since(since)}])
         found = [account_of(item) for item in result["value"]]
         if len(found) != len(keys):
             raise ValueError(f"{len(found)} accounts for {len(keys)} keys")
-        return self._not_before(since, result), found
+        return result, found
 
     def _not_before(self, since: int, result: Mapping[str, Any]) -> int:
         """The slot of an answer. Behind one URL there may be nodes that are not equally far."""

@@ -27,8 +27,15 @@ from solders.transaction import VersionedTransaction
 from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.errors import MissingAccount
 
-__all__ = ["Payers", "returned_in_logs", "run_instructions", "run_transaction", "unfunded", "unsigned"]
-__all__ += ["with_blockhash"]
+__all__ = [
+    "Payers",
+    "returned_in_logs",
+    "run_instructions",
+    "run_transaction",
+    "unfunded",
+    "unsigned",
+    "with_blockhash",
+]
 
 #: Addresses that hold lamports of the system program on public clusters: exchanges' hot wallets on mainnet, the
 #: faucet of devnet. Named as payers of simulations only, as the last rung, where the node does not tell its own
