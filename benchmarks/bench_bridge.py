@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from mcp import Client, StdioServerParameters
-from solders.account import Account
 from solders.pubkey import Pubkey
 
 from benchmarks.yardstick import Limit, Row, Yardstick
@@ -34,6 +33,7 @@ from mcpsol_py.bridge.server import make_server
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.svm_rpc import SvmNode
+from tests.functional.idl_accounts import anchor_account, mute
 from tests.functional.svm_node import listening
 
 #: A server with nothing in it, on stdio or on a port: what the SDK and the transport take by themselves.
@@ -218,14 +218,13 @@ def _start(sources: Sequence[Path | str], **env: str) -> tuple[float, float]:
 def _deployed(paths: list[Path]) -> Iterator[tuple[str, list[str]]]:
     """A node's URL, and the ids of programs there: each has one of the IDLs in its Anchor IDL account."""
     chain = SvmTransport()
-    elf = bundled_so("counter").read_bytes().replace(b'{"', b"!!").replace(b"list_tools", b"tsil_sloot")
+    elf = mute(bundled_so("counter").read_bytes())
     ids = []
     for path in paths:
         program_id = Pubkey.from_string(json.loads(path.read_text(encoding="utf-8"))["address"])
         chain.add_program(program_id, elf)
-        packed = zlib.compress(path.read_bytes())
-        data = bytes(40) + len(packed).to_bytes(4, "little") + packed
-        chain.set_account(anchor_idl_address(program_id), Account(10**9, data, program_id))
+        account = anchor_account(program_id, zlib.compress(path.read_bytes()))
+        chain.set_account(anchor_idl_address(program_id), account)
         ids.append(str(program_id))
     with listening(SvmNode(chain, next(iter(CLUSTERS)))) as url:
         yield url, ids

@@ -7,8 +7,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import struct
-import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,14 +16,12 @@ import pytest
 from mcp import Client
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 from mcp.shared.exceptions import MCPDeprecationWarning
-from solders.account import Account
 from solders.pubkey import Pubkey
 
 from idl2mcp.inputs import Chain, load_source
 from idl2mcp.served import ProgramEntry
 from idl2mcp.serving import Plan, make_bridge
 from mcpsol_py.accounts.pda import anchor_idl_address
-from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
 from mcpsol_py.bridge import refreshing
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.server import make_server
@@ -34,6 +30,7 @@ from mcpsol_py.client import watching
 from mcpsol_py.client.discovery import metadata_address
 from tests.functional.bridges import cluster
 from tests.functional.cli import TOKEN_IDL, Cli, spec_idl
+from tests.functional.idl_accounts import anchor_account, metadata_account, mute, packed
 from tests.functional.svm_node import SvmNode, listening
 
 ERAS = ["auto", "legacy"]
@@ -66,15 +63,11 @@ class Node:
         self.chain.add_program(program_id, elf)
 
     def anchor_idl(self, program_id: Pubkey, idl: Any) -> None:
-        packed = zlib.compress(json.dumps(idl).encode()) if isinstance(idl, dict) else idl
-        data = bytes(40) + struct.pack("<I", len(packed)) + packed
-        self.chain.set_account(anchor_idl_address(program_id), Account(10**9, data, program_id))
+        content = packed(idl) if isinstance(idl, dict) else idl
+        self.chain.set_account(anchor_idl_address(program_id), anchor_account(program_id, content))
 
     def metadata_idl(self, program_id: Pubkey, idl: Any) -> None:
-        packed = zlib.compress(json.dumps(idl).encode())
-        head = bytes([2]) + bytes(program_id) + bytes(32) + bytes([1, 1]) + b"idl".ljust(16, b"\0")
-        head += bytes([1, 2, 1, 0]) + struct.pack("<I", len(packed)) + bytes(5)
-        self.chain.set_account(metadata_address(program_id), Account(10**9, head + packed, PROGRAM_METADATA))
+        self.chain.set_account(metadata_address(program_id), metadata_account(program_id, packed(idl)))
 
     def bridge(self, program_id: Pubkey = PROGRAM, lock: Path | None = None) -> Bridge:
         return make_bridge(Plan([ProgramEntry(str(program_id), Chain(url=self.url), lock)]))[0]
@@ -196,13 +189,6 @@ async def test_a_program_that_no_longer_tells_its_schema_loses_its_tools_until_i
         node.deploy(PROGRAM, COUNTER.read_bytes())
         await until(lambda: bridge.health()["status"] == "ok")
         assert "increment" in await names(client)
-
-
-def mute(elf: bytes) -> bytes:
-    """The same program with its pages' JSON broken: it answers list_tools with what is none."""
-    broken = elf.replace(b'{"', b"!!").replace(b"list_tools", b"tsil_sloot")
-    assert broken != elf
-    return broken
 
 
 async def test_a_chain_that_does_not_answer_takes_nothing_away(node: Node) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import struct
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,11 +24,12 @@ from mcpsol_py.client.schema_cache import SchemaCache
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Outcome
 from mcpsol_py.errors import McpsolError, NoSchema
+from tests.functional.idl_accounts import anchor_account, metadata_account, mute, packed
 
 PROGRAM = Pubkey(bytes([61] * 32))
 COUNTER, VAULT = (bundled_so(n).read_bytes() for n in ("counter", "vault"))
 #: its pages are no JSON
-SILENT = COUNTER.replace(b'{"', b"!!").replace(b"list_tools", b"tsil_sloot")
+SILENT = mute(COUNTER)
 MAINNET, DEVNET = "genesis of one", "genesis of another"
 
 
@@ -72,18 +72,15 @@ class Chain(SvmTransport):
         return outcome if self.says is None else replace(outcome, err=self.says, logs=(), return_data=None)
 
     def anchor_idl(self, document: dict[str, Any]) -> None:
-        packed = zlib.compress(json.dumps(document).encode())
-        data = bytes(40) + struct.pack("<I", len(packed)) + packed
-        self.set_account(anchor_idl_address(PROGRAM), Account(10**9, data, PROGRAM))
+        self.set_account(anchor_idl_address(PROGRAM), anchor_account(PROGRAM, packed(document)))
 
     def metadata(self, document: dict[str, Any], *, elsewhere: Pubkey | None = None) -> None:
-        packed = zlib.compress(json.dumps(document).encode())
+        content = packed(document)
         if elsewhere is not None:
-            self.set_account(elsewhere, Account(10**9, packed, PROGRAM_METADATA))
-            packed = bytes(elsewhere) + struct.pack("<II", 0, len(packed))
-        head = bytes([2]) + bytes(PROGRAM) + bytes(32) + bytes([1, 1]) + b"idl".ljust(16, b"\0")
-        head += bytes([1, 2, 1, 0 if elsewhere is None else 2]) + struct.pack("<I", len(packed)) + bytes(5)
-        self.set_account(metadata_address(PROGRAM), Account(10**9, head + packed, PROGRAM_METADATA))
+            self.set_account(elsewhere, Account(10**9, content, PROGRAM_METADATA))
+            content = bytes(elsewhere) + struct.pack("<II", 0, len(content))
+        account = metadata_account(PROGRAM, content, external=elsewhere is not None)
+        self.set_account(metadata_address(PROGRAM), account)
 
 
 def idl(name: str) -> dict[str, Any]:
