@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# All checks, cheapest first, each to its end: one run says everything that is red. The last line of output is a table.
+# All checks, cheapest first, each to its end: one run says everything that is red. Output ends with a table, and after it
+# what failed by name: of a long log, CI may show only the last lines.
 # What takes one core, or mostly waits, runs beside the others; what it says is printed when its turn comes.
 . "$(dirname "$0")/lib.sh"
 results=()
@@ -26,7 +27,7 @@ record() { results+=("$(printf '%-8s %5ds  %s' "$2" "$3" "$1")"); [ "$2" = ok ] 
 step() { # NAME COMMAND...
     local name=$1 started=$SECONDS verdict=ok; shift
     say "$name"
-    "$@" || verdict=FAILED
+    "$@" 2>&1 | tee "$logs/$name" || verdict=FAILED
     record "$name" "$verdict" $((SECONDS - started))
 }
 
@@ -46,6 +47,10 @@ finish() { # NAME
     cat "$logs/$name"
     read -r verdict seconds <"$logs/$name.end" || true
     record "$name" "$verdict" "$seconds"
+}
+
+culprits() { # NAME: pytest's lines of what failed; where there are none, how the step's output ends
+    grep -aE '^(FAILED|ERROR) ' "$logs/$1" | cut -c 1-400 | head -n 6 || tail -n 8 "$logs/$1" | cut -c 1-400
 }
 
 make --no-print-directory setup || die "no Python environment, so nothing can be checked"
@@ -70,4 +75,7 @@ finish "tests on a validator"
 
 say "summary"
 printf '%s\n' "${results[@]}"
+for result in "${results[@]}"; do
+    case $result in FAILED*) culprits "${result##*s  }" ;; esac
+done
 exit $failed
