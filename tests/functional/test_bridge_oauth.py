@@ -18,8 +18,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from tests.functional.bridges import key
-from tests.functional.cli import SETUP, TOKEN_IDL, free_port
+from tests.functional.cli import SETUP, TOKEN_IDL
 from tests.functional.test_cli_serve import ACCEPT, ACCOUNTS, http_server_at
+from tests.ports import free_port
 
 RSA_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 EC_KEY = ec.generate_private_key(ec.SECP256R1())

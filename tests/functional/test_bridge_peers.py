@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 from tests.functional.bridges import key
-from tests.functional.cli import Cli, free_port
+from tests.functional.cli import Cli
 from tests.functional.test_cli_serve import http_server
 from tests.oracles.environment import ORACLES, node
+from tests.ports import free_port
 
 pytestmark = pytest.mark.oracle
 

@@ -19,9 +19,10 @@ from mcp import Client
 from idl2mcp.local import wallet
 from mcpsol_py.client.keys import create_keystore
 from tests.functional.bridges import cluster, key
-from tests.functional.cli import SETUP, TOKEN_IDL, Cli, free_port
+from tests.functional.cli import SETUP, TOKEN_IDL, Cli
 from tests.functional.svm_node import SvmNode, listening
 from tests.functional.test_cli_serve import http_server
+from tests.ports import free_port
 
 KEY = "5f" * 32
 

@@ -266,17 +266,6 @@ def test_a_question_finds_its_tool_among_the_first_three(shared_idls: Path, idl:
     assert not missed
 
 
-def test_a_question_of_a_program_with_hundreds_of_tools_takes_milliseconds(shared_idls: Path) -> None:
-    import time
-
-    tools = box(shared_idls / "legacy__drift.json")
-    tools.search("warm")
-    started = time.perf_counter()
-    for _ in range(20):
-        tools.search("cancel all the open perp orders of my account and withdraw the collateral")
-    assert (time.perf_counter() - started) / 20 < 0.1
-
-
 async def test_what_is_found_can_be_chosen_and_called() -> None:
     """Each row says what the tool takes, whether it changes anything, and what it costs."""
     from idl2mcp.inputs import Chain

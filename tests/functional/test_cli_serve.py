@@ -21,7 +21,8 @@ from mcp import Client, StdioServerParameters
 
 from idl2mcp.client_configs import CLIENTS
 from tests.functional.bridges import key
-from tests.functional.cli import TOKEN_IDL, Cli, free_port
+from tests.functional.cli import TOKEN_IDL, Cli
+from tests.ports import free_port
 
 ACCOUNTS = {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}
 

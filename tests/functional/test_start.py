@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.functional.cli import free_port
 from tests.functional.pages import Command, File, expected, run_page, steps
+from tests.ports import free_port
 
 
 def test_what_a_page_shows_is_compared_line_by_line() -> None:

@@ -42,7 +42,8 @@ from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.svm_chain import SvmChain
 from mcpsol_py.x402.wallet import wallet_payer
-from tests.functional.cli import Cli, free_port
+from tests.functional.cli import Cli
+from tests.ports import free_port
 
 USDC = DEMO_PAYMENTS_SETUP["mints"]["usdc"]["address"]
 POLICY = {

@@ -30,8 +30,9 @@ from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.networks import LOCAL
 from mcpsol_py.x402.rpc_chain import RpcChain
 from mcpsol_py.x402.webhooks import verify
-from tests.functional.cli import Cli, free_port
+from tests.functional.cli import Cli
 from tests.functional.svm_node import SvmNode, listening
+from tests.ports import free_port
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World
 
 PASSPHRASE = "correct horse battery"

@@ -20,27 +20,11 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from tests.afterwards import Afterwards
+from tests.ports import free_port
 
 BINARY = (
     Path(os.environ.get("MCPSOL_VALIDATOR", Path.home() / ".cache/mcpsol/validator")) / "bin" / "solana-test-validator"
 )
-
-
-def free_port(count: int = 1) -> int:
-    """The first of *count* ports in a row that nobody listens on."""
-    while True:
-        with socket.socket() as first:
-            first.bind(("127.0.0.1", 0))
-            port: int = first.getsockname()[1]
-        if port + count > 65_000:
-            continue
-        try:
-            for following in range(port, port + count):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", following))
-        except OSError:
-            continue
-        return port
 
 
 def call(url: str, method: str, params: list[Any] | None = None) -> Any:

@@ -31,7 +31,8 @@ from mcpsol_py.x402.offer import Offer
 from mcpsol_py.x402.rpc_chain import RpcChain
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
-from tests.functional.validator.node import Validator, free_port
+from tests.functional.validator.node import Validator
+from tests.ports import free_port
 from tests.unit.x402.payments import USDC, keypair
 
 pytestmark = pytest.mark.validator

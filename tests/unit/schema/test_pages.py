@@ -329,6 +329,6 @@ def test_any_json_is_read_or_refused(value: Any) -> None:
 
 def test_a_large_program_is_read_in_time() -> None:
     rows = [{"n": f"t{i}", "d": "00" * 8, "p": {"a_w": "pubkey", "b": "u64"}, "r": ["a_w", "b"]} for i in range(8000)]
-    start = time.perf_counter()
+    start = time.process_time()  # of this process alone: others may be busy
     assert len(read_pages([read_page(_page(tools=rows), limit=10_000_000)])) == 8000
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
