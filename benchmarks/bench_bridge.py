@@ -35,6 +35,7 @@ from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.svm_rpc import SvmNode
 from tests.functional.idl_accounts import anchor_account, mute
 from tests.functional.svm_node import listening
+from tests.ports import free_port
 
 #: A server with nothing in it, on stdio or on a port: what the SDK and the transport take by themselves.
 EMPTY = """
@@ -104,7 +105,7 @@ async def _calls(
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "empty.py"
         script.write_text(EMPTY, encoding="utf-8")
-        ports = [_free_port(), _free_port()] if transport == "http" else [None, None]
+        ports = [free_port(), free_port()] if transport == "http" else [None, None]
         ours = [sys.executable, "-m", "idl2mcp", "serve", *source]
         empty = [sys.executable, str(script)]
         if ports[0] is not None:
@@ -130,11 +131,6 @@ async def _calls(
                             cpu[side] = min(cpu[side], spent / CALLS)
                             best[side] = min(best[side], took)
         return (cpu[0], best[0]), (cpu[1], best[1])
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def _children() -> set[int]:

@@ -100,7 +100,7 @@ class Soak:
 
 def soak(seconds: float, clients: int) -> Soak:
     """Runs it. Raises AssertionError where the server does not start or does not live to the end."""
-    from tests.functional.cli import free_port
+    from tests.ports import free_port
 
     out = Soak(clients)
     with tempfile.TemporaryDirectory() as name:

@@ -13,7 +13,7 @@ import os
 import stat
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp.server import Server
@@ -41,13 +41,21 @@ async def run_stdio(server: Server[Any]) -> None:
     """
     if not _are_pipes():
         async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+            await _serve(server, read, write)
         return
     try:
         async with _pipes() as streams, stdio_server(*streams) as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+            await _serve(server, read, write)
     except* BrokenPipeError:  # the client went away without waiting for its answers
         logger.info("the client has gone away")
+
+
+async def _serve(server: Server[Any], read: Any, write: Any) -> None:
+    try:
+        await server.run(read, write, server.create_initialization_options())
+    finally:  # while stdout is still stderr: what was printed, and waits to be written, is not for the client
+        with suppress(OSError):
+            sys.stdout.flush()
 
 
 def _are_pipes() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -62,7 +63,8 @@ def answers(output: bytes) -> dict[int, str]:
 
 @contextmanager
 def running(**streams: Any) -> Iterator[subprocess.Popen[bytes]]:
-    with subprocess.Popen([sys.executable, "-c", SERVER], **streams) as process:
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # prints wait to be written
+    with subprocess.Popen([sys.executable, "-c", SERVER], env=env, **streams) as process:
         try:
             yield process
         finally:
@@ -99,7 +101,7 @@ def test_nothing_but_the_protocol_goes_out_and_all_is_as_it_was_at_the_end() -> 
     assert found == {1: "yes"}
     assert (code, err.decode().splitlines()) == (
         0,
-        ["printed by a handler", "echoed by a child", "blocking True True own True"],
+        ["echoed by a child", "printed by a handler", "blocking True True own True"],
     )
 
 
@@ -166,7 +168,7 @@ def test_files_and_a_stderr_that_is_stdout(tmp_path: Any) -> None:
             assert lines[-1], lines
         assert answers(lines[-1]) == {1: "mixed" * 100_000}
         out, _ = process.communicate(timeout=30)
-        assert out == b"blocking True True own True\n"
+        assert out == b"printed by a handler\nblocking True True own True\n"
 
 
 @pytest.mark.parametrize("how", ["the client goes away", "SIGTERM", "SIGINT"])
