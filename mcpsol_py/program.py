@@ -185,6 +185,12 @@ class Program:
 
         return decode_event(self.codecs, data)
 
+    def decode_event_json(self, data: bytes) -> tuple[str, Any]:
+        """The same, with the fields in the JSON forms."""
+        from mcpsol_py.codec.event import decode_event_json
+
+        return decode_event_json(self.codecs, data)
+
     def decode_instruction(self, data: bytes) -> tuple[str, dict[str, Any]]:
         """(instruction, arguments) from instruction data, by the longest discriminator that fits. Raises
         DecodeError."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,15 +24,15 @@ from mcpsol_py.accounts.addresses import address_of
 from mcpsol_py.bridge.balances import Change, changes, decimals_of, token_state
 from mcpsol_py.bridge.summary import AccountLine, lines, one_line
 from mcpsol_py.client.errors import explain
-from mcpsol_py.client.program_client import logged_data
+from mcpsol_py.client.events import events_of
 from mcpsol_py.client.simulation import Payers, run_instructions, run_transaction, unsigned
 from mcpsol_py.client.transactions import check_size
 from mcpsol_py.client.transport import Outcome, Transport
-from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.errors import (
     CodecError,
     EncodeError,
     MissingAccount,
+    NotUsable,
     ProgramFailed,
     TransportError,
     UnknownName,
@@ -265,6 +264,7 @@ async def simulate(
         _, found = await transport.accounts_at(keys, since=outcome.slot)
         again = dict(zip(keys, found, strict=True))
     decimals = await _decimals(transport, before, after)
+    events = events_of(program, prepared.instruction.program_id, outcome.logs, outcome.inner, json=True)
     returned, return_error = _returned(prepared, outcome)
     return Simulated(
         outcome,
@@ -274,7 +274,7 @@ async def simulate(
         after,
         returned,
         return_error,
-        tuple(_events(program, prepared.instruction.program_id, outcome)),
+        tuple((name, clean_json(fields)) for name, fields in events),
         aside,
         again,
     )
@@ -302,28 +302,11 @@ def _returned(prepared: Prepared, outcome: Outcome) -> tuple[Any, str]:
     node = prepared.ix.model.returns
     if node is None:
         return "0x" + data.hex(), "the source does not say its type"
-    codec = prepared.served.program.codecs.codec(node)
     try:
+        codec = prepared.served.program.codecs.codec(node)
         return clean_json(codec.to_json(codec.decode_return(data))), ""
-    except CodecError as error:
+    except (CodecError, NotUsable) as error:
         return "0x" + data.hex(), str(error)
-
-
-def _events(program: Program, program_id: Pubkey, outcome: Outcome) -> list[tuple[str, Any]]:
-    """The program's own events: what it logged itself (another program's log may look the same), and what it sent to
-    itself by CPI. Data that are none of its events are left out."""
-    if not program.model.events:
-        return []
-    own = program.behind(program_id)
-    said = [*logged_data(outcome.logs, str(own))]
-    said += [data for called, data in outcome.inner if called == own and data[:8] == EVENT_CPI_TAG]
-    found = []
-    types = {event.name: event.type for event in program.model.events}
-    for data in said:
-        with suppress(CodecError):
-            name, value = program.decode_event(data)
-            found.append((name, clean_json(program.codecs.codec(types[name]).to_json(value))))
-    return found
 
 
 # --- telling it ------------------------------------------------------------------------------------------------------

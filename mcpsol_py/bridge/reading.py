@@ -21,6 +21,7 @@ from mcpsol_py.accounts.wellknown import PROGRAM_NAMES, TOKEN_2022_PROGRAM, TOKE
 from mcpsol_py.bridge.balances import TokenState, decimals_of, token_state, ui_amount
 from mcpsol_py.bridge.calls import Served
 from mcpsol_py.bridge.instructions import read_known
+from mcpsol_py.client.events import events_of
 from mcpsol_py.client.transport import MemcmpFilter, Transport
 from mcpsol_py.codec.account import AccountCodec, find_account
 from mcpsol_py.codec.compile import Codecs
@@ -498,17 +499,10 @@ def _name(names: Sequence[str], place: int) -> str:
 
 def _events_in(served: Served, landed: _Landed, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """The events of a program in a landed transaction: what it logged, and what it sent to itself."""
-    from mcpsol_py.client.program_client import logged_data
-    from mcpsol_py.codec.event import EVENT_CPI_TAG
-
     program = served.program
-    types = {event.name: event.type for event in program.model.events}
-    said = list(logged_data(landed.logs, str(served.program_id)))
-    for call in (call for row in rows for call in row.get("calls", ())):
-        data = bytes.fromhex(call["data"][2:])
-        if call["program_id"] == str(served.program_id) and data[:8] == EVENT_CPI_TAG:
-            said.append(data)
-    for data in said if types else ():
-        with suppress(McpsolError):
-            name, value = program.decode_event(data)
-            yield {"program": program.name, "name": name, "fields": program.codecs.codec(types[name]).to_json(value)}
+    assert served.program_id is not None
+    behind = program.behind(served.program_id)
+    calls = (call for row in rows for call in row.get("calls", ()))
+    inner = [(behind, bytes.fromhex(call["data"][2:])) for call in calls if call["program_id"] == str(behind)]
+    for name, fields in events_of(program, served.program_id, landed.logs, inner, json=True):
+        yield {"program": program.name, "name": name, "fields": fields}

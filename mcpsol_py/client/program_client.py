@@ -12,9 +12,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +28,7 @@ from mcpsol_py.accounts.addresses import address_of
 from mcpsol_py.accounts.resolution import Resolver
 from mcpsol_py.client.discovery import discover
 from mcpsol_py.client.errors import explain
+from mcpsol_py.client.events import events_of
 from mcpsol_py.client.simulation import Payers, run_instructions, run_transaction, unsigned
 from mcpsol_py.client.subscriptions import account_changes, log_messages
 from mcpsol_py.client.transactions import (
@@ -43,7 +41,6 @@ from mcpsol_py.client.transactions import (
 )
 from mcpsol_py.client.transport import Outcome, Transport, blocking, run
 from mcpsol_py.codec.account import account_named
-from mcpsol_py.codec.event import EVENT_CPI_TAG
 from mcpsol_py.errors import (
     AccountNotFound,
     CodecError,
@@ -217,7 +214,7 @@ class ProgramClient:
             outcome,
             explain(outcome, programs=programs, own=self._errors),
             own,
-            tuple(self._events(outcome)),
+            tuple(events_of(self.program, self.program_id, outcome.logs, outcome.inner)),
         )
 
     async def view(
@@ -457,21 +454,7 @@ class ProgramClient:
     def events(self, logs: Sequence[str]) -> Iterator[tuple[str, Any]]:
         """The program's events in a transaction's logs, as (name, value). Data that is no event of it is passed
         over."""
-        for data in logged_data(logs, str(self.behind)):
-            try:
-                yield self.program.decode_event(data)
-            except CodecError:
-                continue
-
-    def _events(self, outcome: Outcome) -> Iterator[tuple[str, Any]]:
-        """From the logs, then those that the program emitted by calling itself."""
-        yield from self.events(outcome.logs)
-        for program_id, data in outcome.inner:
-            if program_id == self.behind and data[:8] == EVENT_CPI_TAG:
-                try:
-                    yield self.program.decode_event(data)
-                except CodecError:
-                    continue
+        return events_of(self.program, self.program_id, logs)
 
     async def transaction_events(self, signature: Signature | str) -> list[tuple[str, Any]]:
         """The program's events in a landed transaction, logged or emitted by CPI. Raises TransportError where the
@@ -480,7 +463,7 @@ class ProgramClient:
         landed = await self.transport.transaction(key)
         if landed is None:
             raise TransportError(self.transport.endpoint, f"knows no transaction {key}", retryable=True)
-        return list(self._events(landed))
+        return list(events_of(self.program, self.program_id, landed.logs, landed.inner))
 
     async def watch(self, name: str, address: Pubkey | str) -> AsyncIterator[Any]:
         """An account of type *name*: its value now, then each time it changes, until it is closed. JSON-RPC only.
@@ -517,26 +500,6 @@ class ProgramClient:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-
-_INVOKE = re.compile(r"Program (\w+) invoke \[(\d+)\]")
-_DONE = re.compile(r"Program (\w+) (success|failed)")
-
-
-def logged_data(logs: Sequence[str], program_id: str) -> Iterator[bytes]:
-    """What *program_id* itself logged as data (`sol_log_data`): the call stack in the logs tells whose a line is."""
-    stack: list[str] = []
-    for line in logs:
-        begun = _INVOKE.fullmatch(line)
-        if begun is not None:
-            stack = [*stack[: int(begun[2]) - 1], begun[1]]
-        elif line.startswith("Program data: ") and stack and stack[-1] == program_id:
-            try:
-                yield base64.b64decode(line.removeprefix("Program data: ").replace(" ", ""), validate=True)
-            except binascii.Error:
-                continue
-        elif stack and (done := _DONE.match(line)) is not None and done[1] == stack[-1]:
-            stack.pop()
 
 
 class SyncProgramClient:

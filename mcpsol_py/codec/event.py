@@ -9,7 +9,7 @@ from mcpsol_py.codec.discriminator import Finder, check_discriminator, leading
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable
 from mcpsol_py.model.program import Event
 
-__all__ = ["EVENT_CPI_TAG", "EventCodec", "decode_event", "find_event"]
+__all__ = ["EVENT_CPI_TAG", "EventCodec", "decode_event", "decode_event_json", "find_event"]
 
 #: What comes before the discriminator when an event is the data of an instruction: sha256("anchor:event")[..8],
 #: little-endian.
@@ -90,10 +90,20 @@ def find_event(codecs: Codecs, data: Data) -> Event | None:
 
 def decode_event(codecs: Codecs, data: Data) -> tuple[str, Any]:
     """The event's name and its fields. Raises DecodeError, or NotUsable for an event whose type cannot be decoded."""
+    event, codec = _of(codecs, data)
+    return event.name, codec.decode(data)
+
+
+def decode_event_json(codecs: Codecs, data: Data) -> tuple[str, Any]:
+    """The same, with the fields in the JSON forms."""
+    event, codec = _of(codecs, data)
+    return event.name, codec.decode_json(data)
+
+
+def _of(codecs: Codecs, data: Data) -> tuple[Event, EventCodec]:
     events = codecs.kept(_Events)
-    data = as_bytes(data)
-    event = events.find(data)
+    event = events.find(as_bytes(data))
     if event is None:
-        starts = data.removeprefix(EVENT_CPI_TAG)[:8].hex()
+        starts = as_bytes(data).removeprefix(EVENT_CPI_TAG)[:8].hex()
         raise DecodeError(f"data starting 0x{starts} is none of the program's {len(codecs.model.events)} events")
-    return event.name, events.codec(event).decode(data)
+    return event, events.codec(event)

@@ -15,7 +15,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py import connect, connect_sync
 from mcpsol_py.accounts.pda import find_pda
 from mcpsol_py.client import program_client
-from mcpsol_py.client.program_client import ProgramClient, SyncProgramClient, logged_data
+from mcpsol_py.client.program_client import ProgramClient, SyncProgramClient
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.client.transport import Outcome, Status
 from mcpsol_py.errors import (
@@ -153,15 +153,6 @@ async def test_a_chain_without_websockets_cannot_be_watched() -> None:
     client = ProgramClient(program_of(), ScriptedTransport())
     with pytest.raises(TransportError, match="subscriptions"):
         _ = [value async for value in client.watch("Vault", PROGRAM)]
-
-
-def test_data_lines_belong_to_the_program_on_top_of_the_stack() -> None:
-    other = str(Pubkey.new_unique())
-    logs = event_logs(
-        f"Program {other} invoke [2]", data_line(b"a"), f"Program {other} success", data_line(b"b"), "Program data: ???"
-    )
-    assert list(logged_data(logs, str(PROGRAM))) == [b"b"]
-    assert list(logged_data(logs, other)) == [b"a"]
 
 
 @pytest.mark.parametrize(

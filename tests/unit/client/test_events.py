@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import base64
+import struct
+
+import pytest
+from solders.pubkey import Pubkey
+
+from mcpsol_py.client.events import events_of, logged_data
+from mcpsol_py.codec.event import EVENT_CPI_TAG
+from mcpsol_py.errors import NotUsable
+from mcpsol_py.model import program as model
+from mcpsol_py.model.types import PUBKEY, U64, Field, Struct, Unsupported
+from mcpsol_py.program import Program
+
+PROGRAM, OTHER = Pubkey.new_unique(), Pubkey.new_unique()
+PAID = model.Event("Paid", model.Discriminator(b"paid_ds_"), Struct((Field("amount", U64), Field("to", PUBKEY))))
+ODD = model.Event("Odd", model.Discriminator(b"odd_ds__"), Struct((Field("odd", Unsupported("f16", "half a float")),)))
+BANK = Program(model.ProgramModel("bank", (), events=(PAID, ODD), address=str(PROGRAM)))
+
+
+def logged(*lines: str) -> tuple[str, ...]:
+    return (f"Program {PROGRAM} invoke [1]", *lines, f"Program {PROGRAM} success")
+
+
+def data_line(data: bytes) -> str:
+    return f"Program data: {base64.b64encode(data).decode()}"
+
+
+def paid(amount: int) -> bytes:
+    return b"paid_ds_" + struct.pack("<Q", amount) + bytes(OTHER)
+
+
+def test_data_lines_belong_to_the_program_on_top_of_the_stack() -> None:
+    logs = logged(
+        f"Program {OTHER} invoke [2]", data_line(b"a"), f"Program {OTHER} success", data_line(b"b"), "Program data: ???"
+    )
+    assert list(logged_data(logs, str(PROGRAM))) == [b"b"]
+    assert list(logged_data(logs, str(OTHER))) == [b"a"]
+
+
+def test_what_was_logged_comes_before_what_was_sent_by_cpi_and_both_have_json_forms() -> None:
+    inner = [(PROGRAM, EVENT_CPI_TAG + paid(2)), (OTHER, EVENT_CPI_TAG + paid(3)), (PROGRAM, paid(4))]
+    logs = logged(data_line(paid(2**60)))
+    assert list(events_of(BANK, PROGRAM, logs, inner)) == [
+        ("Paid", {"amount": 2**60, "to": OTHER}),
+        ("Paid", {"amount": 2, "to": OTHER}),
+    ]
+    assert list(events_of(BANK, PROGRAM, logs, inner, json=True)) == [
+        ("Paid", {"amount": str(2**60), "to": str(OTHER)}),
+        ("Paid", {"amount": "2", "to": str(OTHER)}),
+    ]
+
+
+def test_an_event_that_cannot_be_read_takes_no_other_along() -> None:
+    """Of a type that the model cannot say; cut short; of nobody. What happened on the chain has happened."""
+    with pytest.raises(NotUsable):
+        BANK.decode_event(b"odd_ds__\1\2")
+    logs = logged(*map(data_line, (b"odd_ds__\1\2", paid(1)[:-1], b"nobody's", b"", paid(5))))
+    assert [fields["amount"] for _, fields in events_of(BANK, PROGRAM, logs)] == [5]
