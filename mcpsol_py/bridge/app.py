@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-import uuid
+import secrets
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -95,10 +95,10 @@ def http_app(
         """Who is counted by the rate limit: a token's owner, so that clients behind one proxy are told apart; else
         the peer's address. A made-up token does not make a new client.
         """
-        token = bearer_of(scope)
-        found = await verifier.verify_token(token) if verifier is not None and token else None
-        if found is not None:
-            return f"{found.client_id} {found.subject or ''}"
+        if verifier is not None:
+            found = await verifier.verify_token(bearer_of(scope))
+            if found is not None:
+                return f"{found.client_id} {found.subject or ''}"
         peer = scope.get("client")
         return str(peer[0]) if peer else "?"
 
@@ -225,8 +225,11 @@ class _Levels:
 async def _counted(ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
     if ctx.method != "tools/call":
         return await call_next(ctx)
-    with metrics.running.track_inprogress():
+    metrics.running.inc()
+    try:
         return await call_next(ctx)
+    finally:
+        metrics.running.dec()
 
 
 # --- pages for operators ---------------------------------------------------------------------------------------------
@@ -264,12 +267,14 @@ def _with_ids(app: App) -> App:
             await app(scope, receive, send)
             return
         given = header(scope, b"x-request-id")
-        found = given if _ID.fullmatch(given) else uuid.uuid4().hex
+        found = given if _ID.fullmatch(given) else secrets.token_hex(16)
+
+        in_answer = (b"x-request-id", found.encode())
 
         async def sent(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 metrics.observe_response(message["status"])
-                message["headers"] = [*message.get("headers", ()), (b"x-request-id", found.encode())]
+                message["headers"] = [*message.get("headers", ()), in_answer]
             await send(message)
 
         with telemetry.bind(request_id=found):

@@ -116,7 +116,10 @@ class RateLimit:
 
 def header(scope: Scope, name: bytes) -> str:
     """A request's header, or "". *name* is in lower case."""
-    return next((value.decode("latin-1") for found, value in scope.get("headers", ()) if found == name), "")
+    for found, value in scope.get("headers", ()):
+        if found == name:
+            return str(value, "latin-1")
+    return ""
 
 
 def bearer_of(scope: Scope) -> str:

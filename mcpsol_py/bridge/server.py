@@ -133,8 +133,9 @@ def make_server(
         server.instructions = bridge.instructions
 
     bridge.changes.append(renewed)
-    # asked before each call over HTTP; without it the SDK would list all the tools each time
-    server.get_tool_input_schema = listed.input_schema
+    # asked before each call over HTTP for what is mirrored into headers (x-mcp-header), which nothing here is; without
+    # it the SDK would list all the tools each time, with one it would walk that
+    server.get_tool_input_schema = lambda _name: None
     server.middleware.append(_named)
     server.middleware.append(sessions.middleware)
     server.middleware.append(RequestStateBoundary(sealed, default_audience=name))
@@ -167,11 +168,6 @@ class _Listed:
             tools = types.ListToolsResult(tools=[types.Tool.model_validate(d) for d in box.listed])
             self._box, self._answer = box, tools.model_dump(by_alias=True, mode="json", exclude_none=True)
         return self._answer
-
-    def input_schema(self, name: str) -> dict[str, Any] | None:
-        """Of the tool that is listed under *name*."""
-        tool = self.bridge.box.tools.get(name)
-        return None if tool is None else tool.definition["inputSchema"]
 
 
 async def _named(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

@@ -11,18 +11,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from mcpsol_py.bridge.http import App, Receive, Scope, Send, answer
 from mcpsol_py.bridge.signals import at_signals
 
-__all__ = ["body_in_time", "serve_app"]
+__all__ = ["serve_app"]
 
 _HEAD_SECONDS, _BODY_SECONDS, _IDLE_SECONDS = 20.0, 60.0, 75
 #: open files are raised to this, as far as the system lets: each waiting client is one
 _OPEN_FILES = 65_536
+_LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 23\r\n\r\nthe body took too long\n"
 
 
 async def serve_app(app: Any, host: str, port: int, *, proxies: Sequence[str] = ()) -> None:
@@ -35,7 +35,7 @@ async def serve_app(app: Any, host: str, port: int, *, proxies: Sequence[str] = 
 
     _raise_open_files()
     config = uvicorn.Config(
-        body_in_time(app),
+        app,
         host=host,
         port=port,
         http=_protocol(),
@@ -67,21 +67,22 @@ def _protocol() -> type[asyncio.Protocol]:
     """uvicorn's HTTP/1.1, which by itself waits for a request's head for ever."""
     from uvicorn.protocols.http import h11_impl
 
-    idle = h11_impl.h11.IDLE  # type: ignore[attr-defined]  # uvicorn's own dependency
+    idle, body = h11_impl.h11.IDLE, h11_impl.h11.SEND_BODY  # type: ignore[attr-defined]  # uvicorn's own dependency
 
     class InTime(h11_impl.H11Protocol):
-        """Closes connections on which no whole head comes."""
+        """Closes connections on which no whole head comes, or no whole body; who began a request is told so."""
 
         _waiting: asyncio.TimerHandle | None = None
+        _awaited: object = None  # what the client has still to send: `idle` (a head), `body`, or None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
             """One more connection."""
             super().connection_made(transport)
             self._wait()
 
-        def data_received(self, data: bytes) -> None:
-            """A part of a request."""
-            super().data_received(data)
+        def handle_events(self) -> None:
+            """More has come, or what came before has its turn."""
+            super().handle_events()
             self._wait()
 
         def connection_lost(self, exc: Exception | None) -> None:
@@ -94,54 +95,24 @@ def _protocol() -> type[asyncio.Protocol]:
                 self.timeout_keep_alive_task = None
 
         def _wait(self) -> None:
-            if self.conn.their_state is not idle:
+            state = self.conn.their_state
+            if state is not body and (state is not idle or self.timeout_keep_alive_task is not None):
                 self._settled()
-            elif self._waiting is None and self.timeout_keep_alive_task is None:
-                self._waiting = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
+            elif state is not self._awaited:
+                self._settled()
+                self._awaited = state
+                seconds, late = (_BODY_SECONDS, self._late) if state is body else (_HEAD_SECONDS, self.transport.close)
+                self._waiting = self.loop.call_later(seconds, late)
 
         def _settled(self) -> None:
+            self._awaited = None
             if self._waiting is not None:
                 self._waiting.cancel()
                 self._waiting = None
 
+        def _late(self) -> None:
+            if not self.cycle.response_started:
+                self.transport.write(_LATE)
+            self.transport.close()
+
     return InTime
-
-
-def body_in_time(app: App) -> App:
-    """*app*, whose requests have their whole body in time; who is late gets 408."""
-
-    async def in_time(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await app(scope, receive, send)
-            return
-        until = asyncio.get_running_loop().time() + _BODY_SECONDS
-        whole = late = started = False
-
-        async def received() -> MutableMapping[str, Any]:
-            nonlocal whole, late
-            if whole:  # now it is a disconnect that is waited for, however long the answer takes
-                return await receive()
-            try:
-                async with asyncio.timeout_at(until):
-                    message = await receive()
-            except TimeoutError:
-                whole = late = True
-                return {"type": "http.disconnect"}
-            whole = message["type"] != "http.request" or not message.get("more_body")
-            return message
-
-        async def sent(message: MutableMapping[str, Any]) -> None:
-            nonlocal started
-            if not late:
-                started = True
-                await send(message)
-
-        try:
-            await app(scope, received, sent)
-        except Exception:
-            if not late:
-                raise
-        if late and not started:
-            await answer(send, 408, b"the body took too long\n", [(b"connection", b"close")])
-
-    return in_time

@@ -15,8 +15,8 @@ payload, an argument or a whole URL. All outputs go through `redaction` all the 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
@@ -93,11 +93,14 @@ def event(name: str, /, *, level: Level = "info", **fields: Value) -> None:
         _write(name, level, {**_bound.get(), **fields})
 
 
-@contextmanager
-def bind(**fields: Value) -> Iterator[None]:
+class bind:  # used as a function is; a generator's context takes twice as long
     """*fields* stand in every event inside, in this task and those that it starts: the request's id, say."""
-    token = _bound.set({**_bound.get(), **fields})
-    try:
-        yield
-    finally:
-        _bound.reset(token)
+
+    def __init__(self, **fields: Value) -> None:
+        self._fields = fields
+
+    def __enter__(self) -> None:
+        self._token = _bound.set({**_bound.get(), **self._fields})
+
+    def __exit__(self, *_: object) -> None:
+        _bound.reset(self._token)
