@@ -129,6 +129,8 @@ def test_who_sends_no_whole_body_gets_408(body: tuple[bytes, ...]) -> None:
         late = ask(port, HEAD, *body)
         assert b"408" in late.split(b"\r\n")[0]
         assert b"connection: close" in late
+        second = ask(port, HEAD + b"content-length: 0\r\n\r\n" + HEAD + b"".join(body))  # both at once
+        assert second.index(b"200 OK") < second.index(b"408")
 
 
 @pytest.mark.usefixtures("quick")
