@@ -251,7 +251,9 @@ class TestOverMcp:
 def serving(app: Any) -> Iterator[str]:
     """The URL at which an ASGI app is served from a thread."""
     port = free_port()
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="off"))
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="off", ws="none")
+    )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     end = time.monotonic() + 20

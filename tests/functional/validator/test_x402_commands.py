@@ -87,7 +87,9 @@ def shop(validator: Validator, facilitator: str, tmp_path: Path) -> Iterator[str
     gate = Gate(core, Executions(Database(f"sqlite:///{tmp_path / 'shop.db'}")))
     app = PaidHttp(inner, gate, {("GET", "/report"): offer})
     port = free_port()
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="on"))
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="on", ws="none")
+    )
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

@@ -102,10 +102,11 @@ def url(agency: Agency) -> Iterator[str]:
         else:
             await mcp(scope, receive, send)
 
-    server = _Listening(uvicorn.Config(app, port=0, log_level="error", lifespan="on"))
+    server = _Listening(uvicorn.Config(app, port=0, log_level="error", lifespan="on", ws="none"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
+        assert thread.is_alive()
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
     yield f"http://127.0.0.1:{port}"

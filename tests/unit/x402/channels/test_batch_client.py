@@ -47,6 +47,10 @@ class WalletMachine(RuleBasedStateMachine):
         except PaymentError:  # nothing is signed then
             return None
         self.granted += price
+        mine = self.client.channels.get(payload["voucher"]["channelId"])
+        assert mine is not None
+        # covered when it is signed; a deposit that is given up later leaves it behind, worth what the channel holds
+        assert int(payload["voucher"]["maxClaimableAmount"]) <= mine.deposit + mine.pending
         return PaymentPayload(payload=payload, accepted=terms)
 
     def tell(self, payment: PaymentPayload, settled: SettleResponse | None, required: Any = None) -> bool:
@@ -126,7 +130,6 @@ class WalletMachine(RuleBasedStateMachine):
         for mine in wallet:
             theirs = self.shop.channels.get(mine.channel_id)
             assert mine.charged <= mine.signed
-            assert mine.signed <= mine.deposit + mine.pending
             if theirs is not None:
                 assert theirs.charged <= mine.signed
                 assert theirs.claimed <= theirs.charged
