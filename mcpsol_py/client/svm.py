@@ -136,7 +136,7 @@ class SvmTransport:
         self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
     ) -> list[tuple[Pubkey, Account]]:
         if not hasattr(self.svm, "get_program_accounts"):
-            raise TransportError(self.endpoint, "this solders cannot list a program's accounts; 0.27 and later can")
+            raise TransportError(self.endpoint, "this solders cannot list a program's accounts; 0.29 and later can")
         return [
             (key, account)
             for key, account in self.svm.get_program_accounts(program_id)
