@@ -7,6 +7,7 @@ and the SDK's own checks of Host, Origin, body and token.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import secrets
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
@@ -22,6 +23,7 @@ from mcp.server.auth.routes import create_protected_resource_routes
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import AnyHttpUrl
+from starlette.requests import ClientDisconnect
 
 from mcpsol_py import telemetry
 from mcpsol_py.bridge.access import ALL_LEVELS, Level, Tokens, Verifier, level_of, within
@@ -52,6 +54,7 @@ def http_app(
     Raises SourceError where the settings would let anyone in.
     """
     settings.check()
+    logging.getLogger("mcp.server.streamable_http").addFilter(_not_of_one_gone)
     here = [f"{settings.host}:{settings.port}", f"127.0.0.1:{settings.port}", f"localhost:{settings.port}"]
     security = TransportSecuritySettings(
         allowed_hosts=[*here, *settings.hosts],
@@ -105,6 +108,12 @@ def http_app(
     pages = _with_more(explorer, more)
     limited = RateLimit(pages, settings.calls_per_minute, client_of)
     return _with_ids(_operators_pages(limited, bridge, verifier, {*here, *settings.hosts}))
+
+
+def _not_of_one_gone(record: logging.LogRecord) -> bool:
+    """The SDK logs a client that went away before its request was whole as an error of the server, with a traceback:
+    anyone could fill the log."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], ClientDisconnect)
 
 
 def _with_more(app: App, more: Mapping[str, App]) -> App:

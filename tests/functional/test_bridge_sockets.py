@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import logging
 import os
 import socket
 import struct
@@ -224,6 +225,19 @@ def served(**settings: Any) -> Iterator[int]:
     app = http_app(make_server(made), made, HttpSettings(port=port, **settings))
     with listening(app, port=port):
         yield port
+
+
+def test_who_goes_away_amid_a_request_leaves_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    with served() as port:
+        head = f"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\naccept: application/json, text/event-stream\r\n"
+        kind = "content-type: application/json\r\ncontent-length: 100\r\n\r\n"
+        for sent in ("", "{"):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall((head + kind + sent).encode())
+        assert b" 200 " in ask(port, b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+    assert caplog.text.count("Created new transport") == 2  # they came that far
+    assert [r.getMessage() for r in caplog.records if r.exc_info or r.levelno >= logging.WARNING] == []
 
 
 def post(port: int, body: bytes, *headers: str, host: str | None = None, path: str = "/mcp") -> bytes:
