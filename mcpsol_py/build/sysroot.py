@@ -21,6 +21,9 @@ from mcpsol_py.errors import BuildError
 #: The crate that is linked into every program: `--extern force:` this.
 BUILTINS = "svm_builtins"
 
+#: what panics call the toolchain's folder: where the programs that ship were built
+_ROOT = "/root/.cache/mcpsol/sbf"
+
 _MANIFEST = """\
 [package]
 name = "svm_builtins"
@@ -44,7 +47,8 @@ def ensure_sysroot(toolchain: Debian, progress: Callable[[str], None] | None = N
     target = toolchain.target()
     recipe = (toolchain.root / "recipe").read_text(encoding="utf-8")
     builtins = installer().with_name("builtins.rs").read_text(encoding="utf-8")
-    known_by = repr((toolchain.rustc, recipe, target.triple, target.flags, target.library, _MANIFEST, builtins))
+    remap = _remap(toolchain.root)
+    known_by = repr((toolchain.rustc, recipe, target.triple, target.flags, target.library, _MANIFEST, builtins, *remap))
     home = toolchain.root / "sysroot"
     sysroot = home / f"{toolchain.route}-{hashlib.sha256(known_by.encode()).hexdigest()[:12]}"
     if sysroot.is_dir():
@@ -56,17 +60,22 @@ def ensure_sysroot(toolchain: Debian, progress: Callable[[str], None] | None = N
         if progress:
             progress(f"Compiling Rust's library for the SVM, once for this compiler ({', '.join(target.library[:1])})")
         with tempfile.TemporaryDirectory(dir=home, prefix=".making-") as scratch:
-            made = _make(toolchain, builtins, Path(scratch))
+            made = _make(toolchain, builtins, remap, Path(scratch))
             made.rename(sysroot)
     return sysroot
 
 
-def _make(toolchain: Debian, builtins: str, scratch: Path) -> Path:
+def _remap(root: Path) -> tuple[str, ...]:
+    """Panics in the library name its files, so these are called by one name wherever the toolchain lies."""
+    return () if str(root) == _ROOT else (f"--remap-path-prefix={root}={_ROOT}",)
+
+
+def _make(toolchain: Debian, builtins: str, remap: tuple[str, ...], scratch: Path) -> Path:
     target = toolchain.target()
     (scratch / "src").mkdir()
     (scratch / "Cargo.toml").write_text(_MANIFEST, encoding="utf-8")
     (scratch / "src" / "lib.rs").write_text(builtins, encoding="utf-8")
-    call = toolchain.invocation(())
+    call = toolchain.invocation(remap)
     env = {**call.env, "CARGO_TARGET_DIR": str(scratch / "target")}
     argv = [*call.argv, *target.library, "--quiet"]
     done = subprocess.run(argv, cwd=scratch, env=env, capture_output=True, text=True, check=False)
