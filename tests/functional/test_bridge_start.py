@@ -29,18 +29,15 @@ class MeetingNode(SvmNode):
 
     def __init__(self, chain: SvmTransport, genesis: str, together: int = 0) -> None:
         super().__init__(chain, genesis)
-        self.together, self._now = together, 0
+        self.together, self.most, self._now = together, 0, 0
         self._lock, self._met = threading.Lock(), threading.Event()
-
-    @property
-    def met(self) -> bool:
-        return self._met.is_set()
 
     def respond(self, body: bytes) -> bytes:
         if b"getMultipleAccounts" not in body or not self.together:
             return super().respond(body)
         with self._lock:
             self._now += 1
+            self.most = max(self.most, self._now)
             if self._now >= self.together:
                 self._met.set()
         self._met.wait(10)
@@ -69,7 +66,7 @@ def test_ten_programs_are_read_at_once_and_then_from_what_was_kept(
     with listening(it) as url:
         first = start(url, IDS)
         assert Counter(it.calls)["simulateTransaction"] >= 10
-        assert it.met
+        assert 3 < it.most <= 20
         it.calls.clear()
         again = start(url, IDS)
     asked = Counter(it.calls)
