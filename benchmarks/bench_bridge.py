@@ -27,12 +27,12 @@ from idl2mcp.inputs import Chain
 from idl2mcp.local import wallet
 from idl2mcp.served import ProgramEntry
 from idl2mcp.serving import Plan, make_bridge
-from mcpsol_py.accounts.pda import anchor_idl_address
-from mcpsol_py.bridge.policy import CLUSTERS
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.mcp.server import make_server
+from mcpsol_py.bridge.policy.rules import CLUSTERS
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.svm_rpc import SvmNode
+from mcpsol_py.solana.pda import anchor_idl_address
 from tests.functional.idl_accounts import anchor_account, mute
 from tests.functional.svm_node import listening
 from tests.ports import free_port

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.yardstick import NotMeasured, Row, Yardstick, calls_a_second
 from mcpsol_py import load
 from mcpsol_py.codec.account import AccountCodec
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from tests.strategies import Values
 
 REPO = Path(__file__).resolve().parent.parent

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from benchmarks import floor
 from benchmarks.yardstick import Limit, NotMeasured, Row
-from mcpsol_py.build.rent import deploy_rent
 from mcpsol_py.errors import BuildError, ToolchainMissing
+from mcpsol_py.solana.rent import deploy_rent
 
 
 def measure() -> list[Row]:

@@ -29,15 +29,15 @@ from benchmarks.yardstick import Limit, NotMeasured, Row, Yardstick
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.exact.transaction import associated_token_address
-from mcpsol_py.x402.facilitator_app import LocalFacilitator
-from mcpsol_py.x402.gate import Gate, Run
-from mcpsol_py.x402.networks import DEVNET
-from mcpsol_py.x402.offer import Answer, Offer
-from mcpsol_py.x402.seller import Paid
+from mcpsol_py.x402.facilitator.app import LocalFacilitator
+from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META, read_payment
+from mcpsol_py.x402.protocol.networks import DEVNET
+from mcpsol_py.x402.protocol.offer import Answer, Offer
+from mcpsol_py.x402.selling.mcp_seller import Paid
+from mcpsol_py.x402.selling.paid_call import Gate, Run
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
-from mcpsol_py.x402.wire import PAYMENT_META, read_payment
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World
 

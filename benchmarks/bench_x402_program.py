@@ -16,7 +16,7 @@ from benchmarks.yardstick import Limit, NotMeasured, Row, Yardstick
 from mcpsol_py.build import build_program
 from mcpsol_py.build.report import measure_list_tools
 from mcpsol_py.errors import BuildError, ToolchainMissing
-from mcpsol_py.x402 import program as x402
+from mcpsol_py.x402.chain import program as x402
 from tests.functional.x402_chain import ID, REPO, T0, Chain, spec
 
 SO = REPO / "programs/x402/x402.so"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from benchmarks import bench_programs, floor
-from mcpsol_py.build.rent import LAMPORTS_PER_BYTE
+from mcpsol_py.solana.rent import LAMPORTS_PER_BYTE
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cost.md"
 

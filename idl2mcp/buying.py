@@ -14,10 +14,10 @@ from idl2mcp.payments import database_option, open_chain, open_database
 if TYPE_CHECKING:
     from solders.keypair import Keypair
 
-    from mcpsol_py.x402.budget import Budget
-    from mcpsol_py.x402.chain import Chain
-    from mcpsol_py.x402.paying import Bought, Payer
-    from mcpsol_py.x402.price import Price
+    from mcpsol_py.x402.buying.budget import Budget
+    from mcpsol_py.x402.buying.paying import Bought, Payer
+    from mcpsol_py.x402.chain.chain import Chain
+    from mcpsol_py.x402.protocol.price import Price
 
 __all__ = ["history", "pay", "wallet"]
 
@@ -65,8 +65,8 @@ def pay(
     Prints the answer; with --json also the receipt. The same --id again gets the same answer, and is not charged again.
     """
     from idl2mcp.inputs import json_object
-    from mcpsol_py.x402.budget import Budget, Limit, Limits
-    from mcpsol_py.x402.wallet import wallet_payer
+    from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
+    from mcpsol_py.x402.buying.wallet import wallet_payer
 
     given = json_object(arguments, "--args")
     chain = open_chain(url)
@@ -105,7 +105,7 @@ def pay(
 
 
 def _shown(done: Bought[Any], network: str) -> str:
-    from mcpsol_py.x402.price import format_amount
+    from mcpsol_py.x402.protocol.price import format_amount
 
     return format_amount(done.amount, network, str(done.asset))
 
@@ -116,7 +116,7 @@ def _payer(wallet: str, network: str) -> Keypair:
     from idl2mcp.local import wallet as local_wallet
     from idl2mcp.passphrases import passphrase
     from mcpsol_py.client.keys import open_keypair
-    from mcpsol_py.x402.networks import LOCAL
+    from mcpsol_py.x402.protocol.networks import LOCAL
 
     if not wallet.startswith("@"):
         path = Path(wallet)
@@ -128,8 +128,8 @@ def _payer(wallet: str, network: str) -> Keypair:
 
 async def _reconcile(budget: Budget, chain: Chain) -> None:
     """What earlier calls hold of the budget is given back once it cannot be taken any more."""
-    from mcpsol_py.x402.chain import ChainUnavailable
-    from mcpsol_py.x402.paying import reconcile
+    from mcpsol_py.x402.buying.paying import reconcile
+    from mcpsol_py.x402.chain.chain import ChainUnavailable
 
     try:
         await reconcile(budget, chain)
@@ -140,14 +140,14 @@ async def _reconcile(budget: Budget, chain: Chain) -> None:
 async def _get(payer: Payer, method: str, resource: str, payment_id: str | None) -> Bought[Any]:
     import httpx
 
-    from mcpsol_py.x402.http_buyer import HttpBuyer
+    from mcpsol_py.x402.buying.http_buyer import HttpBuyer
 
     async with httpx.AsyncClient(timeout=60) as client:
         return await HttpBuyer(client, payer).request(method, resource, payment_id=payment_id)
 
 
 async def _call(payer: Payer, server: str, tool: str, arguments: dict[str, Any], payment_id: str | None) -> Bought[Any]:
-    from mcpsol_py.x402.buyer import Buyer, connected
+    from mcpsol_py.x402.buying.mcp_buyer import Buyer, connected
 
     return await connected(server, lambda c: Buyer(c, payer).call_tool(tool, arguments, payment_id=payment_id))
 
@@ -175,8 +175,8 @@ def history(wallet: str, limit: int, database: str | None, as_json: bool) -> Non
     from idl2mcp.inputs import address as parsed
     from idl2mcp.local import is_local_name
     from idl2mcp.local import wallet as local_wallet
-    from mcpsol_py.x402.budget import Budget, Limits
-    from mcpsol_py.x402.price import format_amount
+    from mcpsol_py.x402.buying.budget import Budget, Limits
+    from mcpsol_py.x402.protocol.price import format_amount
 
     address = str(local_wallet(wallet[1:]).pubkey() if is_local_name(wallet) else parsed(wallet, "--wallet"))
     budget = Budget(open_database(database), address, Limits({}), session="history")
@@ -225,8 +225,8 @@ def wallet(config: Path) -> None:
 
     from mcp.server import Server
 
-    from idl2mcp.purse import open_purse
-    from mcpsol_py.bridge.stdio import run_stdio
+    from idl2mcp.agent_wallet_config import open_purse
+    from mcpsol_py.bridge.mcp.stdio import run_stdio
     from mcpsol_py.telemetry import logs
 
     logs.set_up("text", "warning")
@@ -250,7 +250,7 @@ def _price(text: str, network: str, option: str) -> Price:
     """
     import orjson
 
-    from mcpsol_py.x402.price import parse_price
+    from mcpsol_py.x402.protocol.price import parse_price
 
     if not text.lstrip().startswith("{"):
         return parse_price(text, network)

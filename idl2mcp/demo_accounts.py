@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from idl2mcp.local import LocalCluster
-    from mcpsol_py.bridge.calls import Served
+    from mcpsol_py.calls.prepare import Served
 
 __all__ = ["open_accounts"]
 
@@ -31,8 +31,8 @@ def open_accounts(programs: Iterable[Served], cluster: LocalCluster) -> None:
 
 
 async def _open(programs: dict[str, Served], cluster: LocalCluster) -> None:
-    from mcpsol_py.bridge.calls import Prepared, prepare
-    from mcpsol_py.bridge.sending import send_signed
+    from mcpsol_py.calls.prepare import Prepared, prepare
+    from mcpsol_py.calls.send import send_signed
 
     bob = cluster.wallet("bob")
 

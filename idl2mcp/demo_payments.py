@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
     from idl2mcp.commands.demo import Demo
-    from mcpsol_py.bridge.calls import Served
+    from mcpsol_py.calls.prepare import Served
 
 #: who is paid, and the treasury that a channel's remainders go to; the cluster's clock
 _SETUP: dict[str, Any] = {
@@ -31,7 +31,7 @@ class Payments:
     """The steps, told through the demo's `tell`."""
 
     def __init__(self, demo: Demo, x402: Served) -> None:
-        from mcpsol_py.x402.program import TREASURY_OWNER
+        from mcpsol_py.x402.chain.program import TREASURY_OWNER
 
         self.demo, self.x402, self.cluster = demo, x402, demo.cluster
         treasury = {"treasury_coin": {"mint": "@coin", "owner": str(TREASURY_OWNER)}}
@@ -42,7 +42,7 @@ class Payments:
         from mcp import Client
 
         from mcpsol_py.bridge.bridge import Bridge
-        from mcpsol_py.bridge.server import make_server
+        from mcpsol_py.bridge.mcp.server import make_server
 
         build = Bridge([self.x402], names=self.cluster.resolve)
         describe = Bridge([self.x402], names=self.cluster.resolve, mode="describe")
@@ -100,7 +100,7 @@ class Payments:
         """An exact payment; the same again is told that it is paid; the receipt, read by a tool."""
         from hashlib import sha256
 
-        from mcpsol_py.x402.program import payment_id
+        from mcpsol_py.x402.chain.program import payment_id
 
         ident = payment_id(_NOW + 60, "demo invoice 1")
         arguments = {
@@ -132,7 +132,7 @@ class Payments:
         """A channel: three vouchers settled, each by one signature of the payer; then sealed and paid out."""
         from solders.pubkey import Pubkey
 
-        from mcpsol_py.x402.program import channel_address, signed_voucher
+        from mcpsol_py.x402.chain.program import channel_address, signed_voucher
 
         alice, coin = self.key("alice"), Pubkey.from_string(self.cluster.resolve("@coin"))
         slot = self.cluster.svm.get_clock().slot
@@ -169,7 +169,7 @@ class Payments:
 
     async def subscribe(self, client: Client) -> None:
         """A plan, its price asked, subscribed (the first charge), and charged again when it is due."""
-        from mcpsol_py.x402.program import plan_address, subscription_address
+        from mcpsol_py.x402.chain.program import plan_address, subscription_address
 
         plan = plan_address(self.key("shop"), 1)
         terms = {"price": "900", "period": 30 * _DAY, "trial": 0, "grace": 3 * _DAY, "max_charges": 12}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcpsol_py.client.transport import Transport
     from mcpsol_py.model.program import ProgramModel
     from mcpsol_py.program import Program
-    from mcpsol_py.x402.rpc_chain import RpcChain
+    from mcpsol_py.x402.chain.rpc_chain import RpcChain
 
 __all__ = [
     "PROFILES",
@@ -503,8 +503,8 @@ def endpoint_at(url: str) -> Iterator[RpcTransport]:
 def payment_chain(url: str) -> RpcChain:
     """The cluster at *url* (or of that name) for payments; whoever asks closes it. Raises TransportError."""
     from mcpsol_py.errors import TransportError
-    from mcpsol_py.x402.chain import ChainUnavailable
-    from mcpsol_py.x402.rpc_chain import RpcChain
+    from mcpsol_py.x402.chain.chain import ChainUnavailable
+    from mcpsol_py.x402.chain.rpc_chain import RpcChain
 
     try:
         return RpcChain(endpoint(url))

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from idl2mcp.report import write_whole
-from idl2mcp.tables import TABLE, TEXT, UNITS, WHOLE, Keys, checked, one_of, toml_file
 from mcpsol_py.errors import SourceError, TransportError, abbr, suggest
+from mcpsol_py.toml_schema import TABLE, TEXT, UNITS, WHOLE, Keys, checked, one_of, toml_file
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair

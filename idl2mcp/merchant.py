@@ -42,7 +42,7 @@ def sales(limit: int, database: str, merchant: str, as_json: bool) -> None:
     """What was sold, newest first: each paid call with its state."""
     from datetime import UTC, datetime
 
-    from mcpsol_py.x402.price import format_amount
+    from mcpsol_py.x402.protocol.price import format_amount
     from mcpsol_py.x402.store.executions import Executions
 
     rows = [
@@ -169,7 +169,7 @@ def subscriptions(limit: int, database: str, merchant: str, as_json: bool) -> No
     """Who subscribed to what, newest first: state, end of what is paid, calls of this period, what went wrong."""
     from datetime import UTC, datetime
 
-    from mcpsol_py.x402.subscriptions.book import SubscriptionBook
+    from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 
     book = SubscriptionBook(open_database(database), merchant)
     now, found = book.now_ms(), []

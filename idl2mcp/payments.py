@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from mcpsol_py.x402.rpc_chain import RpcChain
+    from mcpsol_py.x402.chain.rpc_chain import RpcChain
     from mcpsol_py.x402.store.database import Database
 
 __all__ = ["KEY_FILE", "database_option", "open_chain", "open_database"]

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from idl2mcp.tables import NUMBER, PRICE, TEXT, TEXTS, WHOLE, Keys, checked
 from mcpsol_py.errors import PaymentError, SourceError
+from mcpsol_py.toml_schema import NUMBER, PRICE, TEXT, TEXTS, WHOLE, Keys, checked
 
 if TYPE_CHECKING:
     from x402 import x402ResourceServer
 
-    from mcpsol_py.x402.gate import Gate
-    from mcpsol_py.x402.offer import Offer
-    from mcpsol_py.x402.seller import Paid
+    from mcpsol_py.x402.protocol.offer import Offer
+    from mcpsol_py.x402.selling.mcp_seller import Paid
+    from mcpsol_py.x402.selling.paid_call import Gate
     from mcpsol_py.x402.store.executions import Executions
-    from mcpsol_py.x402.subscriptions.book import SubscriptionBook
+    from mcpsol_py.x402.subscriptions.store import SubscriptionBook
     from mcpsol_py.x402.subscriptions.terms import Plan
     from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
 
@@ -50,7 +50,7 @@ class PlanEntry:
 
     def plan(self, pay_to: str, network: str) -> Plan:
         """Raises PaymentError for a price or terms that cannot be."""
-        from mcpsol_py.x402.price import parse_price
+        from mcpsol_py.x402.protocol.price import parse_price
         from mcpsol_py.x402.subscriptions.terms import Plan
 
         said, price = self.settings, parse_price(self.settings["price"], network)

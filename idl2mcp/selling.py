@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from idl2mcp import inputs
 from idl2mcp.plans import PlanEntry, open_plans, read_plans
-from idl2mcp.tables import FLAG, TABLE, TABLES, TEXT, TEXTS, Keys, checked
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import PaymentError, SourceError, abbr
-from mcpsol_py.model.base58 import is_address
+from mcpsol_py.solana.base58 import is_address
+from mcpsol_py.toml_schema import FLAG, TABLE, TABLES, TEXT, TEXTS, Keys, checked
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from idl2mcp.local import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
-    from mcpsol_py.x402.chain import Chain
-    from mcpsol_py.x402.channels.desk import ChannelDesk
-    from mcpsol_py.x402.seller import Paid
+    from mcpsol_py.x402.chain.chain import Chain
+    from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk
+    from mcpsol_py.x402.selling.mcp_seller import Paid
     from mcpsol_py.x402.store.channels import SponsoredChannels
     from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.store.executions import Executions
     from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
-    from mcpsol_py.x402.worker import Jobs, Worker
+    from mcpsol_py.x402.worker.worker import Jobs, Worker
 
 __all__ = ["DEMO_PAYMENTS", "DEMO_PAYMENTS_SETUP", "Payments", "Shop", "open_shop", "read_payments"]
 
@@ -147,15 +147,15 @@ def open_shop(
     from x402 import x402ResourceServer
 
     from idl2mcp.working import jobs_for
-    from mcpsol_py.bridge.paid import PriceList, sell
+    from mcpsol_py.bridge.pricing import PriceList, sell
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.mechanism import ExactServer
-    from mcpsol_py.x402.gate import Gate, witness_of
-    from mcpsol_py.x402.receipts import Signatory
+    from mcpsol_py.x402.protocol.receipts import Signatory
+    from mcpsol_py.x402.selling.paid_call import Gate, witness_of
     from mcpsol_py.x402.store.executions import Executions
-    from mcpsol_py.x402.subscriptions.book import SubscriptionBook
     from mcpsol_py.x402.subscriptions.grants import Grants
-    from mcpsol_py.x402.worker import Worker
+    from mcpsol_py.x402.subscriptions.store import SubscriptionBook
+    from mcpsol_py.x402.worker.worker import Worker
 
     chain = _chain(payments, url, cluster, resources)
     kept = _database(payments, cluster, resources)
@@ -240,8 +240,8 @@ def _settling(payments: Payments, chain: Chain, kept: Database, cluster: LocalCl
     """The facilitators that are named, else one in this process, whose fees the sponsors pay."""
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.settle import KeypairSponsor
-    from mcpsol_py.x402.facilitator_app import LocalFacilitator, channel_desks, make_facilitator
-    from mcpsol_py.x402.facilitators import Facilitators, HttpFacilitator, custom_facilitator
+    from mcpsol_py.x402.facilitator.app import LocalFacilitator, channel_desks, make_facilitator
+    from mcpsol_py.x402.selling.facilitators import Facilitators, HttpFacilitator, custom_facilitator
     from mcpsol_py.x402.store.channels import SponsoredChannels
     from mcpsol_py.x402.store.settlements import SqlSettlements
 
@@ -273,7 +273,7 @@ def _sell_vouchers(
     from mcpsol_py.x402.channels.batch_server import BatchServer
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.store.channels import PaidChannels
-    from mcpsol_py.x402.worker import add_vouchers
+    from mcpsol_py.x402.worker.worker import add_vouchers
 
     server = BatchServer(authorizer, PaidChannels(kept, merchant), OURS, chain)
     core.register(chain.network, server)
@@ -300,8 +300,8 @@ def _database(payments: Payments, cluster: LocalCluster | None, resources: ExitS
 
 
 def _chain(payments: Payments, url: str | None, cluster: LocalCluster | None, resources: ExitStack) -> Chain:
-    from mcpsol_py.x402.networks import LOCAL
-    from mcpsol_py.x402.svm_chain import SvmChain
+    from mcpsol_py.x402.chain.svm_chain import SvmChain
+    from mcpsol_py.x402.protocol.networks import LOCAL
 
     at = payments.url or (url if cluster is None else None)
     if at is not None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
     from idl2mcp.local import LocalCluster
-    from mcpsol_py.bridge.calls import Served
+    from mcpsol_py.calls.prepare import Served
     from mcpsol_py.client.rpc import RpcTransport
     from mcpsol_py.client.transport import Transport
 
@@ -101,7 +101,7 @@ class Programs:
 
     async def _public(self, transport: RpcTransport) -> str:
         """The genesis hash of a public cluster; "" of a local one, and where the node does not say it."""
-        from mcpsol_py.bridge.policy import CLUSTERS
+        from mcpsol_py.bridge.policy.rules import CLUSTERS
 
         try:
             genesis = str(await transport.request("getGenesisHash"))
@@ -112,7 +112,7 @@ class Programs:
 
     def read(self, entry: ProgramEntry) -> tuple[Served, inputs.Source]:
         """Raises as inputs.load_source does, and SourceError for a lock file that is none."""
-        from mcpsol_py.bridge.calls import Served
+        from mcpsol_py.calls.prepare import Served
 
         place = (entry.chain.url or "", entry.source)
         if place not in self._found:
@@ -171,7 +171,7 @@ class Programs:
             return ""
         if not self.genesis:
             return "rpc"
-        from mcpsol_py.bridge.policy import cluster_of
+        from mcpsol_py.bridge.policy.rules import cluster_of
 
         if source.url not in self._genesis:
             from mcpsol_py.client.transport import run
@@ -184,7 +184,7 @@ class Programs:
 def _held_against_its_lock(source: inputs.Source, entry: ProgramEntry, slot: int | None) -> tuple[str, str]:
     """Why this schema is not served ("" where it is what was accepted, or nothing was locked), and what is to be said
     of it all the same."""
-    from idl2mcp.drift import differences, facts, read_locked
+    from idl2mcp.schema_diff import differences, facts, read_locked
 
     if entry.lock is None:
         return "", ""

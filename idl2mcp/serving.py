@@ -18,18 +18,18 @@ import click
 from idl2mcp import inputs
 from idl2mcp.selling import DEMO_PAYMENTS_SETUP, Payments, read_payments
 from idl2mcp.served import ProgramEntry, Programs
-from idl2mcp.tables import FLAG, TABLE, TABLES, TEXT, TEXTS, WHOLE, Keys, checked, one_of, toml_file
 from mcpsol_py import telemetry
 from mcpsol_py.errors import SourceError
+from mcpsol_py.toml_schema import FLAG, TABLE, TABLES, TEXT, TEXTS, WHOLE, Keys, checked, one_of, toml_file
 
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
     from idl2mcp.local import LocalCluster
-    from mcpsol_py.bridge.access import OAuth
     from mcpsol_py.bridge.bridge import Bridge
-    from mcpsol_py.bridge.calls import Served
-    from mcpsol_py.bridge.http import HttpSettings
+    from mcpsol_py.bridge.http.auth import OAuth
+    from mcpsol_py.bridge.http.settings import HttpSettings
+    from mcpsol_py.calls.prepare import Served
     from mcpsol_py.client.keys import Signer
 
 __all__ = ["DEMO_SETUP", "Plan", "http_settings", "make_bridge", "read_config"]
@@ -163,9 +163,9 @@ def make_bridge(plan: Plan) -> tuple[Bridge, list[inputs.Source]]:
     """The bridge of *plan*, with every program read. Raises SourceError and its kind, NoSchema, TransportError,
     PolicyError.
     """
-    from mcpsol_py.bridge.audit import AuditLog
     from mcpsol_py.bridge.bridge import Bridge
-    from mcpsol_py.bridge.policy import Policy
+    from mcpsol_py.bridge.policy.audit_log import AuditLog
+    from mcpsol_py.bridge.policy.rules import Policy
 
     sends = plan.mode == "send"
     programs = Programs(genesis=sends, cache=_schemas())
@@ -268,8 +268,8 @@ def http_settings(
     """The HTTP settings of *plan*; $IDL2MCP_TOKEN is a token that is taken, $IDL2MCP_STATE_KEY what replicas share
     (hex). *oauth*: what the command line says of [http.oauth].
     """
-    from mcpsol_py.bridge.access import Tokens
-    from mcpsol_py.bridge.http import HttpSettings
+    from mcpsol_py.bridge.http.auth import Tokens
+    from mcpsol_py.bridge.http.settings import HttpSettings
 
     try:
         values = dict(checked(plan.http, HTTP, "http"))
@@ -297,7 +297,7 @@ def http_settings(
 
 
 def _oauth(table: Mapping[str, Any]) -> OAuth:
-    from mcpsol_py.bridge.access import OAuth
+    from mcpsol_py.bridge.http.auth import OAuth
 
     said = dict(checked(table, OAUTH, "http.oauth", required=["issuer", "resource"]))
     if "scopes" in said:

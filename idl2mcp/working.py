@@ -11,9 +11,9 @@ import anyio.to_thread
 if TYPE_CHECKING:
     from solders.keypair import Keypair
 
-    from mcpsol_py.x402.chain import Chain
+    from mcpsol_py.x402.chain.chain import Chain
     from mcpsol_py.x402.store.database import Database
-    from mcpsol_py.x402.worker import Jobs
+    from mcpsol_py.x402.worker.worker import Jobs
 
 __all__ = ["jobs_for", "run_worker"]
 
@@ -35,7 +35,7 @@ async def run_worker(
     import httpx
 
     from mcpsol_py.bridge.signals import at_signals
-    from mcpsol_py.x402.worker import Worker, run_on_procrastinate
+    from mcpsol_py.x402.worker.worker import Worker, run_on_procrastinate
 
     stop, done = asyncio.Event(), dict[str, int]()
     async with httpx.AsyncClient() as client:
@@ -58,10 +58,10 @@ async def run_worker(
 def jobs_for(database: Database, chain: Chain | None, collector: Keypair | None, merchant: str, client: object) -> Jobs:
     """The jobs of one merchant: also for a server that runs them beside itself. *client*: httpx's, for events."""
     from mcpsol_py.x402.store.settlements import SqlSettlements
-    from mcpsol_py.x402.subscriptions.book import SubscriptionBook
     from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector, OnChainCollector
     from mcpsol_py.x402.subscriptions.onchain import OnChain
-    from mcpsol_py.x402.worker import merchant_jobs
+    from mcpsol_py.x402.subscriptions.store import SubscriptionBook
+    from mcpsol_py.x402.worker.worker import merchant_jobs
 
     chains = {} if chain is None else {chain.network: chain}
     charging, book = None, SubscriptionBook(database, merchant)

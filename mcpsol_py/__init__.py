@@ -8,8 +8,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mcpsol_py import _moved
+
 if TYPE_CHECKING:
-    from mcpsol_py.client.program_client import ProgramClient, SyncProgramClient, connect, connect_sync
     from mcpsol_py.errors import (
         AccountNotFound,
         BuildError,
@@ -47,16 +48,17 @@ if TYPE_CHECKING:
         WrongArithmetic,
     )
     from mcpsol_py.program import Program, load
+    from mcpsol_py.program_client import ProgramClient, SyncProgramClient, connect, connect_sync
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "load": "mcpsol_py.program",
     "Program": "mcpsol_py.program",
-    "ProgramClient": "mcpsol_py.client.program_client",
-    "SyncProgramClient": "mcpsol_py.client.program_client",
-    "connect": "mcpsol_py.client.program_client",
-    "connect_sync": "mcpsol_py.client.program_client",
+    "ProgramClient": "mcpsol_py.program_client",
+    "SyncProgramClient": "mcpsol_py.program_client",
+    "connect": "mcpsol_py.program_client",
+    "connect_sync": "mcpsol_py.program_client",
 }
 
 __all__ = [
@@ -102,6 +104,9 @@ __all__ = [
     "UnsupportedType",
     "WrongArithmetic",
 ]
+
+
+_moved.install()
 
 
 def __getattr__(name: str) -> object:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.addresses import address_of
+from mcpsol_py.accounts.compiled_build import compile_build
+from mcpsol_py.accounts.inputs import address_of
 from mcpsol_py.accounts.plan import Plan
-from mcpsol_py.accounts.straight import compile_build
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.instruction import InstructionCodec
 from mcpsol_py.errors import DecodeError, MissingAccount, NotUsable, SourceError, UnknownName
 from mcpsol_py.model.program import ErrorCode, Instruction, ProgramModel
@@ -103,7 +103,7 @@ class Program:
     @classmethod
     def from_pages(cls, pages: Iterable[bytes], stream: Iterable[bytes] | None = None) -> Program:
         """From the pages that a program's list_tools answers. Raises SchemaError."""
-        from mcpsol_py.schema.lift import lift
+        from mcpsol_py.schema.from_pages import lift
 
         return cls(lift(pages, stream))
 

@@ -35,7 +35,7 @@ def note(secret: str) -> None:
 
 def _note_key(raw: bytes) -> None:
     """A 64-byte key pair in the forms that keys are written in; its seed too."""
-    from mcpsol_py.model.base58 import b58encode
+    from mcpsol_py.solana.base58 import b58encode
 
     for secret in (raw, raw[:32]):
         for text in (b58encode(secret), secret.hex(), base64.b64encode(secret).decode()):

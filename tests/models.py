@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from mcpsol_py.model import program as p
 from mcpsol_py.model import types as t
-from mcpsol_py.model.base58 import b58encode
 from mcpsol_py.names import clean_text
+from mcpsol_py.solana.base58 import b58encode
 from mcpsol_py.sources import detect
 
 __all__ = ["anything", "json_values", "names", "programs", "real"]

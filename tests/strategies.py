@@ -17,7 +17,7 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from solders.pubkey import Pubkey as Address
 
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.json_values import int_range, text_of
 from mcpsol_py.codec.layout import is_bytes
 from mcpsol_py.errors import CodecError

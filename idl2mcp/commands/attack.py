@@ -60,10 +60,10 @@ def command(
     attack succeeded, was refused by another name, or an instruction could not be attacked.
     """
     with report.progress(f"attacking {folder}") as running:
-        from mcpsol_py.accounts.wellknown import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
         from mcpsol_py.attack import attack_program
         from mcpsol_py.attack.run import read_scenario
         from mcpsol_py.program import Program
+        from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 
         built = so or inputs.built_in(folder)
         source = inputs.load_source(str(spec or folder / "spec.py"))

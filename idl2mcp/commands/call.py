@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from solders.keypair import Keypair
     from solders.pubkey import Pubkey
 
-    from mcpsol_py.bridge.calls import Prepared, Served, Simulated
+    from mcpsol_py.calls.prepare import Prepared, Served, Simulated
     from mcpsol_py.client.transport import Transport
 
 
@@ -103,7 +103,7 @@ class _Call:
         signer_files: tuple[Path, ...],
         running: report.Progress,
     ) -> None:
-        from mcpsol_py.bridge.calls import Served
+        from mcpsol_py.calls.prepare import Served
 
         self.source = source
         self.running = running
@@ -131,8 +131,8 @@ class _Call:
         payer: str | None,
     ) -> tuple[dict[str, Any], list[str]]:
         """The result as JSON and as lines. Raises ProgramFailed where the simulation or the transaction fails."""
-        from mcpsol_py.bridge.calls import describe, prepare, simulate, text_of
-        from mcpsol_py.bridge.hints import hints
+        from mcpsol_py.calls.hints import hints
+        from mcpsol_py.calls.prepare import describe, prepare, simulate, text_of
 
         ix = self.served.program.instruction(instruction)
         resolved = self._names(accounts)  # first: a setup's and --accounts' names are then known in --args too
@@ -183,7 +183,7 @@ class _Call:
         return base64.b64encode(bytes(unsigned(prepared.message(blockhash)))).decode()
 
     async def _send(self, prepared: Prepared) -> str:
-        from mcpsol_py.bridge.sending import send_signed
+        from mcpsol_py.calls.send import send_signed
 
         assert self.served.transport is not None
         keys = []

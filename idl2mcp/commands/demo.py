@@ -18,7 +18,7 @@ from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import ProgramFailed, SourceError
 
 if TYPE_CHECKING:
-    from mcpsol_py.bridge.calls import Served
+    from mcpsol_py.calls.prepare import Served
 
 
 @click.command("demo")
@@ -64,7 +64,7 @@ class Demo:
 
     async def discover(self, name: str) -> Served:
         """A program deployed and asked what it can do: its schema comes from the program itself."""
-        from mcpsol_py.bridge.calls import Served
+        from mcpsol_py.calls.prepare import Served
         from mcpsol_py.client.discovery import discover
 
         elf = inputs.read_elf(bundled_so(name))
@@ -91,8 +91,8 @@ class Demo:
 
     async def call(self, served: Served, name: str, args: dict[str, Any], accounts: dict[str, Any]) -> dict[str, Any]:
         """One instruction, simulated and then executed. Raises ProgramFailed."""
-        from mcpsol_py.bridge.calls import describe, prepare, simulate, text_of
-        from mcpsol_py.bridge.sending import send_signed
+        from mcpsol_py.calls.prepare import describe, prepare, simulate, text_of
+        from mcpsol_py.calls.send import send_signed
 
         ix = served.program.instruction(name)
         prepared = await prepare(served, ix, args, self.cluster.resolve(accounts))
@@ -116,8 +116,8 @@ class Demo:
         """counter: created, counted, read back, and its errors by name."""
         from solders.pubkey import Pubkey
 
-        from mcpsol_py.bridge.reading import read_account
-        from mcpsol_py.bridge.summary import short
+        from mcpsol_py.calls.reading import read_account
+        from mcpsol_py.calls.summary import short
 
         made = await self.call(counter, "initialize", {"start": "40"}, {"authority": "@alice"})
         self.tell("build and execute: counter.initialize", made["lines"], **_facts(made))
@@ -173,7 +173,7 @@ class Demo:
         from solders.transaction import VersionedTransaction
 
         from mcpsol_py.bridge.bridge import Bridge
-        from mcpsol_py.bridge.server import make_server
+        from mcpsol_py.bridge.mcp.server import make_server
 
         bridge = Bridge([counter, vault], names=self.cluster.resolve)
         async with Client(make_server(bridge)) as client:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from solders.keypair import Keypair
     from solders.pubkey import Pubkey
 
-    from mcpsol_py.client.deploy import Deployed, DeploymentPlan
     from mcpsol_py.client.rpc import RpcTransport
+    from mcpsol_py.deploy.program import Deployed, DeploymentPlan
 
 
 @click.command("deploy")
@@ -129,7 +129,7 @@ class _Job:
 
     async def close(self, transport: RpcTransport) -> tuple[Pubkey, int]:
         """Ends the buffer."""
-        from mcpsol_py.client.deploy import close_buffer
+        from mcpsol_py.deploy.program import close_buffer
 
         self.running.step("closing the buffer")
         return await close_buffer(transport, self.program.id, payer=self.payer, authority=self.authority)
@@ -138,7 +138,7 @@ class _Job:
         self, transport: RpcTransport, max_len: int | None, final: bool, dry_run: bool
     ) -> tuple[dict[str, Any], list[str]]:
         """Plans, says what it costs, deploys, and asks the program for its tools."""
-        from mcpsol_py.client.deploy import plan_deployment, run_deployment
+        from mcpsol_py.deploy.program import plan_deployment, run_deployment
 
         plan = await plan_deployment(
             transport,

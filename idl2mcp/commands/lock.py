@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from idl2mcp import inputs, report
-from idl2mcp.drift import Place, differences, lock_document, place_of, read_locked
+from idl2mcp.schema_diff import Place, differences, lock_document, place_of, read_locked
 from mcpsol_py.errors import SourceError, abbr
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from solders.keypair import Keypair
     from solders.pubkey import Pubkey
 
-    from mcpsol_py.client.metadata import PublicationPlan, Published
     from mcpsol_py.client.rpc import RpcTransport
+    from mcpsol_py.deploy.idl_metadata import PublicationPlan, Published
 
 
 @click.command("publish-idl")
@@ -68,7 +68,7 @@ def command(
 async def _close(
     transport: RpcTransport, program_id: Pubkey, payer: Keypair, authority: Keypair
 ) -> list[tuple[Pubkey, int]]:
-    from mcpsol_py.client.metadata import close_buffers
+    from mcpsol_py.deploy.idl_metadata import close_buffers
 
     return await close_buffers(transport, program_id, payer=payer, authority=authority)
 
@@ -117,7 +117,7 @@ class _Job:
     async def run(self, transport: RpcTransport, dry_run: bool) -> tuple[dict[str, Any], list[str]]:
         """Plans, says what it costs, writes, and reads it back as `fetch` does."""
         from mcpsol_py.client.discovery import fetch_idl
-        from mcpsol_py.client.metadata import plan_publication, run_publication
+        from mcpsol_py.deploy.idl_metadata import plan_publication, run_publication
         from mcpsol_py.errors import TransportError
 
         plan = await plan_publication(

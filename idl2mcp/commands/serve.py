@@ -17,9 +17,9 @@ from idl2mcp.client_configs import CLIENTS, Endpoint, client_config, place_of
 
 if TYPE_CHECKING:
     from idl2mcp.local import LocalCluster
-    from mcpsol_py.bridge.http import App, HttpSettings
-    from mcpsol_py.bridge.pages import Section
-    from mcpsol_py.x402.worker import Worker
+    from mcpsol_py.bridge.explorer.pages import Section
+    from mcpsol_py.bridge.http.settings import App, HttpSettings
+    from mcpsol_py.x402.worker.worker import Worker
 
 _NOTHING = """name what to serve:
   idl2mcp serve idl.json                  any IDL file or Python spec: transactions are built, not simulated
@@ -106,8 +106,8 @@ def command(
         from idl2mcp.demo_accounts import open_accounts
         from idl2mcp.selling import DEMO_PAYMENTS, open_shop, read_payments
         from idl2mcp.served import ProgramEntry
-        from mcpsol_py.bridge.server import make_server
-        from mcpsol_py.bridge.stdio import run_stdio
+        from mcpsol_py.bridge.mcp.server import make_server
+        from mcpsol_py.bridge.mcp.stdio import run_stdio
 
         plan = serving.read_config(config, chain) if config is not None else serving.Plan()
         names = [*sources, *(("counter", "vault") if demo else ())]
@@ -127,7 +127,7 @@ def command(
         sections: list[Section] = []
         worker: Worker | None = None
         if plan.payments is not None:
-            from mcpsol_py.bridge.payments_page import PaymentsPage
+            from mcpsol_py.bridge.explorer.payments_page import PaymentsPage
 
             at = next((s.url for s in loaded if s.url is not None), None)
             shop = open_shop(plan.payments, bridge, at, cluster, opened)
@@ -160,7 +160,7 @@ def command(
             if settings is None:
                 await run_stdio(server)
             else:
-                from mcpsol_py.bridge.app import run_http
+                from mcpsol_py.bridge.http.app import run_http
 
                 more = rpc_pages(settings, cluster) if cluster is not None else {}
                 known = cluster.names if cluster is not None else None
@@ -184,7 +184,7 @@ def rpc_pages(settings: HttpSettings, cluster: LocalCluster) -> dict[str, App]:
     """/rpc: the local cluster's JSON-RPC, so that wallets and other tools reach the same chain. On this machine only,
     and not where tokens are asked, since it has none.
     """
-    from mcpsol_py.bridge.access import is_loopback
+    from mcpsol_py.bridge.http.auth import is_loopback
     from mcpsol_py.client.svm_rpc import SvmNode, rpc_app
 
     if settings.tokens or settings.oauth is not None or not is_loopback(settings.host):

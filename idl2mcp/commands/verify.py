@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs, report
-from idl2mcp.drift import KINDS, Difference, Place, comparable, differences, facts, place_of, read_locked
+from idl2mcp.schema_diff import KINDS, Difference, Place, comparable, differences, facts, place_of, read_locked
 
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey

@@ -35,16 +35,16 @@ for _part in (merchant.subscriptions, merchant.webhooks, merchant.worker):
 def facilitator(url: str | None, wallet: tuple[Path, ...], host: str, port: int, database: str | None) -> None:
     """Serve /verify, /settle, /supported and /discovery for one cluster, paying fees with the wallets given."""
     from idl2mcp.passphrases import passphrase
-    from mcpsol_py.bridge.sockets import serve_app
+    from mcpsol_py.bridge.http.connections import serve_app
     from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.settle import KeypairSponsor
-    from mcpsol_py.x402.facilitator_app import channel_desks, facilitator_app, make_facilitator
-    from mcpsol_py.x402.store.catalog import Catalog
+    from mcpsol_py.x402.facilitator.app import channel_desks, facilitator_app, make_facilitator
+    from mcpsol_py.x402.store.bazaar import Catalog
     from mcpsol_py.x402.store.channels import SponsoredChannels
     from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.store.settlements import SqlSettlements
-    from mcpsol_py.x402.worker import Jobs, Worker, add_vouchers
+    from mcpsol_py.x402.worker.worker import Jobs, Worker, add_vouchers
 
     keys = [open_keypair(file, passphrase(file)) for file in wallet]
     routes: dict[str, Any] = {}
@@ -95,9 +95,9 @@ def _own_chain(host: str, port: int) -> tuple[Any, Any, Keypair]:
     from idl2mcp.selling import DEMO_PAYMENTS_SETUP
     from mcpsol_py.bundled import bundled_so
     from mcpsol_py.client.svm_rpc import SvmNode, rpc_app
+    from mcpsol_py.x402.chain.svm_chain import SvmChain
     from mcpsol_py.x402.channels.program import OURS
-    from mcpsol_py.x402.networks import LOCAL
-    from mcpsol_py.x402.svm_chain import SvmChain
+    from mcpsol_py.x402.protocol.networks import LOCAL
 
     cluster = LocalCluster()
     cluster.apply(DEMO_PAYMENTS_SETUP)

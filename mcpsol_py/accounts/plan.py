@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.addresses import address_of
+from mcpsol_py.accounts.inputs import address_of
 from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.accounts.resolution import Resolution, Resolver
-from mcpsol_py.accounts.wellknown import certain
 from mcpsol_py.errors import EncodeError, UnknownName
 from mcpsol_py.model.program import (
     AccountGroup,
@@ -34,9 +33,10 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.types import Struct, Tuple, Type
 from mcpsol_py.names import aliases, snake
+from mcpsol_py.solana.addresses import certain
 
 if TYPE_CHECKING:
-    from mcpsol_py.codec.compile import Codecs
+    from mcpsol_py.codec.compiled import Codecs
 
 __all__ = ["Plan"]
 

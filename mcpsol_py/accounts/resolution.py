@@ -30,10 +30,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from solders.instruction import AccountMeta
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.addresses import address_of
+from mcpsol_py.accounts.inputs import address_of
 from mcpsol_py.accounts.leaf import Leaf
-from mcpsol_py.accounts.pda import associated_token, event_authority, find_pda
-from mcpsol_py.accounts.wellknown import TOKEN_2022_PROGRAM, TOKEN_PROGRAM, certain, foreign_field
 from mcpsol_py.codec.account import decode_account
 from mcpsol_py.errors import EncodeError, McpsolError, MissingAccount, PdaError, UnknownName
 from mcpsol_py.model.program import (
@@ -61,6 +59,8 @@ from mcpsol_py.model.program import (
 from mcpsol_py.model.types import Array, Int, SizePrefixed, String, Type
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.names import aliases, forms, snake
+from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM, certain, foreign_field
+from mcpsol_py.solana.pda import associated_token, event_authority, find_pda
 
 if TYPE_CHECKING:
     from mcpsol_py.accounts.plan import Plan

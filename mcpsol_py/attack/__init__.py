@@ -2,6 +2,6 @@
 own. docs/attack.md says what each of them is, and how a scenario file is written."""
 
 from mcpsol_py.attack.run import Report, Result, attack_program
-from mcpsol_py.attack.scene import Call, Scene
+from mcpsol_py.attack.sandbox import Call, Scene
 
 __all__ = ["Call", "Report", "Result", "Scene", "attack_program"]

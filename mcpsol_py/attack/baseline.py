@@ -16,16 +16,9 @@ from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.addresses import address_of
+from mcpsol_py.accounts.inputs import address_of
 from mcpsol_py.accounts.leaf import Leaf
-from mcpsol_py.accounts.pda import find_pda
-from mcpsol_py.accounts.wellknown import (
-    ASSOCIATED_TOKEN_PROGRAM,
-    SYSTEM_PROGRAM,
-    TOKEN_2022_PROGRAM,
-    TOKEN_PROGRAM,
-)
-from mcpsol_py.attack.scene import Call, Outcome, Scene
+from mcpsol_py.attack.sandbox import Call, Outcome, Scene
 from mcpsol_py.errors import McpsolError, SourceError
 from mcpsol_py.model.program import (
     AccountBumpValue,
@@ -59,6 +52,13 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.program import ProgramInstruction
+from mcpsol_py.solana.addresses import (
+    ASSOCIATED_TOKEN_PROGRAM,
+    SYSTEM_PROGRAM,
+    TOKEN_2022_PROGRAM,
+    TOKEN_PROGRAM,
+)
+from mcpsol_py.solana.pda import find_pda
 
 __all__ = [
     "Baseline",

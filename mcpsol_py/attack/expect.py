@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 
 from mcpsol_py.accounts.leaf import Leaf
-from mcpsol_py.accounts.wellknown import PROGRAM_NAMES, SYSTEM_PROGRAM
 from mcpsol_py.attack.baseline import Baseline, constraints_of, has_address, pda_of, token_program_of
-from mcpsol_py.attack.scene import Outcome
+from mcpsol_py.attack.sandbox import Outcome
 from mcpsol_py.client.svm import error_json
 from mcpsol_py.model.program import AccountSeed, ArgSeed, ProgramModel
 from mcpsol_py.render.faults import CHECKS
+from mcpsol_py.solana.addresses import PROGRAM_NAMES, SYSTEM_PROGRAM
 
 __all__ = ["Names", "failure_name"]
 

@@ -19,14 +19,14 @@ from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.leaf import Leaf
-from mcpsol_py.accounts.wellknown import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
-from mcpsol_py.attack import tokens
 from mcpsol_py.attack.baseline import Baseline, NoBaseline, constraints_of, derive, has_address, pda_of, seeds_of
 from mcpsol_py.attack.expect import Names
-from mcpsol_py.attack.scene import Snapshot
+from mcpsol_py.attack.sandbox import Snapshot
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.model.program import LIST_TOOLS, ConstValue
 from mcpsol_py.model.types import Amount, Array, Bool, Bytes, DateTime, Enum, Int, Option, SizePrefixed, Struct, Type
+from mcpsol_py.solana import token_bytes as tokens
+from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 
 __all__ = ["KINDS", "Attack", "Trial", "attacks_on", "own_call_attacks", "unknown_instructions"]
 

@@ -13,14 +13,14 @@ from typing import Literal
 
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.wellknown import TOKEN_PROGRAM
 from mcpsol_py.attack.baseline import Baseline, NoBaseline, find_baseline, made_up
 from mcpsol_py.attack.expect import ANCHOR_SAYS, failure_name
 from mcpsol_py.attack.kinds import Attack, attacks_on, own_call_attacks, unknown_instructions
-from mcpsol_py.attack.scene import Call, Scene
+from mcpsol_py.attack.sandbox import Call, Scene
 from mcpsol_py.errors import MissingSigner, SourceError, UnknownName
 from mcpsol_py.model.check import only_itself
 from mcpsol_py.program import Program
+from mcpsol_py.solana.addresses import TOKEN_PROGRAM
 
 __all__ = ["Report", "Result", "Scenario", "Verdict", "attack_program", "read_scenario"]
 

@@ -24,18 +24,18 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py import telemetry
-from mcpsol_py.bridge import reading
-from mcpsol_py.bridge.audit import AuditLog
-from mcpsol_py.bridge.balances import SOL, Outflow, token_state
-from mcpsol_py.bridge.calls import Prepared, Served, Simulated, describe, prepare, simulate, text_of
-from mcpsol_py.bridge.effects import effects_of
-from mcpsol_py.bridge.hints import hints
-from mcpsol_py.bridge.listening import BUILD_STEPS, DESCRIBE_STEPS, SEND_STEPS, Level, Listener, Steps, to_its_end
-from mcpsol_py.bridge.policy import Policy, ProgramRule, cluster_of
-from mcpsol_py.bridge.refreshing import Refresher
+from mcpsol_py.bridge.mcp.progress import BUILD_STEPS, DESCRIBE_STEPS, SEND_STEPS, Level, Listener, Steps, to_its_end
+from mcpsol_py.bridge.policy.audit_log import AuditLog
+from mcpsol_py.bridge.policy.rules import Policy, ProgramRule, cluster_of
+from mcpsol_py.bridge.refresh import Refresher
 from mcpsol_py.bridge.search import Hit
-from mcpsol_py.bridge.sending import submit
 from mcpsol_py.bridge.tools import Mode, Surface, Tool, Toolbox, required_of
+from mcpsol_py.calls import reading
+from mcpsol_py.calls.balances import SOL, Outflow, token_state
+from mcpsol_py.calls.effects import effects_of
+from mcpsol_py.calls.hints import hints
+from mcpsol_py.calls.prepare import Prepared, Served, Simulated, describe, prepare, simulate, text_of
+from mcpsol_py.calls.send import submit
 from mcpsol_py.client.keys import Signer
 from mcpsol_py.client.simulation import unfunded, unsigned
 from mcpsol_py.client.transport import Transport

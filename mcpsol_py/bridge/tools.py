@@ -13,14 +13,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from mcpsol_py.bridge.calls import Served
 from mcpsol_py.bridge.search import Hit, ToolIndex
+from mcpsol_py.calls.prepare import Served
 from mcpsol_py.errors import NotUsable, UnknownName
 from mcpsol_py.model.program import AccountType, Instruction
 from mcpsol_py.model.types import Struct
 from mcpsol_py.names import snake
 from mcpsol_py.program import Program
-from mcpsol_py.schema.fitting import fitted
+from mcpsol_py.schema.client_profiles import fitted
 from mcpsol_py.schema.json_schema import PROFILES, Profile, account_schema, quoted
 from mcpsol_py.schema.lint import lint_tools
 from mcpsol_py.schema.mcp_tools import (
@@ -542,7 +542,7 @@ def _fields_schema(served: Served, account: AccountType) -> dict[str, Any]:
 
 
 def _list_accounts(name: str, served: Served, account: AccountType) -> dict[str, Any]:
-    from mcpsol_py.bridge.reading import filterable
+    from mcpsol_py.calls.reading import filterable
 
     fields = filterable(served.program, account)
     where: dict[str, Any] = {

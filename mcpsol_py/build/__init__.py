@@ -12,10 +12,10 @@ from typing import Literal
 
 from mcpsol_py.build.cargo import Progress, compile_crate, read_crate
 from mcpsol_py.build.ir_check import WrongOperation, check_ir
-from mcpsol_py.build.rent import deploy_rent
 from mcpsol_py.build.report import ListToolsCost, measure_list_tools
 from mcpsol_py.build.toolchain import Route, Toolchain, find_toolchain
 from mcpsol_py.errors import BuildError, WrongArithmetic
+from mcpsol_py.solana.rent import deploy_rent
 
 __all__ = ["BuildResult", "ListToolsCost", "Progress", "Route", "Toolchain", "build_program"]
 

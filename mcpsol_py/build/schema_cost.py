@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from mcpsol_py.build.rent import LAMPORTS_PER_BYTE
 from mcpsol_py.errors import McpsolError
-from mcpsol_py.schema.lift import lift
+from mcpsol_py.schema.from_pages import lift
 from mcpsol_py.schema.pages import Descriptions, Form, page_set
+from mcpsol_py.solana.rent import LAMPORTS_PER_BYTE
 
 __all__ = ["SchemaCost", "SchemaSize", "schema_cost"]
 

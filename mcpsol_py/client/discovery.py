@@ -23,8 +23,6 @@ from solders.account import Account
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.pda import anchor_idl_address, find_pda
-from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.simulation import Payers, returned_in_logs, run_instructions
 from mcpsol_py.client.transport import Outcome, Transport, blocking, run
@@ -33,6 +31,8 @@ from mcpsol_py.model.program import LIST_TOOLS
 from mcpsol_py.names import clean_text
 from mcpsol_py.program import Program
 from mcpsol_py.schema.pages import Page, read_page
+from mcpsol_py.solana.addresses import PROGRAM_METADATA
+from mcpsol_py.solana.pda import anchor_idl_address, find_pda
 
 __all__ = [
     "Discovery",

@@ -14,7 +14,10 @@ from typing import Any, TypeAlias
 
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.wellknown import (
+from mcpsol_py.client.transport import Outcome
+from mcpsol_py.errors import ProgramFailed
+from mcpsol_py.model.program import ErrorCode
+from mcpsol_py.solana.addresses import (
     ASSOCIATED_TOKEN_PROGRAM,
     COMPUTE_BUDGET,
     PROGRAM_NAMES,
@@ -22,9 +25,6 @@ from mcpsol_py.accounts.wellknown import (
     TOKEN_2022_PROGRAM,
     TOKEN_PROGRAM,
 )
-from mcpsol_py.client.transport import Outcome
-from mcpsol_py.errors import ProgramFailed
-from mcpsol_py.model.program import ErrorCode
 
 __all__ = ["ANCHOR_ERRORS", "Errors", "anchor_error", "explain", "failing_stack"]
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from mcpsol_py.errors import PolicyError, SourceError, TransportError, abbr
-from mcpsol_py.model.base58 import b58decode
 from mcpsol_py.names import clean_text
+from mcpsol_py.solana.base58 import b58decode
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair

@@ -20,10 +20,10 @@ from solders.account import Account
 from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.pda import find_pda
-from mcpsol_py.accounts.wellknown import SYSTEM_PROGRAM
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.client.watching import heads
+from mcpsol_py.solana.addresses import SYSTEM_PROGRAM
+from mcpsol_py.solana.pda import find_pda
 
 __all__ = [
     "BUFFER_HEADER",

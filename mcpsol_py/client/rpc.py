@@ -31,7 +31,7 @@ from solders.transaction import VersionedTransaction
 from mcpsol_py import telemetry
 from mcpsol_py.client.transport import Blockhash, Commitment, MemcmpFilter, Outcome, Status
 from mcpsol_py.errors import TransportError
-from mcpsol_py.model.base58 import b58decode
+from mcpsol_py.solana.base58 import b58decode
 
 __all__ = ["RpcTransport", "account_of", "redact"]
 

@@ -18,7 +18,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Outcome, run
-from mcpsol_py.model.base58 import b58decode
+from mcpsol_py.solana.base58 import b58decode
 
 __all__ = ["GENESIS", "SvmNode", "rpc_app"]
 

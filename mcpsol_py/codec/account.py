@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcpsol_py.codec.compile import Codecs, Data, as_bytes
+from mcpsol_py.codec.compiled import Codecs, Data, as_bytes
 from mcpsol_py.codec.discriminator import Finder, check_discriminator, leading
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable, UnknownName
 from mcpsol_py.model.program import AccountType, ProgramModel

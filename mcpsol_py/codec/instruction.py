@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcpsol_py.codec import json_values as leaf
-from mcpsol_py.codec.careful import Buffer
-from mcpsol_py.codec.compile import Codecs, Data, as_bytes
+from mcpsol_py.codec.compiled import Codecs, Data, as_bytes
 from mcpsol_py.codec.discriminator import best_match, check_discriminator, leading
+from mcpsol_py.codec.interpreted import Buffer
 from mcpsol_py.errors import CodecError, DecodeError, EncodeError, NotUsable
 from mcpsol_py.model.program import Instruction, ProgramModel
 from mcpsol_py.model.types import Field, Struct

@@ -32,7 +32,6 @@ from solders.pubkey import Pubkey as Address
 
 from mcpsol_py.codec.layout import Layouts, is_bytes
 from mcpsol_py.errors import EncodeError, abbr
-from mcpsol_py.model.base58 import b58decode, b58encode
 from mcpsol_py.model.types import (
     Amount,
     Array,
@@ -61,6 +60,7 @@ from mcpsol_py.model.types import (
     field_keys,
     type_text,
 )
+from mcpsol_py.solana.base58 import b58decode, b58encode
 
 __all__ = [
     "JSON_MAX_INT",

@@ -40,7 +40,7 @@ from mcpsol_py.model.types import (
 )
 
 if TYPE_CHECKING:
-    from mcpsol_py.codec.compile import Codecs
+    from mcpsol_py.codec.compiled import Codecs
 
 __all__ = ["Reader"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count as counter
 from typing import TYPE_CHECKING, Any
 
-from mcpsol_py.codec.careful import encode_short_u16
+from mcpsol_py.codec.interpreted import encode_short_u16
 from mcpsol_py.codec.layout import MAX_DEPTH, is_bytes
 from mcpsol_py.model.types import (
     Amount,
@@ -28,7 +28,7 @@ from mcpsol_py.model.types import (
 )
 
 if TYPE_CHECKING:
-    from mcpsol_py.codec.compile import Codecs
+    from mcpsol_py.codec.compiled import Codecs
 
 __all__ = ["INLINE_SLOTS", "MAX_BLOCKS", "Source", "Table", "byte_order", "depth_check", "number_format", "tag_bytes"]
 

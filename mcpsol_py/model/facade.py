@@ -11,7 +11,6 @@ from dataclasses import fields, is_dataclass, replace
 from itertools import chain, count
 from typing import Any
 
-from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -26,6 +25,7 @@ from mcpsol_py.model.program import (
     ProgramModel,
 )
 from mcpsol_py.names import forms, snake
+from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["BEHIND", "facade_model"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from mcpsol_py.model.quick import quicken
+from mcpsol_py.model.fast_init import quicken
 from mcpsol_py.model.types import Field, Type, TypeDef
 
 __all__ = [

@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from mcpsol_py.model.quick import quicken
+from mcpsol_py.model.fast_init import quicken
 
 __all__ = [
     "BOOL",

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mcpsol_py.errors import RenderError
-from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.program import (
     Account,
     AccountBumpValue,
@@ -45,9 +44,10 @@ from mcpsol_py.model.types import (
 from mcpsol_py.model.types import Field as ModelField
 from mcpsol_py.names import snake
 from mcpsol_py.render.rust import Names, Rust, address, byte_string, code, comment, doc
+from mcpsol_py.render.rust_types import Types
 from mcpsol_py.render.state import StateView
 from mcpsol_py.render.targets import Target
-from mcpsol_py.render.wire import Types
+from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["AccountsView", "SeedsView", "Slot", "accounts_view", "flatten"]
 

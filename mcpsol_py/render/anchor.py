@@ -12,7 +12,6 @@ from hashlib import sha256
 from typing import Any
 
 from mcpsol_py.errors import NotUsable, RenderError, abbr
-from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.program import (
     AccountType,
     Constraints,
@@ -42,10 +41,11 @@ from mcpsol_py.render.rust import (
     number,
     string,
 )
+from mcpsol_py.render.rust_types import CannotRender
 from mcpsol_py.render.view import ConstantView, constants_view
-from mcpsol_py.render.wire import CannotRender
 from mcpsol_py.render.write import Planned
 from mcpsol_py.schema.pages import Descriptions, Form, page_set
+from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["AnchorView", "anchor_plan", "anchor_view", "module_plan"]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mcpsol_py.errors import RenderError
-from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.program import (
     Account,
     AccountBumpValue,
@@ -31,6 +30,7 @@ from mcpsol_py.names import snake
 from mcpsol_py.render.accounts import flatten
 from mcpsol_py.render.anchor_types import AnchorTypes, fields_of
 from mcpsol_py.render.rust import Names, Rust, byte_array, byte_string, code, comment, doc
+from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["AnchorAccount", "AnchorAccounts", "anchor_accounts"]
 

@@ -32,7 +32,7 @@ from mcpsol_py.model.types import (
     type_text,
 )
 from mcpsol_py.render.rust import Names, Rust, code, doc
-from mcpsol_py.render.wire import CannotRender
+from mcpsol_py.render.rust_types import CannotRender
 
 __all__ = ["AnchorTypes", "FieldView", "TypeView", "VariantView", "fields_of"]
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from mcpsol_py.errors import RenderError
-from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.facade import facade_model
 from mcpsol_py.model.program import AccountGroup, AccountItem, ProgramModel
 from mcpsol_py.render.environment import environment
@@ -33,6 +32,7 @@ from mcpsol_py.render.targets import PINOCCHIO
 from mcpsol_py.render.view import ErrorView
 from mcpsol_py.render.write import Planned
 from mcpsol_py.schema.pages import Descriptions, Form, page_set
+from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["FacadeView", "facade_plan", "facade_view"]
 

@@ -26,7 +26,7 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.names import snake
 from mcpsol_py.render.rust import Names, Rust, byte_array, code, comment, doc
-from mcpsol_py.render.wire import CannotRender, Types, Val
+from mcpsol_py.render.rust_types import CannotRender, Types, Val
 
 __all__ = ["Complex", "Member", "StateView", "state_view"]
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from mcpsol_py.errors import NotUsable, RenderError, abbr
-from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.program import Discriminator, ErrorCode, Event, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
@@ -30,10 +29,11 @@ from mcpsol_py.render.rust import (
     number,
     string,
 )
+from mcpsol_py.render.rust_types import TAKEN, CannotRender, EnumView, FieldView, StructView, Types, Val
 from mcpsol_py.render.state import StateView, state_view
 from mcpsol_py.render.targets import PINOCCHIO, Target
-from mcpsol_py.render.wire import TAKEN, CannotRender, EnumView, FieldView, StructView, Types, Val
 from mcpsol_py.schema.pages import Descriptions, Form, page_set
+from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["CrateView", "ErrorView", "EventView", "InstructionView", "constants_view", "crate_view"]
 

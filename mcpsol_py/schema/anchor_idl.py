@@ -19,7 +19,6 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mcpsol_py.model.base58 import b58decode
 from mcpsol_py.model.program import (
     IDL_KEY,
     Account,
@@ -86,6 +85,7 @@ from mcpsol_py.model.types import (
     type_text,
 )
 from mcpsol_py.names import pascal, snake
+from mcpsol_py.solana.base58 import b58decode
 
 __all__ = ["Loss", "to_anchor"]
 

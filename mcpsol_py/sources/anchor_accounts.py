@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr
-from mcpsol_py.model.base58 import b58decode, b58encode, is_address
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -27,6 +26,7 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.types import Array, Bool, Float, Int, Link, Pubkey, SizePrefixed, Type
 from mcpsol_py.names import snake
+from mcpsol_py.solana.base58 import b58decode, b58encode, is_address
 from mcpsol_py.sources.idl_types import TypeReader
 from mcpsol_py.sources.reader import MAX_NAME, kind_of
 

@@ -19,7 +19,6 @@ from typing import Any, Literal
 import orjson
 
 from mcpsol_py.errors import SourceError, UnknownDialect, abbr
-from mcpsol_py.model.base58 import b58decode, is_address
 from mcpsol_py.model.program import (
     Account,
     AccountBumpValue,
@@ -88,6 +87,7 @@ from mcpsol_py.model.types import (
     ZeroableOption,
     type_text,
 )
+from mcpsol_py.solana.base58 import b58decode, is_address
 from mcpsol_py.sources.known_types import known_type, said_of
 from mcpsol_py.sources.reader import Reader, keys, kind_of
 

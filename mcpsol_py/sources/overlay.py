@@ -40,7 +40,6 @@ from os import PathLike
 from typing import Any, Literal
 
 from mcpsol_py.errors import SourceError, UnresolvedName, abbr, suggest
-from mcpsol_py.model.base58 import is_address
 from mcpsol_py.model.program import (
     Account,
     AccountGroup,
@@ -60,6 +59,7 @@ from mcpsol_py.model.program import (
     Value,
 )
 from mcpsol_py.names import snake
+from mcpsol_py.solana.base58 import is_address
 from mcpsol_py.sources.reader import kind_of, load_bytes, parse_json
 
 __all__ = ["KnownAddress", "apply_overlay", "known_addresses", "read_overlay"]

@@ -15,9 +15,9 @@ from typing import Any, NoReturn, TypeVar
 import orjson
 
 from mcpsol_py.errors import SourceError, abbr
-from mcpsol_py.model.base58 import is_address
 from mcpsol_py.model.program import Discriminator
 from mcpsol_py.names import clean_text, snake
+from mcpsol_py.solana.base58 import is_address
 
 __all__ = ["MAX_BYTES", "Reader", "derived", "keys", "kind_of", "load_bytes", "parse_json"]
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin
 
 from mcpsol_py.errors import InvalidProgram, SourceError, UnsupportedType, abbr
-from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.program import (
     LIST_TOOLS,
     AccountType,
@@ -54,6 +53,7 @@ from mcpsol_py.model.types import Enum as ModelEnum
 from mcpsol_py.model.types import Struct as ModelStruct
 from mcpsol_py.model.types import Variant as ModelVariant
 from mcpsol_py.names import snake
+from mcpsol_py.solana.base58 import address_bytes
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.spec_file import Docs, Lines, docs_of, import_errors, import_file, lines_of, only_program
 from mcpsol_py.sources.spec_instruction import InstructionReader, discriminator_of

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from mcpsol_py.errors import SourceError, UnresolvedName, abbr, suggest
-from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.program import Account as ModelAccount
 from mcpsol_py.model.program import (
     AccountBumpValue,
@@ -44,6 +43,7 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.model.types import Struct as ModelStruct
 from mcpsol_py.names import snake
+from mcpsol_py.solana.base58 import address_bytes
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.reader import derived
 from mcpsol_py.sources.spec_file import docs_of, lines_of

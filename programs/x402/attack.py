@@ -11,9 +11,9 @@ from solders.instruction import AccountMeta
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.pda import associated_token
 from mcpsol_py.attack import Call, Scene
-from mcpsol_py.x402 import program as x402
+from mcpsol_py.solana.pda import associated_token
+from mcpsol_py.x402.chain import program as x402
 
 _DEPOSIT = 10_000
 _GRACE = 900

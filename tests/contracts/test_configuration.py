@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from idl2mcp import local, plans, purse, selling, serving
-from idl2mcp.tables import Keys
-from mcpsol_py.bridge import policy
+from idl2mcp import agent_wallet_config as purse
+from idl2mcp import local, plans, selling, serving
+from mcpsol_py.bridge.policy import rules as policy
+from mcpsol_py.toml_schema import Keys
 
 TABLES: dict[str, Keys] = {
     "Top of the file": serving.TOP,

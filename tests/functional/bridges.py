@@ -9,7 +9,7 @@ from solders.pubkey import Pubkey
 from idl2mcp.local import LocalCluster, wallet
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.calls import Served
+from mcpsol_py.calls.prepare import Served
 from mcpsol_py.program import Program
 from tests.functional.cli import SETUP, TOKEN_IDL
 

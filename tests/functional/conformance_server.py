@@ -16,12 +16,12 @@ from mcp.server.context import CallNext, HandlerResult
 
 from idl2mcp.local import LocalCluster, wallet
 from mcpsol_py import load
-from mcpsol_py.bridge.app import run_http
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.calls import Served
-from mcpsol_py.bridge.http import HttpSettings
-from mcpsol_py.bridge.policy import Limit, Policy, ProgramRule
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.http.app import run_http
+from mcpsol_py.bridge.http.settings import HttpSettings
+from mcpsol_py.bridge.mcp.server import make_server
+from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
+from mcpsol_py.calls.prepare import Served
 from mcpsol_py.client.keys import KeypairSigner
 
 MEMO = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"

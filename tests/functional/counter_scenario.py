@@ -10,9 +10,9 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from mcpsol_py import connect
-from mcpsol_py.accounts.pda import find_pda
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import AccountNotFound, ProgramFailed
+from mcpsol_py.solana.pda import find_pda
 
 REPO = Path(__file__).resolve().parents[2]
 COUNTER = Pubkey.from_string("J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")

@@ -10,7 +10,7 @@ from typing import Any
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
+from mcpsol_py.solana.addresses import PROGRAM_METADATA
 
 __all__ = ["anchor_account", "metadata_account", "mute", "packed"]
 

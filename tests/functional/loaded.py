@@ -14,10 +14,10 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.client.deploy import Deployed, plan_deployment, run_deployment
 from mcpsol_py.client.loader import Rent
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Outcome
+from mcpsol_py.deploy.program import Deployed, plan_deployment, run_deployment
 from mcpsol_py.errors import TransportError
 from tests.functional.svm_node import SvmNode
 

@@ -10,7 +10,7 @@ import pytest
 from solders.pubkey import Pubkey
 
 from mcpsol_py.codec.account import AccountCodec
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.errors import DecodeError
 from mcpsol_py.model.program import AccountType
 from mcpsol_py.sources.detect import read

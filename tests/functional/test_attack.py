@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from mcpsol_py import load
-from mcpsol_py.accounts.wellknown import TOKEN_2022_PROGRAM
 from mcpsol_py.attack import Report, attack_program
 from mcpsol_py.attack.run import read_scenario
 from mcpsol_py.build.cargo import compile_crate, read_crate
@@ -24,6 +23,7 @@ from mcpsol_py.build.toolchain import Toolchain
 from mcpsol_py.program import Program
 from mcpsol_py.render import render
 from mcpsol_py.schema.mcp_tools import tools
+from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
 from mcpsol_py.sources.spec import read_spec
 from tests.functional.canaries import Ability
 from tests.functional.targets import built

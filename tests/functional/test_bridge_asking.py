@@ -12,8 +12,8 @@ import pytest
 from mcp import Client, MCPError
 
 from mcpsol_py import load
-from mcpsol_py.bridge.calls import Served
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.mcp.server import make_server
+from mcpsol_py.calls.prepare import Served
 from tests.functional.bridges import TOKEN
 from tests.functional.test_bridge_policy import TOKEN_MORE, Scene, scene, transfer
 

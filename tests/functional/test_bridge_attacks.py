@@ -23,15 +23,15 @@ from idl2mcp.local import wallet
 from idl2mcp.served import ProgramEntry
 from idl2mcp.serving import Plan, make_bridge, read_config
 from mcpsol_py import load
-from mcpsol_py.accounts.wellknown import TOKEN_2022_PROGRAM
-from mcpsol_py.bridge.audit import AuditLog
-from mcpsol_py.bridge.balances import handed_over, minted, outflows, takeovers
-from mcpsol_py.bridge.calls import Served
-from mcpsol_py.bridge.policy import Limit, Policy, ProgramRule
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.mcp.server import make_server
+from mcpsol_py.bridge.policy.audit_log import AuditLog
+from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
+from mcpsol_py.calls.balances import handed_over, minted, outflows, takeovers
+from mcpsol_py.calls.prepare import Served
 from mcpsol_py.client.keys import create_keystore
 from mcpsol_py.client.loader import LOADER
 from mcpsol_py.errors import McpsolError, SourceError
+from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
 from tests.functional.bridges import TOKEN, key, served
 from tests.functional.cli import Cli
 from tests.functional.test_bridge_policy import (
@@ -423,7 +423,7 @@ LOCKED_UP = {
 
 @pytest.mark.parametrize("what", LOCKED_UP)
 def test_lamports_that_the_wallet_can_take_out_are_its_own(what: str) -> None:
-    from mcpsol_py.bridge.balances import changes
+    from mcpsol_py.calls.balances import changes
 
     was, now = LOCKED_UP[what]
     less = Account(now.lamports - 400, bytes(now.data), now.owner)

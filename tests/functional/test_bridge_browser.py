@@ -378,7 +378,7 @@ def test_the_screenshots_of_the_docs_can_be_made(browser: Browser, url: str, tmp
 @pytest.fixture(scope="module")
 def nesting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A program with an instruction of everything that nests."""
-    from tests.unit.bridge.test_forms import IDL
+    from tests.unit.bridge.explorer.test_forms import IDL
 
     place: Any = type("_Cli", (), {"folder": tmp_path_factory.mktemp("nesting")})()
     (place.folder / "book.json").write_text(json.dumps(IDL))

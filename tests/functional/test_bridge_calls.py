@@ -17,9 +17,9 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.calls import Served
-from mcpsol_py.bridge.reading import read_account
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.mcp.server import make_server
+from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.reading import read_account
 from mcpsol_py.client.transport import run
 from mcpsol_py.codec.account import AccountCodec
 from tests.functional.bridges import TOKEN, bridge, cluster, key, served

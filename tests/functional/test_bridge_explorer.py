@@ -14,10 +14,10 @@ import pytest
 from mcp import Client
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.bridge.audit import AuditLog
-from mcpsol_py.bridge.explorer import Explorer
-from mcpsol_py.bridge.http import HttpSettings
-from mcpsol_py.bridge.pages import Cell, Content, Facts, Table
+from mcpsol_py.bridge.explorer.app import Explorer
+from mcpsol_py.bridge.explorer.pages import Cell, Content, Facts, Table
+from mcpsol_py.bridge.http.settings import HttpSettings
+from mcpsol_py.bridge.policy.audit_log import AuditLog
 from tests.functional.bridges import bridge, cluster, key
 from tests.functional.cli import Cli
 from tests.functional.test_cli_serve import ask, http_server

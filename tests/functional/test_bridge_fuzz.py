@@ -17,8 +17,8 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge, Reply
-from mcpsol_py.bridge.calls import Served
 from mcpsol_py.bridge.tools import Tool
+from mcpsol_py.calls.prepare import Served
 from mcpsol_py.client.transport import run
 from mcpsol_py.codec.instruction import InstructionCodec
 

@@ -97,8 +97,8 @@ async def test_an_account_of_the_program_that_names_another_than_the_call(demo: 
 async def test_what_anchor_logs_of_an_account() -> None:
     from dataclasses import replace
 
-    from mcpsol_py.bridge.calls import Simulated, prepare
-    from mcpsol_py.bridge.hints import hints as hints_of
+    from mcpsol_py.calls.hints import hints as hints_of
+    from mcpsol_py.calls.prepare import Simulated, prepare
     from mcpsol_py.client.errors import explain
     from mcpsol_py.client.transport import Outcome
 

@@ -9,8 +9,8 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
-from mcpsol_py.bridge.audit import AuditLog
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.mcp.server import make_server
+from mcpsol_py.bridge.policy.audit_log import AuditLog
 from mcpsol_py.errors import PolicyError, StorageError
 from tests.functional.bridges import bridge
 from tests.functional.test_bridge_policy import Scene, broken, scene, transfer

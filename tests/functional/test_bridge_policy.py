@@ -21,11 +21,11 @@ from solders.token.state import Mint, TokenAccount
 
 from idl2mcp.local import LocalCluster, wallet
 from mcpsol_py import load
-from mcpsol_py.bridge.audit import AuditLog, verify_log
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.calls import Served
-from mcpsol_py.bridge.policy import Limit, Policy, ProgramRule
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.mcp.server import make_server
+from mcpsol_py.bridge.policy.audit_log import AuditLog, verify_log
+from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
+from mcpsol_py.calls.prepare import Served
 from mcpsol_py.client.keys import KeypairSigner
 from mcpsol_py.client.transport import Blockhash
 from mcpsol_py.errors import PolicyError, SendUnknown, SourceError, TransportError

@@ -10,9 +10,9 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.calls import Served
-from mcpsol_py.bridge.prompts import Prompts
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.mcp.prompts import Prompts
+from mcpsol_py.bridge.mcp.server import make_server
+from mcpsol_py.calls.prepare import Served
 from tests.functional.bridges import TOKEN, bridge, cluster, key, served
 from tests.functional.cli import TOKEN_IDL, spec_idl
 from tests.functional.test_bridge_calls import big_idl
@@ -156,7 +156,7 @@ async def test_many_instructions_are_not_listed_as_prompts_but_can_be_had() -> N
 
 
 def test_every_real_idl_has_prompts_for_its_instructions(shared_idl: Any) -> None:
-    from mcpsol_py.bridge.prompts import Prompts
+    from mcpsol_py.bridge.mcp.prompts import Prompts
 
     program = load(shared_idl)
     prompts = Prompts(Bridge([Served(program, program.address)], surface="full"))

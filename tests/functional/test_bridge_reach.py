@@ -17,11 +17,11 @@ from solders.pubkey import Pubkey
 
 from idl2mcp.local import LocalCluster, wallet
 from mcpsol_py import load
-from mcpsol_py.accounts.wellknown import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
-from mcpsol_py.bridge.balances import changes, minted, outflows, takeovers, withheld_taken
-from mcpsol_py.bridge.calls import Served
-from mcpsol_py.bridge.policy import Limit, Policy, ProgramRule
-from mcpsol_py.bridge.reach import Reach, reach_of
+from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
+from mcpsol_py.calls.balances import changes, minted, outflows, takeovers, withheld_taken
+from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.signing_power import Reach, reach_of
+from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from tests.functional.bridges import TOKEN, key, served
 from tests.functional.test_bridge_policy import (
     SYSTEM,

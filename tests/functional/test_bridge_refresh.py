@@ -21,13 +21,13 @@ from solders.pubkey import Pubkey
 from idl2mcp.inputs import Chain, load_source
 from idl2mcp.served import ProgramEntry
 from idl2mcp.serving import Plan, make_bridge
-from mcpsol_py.accounts.pda import anchor_idl_address
-from mcpsol_py.bridge import refreshing
+from mcpsol_py.bridge import refresh as refreshing
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.client import watching
 from mcpsol_py.client.discovery import metadata_address
+from mcpsol_py.solana.pda import anchor_idl_address
 from tests.functional.bridges import cluster
 from tests.functional.cli import TOKEN_IDL, Cli, spec_idl
 from tests.functional.idl_accounts import anchor_account, metadata_account, mute, packed

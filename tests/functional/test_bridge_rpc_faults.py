@@ -16,8 +16,8 @@ import pytest
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from mcpsol_py import program_client
 from mcpsol_py.bridge.bridge import Reply
-from mcpsol_py.client import program_client
 from mcpsol_py.client.rpc import RpcTransport
 from tests.functional.svm_node import SvmNode, listening
 from tests.functional.test_bridge_policy import Scene, scene, transfer

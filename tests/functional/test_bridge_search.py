@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from mcpsol_py import load
-from mcpsol_py.bridge.calls import Served
 from mcpsol_py.bridge.tools import Toolbox
+from mcpsol_py.calls.prepare import Served
 from mcpsol_py.client.svm import SvmTransport
 
 #: IDL -> (question, the tools that answer it)

@@ -20,9 +20,9 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 
 from idl2mcp.local import LocalCluster, wallet
-from mcpsol_py.bridge import sessions
-from mcpsol_py.bridge.listening import LEVELS, Steps, to_its_end
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.mcp import sessions
+from mcpsol_py.bridge.mcp.progress import LEVELS, Steps, to_its_end
+from mcpsol_py.bridge.mcp.server import make_server
 from tests.functional.bridges import bridge, cluster
 from tests.functional.cli import Cli
 from tests.functional.test_bridge_policy import Scene, broken, no, scene, transfer, yes

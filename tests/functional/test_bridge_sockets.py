@@ -19,10 +19,10 @@ import pytest
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mcpsol_py.bridge import sockets
-from mcpsol_py.bridge.app import http_app
-from mcpsol_py.bridge.http import HttpSettings, Receive, Scope, Send, answer
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.http import connections as sockets
+from mcpsol_py.bridge.http.app import http_app
+from mcpsol_py.bridge.http.settings import HttpSettings, Receive, Scope, Send, answer
+from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.errors import SourceError
 from tests.functional.bridges import bridge
 from tests.ports import free_port

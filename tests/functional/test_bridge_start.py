@@ -13,7 +13,7 @@ from idl2mcp.inputs import Chain
 from idl2mcp.served import ProgramEntry
 from idl2mcp.serving import Plan, make_bridge
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.policy import CLUSTERS
+from mcpsol_py.bridge.policy.rules import CLUSTERS
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.svm_rpc import GENESIS, SvmNode

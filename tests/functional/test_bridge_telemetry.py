@@ -246,7 +246,7 @@ def test_without_the_option_nothing_is_imported_or_sent(cli: Cli, tmp_path: Path
         import sys
         from idl2mcp.commands.serve import _tell
         _tell("text", None, None)
-        import mcpsol_py.bridge.server
+        import mcpsol_py.bridge.mcp.server
         heavy = ("opentelemetry.sdk.trace", "structlog", "prometheus_client", "jinja2")
         print([name for name in heavy if name in sys.modules])
     """

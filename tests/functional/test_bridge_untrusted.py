@@ -19,8 +19,8 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.calls import Served
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.mcp.server import make_server
+from mcpsol_py.calls.prepare import Served
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Outcome, Transport

@@ -16,8 +16,8 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from idl2mcp.local import wallet
-from mcpsol_py.accounts.pda import anchor_idl_address
 from mcpsol_py.bundled import bundled_so
+from mcpsol_py.solana.pda import anchor_idl_address
 from tests.functional.bridges import cluster
 from tests.functional.cli import TOKEN_IDL, Cli
 from tests.functional.svm_node import SvmNode, listening

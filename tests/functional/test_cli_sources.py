@@ -231,7 +231,7 @@ def test_usage_exits_2(cli: Cli, args: tuple[str, ...]) -> None:
 
 def test_a_missing_extra_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
-    for name in [m for m in sys.modules if m.startswith("mcpsol_py.bridge.server")]:
+    for name in [m for m in sys.modules if m.startswith("mcpsol_py.bridge.mcp.server")]:
         monkeypatch.delitem(sys.modules, name)
     ran = cli("serve", cli.idl)
     assert ran.code == 1

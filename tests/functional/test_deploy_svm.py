@@ -23,10 +23,10 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 
-from mcpsol_py.client.batch import Sender
-from mcpsol_py.client.deploy import DeploymentPlan, buffer_address, chunks, close_buffer, plan_deployment
+from mcpsol_py.batch import Sender
 from mcpsol_py.client.discovery import discover
 from mcpsol_py.client.loader import LOADER, deployment, programdata_address, read_buffer
+from mcpsol_py.deploy.program import DeploymentPlan, buffer_address, chunks, close_buffer, plan_deployment
 from mcpsol_py.errors import DeployRefused, ProgramFailed, TransportError
 from tests.functional.cli import Cli, Ran
 from tests.functional.loaded import COUNTER_SO, VAULT_SO, Chain, Moving

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
+from mcpsol_py.solana.addresses import PROGRAM_METADATA
 from tests.functional.loaded import COUNTER_SO, Chain, Moving
 from tests.functional.svm_node import listening
 

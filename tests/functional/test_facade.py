@@ -22,16 +22,16 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py import load
-from mcpsol_py.accounts.wellknown import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.build.toolchain import Toolchain
 from mcpsol_py.client.discovery import discover_sync, list_tools_sync
-from mcpsol_py.client.program_client import ProgramClient, SyncProgramClient
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.errors import ProgramFailed
 from mcpsol_py.model.program import LIST_TOOLS
 from mcpsol_py.program import Program
+from mcpsol_py.program_client import ProgramClient, SyncProgramClient
 from mcpsol_py.render import render
 from mcpsol_py.schema.mcp_tools import tools
+from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from tests.conftest import REPO
 from tests.functional.cli import Cli
 from tests.functional.mcpsol_reader import Reader

@@ -17,10 +17,10 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from mcpsol_py import load
-from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
 from mcpsol_py.client.discovery import discover, fetch_idl, metadata_address
-from mcpsol_py.client.metadata import PublicationPlan, Published, close_buffers, plan_publication, run_publication
+from mcpsol_py.deploy.idl_metadata import PublicationPlan, Published, close_buffers, plan_publication, run_publication
 from mcpsol_py.errors import DeployRefused, NoProgram, TransportError
+from mcpsol_py.solana.addresses import PROGRAM_METADATA
 from tests.functional.cli import Cli, Ran
 from tests.functional.loaded import COUNTER_SO, REPO, Chain, Moving
 from tests.functional.svm_node import SvmNode, listening

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.instruction import InstructionCodec
 from mcpsol_py.errors import CodecError, NotUsable
 from mcpsol_py.model.check import unusable

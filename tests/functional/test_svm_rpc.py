@@ -17,12 +17,12 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.svm_rpc import GENESIS, SvmNode
+from mcpsol_py.x402.chain.rpc_chain import RpcChain
+from mcpsol_py.x402.chain.svm_chain import SvmChain
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.exact.transaction import associated_token_address, read_transaction
-from mcpsol_py.x402.networks import network_of_genesis
-from mcpsol_py.x402.rpc_chain import RpcChain
-from mcpsol_py.x402.svm_chain import SvmChain
+from mcpsol_py.x402.protocol.networks import network_of_genesis
 from tests.functional.svm_node import listening
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World, keypair
 

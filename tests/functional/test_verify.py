@@ -13,8 +13,8 @@ import pytest
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from idl2mcp.drift import KINDS, differences, facts
 from idl2mcp.inputs import load_source
+from idl2mcp.schema_diff import KINDS, differences, facts
 from mcpsol_py.sources.detect import read
 from tests.functional.cli import Cli
 from tests.functional.loaded import COUNTER_SO, REPO, VAULT_SO, Chain

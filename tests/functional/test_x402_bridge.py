@@ -27,21 +27,21 @@ from idl2mcp.selling import DEMO_PAYMENTS, DEMO_PAYMENTS_SETUP, open_shop, read_
 from idl2mcp.served import ProgramEntry
 from idl2mcp.serving import Plan, make_bridge
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.pages import Facts, Table
-from mcpsol_py.bridge.payments_page import PaymentsPage
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.explorer.pages import Facts, Table
+from mcpsol_py.bridge.explorer.payments_page import PaymentsPage
+from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.errors import PaymentError, SourceError, TransportError
-from mcpsol_py.x402.budget import Budget, Limit, Limits
-from mcpsol_py.x402.buyer import Buyer
+from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
+from mcpsol_py.x402.buying.mcp_buyer import Buyer
+from mcpsol_py.x402.buying.paying import Payer
+from mcpsol_py.x402.buying.wallet import wallet_payer
+from mcpsol_py.x402.chain.svm_chain import SvmChain
 from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.facilitator_app import LocalFacilitator, make_facilitator
-from mcpsol_py.x402.networks import LOCAL
-from mcpsol_py.x402.paying import Payer
+from mcpsol_py.x402.facilitator.app import LocalFacilitator, make_facilitator
+from mcpsol_py.x402.protocol.networks import LOCAL
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
-from mcpsol_py.x402.svm_chain import SvmChain
-from mcpsol_py.x402.wallet import wallet_payer
 from tests.functional.cli import Cli
 from tests.ports import free_port
 
@@ -149,7 +149,7 @@ async def test_anothers_facilitator_is_held_against_the_chain(
                 return SettleResponse(success=True, transaction=str(Signature.default()), network=LOCAL)
             return await super().settle(payload, requirements)
 
-    monkeypatch.setattr("mcpsol_py.x402.facilitators.custom_facilitator", lambda _name: Another(made))
+    monkeypatch.setattr("mcpsol_py.x402.selling.facilitators.custom_facilitator", lambda _name: Another(made))
     without = {k: v for k, v in DEMO_PAYMENTS.items() if k not in ("sponsors", "vouchers")}
     database = f"sqlite:///{shop.folder / 'another.db'}"
     shop.payments = read_payments({**without, "facilitators": ["another"], "database": database})
@@ -240,7 +240,7 @@ async def test_a_server_that_dies_while_sending_is_decided_by_the_signature(
     payment_id = "pay_increment_0001"
     with monkeypatch.context() as patched:
         patched.setattr(Bridge, "_submit", dying)
-        patched.setattr("mcpsol_py.x402.gate.Gate._move", _unless_unknown())
+        patched.setattr("mcpsol_py.x402.selling.paid_call.Gate._move", _unless_unknown())
         async with Client(shop.server) as client:
             with pytest.raises(PaymentError) as lost:
                 await Buyer(client, payer).call_tool("counter_increment", {"amount": "2"}, payment_id=payment_id)
@@ -263,7 +263,7 @@ async def test_a_server_that_dies_while_sending_is_decided_by_the_signature(
 
 def _unless_unknown() -> Any:
     """A killed process writes nothing more: the clean-up that a mere exception would get does not happen."""
-    from mcpsol_py.x402.gate import Gate
+    from mcpsol_py.x402.selling.paid_call import Gate
 
     moves = Gate._move
 

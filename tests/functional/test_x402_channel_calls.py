@@ -15,18 +15,18 @@ from x402 import x402Client
 from x402.schemas import PaymentPayload, PaymentRequired, ResourceInfo
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.budget import Budget, Limit, Limits
-from mcpsol_py.x402.buyer import Buyer
-from mcpsol_py.x402.gate import Gate, Run, current_run
-from mcpsol_py.x402.networks import DEVNET
-from mcpsol_py.x402.offer import Answer, NotPaid, Offer, Refused
-from mcpsol_py.x402.paying import Payer
-from mcpsol_py.x402.seller import Paid
+from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
+from mcpsol_py.x402.buying.mcp_buyer import Buyer
+from mcpsol_py.x402.buying.paying import Payer
+from mcpsol_py.x402.protocol.networks import DEVNET
+from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Offer, Refused
+from mcpsol_py.x402.selling.mcp_seller import Paid
+from mcpsol_py.x402.selling.paid_call import Gate, Run, current_run
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
 from tests.unit.x402.payments import USDC
-from tests.unit.x402.test_gate import Crash
+from tests.unit.x402.selling.test_paid_call import Crash
 
 SCHEMES = ["upto", "batch-settlement"]
 

@@ -8,15 +8,15 @@ from typing import Any
 
 from x402 import x402Client, x402ResourceServer
 
-from mcpsol_py.x402 import gate
-from mcpsol_py.x402.budget import Budget, Limits
+from mcpsol_py.x402.buying.budget import Budget, Limits
+from mcpsol_py.x402.buying.paying import Payer
 from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
 from mcpsol_py.x402.channels.batch_server import BatchServer
 from mcpsol_py.x402.channels.program import audited
 from mcpsol_py.x402.channels.upto import UptoClient, UptoServer
-from mcpsol_py.x402.facilitator_app import LocalFacilitator
-from mcpsol_py.x402.networks import DEVNET
-from mcpsol_py.x402.paying import Payer
+from mcpsol_py.x402.facilitator.app import LocalFacilitator
+from mcpsol_py.x402.protocol.networks import DEVNET
+from mcpsol_py.x402.selling import paid_call as gate
 from mcpsol_py.x402.store.channels import PaidChannels
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.wallet_channels import WalletChannels

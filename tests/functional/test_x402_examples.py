@@ -7,11 +7,11 @@ from pathlib import Path
 
 from mcp import Client
 
+from idl2mcp.agent_wallet_config import open_purse
 from idl2mcp.inputs import Chain
-from idl2mcp.purse import open_purse
 from idl2mcp.selling import open_shop
 from idl2mcp.serving import make_bridge, read_config
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.mcp.server import make_server
 from tests.functional.svm_node import SvmNode, listening
 from tests.unit.x402.payments import USDC, World
 

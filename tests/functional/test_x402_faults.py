@@ -19,25 +19,25 @@ from x402 import x402FacilitatorSync, x402ResourceServer
 from x402.schemas import PaymentPayload, SettleResponse, VerifyResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.buyer import Buyer
-from mcpsol_py.x402.chain import SignatureStatus
+from mcpsol_py.x402.buying.mcp_buyer import Buyer
+from mcpsol_py.x402.buying.paying import reconcile
+from mcpsol_py.x402.chain.chain import SignatureStatus
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.facilitator_app import LocalFacilitator, facilitator_app, make_facilitator
-from mcpsol_py.x402.facilitators import MAX_ANSWER, FacilitatorDown, Facilitators, HttpFacilitator
-from mcpsol_py.x402.gate import Gate, witness_of
-from mcpsol_py.x402.networks import DEVNET
-from mcpsol_py.x402.offer import Answer, NotPaid, Refused
-from mcpsol_py.x402.paying import reconcile
+from mcpsol_py.x402.facilitator.app import LocalFacilitator, facilitator_app, make_facilitator
+from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META
+from mcpsol_py.x402.protocol.networks import DEVNET
+from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Refused
+from mcpsol_py.x402.selling.facilitators import MAX_ANSWER, FacilitatorDown, Facilitators, HttpFacilitator
+from mcpsol_py.x402.selling.paid_call import Gate, witness_of
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
-from mcpsol_py.x402.wire import PAYMENT_META
+from tests.unit.x402.buying.test_mcp_buyer import budget_of, buyer_of, dishonest, payer_of
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
 from tests.unit.x402.payments import World, keypair
-from tests.unit.x402.test_buyer import budget_of, buyer_of, dishonest, payer_of
+from tests.unit.x402.selling.test_mcp_seller import serve
+from tests.unit.x402.selling.test_paid_call import ID, Shop
 from tests.unit.x402.test_exact import PREFIX, payload_of
-from tests.unit.x402.test_gate import ID, Shop
-from tests.unit.x402.test_seller import serve
 
 MEGABYTE = "A" * 1024 * 1024
 

@@ -28,8 +28,8 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.transaction_metadata import TransactionMetadata
 
-from mcpsol_py.accounts.wellknown import TOKEN_PROGRAM
-from mcpsol_py.x402 import program as x402
+from mcpsol_py.solana.addresses import TOKEN_PROGRAM
+from mcpsol_py.x402.chain import program as x402
 
 from .x402_chain import T0, Chain, token_data
 

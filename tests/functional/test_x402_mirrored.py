@@ -12,14 +12,14 @@ from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.chain.svm_chain import SvmChain
+from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.settlements import SqlSettlements
-from mcpsol_py.x402.subscriptions.book import SubscriptionBook
 from mcpsol_py.x402.subscriptions.charging import Charging, OnChainCollector
 from mcpsol_py.x402.subscriptions.onchain import OnChain
+from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 from mcpsol_py.x402.subscriptions.terms import Plan
-from mcpsol_py.x402.svm_chain import SvmChain
 
 from .x402_chain import T0, Chain
 

@@ -14,8 +14,8 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 
-from mcpsol_py.accounts.wellknown import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
-from mcpsol_py.x402 import program as x402
+from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.x402.chain import program as x402
 
 from .x402_chain import ID, T0, Chain, extended, mint_data, spec, token_data
 

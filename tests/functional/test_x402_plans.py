@@ -13,16 +13,16 @@ from mcp.server import Server
 
 from idl2mcp.local import wallet
 from idl2mcp.selling import DEMO_PAYMENTS, open_shop, read_payments
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.errors import SourceError
-from mcpsol_py.x402.buyer import Buyer
-from mcpsol_py.x402.networks import LOCAL
+from mcpsol_py.x402.buying.mcp_buyer import Buyer
+from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, read_demand
+from mcpsol_py.x402.protocol.networks import LOCAL
+from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, proof_meta, request_mark, sign_proof
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.webhooks import Webhooks
-from mcpsol_py.x402.subscriptions.book import SubscriptionBook
-from mcpsol_py.x402.subscriptions.proof import SIGN_IN_WITH_X, proof_meta, request_mark, sign_proof
+from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 from mcpsol_py.x402.subscriptions.terms import Plan
-from mcpsol_py.x402.wire import RESPONSE_META, read_demand
 from tests.functional.cli import Cli
 from tests.functional.test_x402_bridge import CREATE, Shop
 

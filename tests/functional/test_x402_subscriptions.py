@@ -11,8 +11,8 @@ from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.wellknown import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
-from mcpsol_py.x402 import program as x402
+from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.x402.chain import program as x402
 
 from .x402_chain import ID, T0, Chain, extended, mint_data, token_data
 

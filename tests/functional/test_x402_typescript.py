@@ -27,17 +27,17 @@ from x402 import x402Client
 from x402.schemas import PaymentPayload, PaymentRequirements
 
 from mcpsol_py.client.svm import SvmTransport
-from mcpsol_py.x402.budget import Budget, Limit, Limits
-from mcpsol_py.x402.buyer import Buyer
+from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
+from mcpsol_py.x402.buying.mcp_buyer import Buyer
+from mcpsol_py.x402.buying.paying import Payer
+from mcpsol_py.x402.chain.rpc_chain import RpcChain
 from mcpsol_py.x402.channels.upto import UptoClient, UptoFacilitator
 from mcpsol_py.x402.channels.voucher import sign_voucher
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
 from mcpsol_py.x402.exact.settle import KeypairSponsor, MemorySettlements
 from mcpsol_py.x402.exact.transaction import MEMO, associated_token_address
-from mcpsol_py.x402.facilitator_app import facilitator_app, make_facilitator
-from mcpsol_py.x402.networks import DEVNET
-from mcpsol_py.x402.paying import Payer
-from mcpsol_py.x402.rpc_chain import RpcChain
+from mcpsol_py.x402.facilitator.app import facilitator_app, make_facilitator
+from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
 from tests.functional.svm_node import SvmNode, listening
 from tests.oracles.environment import ORACLES, node, x402_python

@@ -21,15 +21,15 @@ import pytest
 from mcp import Client, StdioServerParameters
 from solders.transaction import VersionedTransaction
 
+from idl2mcp.agent_wallet_config import open_purse
 from idl2mcp.local import wallet
-from idl2mcp.purse import open_purse
 from idl2mcp.selling import DEMO_PAYMENTS_SETUP
 from mcpsol_py.errors import SourceError
-from mcpsol_py.x402.alerts import webhook_alert
+from mcpsol_py.x402.chain.rpc_chain import RpcChain
 from mcpsol_py.x402.exact.transaction import associated_token_address
-from mcpsol_py.x402.networks import LOCAL
-from mcpsol_py.x402.rpc_chain import RpcChain
-from mcpsol_py.x402.webhooks import verify
+from mcpsol_py.x402.protocol.networks import LOCAL
+from mcpsol_py.x402.worker.alerts import webhook_alert
+from mcpsol_py.x402.worker.webhooks import verify
 from tests.functional.cli import Cli
 from tests.functional.svm_node import SvmNode, listening
 from tests.ports import free_port

@@ -21,9 +21,9 @@ from solders.transaction import VersionedTransaction
 from solders.transaction_metadata import FailedTransactionMetadata, TransactionMetadata
 
 from mcpsol_py import Program, load
-from mcpsol_py.accounts.pda import associated_token
-from mcpsol_py.accounts.wellknown import TOKEN_PROGRAM
-from mcpsol_py.x402 import program as x402
+from mcpsol_py.solana.addresses import TOKEN_PROGRAM
+from mcpsol_py.solana.pda import associated_token
+from mcpsol_py.x402.chain import program as x402
 
 REPO = Path(__file__).resolve().parents[2]
 ID = x402.PROGRAM_ID

@@ -15,14 +15,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, Never
 
 from mcpsol_py.codec.account import AccountCodec
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.event import EventCodec
 from mcpsol_py.codec.instruction import InstructionCodec, find_instruction
 from mcpsol_py.errors import DecodeError, EncodeError, McpsolError, NotUsable
 from mcpsol_py.model.check import check, unusable
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.types import Enum, Field, Link, Option, Struct, Tuple, TypeDef, Variant, vec
-from mcpsol_py.schema.lift import lift
+from mcpsol_py.schema.from_pages import lift
 from mcpsol_py.schema.pages import page_set
 from mcpsol_py.sources.detect import read
 from tests.strategies import Choices, draw_type, same

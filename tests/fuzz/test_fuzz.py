@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.instruction import InstructionCodec, find_instruction
 from mcpsol_py.errors import DecodeError, EncodeError, NotUsable
 from mcpsol_py.model.program import Discriminator, Instruction, ProgramModel

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpsol_py.codec.account import AccountCodec
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.discriminator import matches
 from mcpsol_py.codec.event import EventCodec
 from mcpsol_py.codec.instruction import InstructionCodec

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.types import BORSH_STRING, Map, Set, Type
 from tests.oracles.batch import FULL, Row, ask, compare

@@ -16,7 +16,7 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.client.discovery import metadata_address
 from mcpsol_py.client.loader import programdata_address
-from mcpsol_py.client.metadata import Instructions
+from mcpsol_py.deploy.idl_metadata import Instructions
 from tests.functional.test_publish_idl import Publishing, document
 from tests.oracles.environment import ORACLES, node
 

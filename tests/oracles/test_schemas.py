@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from solders.pubkey import Pubkey
 
-from mcpsol_py.bridge.calls import Served
 from mcpsol_py.bridge.tools import Toolbox
+from mcpsol_py.calls.prepare import Served
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.program import Program
 from mcpsol_py.schema.json_schema import account_schema

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import children
 from mcpsol_py.model.types import Generic, Link, RemainderOption, Type, Unsupported

@@ -15,10 +15,10 @@ from solders.pubkey import Pubkey
 from x402.schemas import PaymentRequirements
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.channels.desk import address, read_delay
+from mcpsol_py.x402.channels.channel_facilitator import address, read_delay
 from mcpsol_py.x402.channels.program import ChannelProgram, Parties
 from mcpsol_py.x402.channels.voucher import checks, read_u64
-from mcpsol_py.x402.networks import caip2
+from mcpsol_py.x402.protocol.networks import caip2
 
 __all__ = [
     "CODE",

@@ -15,7 +15,7 @@ from solders.pubkey import Pubkey
 from x402.schemas import PaymentRequirements, RecoveredResponseResult
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain import Chain
+from mcpsol_py.x402.chain.chain import Chain
 from mcpsol_py.x402.channels.batch import (
     CODE,
     LONGEST_DELAY,
@@ -25,13 +25,13 @@ from mcpsol_py.x402.channels.batch import (
     config_of,
     voucher_of,
 )
-from mcpsol_py.x402.channels.desk import address, read_delay, read_note
+from mcpsol_py.x402.channels.channel_facilitator import address, read_delay, read_note
 from mcpsol_py.x402.channels.program import ChannelProgram, Parties, read_clock
 from mcpsol_py.x402.channels.sponsored import build_setup, random_salt
 from mcpsol_py.x402.channels.voucher import Signer, checks, read_u64, sign_voucher
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.transaction import read_transaction
-from mcpsol_py.x402.networks import asset_by_mint, caip2
+from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2
 from mcpsol_py.x402.store.wallet_channels import WalletChannel, WalletChannels
 
 __all__ = ["BatchClient", "DepositPolicy", "deposits"]

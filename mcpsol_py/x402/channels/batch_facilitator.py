@@ -14,6 +14,7 @@ from solders.pubkey import Pubkey
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.chain.program import ed25519_instruction, voucher_bytes
 from mcpsol_py.x402.channels.batch import (
     CODE,
     SCHEME,
@@ -24,7 +25,7 @@ from mcpsol_py.x402.channels.batch import (
     read_config,
     read_payment,
 )
-from mcpsol_py.x402.channels.desk import ChannelDesk, operation_key, read_note
+from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk, operation_key, read_note
 from mcpsol_py.x402.channels.program import (
     OPEN,
     REQUEST_CLOSE,
@@ -36,7 +37,6 @@ from mcpsol_py.x402.channels.program import (
 )
 from mcpsol_py.x402.channels.sponsored import SponsoredTransaction, read_sponsored
 from mcpsol_py.x402.channels.voucher import close_digest, voucher_signature
-from mcpsol_py.x402.program import ed25519_instruction, voucher_bytes
 from mcpsol_py.x402.store.channels import Sponsored
 
 __all__ = ["BatchFacilitator"]

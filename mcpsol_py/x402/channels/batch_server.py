@@ -18,9 +18,9 @@ from x402.schemas import AssetAmount, PaymentPayload, PaymentRequirements, Settl
 from x402.schemas.hooks import AbortResult, SkipHandlerDirective, SkipHandlerResult, SkipSettleResult, SkipVerifyResult
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain import Chain, ChainUnavailable
+from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable
 from mcpsol_py.x402.channels.batch import CODE, SCHEME, SHORTEST_DELAY, BatchPayment, read_payment, voucher_of
-from mcpsol_py.x402.channels.desk import address
+from mcpsol_py.x402.channels.channel_facilitator import address
 from mcpsol_py.x402.channels.program import ChannelProgram
 from mcpsol_py.x402.channels.voucher import Signer, close_digest, read_u64
 from mcpsol_py.x402.exact.mechanism import ExactServer, Mints

@@ -15,10 +15,10 @@ from typing import Literal
 from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
 
-from mcpsol_py.x402 import program as x402
-from mcpsol_py.x402.chain import Chain
+from mcpsol_py.x402.chain import program as x402
+from mcpsol_py.x402.chain.chain import Chain
 from mcpsol_py.x402.exact.transaction import ATA_PROGRAM, associated_token_address
-from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.protocol.networks import DEVNET
 
 __all__ = [
     "OPEN_SLOT_WINDOW",

@@ -14,11 +14,11 @@ from solders.pubkey import Pubkey
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain import Chain, ChainUnavailable
+from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable
 from mcpsol_py.x402.channels.batch import CODE, SCHEME, BatchPayment, config_of, read_config, voucher_of
 from mcpsol_py.x402.channels.batch_facilitator import MOST
 from mcpsol_py.x402.channels.batch_server import BatchServer
-from mcpsol_py.x402.channels.desk import ChannelDesk
+from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk
 from mcpsol_py.x402.channels.program import Parties
 from mcpsol_py.x402.store.channels import PaidChannel, Sponsored, SponsoredChannels
 

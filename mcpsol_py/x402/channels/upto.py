@@ -16,14 +16,14 @@ from solders.pubkey import Pubkey
 from x402.schemas import AssetAmount, PaymentPayload, PaymentRequirements, SettleResponse, SupportedKind, VerifyResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain import Chain
-from mcpsol_py.x402.channels.desk import ChannelDesk, address, operation_key, read_delay, read_note
+from mcpsol_py.x402.chain.chain import Chain
+from mcpsol_py.x402.chain.program import ed25519_instruction, voucher_bytes
+from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk, address, operation_key, read_delay, read_note
 from mcpsol_py.x402.channels.program import OPEN, Channel, ChannelProgram, Parties, open_data, read_clock
 from mcpsol_py.x402.channels.sponsored import SponsoredTransaction, build_setup, random_salt, read_sponsored
 from mcpsol_py.x402.channels.voucher import Signer, checks, read_u64, sign_voucher, voucher_signature
 from mcpsol_py.x402.exact.mechanism import ExactServer, Mints
-from mcpsol_py.x402.networks import TOKEN, asset_by_mint, caip2
-from mcpsol_py.x402.program import ed25519_instruction, voucher_bytes
+from mcpsol_py.x402.protocol.networks import TOKEN, asset_by_mint, caip2
 from mcpsol_py.x402.store.channels import Sponsored
 
 __all__ = ["UptoClient", "UptoFacilitator", "UptoServer"]

@@ -10,7 +10,7 @@ from typing import Protocol
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from mcpsol_py.x402.program import voucher_bytes
+from mcpsol_py.x402.chain.program import voucher_bytes
 
 __all__ = ["Signer", "checks", "close_digest", "read_u64", "sign_voucher", "voucher_signature"]
 

@@ -25,12 +25,12 @@ from x402.schemas import (
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain import Chain, ChainUnavailable
+from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable
 from mcpsol_py.x402.exact.settle import MemorySettlements, SettlementStore, Sponsor, check_on_chain, settle_transfer
 from mcpsol_py.x402.exact.transaction import PaymentTerms, build_message, wire_base64
 from mcpsol_py.x402.exact.verify import Limits, VerifiedTransfer, verify_transfer
-from mcpsol_py.x402.networks import TOKEN, TOKEN_2022, asset_by_mint, caip2
-from mcpsol_py.x402.price import parse_price
+from mcpsol_py.x402.protocol.networks import TOKEN, TOKEN_2022, asset_by_mint, caip2
+from mcpsol_py.x402.protocol.price import parse_price
 
 __all__ = ["ExactClient", "ExactClientV1", "ExactFacilitator", "ExactFacilitatorV1", "ExactServer"]
 

@@ -19,7 +19,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain import Chain, ChainRejected, ChainUnavailable
+from mcpsol_py.x402.chain.chain import Chain, ChainRejected, ChainUnavailable
 from mcpsol_py.x402.exact.verify import VerifiedTransfer
 
 __all__ = ["MemorySettlements", "Settled", "Settlement", "SettlementStore", "Sponsor", "reconcile", "settle_transfer"]

@@ -24,7 +24,7 @@ from mcpsol_py.x402.exact.transaction import (
     message_hash,
     read_transaction,
 )
-from mcpsol_py.x402.networks import TOKEN, TOKEN_2022
+from mcpsol_py.x402.protocol.networks import TOKEN, TOKEN_2022
 
 __all__ = ["Limits", "VerifiedTransfer", "verify_transfer"]
 

@@ -1,7 +1,7 @@
 """Where a merchant wants to be told of events, and the events on their way there.
 
 An event is written in the transaction that made it true, so none is lost and none is told of what was undone
-(`emit`). mcpsol_py.x402.webhooks sends them.
+(`emit`). mcpsol_py.x402.worker.webhooks sends them.
 """
 
 from __future__ import annotations

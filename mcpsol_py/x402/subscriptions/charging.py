@@ -24,7 +24,7 @@ from solders.transaction import VersionedTransaction
 from sqlalchemy import Connection, delete, insert, select, update
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain import Chain, ChainRejected, ChainUnavailable
+from mcpsol_py.x402.chain.chain import Chain, ChainRejected, ChainUnavailable
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.settle import Settlement, SettlementStore, reconcile
 from mcpsol_py.x402.exact.transaction import (
@@ -38,8 +38,8 @@ from mcpsol_py.x402.store.audit import note
 from mcpsol_py.x402.store.schema import charges
 from mcpsol_py.x402.store.schema import subscriptions as table
 from mcpsol_py.x402.store.webhooks import emit
-from mcpsol_py.x402.subscriptions.book import SubscriptionBook
 from mcpsol_py.x402.subscriptions.onchain import OnChain
+from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 from mcpsol_py.x402.subscriptions.terms import Subscription
 
 __all__ = ["Charging", "Collector", "DelegatedCollector", "OnChainCollector"]

@@ -21,13 +21,13 @@ from x402.extensions.sign_in_with_x import SIWxPayload
 from x402.schemas import SettleResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.gate import Gate, RunFunction, Unfinished
-from mcpsol_py.x402.offer import Answer, NotPaid, Offer, Refused, Reply
+from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Offer, Refused, Reply
+from mcpsol_py.x402.protocol.proof import check_proof
+from mcpsol_py.x402.selling.paid_call import Gate, RunFunction, Unfinished
 from mcpsol_py.x402.store.executions import Execution, Executions
 from mcpsol_py.x402.store.group import grouped
-from mcpsol_py.x402.subscriptions.book import SubscriptionBook
 from mcpsol_py.x402.subscriptions.onchain import OnChain
-from mcpsol_py.x402.subscriptions.proof import check_proof
+from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 from mcpsol_py.x402.subscriptions.terms import Subscription
 
 __all__ = ["Grants"]

@@ -23,9 +23,9 @@ from solders.transaction import VersionedTransaction
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.program import Program, load
-from mcpsol_py.x402.chain import AccountData, Chain
-from mcpsol_py.x402.program import PROGRAM_ID, delegate_address, subscription_address
-from mcpsol_py.x402.subscriptions.book import SubscriptionBook
+from mcpsol_py.x402.chain.chain import AccountData, Chain
+from mcpsol_py.x402.chain.program import PROGRAM_ID, delegate_address, subscription_address
+from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 from mcpsol_py.x402.subscriptions.terms import Plan, Subscription
 
 __all__ = ["OnChain", "payment_program"]

@@ -9,8 +9,8 @@ from typing import Any
 from solders.keypair import Keypair
 from x402.schemas import PaymentRequired
 
-from mcpsol_py.x402.subscriptions.proof import SIGN_IN_WITH_X, request_mark, sign_proof
-from mcpsol_py.x402.wire import Demand
+from mcpsol_py.x402.protocol.mcp_wire import Demand
+from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, request_mark, sign_proof
 
 __all__ = ["Subscriber"]
 

@@ -23,17 +23,17 @@ from pydantic import BaseModel
 from x402.schemas import PaymentPayload, PaymentRequirements, ResourceInfo
 
 from mcpsol_py.errors import McpsolError, PaymentError, StorageError
-from mcpsol_py.x402.chain import ChainUnavailable
-from mcpsol_py.x402.gate import Gate, Run
-from mcpsol_py.x402.offer import Answer, NotPaid, Offer, Refused
-from mcpsol_py.x402.payment_ids import Payment, payment_key
-from mcpsol_py.x402.price import format_amount
+from mcpsol_py.x402.chain.chain import ChainUnavailable
+from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, payment_required_result, read_payment
+from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Offer, Refused
+from mcpsol_py.x402.protocol.payment_ids import Payment, payment_key
+from mcpsol_py.x402.protocol.price import format_amount
+from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, challenge, check_proof, read_proof
+from mcpsol_py.x402.selling.paid_call import Gate, Run
 from mcpsol_py.x402.store.executions import Executions
-from mcpsol_py.x402.subscriptions.book import SubscriptionBook, check_wallet
 from mcpsol_py.x402.subscriptions.onchain import OnChain
-from mcpsol_py.x402.subscriptions.proof import SIGN_IN_WITH_X, challenge, check_proof, read_proof
+from mcpsol_py.x402.subscriptions.store import SubscriptionBook, check_wallet
 from mcpsol_py.x402.subscriptions.terms import Plan, Subscription
-from mcpsol_py.x402.wire import RESPONSE_META, payment_required_result, read_payment
 
 __all__ = ["ERROR_CODES", "TOOLS", "SubscriptionTools"]
 

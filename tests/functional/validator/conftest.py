@@ -13,11 +13,11 @@ from solders.account import Account
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.pda import anchor_idl_address
-from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
 from mcpsol_py.client.discovery import metadata_address
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import run
+from mcpsol_py.solana.addresses import PROGRAM_METADATA
+from mcpsol_py.solana.pda import anchor_idl_address
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from tests.conftest import PROGRAM_METADATA_SO
 from tests.functional.counter_scenario import PROGRAMS

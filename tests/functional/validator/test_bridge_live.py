@@ -23,15 +23,15 @@ from idl2mcp.inputs import Chain
 from idl2mcp.served import ProgramEntry
 from idl2mcp.serving import Plan, make_bridge
 from mcpsol_py import connect, load
-from mcpsol_py.accounts.pda import find_pda
-from mcpsol_py.bridge.audit import AuditLog
 from mcpsol_py.bridge.bridge import Bridge, Reply
-from mcpsol_py.bridge.calls import Served
-from mcpsol_py.bridge.policy import Limit, Policy, ProgramRule
-from mcpsol_py.bridge.server import make_server
+from mcpsol_py.bridge.mcp.server import make_server
+from mcpsol_py.bridge.policy.audit_log import AuditLog
+from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
+from mcpsol_py.calls.prepare import Served
 from mcpsol_py.client.keys import KeypairSigner
-from mcpsol_py.client.program_client import ProgramClient
 from mcpsol_py.client.rpc import RpcTransport
+from mcpsol_py.program_client import ProgramClient
+from mcpsol_py.solana.pda import find_pda
 from tests.functional.counter_scenario import COUNTER, PROGRAMS, VAULT
 from tests.functional.test_bridge_policy import SYSTEM, SYSTEM_IDL
 from tests.functional.validator.node import Validator

@@ -16,13 +16,13 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from mcpsol_py import connect, connect_sync, load
-from mcpsol_py.accounts.pda import find_pda
+from mcpsol_py.calls.transactions import compile_message, sign
 from mcpsol_py.client.discovery import discover_sync, fetch_idl_sync, list_tools_sync
-from mcpsol_py.client.program_client import ProgramClient
 from mcpsol_py.client.rpc import RpcTransport
-from mcpsol_py.client.transactions import compile_message, sign
 from mcpsol_py.client.transport import run
 from mcpsol_py.errors import MissingAccount, NoSchema, ProgramFailed, SendUnknown, TransactionTooLarge, TransportError
+from mcpsol_py.program_client import ProgramClient
+from mcpsol_py.solana.pda import find_pda
 from tests.functional.counter_scenario import COUNTER, PROGRAMS, VAULT, whole_life_of_a_counter
 from tests.functional.validator.conftest import IDL, WITH_ANCHOR_IDL, WITH_JUNK, WITH_METADATA, Blocking
 from tests.functional.validator.node import Proxy, Validator, call

@@ -15,8 +15,8 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from mcpsol_py import connect_sync, load
-from mcpsol_py.accounts.pda import find_pda
-from mcpsol_py.client.deploy import buffer_address
+from mcpsol_py.deploy.program import buffer_address
+from mcpsol_py.solana.pda import find_pda
 from tests.functional.cli import Cli
 from tests.functional.counter_scenario import COUNTER, PROGRAMS, VAULT
 from tests.functional.validator.node import Proxy, Validator, call

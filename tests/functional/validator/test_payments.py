@@ -8,11 +8,11 @@ import pytest
 from solders.pubkey import Pubkey
 from x402.schemas import PaymentPayload, PaymentRequirements
 
-from mcpsol_py.x402.chain import ChainUnavailable
+from mcpsol_py.x402.chain.chain import ChainUnavailable
+from mcpsol_py.x402.chain.rpc_chain import RpcChain
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
 from mcpsol_py.x402.exact.settle import KeypairSponsor, MemorySettlements
 from mcpsol_py.x402.exact.transaction import associated_token_address, read_transaction
-from mcpsol_py.x402.rpc_chain import RpcChain
 from tests.functional.validator.node import Proxy, Validator
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair
 

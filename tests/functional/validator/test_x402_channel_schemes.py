@@ -9,9 +9,11 @@ from solders.pubkey import Pubkey
 from x402 import x402Client, x402FacilitatorSync, x402ResourceServer
 from x402.schemas import AssetAmount, PaymentPayload, PaymentRequirements, ResourceConfig, ResourceInfo
 
-from mcpsol_py.accounts.pda import associated_token
-from mcpsol_py.accounts.wellknown import TOKEN_PROGRAM
-from mcpsol_py.x402.budget import Budget, Limit, Limits
+from mcpsol_py.solana.addresses import TOKEN_PROGRAM
+from mcpsol_py.solana.pda import associated_token
+from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
+from mcpsol_py.x402.buying.paying import Asked, Payer, Payment
+from mcpsol_py.x402.chain.rpc_chain import RpcChain
 from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
 from mcpsol_py.x402.channels.batch_facilitator import BatchFacilitator
 from mcpsol_py.x402.channels.batch_server import BatchServer
@@ -19,18 +21,16 @@ from mcpsol_py.x402.channels.program import OURS
 from mcpsol_py.x402.channels.redeem import redeem
 from mcpsol_py.x402.channels.upto import UptoClient, UptoFacilitator, UptoServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.facilitator_app import LocalFacilitator
-from mcpsol_py.x402.gate import Gate, Run
-from mcpsol_py.x402.networks import DEVNET
-from mcpsol_py.x402.offer import Answer, Offer
-from mcpsol_py.x402.paying import Asked, Payer, Payment
-from mcpsol_py.x402.rpc_chain import RpcChain
+from mcpsol_py.x402.facilitator.app import LocalFacilitator
+from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect
+from mcpsol_py.x402.protocol.networks import DEVNET
+from mcpsol_py.x402.protocol.offer import Answer, Offer
+from mcpsol_py.x402.selling.paid_call import Gate, Run
 from mcpsol_py.x402.store.channels import PaidChannels, SponsoredChannels
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.store.wallet_channels import WalletChannels
-from mcpsol_py.x402.wire import Demand, Dialect
 from tests.functional.validator.node import Validator
 from tests.functional.validator.x402_scene import MINT, PAYEE, PAYER
 from tests.unit.x402.payments import keypair

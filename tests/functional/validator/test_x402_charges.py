@@ -13,12 +13,12 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from mcpsol_py.x402.chain.rpc_chain import RpcChain
 from mcpsol_py.x402.exact.transaction import associated_token_address
-from mcpsol_py.x402.rpc_chain import RpcChain
 from mcpsol_py.x402.store.database import Database, now_ms
 from mcpsol_py.x402.store.settlements import SqlSettlements
-from mcpsol_py.x402.subscriptions.book import SubscriptionBook
 from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector
+from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 from mcpsol_py.x402.subscriptions.terms import Plan
 from tests.functional.validator.node import Validator
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair

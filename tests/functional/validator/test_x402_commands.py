@@ -23,12 +23,12 @@ from x402 import x402ResourceServer
 from x402.schemas import AssetAmount, ResourceConfig, ResourceInfo
 
 from mcpsol_py.client.keys import create_keystore
+from mcpsol_py.x402.chain.rpc_chain import RpcChain
 from mcpsol_py.x402.exact.mechanism import ExactServer
-from mcpsol_py.x402.facilitators import Facilitators, HttpFacilitator
-from mcpsol_py.x402.gate import Gate
-from mcpsol_py.x402.http_seller import PaidHttp
-from mcpsol_py.x402.offer import Offer
-from mcpsol_py.x402.rpc_chain import RpcChain
+from mcpsol_py.x402.protocol.offer import Offer
+from mcpsol_py.x402.selling.facilitators import Facilitators, HttpFacilitator
+from mcpsol_py.x402.selling.http_seller import PaidHttp
+from mcpsol_py.x402.selling.paid_call import Gate
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from tests.functional.validator.node import Validator

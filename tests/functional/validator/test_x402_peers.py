@@ -11,12 +11,12 @@ import pytest
 from mcp import Client, StdioServerParameters
 from x402 import x402Client
 
-from mcpsol_py.x402.budget import Budget, Limit, Limits
-from mcpsol_py.x402.buyer import Buyer
+from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
+from mcpsol_py.x402.buying.mcp_buyer import Buyer
+from mcpsol_py.x402.buying.paying import Payer
+from mcpsol_py.x402.chain.rpc_chain import RpcChain
 from mcpsol_py.x402.exact.mechanism import ExactClient
-from mcpsol_py.x402.networks import DEVNET
-from mcpsol_py.x402.paying import Payer
-from mcpsol_py.x402.rpc_chain import RpcChain
+from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
 from tests.functional.validator.node import Validator
 from tests.functional.validator.test_payments import tokens

@@ -18,14 +18,14 @@ from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.accounts.pda import associated_token
-from mcpsol_py.accounts.wellknown import TOKEN_PROGRAM
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.calls import Served
-from mcpsol_py.bridge.server import make_server
-from mcpsol_py.client.program_client import ProgramClient
+from mcpsol_py.bridge.mcp.server import make_server
+from mcpsol_py.calls.prepare import Served
 from mcpsol_py.client.rpc import RpcTransport
-from mcpsol_py.x402 import program as x402
+from mcpsol_py.program_client import ProgramClient
+from mcpsol_py.solana.addresses import TOKEN_PROGRAM
+from mcpsol_py.solana.pda import associated_token
+from mcpsol_py.x402.chain import program as x402
 from tests.functional.validator.node import Validator, call
 from tests.functional.validator.x402_scene import MINT, PAYEE, PAYER
 from tests.functional.x402_chain import spec

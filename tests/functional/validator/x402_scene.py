@@ -5,9 +5,9 @@ from __future__ import annotations
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.pda import associated_token
-from mcpsol_py.accounts.wellknown import TOKEN_PROGRAM
-from mcpsol_py.x402.program import PROGRAM_ID, TREASURY_OWNER
+from mcpsol_py.solana.addresses import TOKEN_PROGRAM
+from mcpsol_py.solana.pda import associated_token
+from mcpsol_py.x402.chain.program import PROGRAM_ID, TREASURY_OWNER
 from tests.functional.x402_chain import REPO, mint_data, token_data
 from tests.unit.x402.payments import keypair
 

@@ -14,14 +14,14 @@ from solders.keypair import Keypair
 from x402 import x402ResourceServer
 from x402.schemas import AssetAmount, ResourceConfig, ResourceInfo
 
+from mcpsol_py.x402.chain.rpc_chain import RpcChain
 from mcpsol_py.x402.exact.mechanism import ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.facilitator_app import LocalFacilitator, make_facilitator
-from mcpsol_py.x402.gate import Gate
-from mcpsol_py.x402.networks import DEVNET
-from mcpsol_py.x402.offer import Offer
-from mcpsol_py.x402.rpc_chain import RpcChain
-from mcpsol_py.x402.seller import Paid
+from mcpsol_py.x402.facilitator.app import LocalFacilitator, make_facilitator
+from mcpsol_py.x402.protocol.networks import DEVNET
+from mcpsol_py.x402.protocol.offer import Offer
+from mcpsol_py.x402.selling.mcp_seller import Paid
+from mcpsol_py.x402.selling.paid_call import Gate
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements

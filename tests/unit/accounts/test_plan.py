@@ -12,16 +12,9 @@ from solders.instruction import AccountMeta
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.pda import associated_token, event_authority, find_pda
 from mcpsol_py.accounts.plan import Plan
 from mcpsol_py.accounts.resolution import Resolution
-from mcpsol_py.accounts.wellknown import (
-    ASSOCIATED_TOKEN_PROGRAM,
-    SYSTEM_PROGRAM,
-    TOKEN_2022_PROGRAM,
-    TOKEN_PROGRAM,
-)
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.errors import EncodeError, MissingAccount, PdaError, UnknownName
 from mcpsol_py.model.program import (
     Account,
@@ -69,6 +62,13 @@ from mcpsol_py.model.types import (
     TypeDef,
     vec,
 )
+from mcpsol_py.solana.addresses import (
+    ASSOCIATED_TOKEN_PROGRAM,
+    SYSTEM_PROGRAM,
+    TOKEN_2022_PROGRAM,
+    TOKEN_PROGRAM,
+)
+from mcpsol_py.solana.pda import associated_token, event_authority, find_pda
 
 PROGRAM = Pubkey.new_unique()
 STATE = AccountType(

@@ -11,7 +11,7 @@ from solders.account import Account as ChainAccount
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.plan import Plan
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.errors import McpsolError, MissingAccount, PdaError
 from mcpsol_py.model.program import (
     Account,

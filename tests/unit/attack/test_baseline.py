@@ -9,10 +9,10 @@ import pytest
 from solders.keypair import Keypair
 
 from mcpsol_py import load
-from mcpsol_py.accounts.wellknown import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.attack.baseline import NoBaseline, find_baseline
-from mcpsol_py.attack.scene import Call, Scene
+from mcpsol_py.attack.sandbox import Call, Scene
 from mcpsol_py.errors import SourceError
+from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 
 REPO = Path(__file__).resolve().parents[3]
 

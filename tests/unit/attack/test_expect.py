@@ -14,7 +14,7 @@ from solders.transaction_status import (
 
 from mcpsol_py import load
 from mcpsol_py.attack.expect import failure_name
-from mcpsol_py.attack.scene import Outcome
+from mcpsol_py.attack.sandbox import Outcome
 
 MODEL = load(Path(__file__).resolve().parents[3] / "programs/counter/spec.py").model
 OURS = "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"

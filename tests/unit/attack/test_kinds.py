@@ -11,7 +11,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py import load
 from mcpsol_py.attack.baseline import Baseline, find_baseline
 from mcpsol_py.attack.kinds import Attack, attacks_on
-from mcpsol_py.attack.scene import Scene
+from mcpsol_py.attack.sandbox import Scene
 
 REPO = Path(__file__).resolve().parents[3]
 

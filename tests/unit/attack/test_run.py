@@ -13,7 +13,7 @@ from mcpsol_py import load
 from mcpsol_py.attack.baseline import find_baseline
 from mcpsol_py.attack.kinds import Attack, Trial, attacks_on
 from mcpsol_py.attack.run import Scenario, _Judge, attack_program, read_scenario
-from mcpsol_py.attack.scene import Scene
+from mcpsol_py.attack.sandbox import Scene
 from mcpsol_py.errors import SourceError, UnknownName
 
 REPO = Path(__file__).resolve().parents[3]

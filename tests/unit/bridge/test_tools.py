@@ -7,8 +7,8 @@ from itertools import permutations
 import pytest
 
 from mcpsol_py import load
-from mcpsol_py.bridge.calls import Served
 from mcpsol_py.bridge.tools import Toolbox
+from mcpsol_py.calls.prepare import Served
 from mcpsol_py.errors import UnknownName
 from mcpsol_py.program import Program
 from mcpsol_py.schema.lint import lint_tools

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from solders.litesvm import LiteSVM
 
-from mcpsol_py.build.rent import deploy_rent, rent_exempt
 from mcpsol_py.build.report import measure_list_tools
 from mcpsol_py.errors import BuildError
+from mcpsol_py.solana.rent import deploy_rent, rent_exempt
 
 SVM = LiteSVM()
 

@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.pda import anchor_idl_address
-from mcpsol_py.accounts.wellknown import PROGRAM_METADATA
 from mcpsol_py.client.discovery import (
     FOUNDATION,
     cursor_bytes,
@@ -31,6 +29,8 @@ from mcpsol_py.model.program import Account as ModelAccount
 from mcpsol_py.model.program import Discriminator, Instruction, ProgramModel
 from mcpsol_py.model.types import U64, Field
 from mcpsol_py.schema.pages import page_set
+from mcpsol_py.solana.addresses import PROGRAM_METADATA
+from mcpsol_py.solana.pda import anchor_idl_address
 from tests.unit.client.paged import PagedProgram, many, page
 
 PROGRAM, NODE = Pubkey.new_unique(), Pubkey.new_unique()

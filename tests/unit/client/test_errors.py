@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.wellknown import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.client.errors import ANCHOR_ERRORS, explain, failing_stack
 from mcpsol_py.client.transport import Outcome
 from mcpsol_py.errors import ProgramFailed
 from mcpsol_py.model.program import ErrorCode
+from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 
 OURS, OTHER = Pubkey.new_unique(), Pubkey.new_unique()
 OWN = {str(OURS): {6000: ErrorCode(6000, "TooMuch", "more than there is")}.get}

@@ -10,10 +10,10 @@ from solders.account import Account
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
-from mcpsol_py.accounts.wellknown import SYSTEM_PROGRAM
 from mcpsol_py.client import loader
 from mcpsol_py.client.loader import LOADER, Deployment, Rent, deployment, programdata_address, read_buffer
 from mcpsol_py.client.scripted import ScriptedTransport
+from mcpsol_py.solana.addresses import SYSTEM_PROGRAM
 
 PROGRAM, BUFFER, AUTHORITY, PAYER = (Pubkey(bytes([n] * 32)) for n in (1, 2, 3, 4))
 PROGRAMDATA = programdata_address(PROGRAM)

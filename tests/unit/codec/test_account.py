@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpsol_py.codec.account import AccountCodec, decode_account, find_account
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.event import EVENT_CPI_TAG, EventCodec, decode_event, find_event
 from mcpsol_py.errors import DecodeError, EncodeError, NotUsable, UnknownName
 from mcpsol_py.model.program import AccountType, Discriminator, Event, ProgramModel

@@ -9,7 +9,7 @@ import pytest
 from solders.pubkey import Pubkey as Address
 
 from mcpsol_py.codec import json_values as leaf
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.errors import EncodeError
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.types import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.layout import Layouts, is_bytes
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.program import ProgramModel

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import children
 from mcpsol_py.model.serial import type_from_json

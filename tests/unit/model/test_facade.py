@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpsol_py.model.base58 import address_bytes
 from mcpsol_py.model.check import only_itself
 from mcpsol_py.model.facade import BEHIND, facade_model
 from mcpsol_py.model.program import (
@@ -32,8 +31,9 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.types import U64, Field
 from mcpsol_py.names import forms
-from mcpsol_py.schema.lift import lift
+from mcpsol_py.schema.from_pages import lift
 from mcpsol_py.schema.pages import page_set
+from mcpsol_py.solana.base58 import address_bytes
 
 ID = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 OTHER = "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size, least_size

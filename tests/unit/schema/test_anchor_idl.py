@@ -11,7 +11,7 @@ import orjson
 import pytest
 from hypothesis import given
 
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.instruction import InstructionCodec
 from mcpsol_py.errors import EncodeError
 from mcpsol_py.model.check import unusable

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.errors import UnknownName
 from mcpsol_py.model import types as t
 from mcpsol_py.model.program import AccountType, Discriminator, Instruction, ProgramModel

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mcpsol_py.errors import MalformedPage, PageTooLarge
 from mcpsol_py.model import program as p
 from mcpsol_py.model import types as t
-from mcpsol_py.schema.lift import lift
+from mcpsol_py.schema.from_pages import lift
 from mcpsol_py.schema.pages import PageSet, compact_document, page_set, read_page, read_pages, read_schema, write_pages
 from mcpsol_py.schema.stream import StreamRef
 from tests.models import programs, real

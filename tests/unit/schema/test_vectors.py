@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpsol_py.model.serial import model_from_json
-from mcpsol_py.schema.lift import lift
+from mcpsol_py.schema.from_pages import lift
 from mcpsol_py.schema.pages import PageSet, read_page, read_schema, write_pages
 from tests.functional.mcpsol_reader import Reader
 from tests.vectors.regen_pages import CASES, OLD_CASES, _said

@@ -8,7 +8,7 @@ import pytest
 from mcpsol_py.model import types as t
 from mcpsol_py.model.program import LIST_TOOLS, Account, Discriminator, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
-from mcpsol_py.schema.lift import lift
+from mcpsol_py.schema.from_pages import lift
 from mcpsol_py.schema.pages import read_page, read_pages, read_schema
 from mcpsol_py.schema.tool import Tool, describe, tool_of
 from mcpsol_py.schema.wire import OLD_WORDS, old_client_fault, word_of, write_compact

@@ -1,6 +1,6 @@
 import pytest
 
-from mcpsol_py.codec.compile import Codecs
+from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.model.check import check, unusable
 from mcpsol_py.model.types import BOOL, I64, PUBKEY, U64, U128, Link, Struct, Type, ZeroableOption
 from mcpsol_py.sources.detect import read

@@ -13,11 +13,11 @@ from solders.litesvm import LiteSVM
 from solders.pubkey import Pubkey
 from x402.schemas import PaymentPayload, PaymentRequirements
 
+from mcpsol_py.x402.chain.svm_chain import SvmChain
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
 from mcpsol_py.x402.exact.settle import KeypairSponsor, MemorySettlements
 from mcpsol_py.x402.exact.transaction import associated_token_address
-from mcpsol_py.x402.networks import DEVNET, TOKEN
-from mcpsol_py.x402.svm_chain import SvmChain
+from mcpsol_py.x402.protocol.networks import DEVNET, TOKEN
 
 USDC = Pubkey.from_string("4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU")
 TOKEN_PROGRAM = Pubkey.from_string(TOKEN)

@@ -19,7 +19,7 @@ from solders.transaction import VersionedTransaction
 from x402.schemas import PaymentPayload, PaymentRequirements
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain import ChainUnavailable, SignatureStatus
+from mcpsol_py.x402.chain.chain import ChainUnavailable, SignatureStatus
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.exact.transaction import (

@@ -17,15 +17,15 @@ from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError
 
 from mcpsol_py.errors import StorageError
-from mcpsol_py.x402.gate import Run
-from mcpsol_py.x402.offer import Answer, Refused
+from mcpsol_py.x402.protocol.offer import Answer, Refused
+from mcpsol_py.x402.selling.paid_call import Run
 from mcpsol_py.x402.store import database as module
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.receipts import Receipts
 from tests.postgres import Cluster
 from tests.unit.x402.conftest import Storage
-from tests.unit.x402.test_gate import Shop
+from tests.unit.x402.selling.test_paid_call import Shop
 
 
 def make(tmp_path: Path, storage: Storage) -> Shop:

@@ -11,21 +11,21 @@ from mcp.server import Server
 from x402.schemas import ResourceInfo
 
 from idl2mcp.selling import read_payments
-from mcpsol_py.x402.gate import Gate
-from mcpsol_py.x402.networks import DEVNET
-from mcpsol_py.x402.offer import Offer
-from mcpsol_py.x402.seller import Paid
+from mcpsol_py.x402.protocol.networks import DEVNET
+from mcpsol_py.x402.protocol.offer import Offer
+from mcpsol_py.x402.selling.mcp_seller import Paid
+from mcpsol_py.x402.selling.paid_call import Gate
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.schema import metadata
 from mcpsol_py.x402.store.webhooks import BACKOFF_S
-from mcpsol_py.x402.subscriptions.book import SubscriptionBook
 from mcpsol_py.x402.subscriptions.charging import BACKOFF_MS
 from mcpsol_py.x402.subscriptions.grants import Grants
+from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 from mcpsol_py.x402.subscriptions.terms import Plan
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, TOOLS, SubscriptionTools
-from mcpsol_py.x402.worker import merchant_jobs
+from mcpsol_py.x402.worker.worker import merchant_jobs
 from tests.unit.x402.payments import USDC
-from tests.unit.x402.test_gate import Shop
+from tests.unit.x402.selling.test_paid_call import Shop
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 SUBSCRIPTIONS = (DOCS / "x402-subscriptions.md").read_text(encoding="utf-8")

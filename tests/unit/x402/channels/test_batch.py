@@ -16,7 +16,7 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.channels.batch import CODE
 from mcpsol_py.x402.channels.batch_client import BatchClient
 from mcpsol_py.x402.channels.voucher import sign_voucher
-from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
 from tests.unit.x402.channel_payments import PROGRAMS, BatchShop, ChannelWorld, batch_client
 from tests.unit.x402.payments import keypair

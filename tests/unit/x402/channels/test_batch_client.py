@@ -16,7 +16,7 @@ from x402.schemas.hooks import VerifiedPaymentCancelOptions
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.channels.batch import CODE
 from mcpsol_py.x402.channels.redeem import redeem
-from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcpsol_py.x402.channels.program import OURS
 from mcpsol_py.x402.store.database import Database
-from mcpsol_py.x402.worker import Jobs, Worker, add_vouchers
+from mcpsol_py.x402.worker.worker import Jobs, Worker, add_vouchers
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld
 from tests.unit.x402.channels.test_redeem import buyers, endpoint
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.x402.conftest import Storage
+from tests.unit.x402.selling.test_paid_call import Shop
 from tests.unit.x402.subscriptions.merchant import Merchant
-from tests.unit.x402.test_gate import Shop
 
 
 @pytest.fixture

@@ -8,19 +8,19 @@ from typing import Any
 from solders.keypair import Keypair
 from x402.schemas import PaymentPayload, PaymentRequirements, ResourceInfo
 
-from mcpsol_py.x402.gate import Gate, Run
-from mcpsol_py.x402.networks import DEVNET
-from mcpsol_py.x402.offer import Offer
+from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META
+from mcpsol_py.x402.protocol.networks import DEVNET
+from mcpsol_py.x402.protocol.offer import Offer
+from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, proof_meta, request_mark, sign_proof
+from mcpsol_py.x402.selling.paid_call import Gate, Run
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
-from mcpsol_py.x402.subscriptions.book import SubscriptionBook
 from mcpsol_py.x402.subscriptions.grants import Grants
-from mcpsol_py.x402.subscriptions.proof import SIGN_IN_WITH_X, proof_meta, request_mark, sign_proof
+from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 from mcpsol_py.x402.subscriptions.terms import Plan
 from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
-from mcpsol_py.x402.wire import PAYMENT_META
 from tests.unit.x402.payments import USDC, World
-from tests.unit.x402.test_gate import Shop
+from tests.unit.x402.selling.test_paid_call import Shop
 
 DOMAIN = "quotes.example"
 DAY = 86_400_000

@@ -15,17 +15,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from mcpsol_py.x402.chain import SignatureStatus
+from mcpsol_py.x402.chain.chain import SignatureStatus
 from mcpsol_py.x402.exact.transaction import associated_token_address
-from mcpsol_py.x402.networks import DEVNET
+from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.audit import AuditLog
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.store.webhooks import Webhooks
 from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair, token_data
+from tests.unit.x402.selling.test_paid_call import Crash, Shop
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant
-from tests.unit.x402.test_gate import Crash, Shop
 
 POINTS = ["charge.claimed", "charge.signed", "charge.recorded", "charge.landed", "charge.booked"]
 

@@ -13,17 +13,17 @@ from x402.extensions.sign_in_with_x import SIWxPayload, create_siwx_message
 from x402.extensions.sign_in_with_x.solana import encode_base58
 from x402.schemas import PaymentRequired
 
-from mcpsol_py.x402.gate import Run
-from mcpsol_py.x402.networks import DEVNET
-from mcpsol_py.x402.offer import Answer, NotPaid, Refused
-from mcpsol_py.x402.seller import Paid
+from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, read_demand
+from mcpsol_py.x402.protocol.networks import DEVNET
+from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Refused
+from mcpsol_py.x402.protocol.proof import PROOF_META, SIGN_IN_WITH_X, read_proof, request_mark, sign_proof
+from mcpsol_py.x402.selling.mcp_seller import Paid
+from mcpsol_py.x402.selling.paid_call import Run
 from mcpsol_py.x402.store.database import now_ms
 from mcpsol_py.x402.store.receipts import Receipts
-from mcpsol_py.x402.subscriptions.proof import PROOF_META, SIGN_IN_WITH_X, read_proof, request_mark, sign_proof
-from mcpsol_py.x402.wire import RESPONSE_META, read_demand
 from tests.unit.x402.payments import keypair
+from tests.unit.x402.selling.test_paid_call import Crash
 from tests.unit.x402.subscriptions.merchant import DAY, DOMAIN, Merchant
-from tests.unit.x402.test_gate import Crash
 
 ASKED = {"city": "Bern"}
 

@@ -12,16 +12,16 @@ from mcp import Client
 from mcp.server import Server
 from x402.schemas import ResourceInfo
 
-from mcpsol_py.x402.buyer import Buyer
-from mcpsol_py.x402.http_buyer import HttpBuyer
-from mcpsol_py.x402.http_seller import PaidHttp
-from mcpsol_py.x402.offer import Offer
-from mcpsol_py.x402.seller import Paid
+from mcpsol_py.x402.buying.http_buyer import HttpBuyer
+from mcpsol_py.x402.buying.mcp_buyer import Buyer
+from mcpsol_py.x402.protocol.mcp_wire import Demand
+from mcpsol_py.x402.protocol.offer import Offer
+from mcpsol_py.x402.selling.http_seller import PaidHttp
+from mcpsol_py.x402.selling.mcp_seller import Paid
 from mcpsol_py.x402.store.database import now_ms
 from mcpsol_py.x402.subscriptions.subscriber import Subscriber
-from mcpsol_py.x402.wire import Demand
+from tests.unit.x402.buying.test_mcp_buyer import budget_of, payer_of
 from tests.unit.x402.subscriptions.merchant import DOMAIN, Merchant
-from tests.unit.x402.test_buyer import budget_of, payer_of
 
 
 def serve(merchant: Merchant) -> Server[Any]:

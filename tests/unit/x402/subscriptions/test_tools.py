@@ -9,12 +9,12 @@ import pytest
 from mcp import Client
 from mcp.server import Server
 
+from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, read_demand
 from mcpsol_py.x402.store.audit import AuditLog
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, ERROR_META
-from mcpsol_py.x402.wire import RESPONSE_META, read_demand
 from tests.unit.x402.payments import keypair
+from tests.unit.x402.selling.test_paid_call import Crash
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant, paying
-from tests.unit.x402.test_gate import Crash
 
 NAMES = ["list_subscriptions", "get_subscription_info", "subscribe", "check_subscription", "cancel_subscription"]
 

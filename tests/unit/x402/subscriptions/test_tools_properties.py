@@ -18,15 +18,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from x402.schemas import PaymentRequired, ResourceInfo
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.networks import DEFAULT_ASSETS, DEVNET, MAINNET
-from mcpsol_py.x402.offer import NotPaid, Offer
-from mcpsol_py.x402.price import format_amount, parse_price
+from mcpsol_py.x402.protocol.mcp_wire import payment_required_result, read_demand
+from mcpsol_py.x402.protocol.networks import DEFAULT_ASSETS, DEVNET, MAINNET
+from mcpsol_py.x402.protocol.offer import NotPaid, Offer
+from mcpsol_py.x402.protocol.price import format_amount, parse_price
 from mcpsol_py.x402.subscriptions.terms import Plan
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, ERROR_META, TOOLS
-from mcpsol_py.x402.wire import payment_required_result, read_demand
 from tests.unit.x402.payments import USDC, keypair
+from tests.unit.x402.selling.test_paid_call import Shop
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant, paying
-from tests.unit.x402.test_gate import Shop
 
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -1,0 +1,125 @@
+"""What `idl2mcp x402 wallet` serves: an agent's wallet, from a TOML file (docs/configuration.md).
+
+File names are relative to the file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from idl2mcp import inputs
+from idl2mcp.passphrases import passphrase
+from mcpsol_py.errors import PaymentError, SourceError, abbr
+from mcpsol_py.solana.base58 import is_address
+from mcpsol_py.toml_schema import AMOUNT, FLAG, TABLE, TEXT, TEXTS, Keys, checked, toml_file
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from mcpsol_py.x402.buying.agent_tools import AgentTools
+
+__all__ = ["open_purse"]
+
+WALLET: Keys = {
+    "keystore": TEXT,
+    "url": TEXT,
+    "database": TEXT,
+    "limits": TABLE,
+    "sources": TEXTS,
+    "payees": TEXTS,
+    "hosts": TEXTS,
+    "local": FLAG,
+    "catalogs": TEXTS,
+    "alert": TEXT,
+}
+LIMITS: Keys = {"per_payment": AMOUNT, "per_session": AMOUNT, "per_day": AMOUNT, "deposit": AMOUNT}
+
+
+def open_purse(path: Path, resources: ExitStack) -> AgentTools:
+    """The wallet's tools. *resources* closes what is opened. Raises SourceError with the key's path, TransportError."""
+    from mcpsol_py.x402.buying.agent import AgentWallet, WalletSettings
+    from mcpsol_py.x402.buying.agent_tools import AgentTools, Reach
+    from mcpsol_py.x402.buying.budget import Limit, Limits
+    from mcpsol_py.x402.store.database import Database
+
+    base = path.parent
+    try:
+        table = _read(toml_file(path))
+        chain = inputs.payment_chain(table["url"])
+        resources.callback(chain.close)
+        amounts = dict(_limit(name, given, chain.network) for name, given in table["limits"].items())
+        alert = _alert(table.get("alert"))
+    except SourceError as error:
+        raise error.at(origin=str(path)) from None
+    deposits = {mint: said.pop("deposit") for mint, said in amounts.items() if "deposit" in said}
+    limits = {mint: Limit(**said) for mint, said in amounts.items()}
+    payees = table.get("payees")
+    database = Database(inputs.database_beside(table["database"], base))
+    resources.callback(database.close)
+    settings = WalletSettings(
+        base / table["keystore"],
+        Limits(limits, frozenset(payees) if payees is not None else None),
+        tuple(table.get("sources", ())),
+        deposits,
+    )
+
+    def asked() -> str:
+        return passphrase(settings.keystore, new=not settings.keystore.exists())
+
+    wallet = AgentWallet(chain, database, settings, asked, alert=alert)
+    reach = Reach(tuple(table.get("hosts", ())), table.get("local", False))
+    return AgentTools(wallet, reach=reach, catalogs=table.get("catalogs", ()))
+
+
+def _read(document: dict[str, Any]) -> dict[str, Any]:
+    table = checked(document, WALLET, required=["keystore", "url", "database", "limits"])
+    for key in ("sources", "payees"):
+        for n, address in enumerate(table.get(key, ())):
+            if not is_address(address):
+                raise SourceError(f"{abbr(address)} is no address", path=f"{key}[{n}]")
+    return table
+
+
+def _limit(name: str, given: object, network: str) -> tuple[str, dict[str, int]]:
+    """(mint, its limits in base units)."""
+    from mcpsol_py.x402.protocol.networks import asset_by_symbol
+    from mcpsol_py.x402.protocol.price import parse_price
+
+    at = f"limits.{name}"
+    known = asset_by_symbol(network, name)
+    mint = known.mint if known is not None else name
+    if known is None and not is_address(name):
+        raise SourceError(f"{abbr(name)} is no token known on {network}, and no mint", path=at)
+    limits = checked(given, LIMITS, at)
+    if not limits:
+        raise SourceError(f"is empty: give it one of {', '.join(LIMITS)}", path=at)
+    amounts: dict[str, int] = {}
+    for key, price in limits.items():
+        try:
+            parsed = parse_price(price, network, mint=None if known is not None else mint)
+        except PaymentError as error:
+            raise SourceError(str(error), path=f"{at}.{key}") from error
+        if parsed.mint != mint:
+            raise SourceError(f"{abbr(price)} is not of {name}", path=f"{at}.{key}")
+        amounts[key] = parsed.amount
+    return mint, amounts
+
+
+def _alert(url: str | None) -> Callable[[str, int, int, str], None]:
+    """Tells the owner by a signed webhook, or on the log where none is named. One that fails stops no payment."""
+    from mcpsol_py import telemetry
+
+    if url is None:
+        return lambda asset, spent, limit, kind: telemetry.event(
+            "budget nearly used up", level="warning", asset=asset, spent=spent, limit=limit, kind=kind
+        )
+    secret = os.environ.get("IDL2MCP_WEBHOOK_SECRET")
+    if not secret:
+        raise SourceError("needs $IDL2MCP_WEBHOOK_SECRET, which signs it", path="alert")
+    telemetry.hide(secret)
+    from mcpsol_py.x402.worker.alerts import webhook_alert
+
+    return webhook_alert(url, secret)

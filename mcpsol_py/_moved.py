@@ -1,0 +1,161 @@
+"""Old import paths, kept working until 0.3.0 with a DeprecationWarning.
+
+`MODULES` maps each module's old path to its new one, `NAMES` maps old names inside a module to new ones. Importing an
+old path gives a thin module that looks its names up in the new one.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+__all__ = ["MODULES", "NAMES", "install", "renamed"]
+
+#: Old module -> new module.
+MODULES = {
+    "idl2mcp.drift": "idl2mcp.schema_diff",
+    "idl2mcp.purse": "idl2mcp.agent_wallet_config",
+    "idl2mcp.tables": "mcpsol_py.toml_schema",
+    "mcpsol_py.accounts.addresses": "mcpsol_py.accounts.inputs",
+    "mcpsol_py.accounts.pda": "mcpsol_py.solana.pda",
+    "mcpsol_py.accounts.straight": "mcpsol_py.accounts.compiled_build",
+    "mcpsol_py.accounts.wellknown": "mcpsol_py.solana.addresses",
+    "mcpsol_py.attack.scene": "mcpsol_py.attack.sandbox",
+    "mcpsol_py.attack.tokens": "mcpsol_py.solana.token_bytes",
+    "mcpsol_py.bridge.access": "mcpsol_py.bridge.http.auth",
+    "mcpsol_py.bridge.app": "mcpsol_py.bridge.http.app",
+    "mcpsol_py.bridge.audit": "mcpsol_py.bridge.policy.audit_log",
+    "mcpsol_py.bridge.balances": "mcpsol_py.calls.balances",
+    "mcpsol_py.bridge.calls": "mcpsol_py.calls.prepare",
+    "mcpsol_py.bridge.completing": "mcpsol_py.bridge.mcp.completion",
+    "mcpsol_py.bridge.effects": "mcpsol_py.calls.effects",
+    "mcpsol_py.bridge.explorer": "mcpsol_py.bridge.explorer.app",
+    "mcpsol_py.bridge.forms": "mcpsol_py.bridge.explorer.forms",
+    "mcpsol_py.bridge.hints": "mcpsol_py.calls.hints",
+    "mcpsol_py.bridge.http": "mcpsol_py.bridge.http.settings",
+    "mcpsol_py.bridge.instructions": "mcpsol_py.calls.known_instructions",
+    "mcpsol_py.bridge.listening": "mcpsol_py.bridge.mcp.progress",
+    "mcpsol_py.bridge.pages": "mcpsol_py.bridge.explorer.pages",
+    "mcpsol_py.bridge.paid": "mcpsol_py.bridge.pricing",
+    "mcpsol_py.bridge.payments_page": "mcpsol_py.bridge.explorer.payments_page",
+    "mcpsol_py.bridge.policy": "mcpsol_py.bridge.policy.rules",
+    "mcpsol_py.bridge.prompts": "mcpsol_py.bridge.mcp.prompts",
+    "mcpsol_py.bridge.reach": "mcpsol_py.calls.signing_power",
+    "mcpsol_py.bridge.reading": "mcpsol_py.calls.reading",
+    "mcpsol_py.bridge.refreshing": "mcpsol_py.bridge.refresh",
+    "mcpsol_py.bridge.resources": "mcpsol_py.bridge.mcp.resources",
+    "mcpsol_py.bridge.sending": "mcpsol_py.calls.send",
+    "mcpsol_py.bridge.server": "mcpsol_py.bridge.mcp.server",
+    "mcpsol_py.bridge.sessions": "mcpsol_py.bridge.mcp.sessions",
+    "mcpsol_py.bridge.sockets": "mcpsol_py.bridge.http.connections",
+    "mcpsol_py.bridge.stdio": "mcpsol_py.bridge.mcp.stdio",
+    "mcpsol_py.bridge.summary": "mcpsol_py.calls.summary",
+    "mcpsol_py.build.rent": "mcpsol_py.solana.rent",
+    "mcpsol_py.client.batch": "mcpsol_py.batch",
+    "mcpsol_py.client.deploy": "mcpsol_py.deploy.program",
+    "mcpsol_py.client.metadata": "mcpsol_py.deploy.idl_metadata",
+    "mcpsol_py.client.program_client": "mcpsol_py.program_client",
+    "mcpsol_py.client.transactions": "mcpsol_py.calls.transactions",
+    "mcpsol_py.codec.careful": "mcpsol_py.codec.interpreted",
+    "mcpsol_py.codec.compile": "mcpsol_py.codec.compiled",
+    "mcpsol_py.model.base58": "mcpsol_py.solana.base58",
+    "mcpsol_py.model.quick": "mcpsol_py.model.fast_init",
+    "mcpsol_py.render.again": "mcpsol_py.render.rerender",
+    "mcpsol_py.render.wire": "mcpsol_py.render.rust_types",
+    "mcpsol_py.schema.fitting": "mcpsol_py.schema.client_profiles",
+    "mcpsol_py.schema.lift": "mcpsol_py.schema.from_pages",
+    "mcpsol_py.x402.agent": "mcpsol_py.x402.buying.agent",
+    "mcpsol_py.x402.agent_tools": "mcpsol_py.x402.buying.agent_tools",
+    "mcpsol_py.x402.alerts": "mcpsol_py.x402.worker.alerts",
+    "mcpsol_py.x402.budget": "mcpsol_py.x402.buying.budget",
+    "mcpsol_py.x402.buyer": "mcpsol_py.x402.buying.mcp_buyer",
+    "mcpsol_py.x402.catalog": "mcpsol_py.x402.protocol.bazaar",
+    "mcpsol_py.x402.chain": "mcpsol_py.x402.chain.chain",
+    "mcpsol_py.x402.channels.desk": "mcpsol_py.x402.channels.channel_facilitator",
+    "mcpsol_py.x402.facilitator_app": "mcpsol_py.x402.facilitator.app",
+    "mcpsol_py.x402.facilitators": "mcpsol_py.x402.selling.facilitators",
+    "mcpsol_py.x402.gate": "mcpsol_py.x402.selling.paid_call",
+    "mcpsol_py.x402.http_buyer": "mcpsol_py.x402.buying.http_buyer",
+    "mcpsol_py.x402.http_seller": "mcpsol_py.x402.selling.http_seller",
+    "mcpsol_py.x402.http_wire": "mcpsol_py.x402.protocol.http_wire",
+    "mcpsol_py.x402.networks": "mcpsol_py.x402.protocol.networks",
+    "mcpsol_py.x402.offer": "mcpsol_py.x402.protocol.offer",
+    "mcpsol_py.x402.paying": "mcpsol_py.x402.buying.paying",
+    "mcpsol_py.x402.payment_extension": "mcpsol_py.x402.protocol.payment_extension",
+    "mcpsol_py.x402.payment_ids": "mcpsol_py.x402.protocol.payment_ids",
+    "mcpsol_py.x402.price": "mcpsol_py.x402.protocol.price",
+    "mcpsol_py.x402.program": "mcpsol_py.x402.chain.program",
+    "mcpsol_py.x402.receipts": "mcpsol_py.x402.protocol.receipts",
+    "mcpsol_py.x402.reconciling": "mcpsol_py.x402.worker.reconcile",
+    "mcpsol_py.x402.rpc_chain": "mcpsol_py.x402.chain.rpc_chain",
+    "mcpsol_py.x402.seller": "mcpsol_py.x402.selling.mcp_seller",
+    "mcpsol_py.x402.store.catalog": "mcpsol_py.x402.store.bazaar",
+    "mcpsol_py.x402.subscriptions.book": "mcpsol_py.x402.subscriptions.store",
+    "mcpsol_py.x402.subscriptions.proof": "mcpsol_py.x402.protocol.proof",
+    "mcpsol_py.x402.svm_chain": "mcpsol_py.x402.chain.svm_chain",
+    "mcpsol_py.x402.wallet": "mcpsol_py.x402.buying.wallet",
+    "mcpsol_py.x402.webhooks": "mcpsol_py.x402.worker.webhooks",
+    "mcpsol_py.x402.wire": "mcpsol_py.x402.protocol.mcp_wire",
+    "mcpsol_py.x402.worker": "mcpsol_py.x402.worker.worker",
+}
+
+#: Old module -> {old name: new name}, for names that changed.
+NAMES: dict[str, dict[str, str]] = {}
+
+
+class _OldPath(MetaPathFinder, Loader):
+    """Finds modules of `MODULES` under their old paths."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname not in MODULES:
+            return None
+        # A package (`is_package`) so that an old parent such as mcpsol_py.x402.store can still be imported through.
+        return ModuleSpec(fullname, self)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        old, new = spec.name, MODULES[spec.name]
+        warnings.warn(f"{old} has moved to {new}; import it from there", DeprecationWarning, stacklevel=2)
+        target = import_module(new)
+        renames = NAMES.get(old, {})
+        module = ModuleType(old, target.__doc__)
+
+        def look_up(name: str) -> object:
+            if name in renames:
+                return _renamed(old, name, new, renames[name])
+            return getattr(target, name)
+
+        module.__dict__["__getattr__"] = look_up
+        module.__dict__["__all__"] = [*getattr(target, "__all__", ()), *renames]
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to run: `create_module` made the module whole."""
+
+
+def _renamed(old_module: str, old: str, new_module: str, new: str) -> object:
+    warnings.warn(f"{old_module}.{old} is now {new_module}.{new}", DeprecationWarning, stacklevel=3)
+    return getattr(import_module(new_module), new)
+
+
+def renamed(module: str, name: str) -> object:
+    """The `__getattr__` of a module that stayed in place but renamed some of its names (`NAMES`).
+
+    Raises AttributeError for a name that neither the module nor `NAMES` has.
+    """
+    new = NAMES.get(module, {}).get(name)
+    if new is None:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return _renamed(module, name, module, new)
+
+
+def install() -> None:
+    """Makes the old paths importable. Called once, by `mcpsol_py/__init__.py`."""
+    if not any(isinstance(finder, _OldPath) for finder in sys.meta_path):
+        sys.meta_path.append(_OldPath())

@@ -1,0 +1,1 @@
+"""Web pages for people: served programs, their tools as forms, accounts and payments."""

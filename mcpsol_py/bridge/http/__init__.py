@@ -1,0 +1,1 @@
+"""The HTTP side of the bridge: the ASGI app, authentication and connections."""

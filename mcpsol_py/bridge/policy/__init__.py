@@ -1,0 +1,1 @@
+"""The owner's policy for signing, and the audit log."""

@@ -1,0 +1,313 @@
+"""Types compiled into straight Python: one function that writes and one that reads, made once for a type, at its
+first use.
+
+The functions take the plain forms (int, float, bool, str, bytes, Pubkey, None, list, dict) and check no more than
+they must so as not to write a wrong byte: a class here, a length there. Fields of fixed width that follow one another
+become one `struct` call. Whatever is not plain, or not right, is left to careful.py, which reads the other forms and
+words the errors: the fast code only has to notice. The source of every function is kept in `linecache`, so a
+traceback or a debugger shows it.
+
+    def write(value):                      # {"amount": u64, "owner": pubkey}
+        try:
+            if type(value) is not dict or len(value) != 2: raise Odd
+            v1 = value['amount']
+            if type(v1) is not int: raise Odd
+            return pack_Q32s(v1, address(value['owner']))
+        except NOT_PLAIN: pass
+        return careful(value)
+"""
+
+from __future__ import annotations
+
+import linecache
+import struct
+import weakref
+from collections.abc import Callable
+from itertools import count as counter
+from threading import RLock
+from typing import Any, TypeAlias, TypeVar
+
+from solders.pubkey import Pubkey as Address
+
+from mcpsol_py.codec import json_values as leaf
+from mcpsol_py.codec.interpreted import Careful, decode_short_u16, encode_short_u16
+from mcpsol_py.codec.layout import Layouts
+from mcpsol_py.codec.read_source import Reader
+from mcpsol_py.codec.source import depth_check
+from mcpsol_py.codec.write_source import Writer
+from mcpsol_py.errors import CodecError, DecodeError, abbr
+from mcpsol_py.model.program import ProgramModel
+from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.types import (
+    Type,
+    type_text,
+)
+
+__all__ = ["Codec", "Codecs", "Data", "as_bytes"]
+
+
+class _Odd(Exception):
+    """What fast code raises when it meets anything but the plain form; never seen outside."""
+
+
+#: What fast code may stumble with on a value or on bytes that are not plain: then the careful codec looks at them.
+NOT_PLAIN = (
+    _Odd,
+    CodecError,
+    struct.error,
+    KeyError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+
+_numbers = counter(1)
+_Kept = TypeVar("_Kept")
+
+
+#: What is decoded: bytes, or anything like them.
+Data: TypeAlias = bytes | bytearray | memoryview
+
+
+def as_bytes(data: object) -> bytes:
+    """*data* as bytes: bytes, bytearray or memoryview. Raises DecodeError for anything else."""
+    if isinstance(data, bytes):
+        return data
+    if isinstance(data, (bytearray, memoryview)):
+        return bytes(data)
+    raise DecodeError(f"bytes are decoded, not {type(data).__name__} {abbr(data)}")
+
+
+class Codec:
+    """One type, compiled at its first use. Made by Codecs.codec()."""
+
+    def __init__(self, codecs: Codecs, node: Type) -> None:
+        #: the type as it is compiled: a C layout has its padding said
+        self.node = codecs.layouts.root(node)
+        self.type = node
+        self._codecs = codecs
+
+    @property
+    def fixed_size(self) -> int | None:
+        """The bytes that every value takes, or None if that depends on the value."""
+        return self._codecs.layouts.fixed_size(self.node)
+
+    def encode(self, value: Any) -> bytes:
+        """The bytes of *value*, in plain Python or in the JSON forms. Raises EncodeError."""
+        self.encode = self._codecs.writer(self.node)  # type: ignore[assignment,method-assign]  # compiled once, then called without detour
+        return self.encode(value)
+
+    def encode_json(self, value: Any) -> bytes:
+        """The bytes of *value* as it came over JSON: numbers that JSON may have mangled are refused. Raises
+        EncodeError."""
+        return self._codecs.careful.encode(self.node, value, strict=True)
+
+    def decode(self, data: Data) -> Any:
+        """The value of *data*, all of it. Raises DecodeError, also for bytes that are left over."""
+        if type(data) is not bytes:
+            data = as_bytes(data)
+        value, end = self.decode_from(data)
+        if end != len(data):
+            left = len(data) - end
+            name = type_text(self.type)
+            raise DecodeError(
+                f"{left} byte{' is' if left == 1 else 's are'} left over after the value, from offset {end}",
+                offset=end,
+                left=left,
+                type=name,
+            )
+        return value
+
+    def decode_from(self, data: Data, offset: int = 0) -> tuple[Any, int]:
+        """The value at *offset*, and the offset behind it. Raises DecodeError."""
+        self.decode_from = self._codecs.reader(self.node)  # type: ignore[method-assign]  # as encode
+        return self.decode_from(data, offset)
+
+    def decode_return(self, data: Data) -> Any:
+        """The value of a transaction's return data, from which validators trim the zeros at the end. Raises
+        DecodeError.
+
+        Return data holds at most 1,024 bytes; a value that reads to the end of the data is read without the trimmed
+        zeros.
+        """
+        data = as_bytes(data)
+        try:
+            return self.decode(data)
+        except CodecError as error:
+            value, end = self.decode_from(data.ljust(1024, b"\0"))
+            if end < len(data):
+                raise error
+            return value
+
+    def to_json(self, value: Any) -> Any:
+        """A value as decode() gives it, in the JSON forms."""
+        return leaf.to_json(self._codecs.layouts, self.node, value)
+
+    def __repr__(self) -> str:
+        return f"<Codec {type_text(self.type)}>"
+
+
+class Codecs:
+    """The codecs of one program. Cheap to make: a type is compiled when it is first used."""
+
+    def __init__(self, model: ProgramModel) -> None:
+        self.model = model
+        self.layouts = Layouts(Resolver(model))
+        self.careful = Careful(self.layouts)
+        self._codecs: dict[Type, Codec] = {}
+        self._functions: dict[tuple[str, Type], str] = {}
+        self._pending: list[tuple[str, str, Type]] = []
+        self._names: dict[object, str] = {}
+        self._space: dict[str, Any] = {**_TOOLS, "careful": self.careful.encode}
+        self._kept: dict[object, Any] = {}
+        self._lock = RLock()
+        self._files: list[str] = []
+        weakref.finalize(self, _forget, self._files)
+
+    def codec(self, node: Type) -> Codec:
+        """The codec of *node*. Raises NotUsable if the type cannot be encoded, with the reason."""
+        found = self._codecs.get(node)
+        if found is None:
+            found = self._codecs[node] = Codec(self, node)
+        return found
+
+    def kept(self, make: Callable[[Codecs], _Kept]) -> _Kept:
+        """What *make* makes of these codecs, made once: the views of one program that are asked over and over."""
+        found = self._kept.get(make)
+        if found is None:
+            found = self._kept[make] = make(self)
+        kept: _Kept = found
+        return kept
+
+    def writer(
+        self, node: Type, *, prefix: bytes = b"", careful: Callable[[Any], bytes] | None = None
+    ) -> Callable[[Any], bytes]:
+        """A function from a value to its bytes, with *prefix* before them. *careful* takes what is not plain."""
+        fallback = careful or (lambda value: prefix + self.careful.encode(node, value))
+        if self.layouts.moves_cursor(node):
+            return fallback
+        with self._lock:
+            return self._compile_writer(node, prefix, fallback)
+
+    def _compile_writer(self, node: Type, prefix: bytes, fallback: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+        source = Writer(self)
+        source.constant(prefix)
+        source.write(node, "value")
+        body = source.finish()
+        name = f"encode_{next(_numbers)}"
+        text = [f"def {name}(value):", "    try:", *(f"        {line}" for line in body)]
+        text += ["    except NOT_PLAIN: pass", f"    return {self.name(fallback, 'careful')}(value)"]
+        return self._compile(name, text)
+
+    def reader(self, node: Type) -> Callable[..., tuple[Any, int]]:
+        """A function from bytes and an offset to the value there and the offset behind it."""
+        with self._lock:
+            return self._compile_reader(node)
+
+    def _compile_reader(self, node: Type) -> Callable[..., tuple[Any, int]]:
+        source = Reader(self)
+        result = source.read(node)
+        body = source.finish(result)
+        name = f"decode_{next(_numbers)}"
+        careful = self.careful
+
+        def fallback(data: Any, at: int) -> tuple[Any, int]:
+            return careful.decode(node, as_bytes(data), at)
+
+        text = [
+            f"def {name}(d, o=0):",
+            "    at, k = o, 0",
+            "    try:",
+            "        if type(d) is not bytes or o < 0: raise Odd",
+        ]
+        text += [f"        {line}" for line in body]
+        text += ["    except NOT_PLAIN: pass", f"    return {self.name(fallback, 'careful')}(d, at)"]
+        return self._compile(name, text)
+
+    # --- for the writers of source below -----------------------------------------------------------------------------
+
+    def name(self, thing: Any, hint: str) -> str:
+        """The name under which generated code finds *thing*. Equal things of one hint share it."""
+        try:
+            key: object = (hint, type(thing), thing)
+            hash(key)
+        except TypeError:
+            key = (hint, id(thing))
+        found = self._names.get(key)
+        if found is None:
+            found = self._names[key] = f"{hint}_{len(self._names)}"
+            self._space[found] = thing
+        return found
+
+    def layout(self, forms: str, method: str) -> str:
+        """The name of a method of `struct.Struct(forms)`."""
+        key = (method, forms)
+        found = self._names.get(key)
+        if found is None:
+            label = forms[1:25] if forms[1:].isalnum() else ""
+            found = self._names[key] = f"{method}{len(self._names)}_{label}"
+            self._space[found] = getattr(struct.Struct(forms), method)
+        return found
+
+    def function(self, kind: str, node: Type) -> str:
+        """The name of a function that writes ("w") or reads ("r") *node*; it is compiled along with whoever asks."""
+        found = self._functions.get((kind, node))
+        if found is None:
+            label = "".join(c for c in type_text(node)[:24] if c.isascii() and c.isalnum())
+            found = self._functions[kind, node] = f"{kind}{len(self._functions)}_{label}"
+            self._pending.append((kind, found, node))
+        return found
+
+    def _compile(self, name: str, text: list[str]) -> Callable[..., Any]:
+        while self._pending:
+            kind, function, node = self._pending.pop()
+            if kind == "w":
+                writer = Writer(self)
+                writer.write(node, "value", inline=True)
+                writer.flush()
+                text += [
+                    f"def {function}(o, value, k):",
+                    *(f"    {line}" for line in depth_check(node) + writer.lines),
+                ]
+            else:
+                reader = Reader(self)
+                result = reader.read(node, inline=True)
+                text += [
+                    f"def {function}(d, o, k):",
+                    *(f"    {line}" for line in depth_check(node) + reader.finish(result)),
+                ]
+        source = "\n".join(text) + "\n"
+        filename = f"<mcpsol_py codec {next(_numbers)}: {name}>"
+        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        self._files.append(filename)
+        exec(compile(source, filename, "exec"), self._space)
+        made: Callable[..., Any] = self._space[name]
+        return made
+
+
+def _forget(files: list[str]) -> None:
+    """Takes the source of codecs that are gone out of linecache."""
+    for file in files:
+        linecache.cache.pop(file, None)
+
+
+#: What generated code may call.
+_TOOLS: dict[str, Any] = {
+    "Address": Address.from_bytes,
+    "BOOLS": {0: False, 1: True},
+    "NOT_PLAIN": NOT_PLAIN,
+    "Odd": _Odd,
+    "address": Address.__bytes__,
+    "floatS": frozenset({float}),
+    "intS": frozenset({int}),
+    "number": int.from_bytes,
+    "pack": struct.pack,
+    "short": encode_short_u16,
+    "text_bytes": leaf.text_bytes,
+    "text_of": leaf.text_of,
+    "unpack": struct.unpack,
+    "unshort": decode_short_u16,
+}

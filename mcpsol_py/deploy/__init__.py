@@ -1,0 +1,1 @@
+"""Deploying programs and publishing their IDLs."""

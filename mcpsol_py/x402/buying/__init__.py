@@ -1,0 +1,1 @@
+"""Paying for calls: budgets, wallets, and clients over MCP and HTTP."""

@@ -1,0 +1,55 @@
+"""Paying with a key of one's own: `exact` always, by vouchers over a channel where a deposit is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from solders.keypair import Keypair
+from x402 import x402Client
+
+from mcpsol_py.x402.buying.budget import Budget
+from mcpsol_py.x402.buying.paying import Payer, Selector, cheapest, vouchers_first
+from mcpsol_py.x402.chain.chain import Chain
+from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
+from mcpsol_py.x402.channels.program import OURS
+from mcpsol_py.x402.exact.mechanism import ExactClient, ExactClientV1
+from mcpsol_py.x402.protocol.networks import v1_name
+from mcpsol_py.x402.store.wallet_channels import WalletChannels
+
+if TYPE_CHECKING:
+    from solders.pubkey import Pubkey
+
+    from mcpsol_py.x402.store.database import Database
+
+__all__ = ["wallet_payer"]
+
+
+def wallet_payer(
+    keypair: Keypair,
+    chain: Chain,
+    budget: Budget,
+    database: Database,
+    *,
+    sources: Mapping[str, Pubkey] = MappingProxyType({}),
+    locks: Mapping[str, int] = MappingProxyType({}),
+    select: Selector | None = None,
+    patience: float = 30.0,
+) -> Payer:
+    """What pays calls on *chain* with *keypair*, within *budget*.
+
+    *sources*: mint -> the token account to pay from, where it is not the wallet's own. *locks*: mint -> the most that
+    a channel may hold, in base units; a mint without one is not paid by vouchers. *database* keeps the channels.
+    *select*: which of a demand's offers is taken (default: vouchers where there are locks, else the cheapest).
+    *patience* as `Payer`'s, in seconds.
+    """
+    signer = x402Client()
+    signer.register(chain.network, ExactClient(keypair, chain, sources=sources))
+    old_name = v1_name(chain.network)
+    if old_name is not None:
+        signer.register_v1(old_name, ExactClientV1(keypair, chain, sources=sources))
+    if locks:
+        kept = WalletChannels(database, str(keypair.pubkey()))
+        signer.register(chain.network, BatchClient(keypair, chain, OURS, kept, deposit=deposits(locks)))
+    return Payer(signer, budget, select=select or (vouchers_first if locks else cheapest), patience=patience)

@@ -1,0 +1,1 @@
+"""The chain as payments see it, and the payment program's client."""

@@ -1,0 +1,1 @@
+"""A facilitator: verifies and settles payments for sellers."""

@@ -1,0 +1,1 @@
+"""Background jobs of payments: reconciliation, webhooks, alerts, channel redemption."""

@@ -1,0 +1,61 @@
+"""Telling a wallet's owner that a limit is nearly used up: a signed webhook (Standard Webhooks), sent aside."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import httpx
+import orjson
+
+from mcpsol_py import telemetry
+from mcpsol_py.x402.worker.webhooks import sign
+
+__all__ = ["webhook_alert"]
+
+#: Seconds before the tries after the first.
+PAUSES = (1.0, 5.0, 30.0)
+
+
+def webhook_alert(
+    url: str,
+    secret: str,
+    *,
+    transport: httpx.BaseTransport | None = None,
+    pauses: tuple[float, ...] = PAUSES,
+    timeout: float = 10.0,
+) -> Callable[[str, int, int, str], None]:
+    """For Budget(alert=…): posts {"type": "budget.nearly_used_up", "data": {asset, spent, limit, kind}} to *url*.
+
+    *secret*: "whsec_" and base64. It is sent in a thread of its own, so that no payment waits for it; what fails in the
+    end is logged, and stops nothing.
+    """
+
+    def alert(asset: str, spent: int, limit: int, kind: str) -> None:
+        data = {"asset": asset, "spent": str(spent), "limit": str(limit), "kind": kind}
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        body = orjson.dumps({"type": "budget.nearly_used_up", "timestamp": when, "data": data}).decode()
+        threading.Thread(target=_send, args=(f"msg_{uuid.uuid4().hex}", body), daemon=True).start()
+
+    def _send(message_id: str, body: str) -> None:
+        for pause in (0.0, *pauses):
+            time.sleep(pause)
+            stamp = int(time.time())
+            headers = {
+                "content-type": "application/json",
+                "webhook-id": message_id,
+                "webhook-timestamp": str(stamp),
+                "webhook-signature": sign(secret, message_id, stamp, body),
+            }
+            try:
+                with httpx.Client(transport=transport, timeout=timeout, follow_redirects=False) as client:
+                    if client.post(url, content=body, headers=headers).is_success:
+                        return
+            except httpx.HTTPError:
+                continue
+        telemetry.event("alert not delivered", level="warning")
+
+    return alert
