@@ -47,7 +47,9 @@ def lines(folder: Path, depth: int = 0) -> Iterator[str]:
     for path in sorted(folder.iterdir(), key=lambda p: (p.is_dir(), p.name)):
         if path.name.startswith((".", "__pycache__")) or path.name in {"__init__.py", *LEFT_OUT}:
             continue
-        if path.is_dir() and not (path.name == "src" and folder.parent.name == "programs"):  # rendered from templates/
+        if path.is_dir() and not (
+            path.name == "src" and folder.parent.name == "programs"
+        ):  # rendered from templates/
             yield from lines(path, depth + 1)
         elif path.suffix in {".py", ".rs", ".jinja"}:
             yield _line(depth + 1, path.name, said(path))
@@ -89,7 +91,9 @@ def main() -> int:
     packages = re.compile(r"(mcpsol_py|idl2mcp)/.*/")
     missing = sorted(path for path in paths(wanted) - paths(page) if packages.fullmatch(path))
     if gone or missing:
-        print(f"docs/layout.md draws what is not there: {gone}, and leaves out: {missing}; run `make regen`")
+        print(
+            f"docs/layout.md draws what is not there: {gone}, and leaves out: {missing}; run `make regen`"
+        )
     return 1 if gone or missing else 0
 
 

@@ -16,7 +16,9 @@ import sys
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^<!-- (?P<path>\S+) -->\n```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^<!-- (?P<path>\S+) -->\n```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 
 
 def pages(repo: Path = REPO) -> list[Path]:
@@ -27,7 +29,11 @@ def pages(repo: Path = REPO) -> list[Path]:
         capture_output=True,
         check=True,
     )
-    return [repo / name for name in sorted(listed.stdout.decode().split("\0")) if name and (repo / name).is_file()]
+    return [
+        repo / name
+        for name in sorted(listed.stdout.decode().split("\0"))
+        if name and (repo / name).is_file()
+    ]
 
 
 def filled(text: str, repo: Path = REPO) -> str:

@@ -25,7 +25,9 @@ class WheelData(BuildHookInterface[Any]):
         for template in sorted((root / "templates").rglob("*")):
             if not template.is_file() or "__pycache__" in template.parts:
                 continue
-            include[str(template)] = f"mcpsol_py/_templates/{template.relative_to(root / 'templates').as_posix()}"
+            include[str(template)] = (
+                f"mcpsol_py/_templates/{template.relative_to(root / 'templates').as_posix()}"
+            )
         for binary in sorted((root / "programs").glob("*/*.so")):
             name = binary.stem
             if name != binary.parent.name:

@@ -15,7 +15,9 @@ from benchmarks.yardstick import Limit, NotMeasured, Row, Yardstick
 
 def available() -> list[str]:
     """The names that can be given: every bench_<name>.py beside this file."""
-    return sorted(path.stem.removeprefix("bench_") for path in Path(__file__).parent.glob("bench_*.py"))
+    return sorted(
+        path.stem.removeprefix("bench_") for path in Path(__file__).parent.glob("bench_*.py")
+    )
 
 
 def shown(number: float) -> str:
@@ -37,9 +39,14 @@ def line(row: Row) -> str:
 
 def main() -> int:
     """Runs what is asked for; 0 when all yardsticks hold."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Yardsticks, both sides in one run.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Yardsticks, both sides in one run."
+    )
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"of {', '.join(available()) or 'none yet'}; all if none"
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"of {', '.join(available()) or 'none yet'}; all if none",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
     options = parser.parse_args()

@@ -80,7 +80,9 @@ async def _round(client: Client, tool: str, arguments: dict[str, Any]) -> float:
 async def _connected(command: list[str], port: int | None) -> AsyncIterator[Client]:
     """A client of the server that *command* starts, on stdio or on *port*."""
     if port is None:
-        async with Client(StdioServerParameters(command=command[0], args=command[1:], cwd=str(REPO))) as client:
+        async with Client(
+            StdioServerParameters(command=command[0], args=command[1:], cwd=str(REPO))
+        ) as client:
             yield client
         return
     with subprocess.Popen(command, cwd=REPO, stderr=subprocess.DEVNULL) as process:
@@ -145,7 +147,10 @@ def _cpu(pid: int) -> float:
     """Seconds of the CPU that a process and its threads have had (in nanoseconds, where the kernel says them)."""
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
-        return sum(int((t / "schedstat").read_text(encoding="utf-8").split()[0]) for t in threads) / 1e9
+        return (
+            sum(int((t / "schedstat").read_text(encoding="utf-8").split()[0]) for t in threads)
+            / 1e9
+        )
     except OSError:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -158,13 +163,18 @@ def _idl(folder: Path, number: int, count: int = 247) -> Path:
             "name": f"operation_{n}",
             "discriminator": list((number * 1000 + n).to_bytes(8, "big")),
             "docs": [f"Does operation number {n} with the vault, and says what came of it."],
-            "accounts": [{"name": a, "writable": True} for a in ("payer", "vault", "mint", "destination")],
+            "accounts": [
+                {"name": a, "writable": True} for a in ("payer", "vault", "mint", "destination")
+            ],
             "args": [{"name": "amount", "type": "u64"}, {"name": "owner", "type": "pubkey"}],
         }
         for n in range(count)
     ]
     path = folder / f"bench{number}.json"
-    document = {"address": str(wallet(f"p{number}").pubkey()), "metadata": {"name": f"bench{number}", "version": "1"}}
+    document = {
+        "address": str(wallet(f"p{number}").pubkey()),
+        "metadata": {"name": f"bench{number}", "version": "1"},
+    }
     document["metadata"]["spec"] = "0.1.0"  # type: ignore[index]  # an object
     path.write_text(json.dumps({**document, "instructions": instructions}), encoding="utf-8")
     return path
@@ -245,16 +255,32 @@ def measure() -> list[Row]:
         ("tools/call that builds and simulates on LiteSVM", ["counter", "--wallet", "@alice"]),
     ):
         for transport in ("stdio", "http"):
-            (ours, ours_clock), (empty, empty_clock) = asyncio.run(_calls(source, accounts, transport))
+            (ours, ours_clock), (empty, empty_clock) = asyncio.run(
+                _calls(source, accounts, transport)
+            )
             clock = f"{ours_clock * 1e6:,.0f} and {empty_clock * 1e6:,.0f} µs"
             note = f"an empty tool, same SDK; by the clock {clock}"
             row = f"{what}, over {transport}"
-            rows.append(Yardstick(row, ours * 1e6, empty * 1e6, "µs CPU", needed=1 / 1.5, note=note))
+            rows.append(
+                Yardstick(row, ours * 1e6, empty * 1e6, "µs CPU", needed=1 / 1.5, note=note)
+            )
     with tempfile.TemporaryDirectory() as name:
         paths = [_idl(Path(name), n) for n in range(10)]
         listing, searching = asyncio.run(_listing(paths[0]))
-        rows.append(Limit("tools/list of 247 instructions", listing * 1e3, 50, "ms CPU", "in process, with the client"))
-        rows.append(Limit("search_tools among them", searching * 1e3, 50, "ms CPU", "in process, best three"))
+        rows.append(
+            Limit(
+                "tools/list of 247 instructions",
+                listing * 1e3,
+                50,
+                "ms CPU",
+                "in process, with the client",
+            )
+        )
+        rows.append(
+            Limit(
+                "search_tools among them", searching * 1e3, 50, "ms CPU", "in process, best three"
+            )
+        )
         for count in (60, 247):
             ten = [_idl(Path(name), n, count) for n in range(10)]
             cpu, wall = min(_start(ten) for _ in range(STARTS))

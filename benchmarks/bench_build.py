@@ -21,7 +21,12 @@ from solders.pubkey import Pubkey
 from benchmarks.yardstick import Row, Yardstick, calls_a_second
 from mcpsol_py import load
 
-ANCHORPY = Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache" / "mcpsol")) / "anchorpy-venv" / "bin" / "python"
+ANCHORPY = (
+    Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache" / "mcpsol"))
+    / "anchorpy-venv"
+    / "bin"
+    / "python"
+)
 
 #: (name, writable, signer), as Marinade's IDL has them.
 ACCOUNTS = (
@@ -79,7 +84,10 @@ def anchorpy_rate() -> float | None:
         idl = Path(folder) / "idl.json"
         idl.write_text(json.dumps(IDL), encoding="utf-8")
         done = subprocess.run(
-            [str(ANCHORPY), "-W", "ignore", "-c", PEER, str(idl)], capture_output=True, text=True, check=True
+            [str(ANCHORPY), "-W", "ignore", "-c", PEER, str(idl)],
+            capture_output=True,
+            text=True,
+            check=True,
         )
     return float(done.stdout)
 
@@ -105,9 +113,15 @@ def measure() -> list[Row]:
         hand = max(hand, calls_a_second(by_hand, budget=0.5))
         mine = max(mine, calls_a_second(ours, budget=0.5))
     note = "struct.pack and solders by hand; 11 accounts, one u64"
-    rows: list[Row] = [Yardstick("build an instruction", mine, hand, "/s", 0.8, higher_is_better=True, note=note)]
+    rows: list[Row] = [
+        Yardstick("build an instruction", mine, hand, "/s", 0.8, higher_is_better=True, note=note)
+    ]
     peer = anchorpy_rate()
     if peer is not None:
         note = "anchorpy 0.21 in its own environment, the same IDL"
-        rows.append(Yardstick("build, against anchorpy", mine, peer, "/s", 18, higher_is_better=True, note=note))
+        rows.append(
+            Yardstick(
+                "build, against anchorpy", mine, peer, "/s", 18, higher_is_better=True, note=note
+            )
+        )
     return rows

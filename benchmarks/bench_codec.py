@@ -23,8 +23,16 @@ from mcpsol_py.codec.compiled import Codecs
 from tests.strategies import Values
 
 REPO = Path(__file__).resolve().parent.parent
-IDL = Path(os.environ.get("MCPSOL_SHARED_IDLS", REPO.parent / "shared" / "idls")) / "legacy__marinade_finance.json"
-ANCHORPY = Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache" / "mcpsol")) / "anchorpy-venv" / "bin" / "python"
+IDL = (
+    Path(os.environ.get("MCPSOL_SHARED_IDLS", REPO.parent / "shared" / "idls"))
+    / "legacy__marinade_finance.json"
+)
+ANCHORPY = (
+    Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache" / "mcpsol"))
+    / "anchorpy-venv"
+    / "bin"
+    / "python"
+)
 
 #: Run in a fresh interpreter, since anchorpy keeps the classes it makes: milliseconds to load and encode once.
 FIRST_OURS = """
@@ -67,7 +75,10 @@ print(json.dumps(out))
 def first(python: str, script: str) -> float:
     """Milliseconds of *script*, the best of seven fresh interpreters."""
     command = [python, "-W", "ignore", "-c", script, str(IDL)]
-    return min(float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(7))
+    return min(
+        float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        for _ in range(7)
+    )
 
 
 def peer(accounts: dict[str, bytes]) -> dict[str, float]:
@@ -76,7 +87,10 @@ def peer(accounts: dict[str, bytes]) -> dict[str, float]:
         raise NotMeasured("anchorpy's environment is not installed: run `make oracles`")
     listed = json.dumps({name: data.hex() for name, data in accounts.items()})
     run = subprocess.run(
-        [str(ANCHORPY), "-W", "ignore", "-c", PEER, str(IDL), listed], capture_output=True, text=True, check=True
+        [str(ANCHORPY), "-W", "ignore", "-c", PEER, str(IDL), listed],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     figures: dict[str, float] = json.loads(run.stdout)
     return figures
@@ -109,12 +123,18 @@ def measure() -> list[Row]:
         decode = program.decode_account  # which finds by the discriminator what it is, too
         rate = calls_a_second(lambda decode=decode, data=data: decode(data), budget=0.06, rounds=30)  # type: ignore[misc]  # bound, not looked up
         note = f"anchorpy's account coder, Marinade's {name}, {len(data)} bytes"
-        rows.append(Yardstick("decode an account", rate, theirs[name], "/s", 10, higher_is_better=True, note=note))
+        rows.append(
+            Yardstick(
+                "decode an account", rate, theirs[name], "/s", 10, higher_is_better=True, note=note
+            )
+        )
 
     encode: Any = program.instruction("deposit").encode
     discriminator = encode({"lamports": 0})[:8]
     by_hand = calls_a_second(lambda: discriminator + struct.pack("<Q", {"lamports": 5}["lamports"]))
     ours = calls_a_second(lambda: encode({"lamports": 5}))
     note = "struct.pack by hand, from a dict of one argument"
-    rows.append(Yardstick("encode instruction data", ours, by_hand, "/s", higher_is_better=True, note=note))
+    rows.append(
+        Yardstick("encode instruction data", ours, by_hand, "/s", higher_is_better=True, note=note)
+    )
     return rows

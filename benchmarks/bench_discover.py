@@ -16,7 +16,10 @@ from tests.unit.client.paged import PagedProgram
 
 def model_of(tools: int) -> ProgramModel:
     """A program whose instructions have two arguments, four accounts and a sentence each."""
-    accounts = tuple(Account(name, writable=True, signer=name == "payer") for name in ("payer", "vault", "mint", "to"))
+    accounts = tuple(
+        Account(name, writable=True, signer=name == "payer")
+        for name in ("payer", "vault", "mint", "to")
+    )
     args = (Field("amount", U64), Field("owner", PUBKEY))
     return ProgramModel(
         "bench",

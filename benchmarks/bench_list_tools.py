@@ -41,8 +41,20 @@ def rows_of(count: int, sized: floor.Sized) -> list[Row]:
     spread = "mean {:.1f}, least {}"
     added = len(sized.so) - len(sized.bare)
     return [
-        Limit(f"{what}: first page", max(first.values()), floor.FIRST, "CU", f"above the syscall; {by}"),
-        Limit(f"{what}: other pages", max(others), floor.OTHERS, "CU", f"{json - 1} of JSON, {stream} of the stream"),
+        Limit(
+            f"{what}: first page",
+            max(first.values()),
+            floor.FIRST,
+            "CU",
+            f"above the syscall; {by}",
+        ),
+        Limit(
+            f"{what}: other pages",
+            max(others),
+            floor.OTHERS,
+            "CU",
+            f"{json - 1} of JSON, {stream} of the stream",
+        ),
         Limit(
             f"{what}: added to other calls with accounts",
             max(with_accounts),

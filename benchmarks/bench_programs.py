@@ -96,7 +96,10 @@ class Size:
 
 def build_plain(folder: Path) -> dict[str, bytes]:
     """The hand-written programs by name. Raises BuildError, ToolchainMissing."""
-    return {name: build_program(PLAIN / f"plain_{name}", out=folder).so.read_bytes() for name in PROGRAMS}
+    return {
+        name: build_program(PLAIN / f"plain_{name}", out=folder).so.read_bytes()
+        for name in PROGRAMS
+    }
 
 
 def compare(plain: dict[str, bytes]) -> Iterator[Call]:
@@ -105,7 +108,10 @@ def compare(plain: dict[str, bytes]) -> Iterator[Call]:
         yield _both("counter", name, call, signer, plain)
     for name, signer, call in _good(SameFilled, table.Filled.fill, _VAULT):
         yield _both("vault", name, call, signer, plain)
-    for program, rows, new in (("counter", table.COUNTER, SameCounted), ("vault", table.VAULT, SameFilled)):
+    for program, rows, new in (
+        ("counter", table.COUNTER, SameCounted),
+        ("vault", table.VAULT, SameFilled),
+    ):
         for row in rows:
             chain = new(_ours(program)).fill()
             ix = row.call(chain)  # type: ignore[arg-type]
@@ -132,10 +138,16 @@ def measure() -> list[Row]:
     rows: list[Row] = []
     for call in compare(plain):
         what = f"{call.program}: {call.what}"
-        rows.append(Yardstick(what, call.ours, call.plain, "CU", note=call.error and f"refused: {call.error}"))
+        rows.append(
+            Yardstick(
+                what, call.ours, call.plain, "CU", note=call.error and f"refused: {call.error}"
+            )
+        )
     for size in sizes(plain):
         note = f"{size.pages:,} of ours are pages of list_tools"
-        rows.append(Yardstick(f"{size.program}: program", size.ours, size.plain, "bytes", note=note))
+        rows.append(
+            Yardstick(f"{size.program}: program", size.ours, size.plain, "bytes", note=note)
+        )
     return rows
 
 
@@ -170,7 +182,13 @@ def _good(
         yield name, chain.wallet, (chain, call(chain))
 
 
-def _both(program: str, what: str, call: tuple[_Chain, Instruction], signer: Keypair, plain: dict[str, bytes]) -> Call:
+def _both(
+    program: str,
+    what: str,
+    call: tuple[_Chain, Instruction],
+    signer: Keypair,
+    plain: dict[str, bytes],
+) -> Call:
     chain, ix = call
     message = Message.new_with_blockhash([ix], signer.pubkey(), chain.svm.latest_blockhash())
     transaction = VersionedTransaction(message, [signer])

@@ -108,7 +108,16 @@ def soak(seconds: float, clients: int) -> Soak:
         (folder / "bridge.toml").write_text(CONFIG, encoding="utf-8")
         (folder / "setup.toml").write_text(SETUP, encoding="utf-8")
         port = free_port()
-        command = [sys.executable, "-m", "idl2mcp", "serve", "--config", "bridge.toml", "--transport", "http"]
+        command = [
+            sys.executable,
+            "-m",
+            "idl2mcp",
+            "serve",
+            "--config",
+            "bridge.toml",
+            "--transport",
+            "http",
+        ]
         with (folder / "stderr.txt").open("wb") as errors:
             process = subprocess.Popen(
                 [*command, "--port", str(port)],
@@ -133,7 +142,9 @@ def soak(seconds: float, clients: int) -> Soak:
 async def _run(out: Soak, url: str, pid: int, seconds: float, clients: int) -> None:
     for _ in range(300):
         try:
-            _, writer = await asyncio.open_connection("127.0.0.1", int(url.split(":")[2].split("/")[0]))
+            _, writer = await asyncio.open_connection(
+                "127.0.0.1", int(url.split(":")[2].split("/")[0])
+            )
             writer.close()
             break
         except OSError:

@@ -41,7 +41,12 @@ from mcpsol_py.x402.store.settlements import SqlSettlements
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World
 
-PEER = Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache" / "mcpsol")) / "x402peer-venv" / "bin" / "python"
+PEER = (
+    Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache" / "mcpsol"))
+    / "x402peer-venv"
+    / "bin"
+    / "python"
+)
 HERE = Path(__file__).resolve().parent
 WALLETS, CALLS, EXACT = 32, 40, 300
 
@@ -97,7 +102,9 @@ async def _vouchers(folder: Path) -> float:
 
 
 def _exact_gate(world: World, database: Database, **options: Any) -> Gate:
-    desk = ExactFacilitator(world.chain, KeypairSponsor(world.sponsor), SqlSettlements(database), poll=0.01)
+    desk = ExactFacilitator(
+        world.chain, KeypairSponsor(world.sponsor), SqlSettlements(database), poll=0.01
+    )
     facilitator = x402FacilitatorSync()
     facilitator.register([DEVNET], desk)
     server = x402ResourceServer(LocalFacilitator(facilitator))
@@ -135,13 +142,17 @@ async def _overhead(folder: Path) -> float:
     times: dict[str, list[float]] = {"quote": [], "free": []}
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool(name=n, input_schema={"type": "object"}) for n in times])
+        return types.ListToolsResult(
+            tools=[types.Tool(name=n, input_schema={"type": "object"}) for n in times]
+        )
 
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         return types.CallToolResult(content=[types.TextContent(type="text", text="42")])
 
     server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
-    server.middleware.append(Paid(gate, {"quote": Offer(ResourceInfo(url="mcp://tool/quote"), (terms,))}))
+    server.middleware.append(
+        Paid(gate, {"quote": Offer(ResourceInfo(url="mcp://tool/quote"), (terms,))})
+    )
     metas: list[Any] = [{PAYMENT_META: _wire(world.pay(terms))} for _ in range(EXACT)]
     async with Client(server) as client:
         for n in range(EXACT):
@@ -187,7 +198,11 @@ def _verification() -> tuple[float, float]:
         "terms": terms.model_dump(by_alias=True, exclude_none=True, mode="json"),
         "sponsor": bytes(world.sponsor).hex(),
         "blockhash": world.chain.latest_blockhash()[0],
-        "accounts": {str(k): [a.owner, a.data.hex()] for k, a in zip(keys, found, strict=True) if a is not None},
+        "accounts": {
+            str(k): [a.owner, a.data.hex()]
+            for k, a in zip(keys, found, strict=True)
+            if a is not None
+        },
     }
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "payments.json"
@@ -212,19 +227,29 @@ def measure() -> list[Row]:
     with tempfile.TemporaryDirectory(dir=os.environ.get("MCPSOL_BENCH_DIR")) as name:
         folder = Path(name)
         voucher = max(asyncio.run(_vouchers(_new(folder, n))) for n in range(3))
-        rows.append(_at_least("paid calls by vouchers, verified and recorded (SQLite)", voucher, 500))
+        rows.append(
+            _at_least("paid calls by vouchers, verified and recorded (SQLite)", voucher, 500)
+        )
         settled = max(asyncio.run(_settled(_new(folder, 10 + n))) for n in range(2))
         rows.append(_at_least("paid calls settled on LiteSVM", settled, 100))
         overhead = min(asyncio.run(_overhead(_new(folder, 20 + n))) for n in range(3))
         note = f"three writes, two of which wait for the disk; a commit takes {_commit(folder):.2g} ms on this disk now"
-        rows.append(Limit("p99 of a paid tool over a free one, without settlement", overhead, 15, "ms", note))
+        rows.append(
+            Limit(
+                "p99 of a paid tool over a free one, without settlement", overhead, 15, "ms", note
+            )
+        )
     try:
         ours, peer = _verification()
     except NotMeasured as missing:
         print(f"not measured: {missing}")
         return rows
     note = "PyPI x402 on the same payments; each with its simulation on a LiteSVM"
-    rows.append(Yardstick("verification of one exact payment", ours * 1e6, peer * 1e6, "µs", needed=1, note=note))
+    rows.append(
+        Yardstick(
+            "verification of one exact payment", ours * 1e6, peer * 1e6, "µs", needed=1, note=note
+        )
+    )
     return rows
 
 
@@ -235,4 +260,10 @@ def _new(folder: Path, number: int) -> Path:
 
 
 def _at_least(what: str, found: float, needed: float) -> Row:
-    return Limit(f"{what}: ms a call", 1000 / found, 1000 / needed, "ms", f"{found:,.0f} a second; needs {needed:,.0f}")
+    return Limit(
+        f"{what}: ms a call",
+        1000 / found,
+        1000 / needed,
+        "ms",
+        f"{found:,.0f} a second; needs {needed:,.0f}",
+    )

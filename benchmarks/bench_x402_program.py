@@ -37,14 +37,24 @@ def measure() -> list[Row]:
     rows: list[Row] = [Yardstick("pay", ours, peer, "CU", needed=1 / PAY_RATIO, note=note)]
     limits = {"settle": SETTLE_UNITS, "settle_and_seal": SETTLE_UNITS, "open": OPEN_UNITS}
     for call in life():
-        made = f"makes {call.makes} bytes, {_rent(call.makes):,} lamports of rent" if call.makes else ""
-        rows.append(Limit(call.what, call.units, limits.get(call.instruction, 200_000), "CU", note=made))
+        made = (
+            f"makes {call.makes} bytes, {_rent(call.makes):,} lamports of rent"
+            if call.makes
+            else ""
+        )
+        rows.append(
+            Limit(call.what, call.units, limits.get(call.instruction, 200_000), "CU", note=made)
+        )
     pages = measure_list_tools(SO)
     if pages is not None:
         rows.append(Limit("list_tools, first page, above the syscall", pages.first, 15, "CU"))
-        rows.append(Limit("list_tools, other pages, above the syscall", pages.others or 0, 22, "CU"))
+        rows.append(
+            Limit("list_tools, other pages, above the syscall", pages.others or 0, 22, "CU")
+        )
     size = SO.stat().st_size
-    rows.append(Limit("program", size, 256 * 1024, "bytes", note=f"{_rent(size):,} lamports of rent"))
+    rows.append(
+        Limit("program", size, 256 * 1024, "bytes", note=f"{_rent(size):,} lamports of rent")
+    )
     return rows
 
 
@@ -65,7 +75,12 @@ def _pays() -> tuple[float, float]:
         chain = Chain()
         other = Chain()
         other.svm.add_program(ID, plain)
-        other.payer, other.payee, other.relay, other.mint = chain.payer, chain.payee, chain.relay, chain.mint
+        other.payer, other.payee, other.relay, other.mint = (
+            chain.payer,
+            chain.payee,
+            chain.relay,
+            chain.mint,
+        )
         keys = [chain.relay.pubkey(), chain.payer.pubkey(), chain.mint]
         keys += [chain.ata(chain.payer.pubkey()), chain.ata(chain.payee.pubkey())]
         for key in keys:
@@ -76,7 +91,9 @@ def _pays() -> tuple[float, float]:
         for side, units in ((chain, ours), (other, peer)):
             side.ok(ix, signers=[chain.relay, chain.payer])
             units.append(side.spent)
-        assert chain.data(ix.accounts[7].pubkey) == other.data(ix.accounts[7].pubkey), "the receipts differ"
+        assert chain.data(ix.accounts[7].pubkey) == other.data(ix.accounts[7].pubkey), (
+            "the receipts differ"
+        )
     return statistics.median(ours), statistics.median(peer)
 
 
@@ -103,9 +120,13 @@ def life() -> list[Called]:
     chain.set_time(T0, 10_000)
     relay, payer, payee = chain.relay, chain.payer, chain.payee
 
-    def run(name: str, *instructions: Instruction, signers: list[Keypair] | None = None, makes: str = "") -> None:
+    def run(
+        name: str, *instructions: Instruction, signers: list[Keypair] | None = None, makes: str = ""
+    ) -> None:
         events = chain.events(chain.ok(*instructions, signers=[relay, *(signers or [])]))
-        out.append(Called(name, chain.spent, sizes.get(makes, 0), tuple(event for event, _ in events)))
+        out.append(
+            Called(name, chain.spent, sizes.get(makes, 0), tuple(event for event, _ in events))
+        )
 
     friend = Keypair().pubkey()
     chain.purse(friend, 0)

@@ -60,10 +60,24 @@ def programs_table(plain: dict[str, bytes]) -> list[str]:
         good = [call for call in calls if call.program == program and not call.error]
         lines += [_line(f"{program}: {call.what}", call.ours, call.plain, "CU") for call in good]
         refused = [call for call in calls if call.program == program and call.error]
-        ours, theirs = (statistics.mean(side) for side in zip(*((c.ours, c.plain) for c in refused), strict=True))
-        lines.append(_line(f"{program}: {len(refused)} refused calls, mean", round(ours), round(theirs), "CU"))
+        ours, theirs = (
+            statistics.mean(side)
+            for side in zip(*((c.ours, c.plain) for c in refused), strict=True)
+        )
+        lines.append(
+            _line(
+                f"{program}: {len(refused)} refused calls, mean", round(ours), round(theirs), "CU"
+            )
+        )
     for size in bench_programs.sizes(plain):
-        lines.append(_line(f"{size.program}: program without its pages", size.ours - size.pages, size.plain, "bytes"))
+        lines.append(
+            _line(
+                f"{size.program}: program without its pages",
+                size.ours - size.pages,
+                size.plain,
+                "bytes",
+            )
+        )
         lines.append(f"| {size.program}: its pages | {size.pages:,} bytes | | |")
     return lines
 
@@ -97,7 +111,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         tables: dict[str, Callable[[], list[str]]] = {
-            "list_tools": lambda: list_tools_table(floor.build(n, root / str(n)) for n in floor.SIZES),
+            "list_tools": lambda: list_tools_table(
+                floor.build(n, root / str(n)) for n in floor.SIZES
+            ),
             "programs": lambda: programs_table(bench_programs.build_plain(root / "plain")),
         }
         now = PAGE.read_text(encoding="utf-8")

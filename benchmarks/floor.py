@@ -104,7 +104,9 @@ _SHAPES = (
 
 def spec_text(count: int) -> str:
     """A spec with *count* instructions."""
-    return _HEAD.format(count=count) + "".join(_SHAPES[n % len(_SHAPES)].format(n=n) for n in range(count))
+    return _HEAD.format(count=count) + "".join(
+        _SHAPES[n % len(_SHAPES)].format(n=n) for n in range(count)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +141,19 @@ def build(count: int, folder: Path) -> Sized:
 def without_list_tools(entry: str) -> str:
     """A rendered entrypoint.rs whose early look and whose last arm are gone."""
     for cut, instead in (
-        ("if let Some(outcome) = unsafe { schema::asked_without_accounts(input) } {", "if let Some(outcome) = None {"),
-        ("other => otherwise(schema::list_tools(other, arguments)),", "_ => otherwise(Outcome::NotAsked),"),
+        (
+            "if let Some(outcome) = unsafe { schema::asked_without_accounts(input) } {",
+            "if let Some(outcome) = None {",
+        ),
+        (
+            "other => otherwise(schema::list_tools(other, arguments)),",
+            "_ => otherwise(Outcome::NotAsked),",
+        ),
     ):
         if entry.count(cut) != 1:
-            raise AssertionError(f"entrypoint.rs has {cut!r} {entry.count(cut)} times: mend benchmarks/floor.py")
+            raise AssertionError(
+                f"entrypoint.rs has {cut!r} {entry.count(cut)} times: mend benchmarks/floor.py"
+            )
         entry = entry.replace(cut, instead)
     return entry
 
@@ -159,7 +169,9 @@ class Chain:
     def units(self, data: bytes, accounts: list[AccountMeta]) -> tuple[int, bytes]:
         """CU of the one instruction, and its return data."""
         message = Message.new_with_blockhash(
-            [Instruction(self.program, data, accounts)], self.payer.pubkey(), self.svm.latest_blockhash()
+            [Instruction(self.program, data, accounts)],
+            self.payer.pubkey(),
+            self.svm.latest_blockhash(),
         )
         meta = self.svm.simulate_transaction(VersionedTransaction(message, [self.payer])).meta()
         return meta.compute_units_consumed(), bytes(meta.return_data().data)
@@ -207,10 +219,18 @@ def dispatch_costs(sized: Sized) -> list[Dispatch]:
     list_tools."""
     ours, bare = Chain(sized.so, PROGRAM), Chain(sized.bare, PROGRAM)
     payer = AccountMeta(ours.payer.pubkey(), True, True)
-    some = [AccountMeta(Pubkey(b"\1" * 32), False, True), payer, AccountMeta(Pubkey(bytes(32)), False, False)]
+    some = [
+        AccountMeta(Pubkey(b"\1" * 32), False, True),
+        payer,
+        AccountMeta(Pubkey(bytes(32)), False, False),
+    ]
     move, note = struct.pack("<QB", 1, 1), bytes(32) + struct.pack("<I", 2) + b"hi"
     calls: list[tuple[bytes, list[AccountMeta]]] = [
-        *((arguments, accounts) for arguments in (b"", b"\0\0", move, note) for accounts in ([], [payer], some)),
+        *(
+            (arguments, accounts)
+            for arguments in (b"", b"\0\0", move, note)
+            for accounts in ([], [payer], some)
+        ),
     ]
     out: list[Dispatch] = []
     for instruction in sized.model.instructions:

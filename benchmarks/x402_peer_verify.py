@@ -29,7 +29,9 @@ class Signer(FacilitatorKeypairSigner):
     """Simulates in this process."""
 
     def simulate_transaction(self, tx_base64, network):
-        outcome = svm.simulate_transaction(VersionedTransaction.from_bytes(base64.b64decode(tx_base64)))
+        outcome = svm.simulate_transaction(
+            VersionedTransaction.from_bytes(base64.b64decode(tx_base64))
+        )
         if isinstance(outcome, FailedTransactionMetadata):
             raise RuntimeError(str(outcome.err()))
 
@@ -39,7 +41,9 @@ sponsor = Keypair.from_bytes(bytes.fromhex(given["sponsor"]))
 svm = LiteSVM().with_blockhash_check(False)
 svm.airdrop(sponsor.pubkey(), 10**9)
 for key, (owner, data) in given["accounts"].items():
-    svm.set_account(Pubkey.from_string(key), Account(10**7, bytes.fromhex(data), Pubkey.from_string(owner)))
+    svm.set_account(
+        Pubkey.from_string(key), Account(10**7, bytes.fromhex(data), Pubkey.from_string(owner))
+    )
 scheme = ExactSvmFacilitatorScheme(Signer(sponsor, rpc_url="http://127.0.0.1:1"))
 payments = [PaymentPayload.model_validate(p) for p in given["payments"]]
 terms = PaymentRequirements.model_validate(given["terms"])

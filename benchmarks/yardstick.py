@@ -58,7 +58,9 @@ class NotMeasured(Exception):
     """Raised by a benchmark whose peer or toolchain is not here; the text says which, and how it is had."""
 
 
-def seconds_a_call(function: Callable[[], object], *, budget: float = 1.0, rounds: int = 7) -> float:
+def seconds_a_call(
+    function: Callable[[], object], *, budget: float = 1.0, rounds: int = 7
+) -> float:
     """Seconds for one call: the best of `rounds` in about `budget` seconds, with the garbage collector off."""
     function()
     started = time.perf_counter()
@@ -80,6 +82,8 @@ def seconds_a_call(function: Callable[[], object], *, budget: float = 1.0, round
     return best
 
 
-def calls_a_second(function: Callable[[], object], *, budget: float = 1.0, rounds: int = 7) -> float:
+def calls_a_second(
+    function: Callable[[], object], *, budget: float = 1.0, rounds: int = 7
+) -> float:
     """How often a second `function` can be called; see `seconds_a_call`."""
     return 1 / seconds_a_call(function, budget=budget, rounds=rounds)

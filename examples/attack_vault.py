@@ -9,5 +9,11 @@ def withdraw(scene: Scene) -> Call:
     scene.send("initialize", {}, {"mint": mint, "authority": owner})
     vault = scene.pda(b"vault", bytes(owner.pubkey()), bytes(mint))
     purse = scene.tokens(mint, owner, 900)
-    scene.send("deposit", {"amount": 400}, {"vault": vault, "source": purse, "mint": mint, "depositor": owner})
-    return Call({"amount": 5}, {"vault": vault, "mint": mint, "authority": owner, "destination": purse})
+    scene.send(
+        "deposit",
+        {"amount": 400},
+        {"vault": vault, "source": purse, "mint": mint, "depositor": owner},
+    )
+    return Call(
+        {"amount": 5}, {"vault": vault, "mint": mint, "authority": owner, "destination": purse}
+    )

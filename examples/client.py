@@ -14,7 +14,10 @@ COUNTER = Pubkey.from_string("J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
 
 async def main() -> None:
     """Finds the program, calls it, reads its state, and sees it refuse."""
-    wallet, chain = Keypair(), SvmTransport()  # with a node, its URL is the chain: "http://127.0.0.1:8899"
+    wallet, chain = (
+        Keypair(),
+        SvmTransport(),
+    )  # with a node, its URL is the chain: "http://127.0.0.1:8899"
     chain.airdrop(wallet.pubkey())
     chain.add_program(COUNTER, bundled_so("counter"))
 
@@ -25,7 +28,9 @@ async def main() -> None:
     create = await client.build("initialize", {"start": 40})
     simulation = await client.simulate(create)
     print("would use", simulation.units, "compute units")
-    signature = await client.send([create, await client.build("increment", {"amount": 2})], signers=[wallet])
+    signature = await client.send(
+        [create, await client.build("increment", {"amount": 2})], signers=[wallet]
+    )
     print(await client.transaction_events(signature))
     print("count", (await client.fetch("State", create.accounts[0].pubkey))["count"])
 

@@ -162,7 +162,9 @@ class EveryWord:
     @instruction(returns=Point)
     def draw(
         self,
-        config: Ref[Config, has_one("admin", error=NotTheAdmin), seeds(b"config", bump="config_bump")],
+        config: Ref[
+            Config, has_one("admin", error=NotTheAdmin), seeds(b"config", bump="config_bump")
+        ],
         admin: Ref[Signer, otherwise(signer=NotTheAdmin)],
         notes: Mut[Notes, has_one("author", account="admin"), realloc(4096, payer="payer")],
         helper: Mut[Unchecked, signer] | None,

@@ -11,7 +11,9 @@ svm = SvmTransport()
 svm.airdrop(wallet.pubkey())
 svm.add_program(program_id, bundled_so("counter"))
 
-counter = connect_sync(program_id, svm, wallet=wallet)  # no IDL: the program itself is asked, by list_tools
+counter = connect_sync(
+    program_id, svm, wallet=wallet
+)  # no IDL: the program itself is asked, by list_tools
 print(counter.program.instructions)
 
 create = counter.build("initialize", {"start": 5})  # address, wallet, programs: filled in

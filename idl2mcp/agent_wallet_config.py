@@ -50,7 +50,9 @@ def open_purse(path: Path, resources: ExitStack) -> AgentTools:
         table = _read(toml_file(path))
         chain = inputs.payment_chain(table["url"])
         resources.callback(chain.close)
-        amounts = dict(_limit(name, given, chain.network) for name, given in table["limits"].items())
+        amounts = dict(
+            _limit(name, given, chain.network) for name, given in table["limits"].items()
+        )
         alert = _alert(table.get("alert"))
     except SourceError as error:
         raise error.at(origin=str(path)) from None
@@ -114,7 +116,12 @@ def _alert(url: str | None) -> Callable[[str, int, int, str], None]:
 
     if url is None:
         return lambda asset, spent, limit, kind: telemetry.event(
-            "budget nearly used up", level="warning", asset=asset, spent=spent, limit=limit, kind=kind
+            "budget nearly used up",
+            level="warning",
+            asset=asset,
+            spent=spent,
+            limit=limit,
+            kind=kind,
         )
     secret = os.environ.get("IDL2MCP_WEBHOOK_SECRET")
     if not secret:

@@ -25,7 +25,9 @@ __all__ = ["history", "pay", "wallet"]
 @click.command("pay")
 @click.argument("resource", metavar="URL")
 @click.argument("tool", required=False)
-@click.option("--args", "arguments", default="{}", metavar="JSON", help="The tool's arguments, as an object.")
+@click.option(
+    "--args", "arguments", default="{}", metavar="JSON", help="The tool's arguments, as an object."
+)
 @click.option("--url", required=True, help="The cluster's JSON-RPC.")
 @click.option(
     "--wallet",
@@ -41,8 +43,14 @@ __all__ = ["history", "pay", "wallet"]
     help='The most it may cost: "$0.01", "0.01 USDC", or {"amount": base units, "asset": mint}.',
 )
 @click.option("--per-day", metavar="PRICE", help="The most that this wallet may spend a day.")
-@click.option("--deposit", metavar="PRICE", help="Pay by vouchers where they are taken; the most a channel may lock.")
-@click.option("--id", "payment_id", metavar="ID", help="Names this call: the same id again never pays twice.")
+@click.option(
+    "--deposit",
+    metavar="PRICE",
+    help="Pay by vouchers where they are taken; the most a channel may lock.",
+)
+@click.option(
+    "--id", "payment_id", metavar="ID", help="Names this call: the same id again never pays twice."
+)
 @click.option("--method", default="GET", show_default=True)
 @database_option
 @report.json_option
@@ -74,19 +82,29 @@ def pay(
     cap = _price(most, chain.network, "--max")
     day = _price(per_day, chain.network, "--per-day") if per_day is not None else None
     if day is not None and day.mint != cap.mint:
-        raise click.BadParameter("another token than --max: it would limit nothing", param_hint="--per-day")
+        raise click.BadParameter(
+            "another token than --max: it would limit nothing", param_hint="--per-day"
+        )
     limit = Limit(per_payment=cap.amount, per_day=day.amount if day is not None else None)
     opened = open_database(database)
-    budget = Budget(opened, str(keypair.pubkey()), Limits({cap.mint: limit}), session="command line")
+    budget = Budget(
+        opened, str(keypair.pubkey()), Limits({cap.mint: limit}), session="command line"
+    )
     lock = _price(deposit, chain.network, "--deposit") if deposit is not None else None
-    payer = wallet_payer(keypair, chain, budget, opened, locks={} if lock is None else {lock.mint: lock.amount})
+    payer = wallet_payer(
+        keypair, chain, budget, opened, locks={} if lock is None else {lock.mint: lock.amount}
+    )
     with report.progress("paying"):
         asyncio.run(_reconcile(budget, chain))
         if tool is None:
             done = asyncio.run(_get(payer, method, resource, payment_id))
         else:
             done = asyncio.run(_call(payer, resource, tool, given, payment_id))
-    receipt = done.receipt.model_dump(by_alias=True, exclude_none=True, mode="json") if done.receipt else None
+    receipt = (
+        done.receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
+        if done.receipt
+        else None
+    )
     answer = _answer(done.result)
     document = {
         **answer,
@@ -97,7 +115,11 @@ def pay(
         "receipt": receipt,
     }
     if receipt is not None:
-        said = "not charged again: paid before" if done.repeated else f"paid {_shown(done, chain.network)}"
+        said = (
+            "not charged again: paid before"
+            if done.repeated
+            else f"paid {_shown(done, chain.network)}"
+        )
         report.note(f"{said}, as {receipt.get('transaction')} (payment {done.payment_id})")
     report.emit(document, str(answer["body"]), as_json=as_json)
     if answer.get("isError"):
@@ -122,7 +144,9 @@ def _payer(wallet: str, network: str) -> Keypair:
         path = Path(wallet)
         return open_keypair(path, passphrase(path))
     if network != LOCAL or not is_local_name(wallet):
-        raise click.BadParameter(f"{wallet}: such names stand for wallets of a local cluster", param_hint="--wallet")
+        raise click.BadParameter(
+            f"{wallet}: such names stand for wallets of a local cluster", param_hint="--wallet"
+        )
     return local_wallet(wallet[1:])
 
 
@@ -146,10 +170,14 @@ async def _get(payer: Payer, method: str, resource: str, payment_id: str | None)
         return await HttpBuyer(client, payer).request(method, resource, payment_id=payment_id)
 
 
-async def _call(payer: Payer, server: str, tool: str, arguments: dict[str, Any], payment_id: str | None) -> Bought[Any]:
+async def _call(
+    payer: Payer, server: str, tool: str, arguments: dict[str, Any], payment_id: str | None
+) -> Bought[Any]:
     from mcpsol_py.x402.buying.mcp_buyer import Buyer, connected
 
-    return await connected(server, lambda c: Buyer(c, payer).call_tool(tool, arguments, payment_id=payment_id))
+    return await connected(
+        server, lambda c: Buyer(c, payer).call_tool(tool, arguments, payment_id=payment_id)
+    )
 
 
 def _answer(result: Any) -> dict[str, Any]:
@@ -158,12 +186,19 @@ def _answer(result: Any) -> dict[str, Any]:
         return {"status": result.status_code, "body": result.text}
     body = result.model_dump(by_alias=True, exclude_none=True, mode="json")
     texts = [block.get("text", "") for block in body.get("content") or []]
-    return {"isError": bool(body.get("isError")), "body": "\n".join(texts), "result": body.get("structuredContent")}
+    return {
+        "isError": bool(body.get("isError")),
+        "body": "\n".join(texts),
+        "result": body.get("structuredContent"),
+    }
 
 
 @click.command("history")
 @click.option(
-    "--wallet", required=True, metavar="ADDRESS", help='Whose payments: an address, or "@alice" of a local cluster.'
+    "--wallet",
+    required=True,
+    metavar="ADDRESS",
+    help='Whose payments: an address, or "@alice" of a local cluster.',
 )
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1, 10_000))
 @database_option
@@ -178,11 +213,15 @@ def history(wallet: str, limit: int, database: str | None, as_json: bool) -> Non
     from mcpsol_py.x402.buying.budget import Budget, Limits
     from mcpsol_py.x402.protocol.price import format_amount
 
-    address = str(local_wallet(wallet[1:]).pubkey() if is_local_name(wallet) else parsed(wallet, "--wallet"))
+    address = str(
+        local_wallet(wallet[1:]).pubkey() if is_local_name(wallet) else parsed(wallet, "--wallet")
+    )
     budget = Budget(open_database(database), address, Limits({}), session="history")
     rows = [
         {
-            "time": datetime.fromtimestamp(row.created_ms / 1000, UTC).isoformat(timespec="seconds"),
+            "time": datetime.fromtimestamp(row.created_ms / 1000, UTC).isoformat(
+                timespec="seconds"
+            ),
             "state": row.state,
             "amount": str(row.amount),
             "asset": row.asset,
@@ -210,7 +249,9 @@ def history(wallet: str, limit: int, database: str | None, as_json: bool) -> Non
         ]
     )
     report.emit(
-        {"wallet": address, "payments": rows}, lines if rows else f"{address} has paid nothing", as_json=as_json
+        {"wallet": address, "payments": rows},
+        lines if rows else f"{address} has paid nothing",
+        as_json=as_json,
     )
 
 
@@ -232,7 +273,9 @@ def wallet(config: Path) -> None:
     logs.set_up("text", "warning")
     with ExitStack() as opened:
         tools = open_purse(config, opened)
-        server: Server[Any] = Server("idl2mcp wallet", title="An agent's wallet (x402)", on_list_tools=_no_tools)
+        server: Server[Any] = Server(
+            "idl2mcp wallet", title="An agent's wallet (x402)", on_list_tools=_no_tools
+        )
         server.middleware.append(tools)
         report.note("an agent's wallet on stdio; x402_setup_agent makes its key if it has none")
         asyncio.run(run_stdio(server))
@@ -257,4 +300,6 @@ def _price(text: str, network: str, option: str) -> Price:
     try:
         return parse_price(orjson.loads(text), network)
     except orjson.JSONDecodeError as error:
-        raise click.BadParameter(f"{text!r} is neither a price nor JSON", param_hint=option) from error
+        raise click.BadParameter(
+            f"{text!r} is neither a price nor JSON", param_hint=option
+        ) from error

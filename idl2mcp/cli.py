@@ -43,9 +43,15 @@ COMMANDS: dict[str, str] = {
 
 _FIRST_STEPS = [
     ("idl2mcp demo", "The whole way, offline: nothing is installed or signed."),
-    ("idl2mcp serve --demo --transport http", "Two programs as MCP tools and as pages, at http://127.0.0.1:8765/"),
+    (
+        "idl2mcp serve --demo --transport http",
+        "Two programs as MCP tools and as pages, at http://127.0.0.1:8765/",
+    ),
     ("idl2mcp inspect idl.json", "What a program of yours can do."),
-    ("idl2mcp serve idl.json --print-config claude", "What your MCP client needs to have it as tools."),
+    (
+        "idl2mcp serve idl.json --print-config claude",
+        "What your MCP client needs to have it as tools.",
+    ),
 ]
 
 
@@ -56,7 +62,11 @@ class LazyGroup(click.Group):
         """The names in the table's order, those whose module is there."""
         folder = os.path.join(os.path.dirname(__file__), "commands")  # noqa: PTH118, PTH120  # pathlib is not loaded yet
         there = set(os.listdir(folder))  # noqa: PTH208  # as above
-        return [n for n in COMMANDS if f"{n.replace('-', '_')}.py" in there or n.replace("-", "_") in there]
+        return [
+            n
+            for n in COMMANDS
+            if f"{n.replace('-', '_')}.py" in there or n.replace("-", "_") in there
+        ]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, imported now."""
@@ -81,7 +91,9 @@ class LazyGroup(click.Group):
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             from mcpsol_py.errors import suggest
 
-            raise click.UsageError(f"no command {name!r}. {suggest(name, self.list_commands(ctx))}", ctx)
+            raise click.UsageError(
+                f"no command {name!r}. {suggest(name, self.list_commands(ctx))}", ctx
+            )
         return super().resolve_command(ctx, args)
 
 
@@ -126,15 +138,22 @@ def _run(args: list[str], as_json: bool) -> int:
         error.show()
         if as_json:
             sys.stdout.write(
-                report.as_json_text({"error": {"reason": "usage", "message": error.format_message()}}) + "\n"
+                report.as_json_text(
+                    {"error": {"reason": "usage", "message": error.format_message()}}
+                )
+                + "\n"
             )
         return report.USAGE
     except click.ClickException as error:
-        return report.failure(error, as_json=as_json, details={"reason": "input", "message": error.format_message()})
+        return report.failure(
+            error, as_json=as_json, details={"reason": "input", "message": error.format_message()}
+        )
     except (click.Abort, KeyboardInterrupt):
         report.note("Stopped.")
         return 130
-    except BrokenPipeError:  # the reader (head, less) has gone: nothing to say, and no one to say it to
+    except (
+        BrokenPipeError
+    ):  # the reader (head, less) has gone: nothing to say, and no one to say it to
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return report.OK
     except McpsolError as error:
@@ -143,7 +162,9 @@ def _run(args: list[str], as_json: bool) -> int:
         if _debugging():
             raise
         return report.failure(error, as_json=as_json)
-    except Exception as error:  # the last place: a fault of ours is told in a sentence, not as a traceback
+    except (
+        Exception
+    ) as error:  # the last place: a fault of ours is told in a sentence, not as a traceback
         if _debugging():
             raise
         inner = _single(error)
@@ -151,7 +172,9 @@ def _run(args: list[str], as_json: bool) -> int:
             return report.failure(inner, as_json=as_json)
         return report.failure(inner, as_json=as_json, details=_fault(inner, args))
     except BaseException as error:
-        if _debugging() or type(error).__name__ != "PanicException":  # what Rust code raises; no Exception
+        if (
+            _debugging() or type(error).__name__ != "PanicException"
+        ):  # what Rust code raises; no Exception
             raise
         return report.failure(error, as_json=as_json, details=_fault(error, args))
 
@@ -168,7 +191,9 @@ def _fault(error: BaseException, args: Sequence[str]) -> dict[str, str]:
     module = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
     extra = _EXTRAS.get(str(module).partition(".")[0])
     if extra is not None:
-        extra = "x402" if args[:1] == ["x402"] else extra  # which holds the other too: one answer is enough
+        extra = (
+            "x402" if args[:1] == ["x402"] else extra
+        )  # which holds the other too: one answer is enough
         message = (
             f"this command needs {module}, which is not installed. "
             f"It comes with the extra {extra}: pip install '.[{extra}]' in a clone of mcpsol-py"
@@ -183,7 +208,9 @@ def _fault(error: BaseException, args: Sequence[str]) -> dict[str, str]:
 
 #: modules that come with an extra of the package -> the extra
 _EXTRAS = {
-    **dict.fromkeys(("mcp", "mcp_types", "uvicorn", "starlette", "cryptography", "pydantic"), "bridge"),
+    **dict.fromkeys(
+        ("mcp", "mcp_types", "uvicorn", "starlette", "cryptography", "pydantic"), "bridge"
+    ),
     **dict.fromkeys(("x402", "sqlalchemy", "alembic"), "x402"),
 }
 

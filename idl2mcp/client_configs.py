@@ -54,7 +54,12 @@ def client_config(client: str, argv: Sequence[str], endpoint: Endpoint | None) -
     if client == "vscode":
         document: dict[str, Any] = {"servers": {"idl2mcp": entry}}
         if endpoint is not None and endpoint.token:
-            asked = {"type": "promptString", "id": "idl2mcp-token", "description": "Token of idl2mcp", "password": True}
+            asked = {
+                "type": "promptString",
+                "id": "idl2mcp-token",
+                "description": "Token of idl2mcp",
+                "password": True,
+            }
             document = {"inputs": [asked], **document}
     else:
         document = {"mcpServers": {"idl2mcp": entry}}
@@ -64,7 +69,10 @@ def client_config(client: str, argv: Sequence[str], endpoint: Endpoint | None) -
 def _started(client: str, argv: Sequence[str]) -> dict[str, Any]:
     args = _lasting(argv)
     command = shutil.which("idl2mcp")
-    entry = {"command": command or sys.executable, "args": args if command else ["-m", "idl2mcp", *args]}
+    entry = {
+        "command": command or sys.executable,
+        "args": args if command else ["-m", "idl2mcp", *args],
+    }
     return {"type": "stdio", **entry} if client in ("claude", "vscode") else entry
 
 

@@ -36,7 +36,9 @@ async def _open(programs: dict[str, Served], cluster: LocalCluster) -> None:
 
     bob = cluster.wallet("bob")
 
-    async def call(program: str, name: str, args: dict[str, Any], accounts: dict[str, str]) -> Prepared:
+    async def call(
+        program: str, name: str, args: dict[str, Any], accounts: dict[str, str]
+    ) -> Prepared:
         served = programs[program]
         ix = served.program.instruction(name)
         made = await prepare(served, ix, args, cluster.resolve(accounts), wallet=bob.pubkey())

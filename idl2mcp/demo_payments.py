@@ -61,10 +61,14 @@ class Payments:
         result = await client.call_tool(name, arguments)
         content: dict[str, Any] = result.structured_content or {}
         if result.is_error:
-            raise SourceError(str(getattr(result.content[0], "text", "the call failed")), origin=f"x402_{name}")
+            raise SourceError(
+                str(getattr(result.content[0], "text", "the call failed")), origin=f"x402_{name}"
+            )
         return content
 
-    async def send(self, *instructions: Instruction, payer: str, signers: tuple[str, ...] = ()) -> None:
+    async def send(
+        self, *instructions: Instruction, payer: str, signers: tuple[str, ...] = ()
+    ) -> None:
         """One transaction of several instructions, signed by wallets of the cluster."""
         from solders.message import MessageV0
         from solders.transaction import VersionedTransaction
@@ -81,18 +85,29 @@ class Payments:
         self.cluster.transport.expire_blockhash()  # the same call again is another transaction
         answer = await self.tool(client, name, arguments)
         transaction = VersionedTransaction.from_bytes(base64.b64decode(answer["transaction"]))
-        keys = [key for address in answer["signers"] if (key := self.cluster.signer(address)) is not None]
+        keys = [
+            key
+            for address in answer["signers"]
+            if (key := self.cluster.signer(address)) is not None
+        ]
         await self.cluster.transport.send(VersionedTransaction(transaction.message, keys))
         return answer
 
-    async def instruction(self, describer: Client, name: str, arguments: dict[str, Any]) -> Instruction:
+    async def instruction(
+        self, describer: Client, name: str, arguments: dict[str, Any]
+    ) -> Instruction:
         """The instruction that a tool describes, to be put into a transaction with others."""
         from solders.instruction import AccountMeta, Instruction
         from solders.pubkey import Pubkey
 
         answer = await self.tool(describer, name, arguments)
-        metas = [AccountMeta(Pubkey.from_string(a["address"]), a["signer"], a["writable"]) for a in answer["accounts"]]
-        return Instruction(Pubkey.from_string(answer["program_id"]), bytes.fromhex(answer["data"][2:]), metas)
+        metas = [
+            AccountMeta(Pubkey.from_string(a["address"]), a["signer"], a["writable"])
+            for a in answer["accounts"]
+        ]
+        return Instruction(
+            Pubkey.from_string(answer["program_id"]), bytes.fromhex(answer["data"][2:]), metas
+        )
 
     # --- the three -------------------------------------------------------------------------------------------------
 
@@ -121,7 +136,11 @@ class Payments:
         why = str(getattr(again.content[0], "text", "")).splitlines()[0]
         self.demo.tell(
             "x402: a tool call is paid for, and leaves a receipt",
-            [*paid["summary"].splitlines(), f"receipt {receipt}: {read['fields']}", f"the same once more: {why}"],
+            [
+                *paid["summary"].splitlines(),
+                f"receipt {receipt}: {read['fields']}",
+                f"the same once more: {why}",
+            ],
             receipt=receipt,
             paid=read["fields"],
             again=why,
@@ -141,30 +160,48 @@ class Payments:
             "payer": "@alice", "rent_payer": "@alice", "payee": "@shop", "mint": "@coin",
             "authorized_signer": "@alice", "token_program": _TOKEN,
         }  # fmt: skip
-        arguments = {"salt": "1", "deposit": "10000", "grace_period": 900, "open_slot": str(slot), "recipients": []}
+        arguments = {
+            "salt": "1",
+            "deposit": "10000",
+            "grace_period": 900,
+            "open_slot": str(slot),
+            "recipients": [],
+        }
         opened = await self.done(client, "open", {**arguments, "accounts": accounts})
         lines = opened["summary"].splitlines()[:1]
         settled: list[str] = []
         for cumulative in (1_000, 2_200, 4_500):
-            settle = await self.instruction(describer, "settle", {"accounts": {"channel": str(address)}})
+            settle = await self.instruction(
+                describer, "settle", {"accounts": {"channel": str(address)}}
+            )
             voucher = signed_voucher(self.cluster.wallet("alice"), address, cumulative)
             await self.send(voucher, settle, payer="shop")
-            report = await self.tool(client, "channel_status", {"accounts": {"channel": str(address)}})
+            report = await self.tool(
+                client, "channel_status", {"accounts": {"channel": str(address)}}
+            )
             status = report["simulation"]["returns"]
             settled.append(status["settled"])
-            lines.append(f"voucher for {cumulative}: settled {status['settled']}, unspent {status['unspent']}")
+            lines.append(
+                f"voucher for {cumulative}: settled {status['settled']}, unspent {status['unspent']}"
+            )
         sealing = {"has_voucher": 0, "accounts": {"payee": "@shop", "channel": str(address)}}
         await self.done(client, "settle_and_seal", sealing)
         parties = {
             "channel": str(address), "payer": "@alice", "rent_payer": "@alice", "mint": "@coin",
             "token_program": _TOKEN,
         }  # fmt: skip
-        paying = await self.instruction(describer, "distribute", {"recipients": [], "accounts": parties})
+        paying = await self.instruction(
+            describer, "distribute", {"recipients": [], "accounts": parties}
+        )
         await self.send(paying, payer="shop")
         shop_coin = self.balance("@shop_coin")
         lines.append(f"sealed and distributed: the shop holds {shop_coin}, alice got the rest back")
         self.demo.tell(
-            "x402: a channel, and three vouchers", lines, channel=str(address), settled=settled, shop=shop_coin
+            "x402: a channel, and three vouchers",
+            lines,
+            channel=str(address),
+            settled=settled,
+            shop=shop_coin,
         )
 
     async def subscribe(self, client: Client) -> None:
@@ -172,7 +209,13 @@ class Payments:
         from mcpsol_py.x402.chain.program import plan_address, subscription_address
 
         plan = plan_address(self.key("shop"), 1)
-        terms = {"price": "900", "period": 30 * _DAY, "trial": 0, "grace": 3 * _DAY, "max_charges": 12}
+        terms = {
+            "price": "900",
+            "period": 30 * _DAY,
+            "trial": 0,
+            "grace": 3 * _DAY,
+            "max_charges": 12,
+        }
         merchant = {"merchant": "@shop", "mint": "@coin", "token_program": _TOKEN}
         await self.done(client, "create_plan", {"plan_id": "1", **terms, "accounts": merchant})
         quoted = await self.tool(client, "quote", {"periods": 3, "accounts": {"plan": str(plan)}})
@@ -185,11 +228,17 @@ class Payments:
         held = [self.balance("@shop_coin")]
         call = {"accounts": {**parties, "subscription": str(subscription)}}
         early = await client.call_tool("charge", call)
-        lines.append(f"charged too early: {str(getattr(early.content[0], 'text', '')).splitlines()[0]}")
+        lines.append(
+            f"charged too early: {str(getattr(early.content[0], 'text', '')).splitlines()[0]}"
+        )
         self.cluster.transport.set_time(_NOW + 30 * _DAY)
-        await self.send(await self.instruction(client, "charge", call), payer="shop")  # anyone may, for the fee
+        await self.send(
+            await self.instruction(client, "charge", call), payer="shop"
+        )  # anyone may, for the fee
         held.append(self.balance("@shop_coin"))
-        view = await self.tool(client, "subscription_status", {"accounts": {"subscription": str(subscription)}})
+        view = await self.tool(
+            client, "subscription_status", {"accounts": {"subscription": str(subscription)}}
+        )
         status = view["simulation"]["returns"]
         lines.append(f"a month later charged again: {status}")
         self.demo.tell(

@@ -81,12 +81,20 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, target=Target(**{name: kwargs.pop(name) for name in names}), **kwargs)
+        return function(
+            *args, target=Target(**{name: kwargs.pop(name) for name in names}), **kwargs
+        )
 
     decorated: Callable[..., Any] = wrapped
     for option in (
-        click.option("--close-buffer", is_flag=True, help="Only end what a stopped run left, and get its rent back."),
-        click.option("--dry-run", is_flag=True, help="Say what it would do and cost; send nothing."),
+        click.option(
+            "--close-buffer",
+            is_flag=True,
+            help="Only end what a stopped run left, and get its rent back.",
+        ),
+        click.option(
+            "--dry-run", is_flag=True, help="Say what it would do and cost; send nothing."
+        ),
         click.option("--mainnet", is_flag=True, help="Yes, on mainnet: it is refused otherwise."),
         click.option(
             "--priority-fee",
@@ -103,7 +111,12 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="The upgrade authority's key file (default: the payer's).",
         ),
         click.option(
-            "--payer", "payer_file", type=_KEY, metavar="KEYPAIR", required=True, help="Who pays: a key file."
+            "--payer",
+            "payer_file",
+            type=_KEY,
+            metavar="KEYPAIR",
+            required=True,
+            help="Who pays: a key file.",
         ),
         inputs.url_option(required=True),
     ):

@@ -134,9 +134,9 @@ def chain_options(function: Callable[..., Any]) -> Callable[..., Any]:
         kwargs["chain"] = Chain(url=endpoint(url) if url else None, program_id=program_id, **local)
         return function(*args, **kwargs)
 
-    with_id = click.option("--program-id", metavar="ID", help="The program's id, where SOURCE does not say it.")(
-        wrapped
-    )
+    with_id = click.option(
+        "--program-id", metavar="ID", help="The program's id, where SOURCE does not say it."
+    )(wrapped)
     return url_option()(with_id)
 
 
@@ -178,9 +178,21 @@ def local_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--so``, ``--setup`` and ``--ledger``: the local cluster. Stands above `chain_options`, which collects them."""
     path = click.Path(dir_okay=False, path_type=Path)
     for option in (
-        click.option("--ledger", type=path, help="JSON file that keeps the local cluster's accounts between calls."),
-        click.option("--setup", type=path, help="TOML: wallets, mints, token accounts, programs of the local cluster."),
-        click.option("--so", type=path, help="Run this compiled program on the local cluster (for an IDL or a spec)."),
+        click.option(
+            "--ledger",
+            type=path,
+            help="JSON file that keeps the local cluster's accounts between calls.",
+        ),
+        click.option(
+            "--setup",
+            type=path,
+            help="TOML: wallets, mints, token accounts, programs of the local cluster.",
+        ),
+        click.option(
+            "--so",
+            type=path,
+            help="Run this compiled program on the local cluster (for an IDL or a spec).",
+        ),
     ):
         function = option(function)
     return function
@@ -203,7 +215,9 @@ def address(text: str, option: str) -> Pubkey:
     try:
         return Pubkey.from_string(text)
     except ValueError as error:
-        raise click.BadParameter(f"{abbr(text)} is no address (base58 of 32 bytes).", param_hint=option) from error
+        raise click.BadParameter(
+            f"{abbr(text)} is no address (base58 of 32 bytes).", param_hint=option
+        ) from error
 
 
 # --- SOURCE ----------------------------------------------------------------------------------------------------------
@@ -251,7 +265,9 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
 def _is_missing(cause: BaseException | None, module: str) -> bool:
     """Is the module itself not there? One that it imports may be missing as well."""
     return (
-        isinstance(cause, ModuleNotFoundError) and cause.name is not None and f"{module}.".startswith(f"{cause.name}.")
+        isinstance(cause, ModuleNotFoundError)
+        and cause.name is not None
+        and f"{module}.".startswith(f"{cause.name}.")
     )
 
 
@@ -262,7 +278,9 @@ def _near(text: str) -> str:
 
 def _near_file(path: Path) -> str:
     with suppress(OSError):
-        files = sorted(p.name for p in path.parent.iterdir() if p.suffix in (".json", ".py", ".so"))[:200]
+        files = sorted(
+            p.name for p in path.parent.iterdir() if p.suffix in (".json", ".py", ".so")
+        )[:200]
         near = get_close_matches(path.name, files, n=1, cutoff=0.7)
         if near:
             return f"Did you mean {str(path.with_name(near[0]))!r}?"
@@ -284,7 +302,9 @@ def built_in(folder: Path) -> Path:
     if named in found or len(found) == 1:
         return named if named in found else found[0]
     said = f"has {len(found)} .so files" if found else "has no .so"
-    raise SourceError(f"{said}. Build it with `idl2mcp build`, or name one with --so", origin=str(folder))
+    raise SourceError(
+        f"{said}. Build it with `idl2mcp build`, or name one with --so", origin=str(folder)
+    )
 
 
 def _looks_like_a_path(text: str) -> bool:
@@ -312,7 +332,12 @@ def _is_address(text: str) -> bool:
 def names_an_id(text: str) -> bool:
     """Is SOURCE the id of a deployed program, and no file or bundled program?"""
     there = len(text) <= _LONGEST and Path(text).exists()
-    return not there and text not in bundled_programs() and bool(_BASE58.fullmatch(text)) and _is_address(text)
+    return (
+        not there
+        and text not in bundled_programs()
+        and bool(_BASE58.fullmatch(text))
+        and _is_address(text)
+    )
 
 
 def files_of(text: str, chain: Chain) -> tuple[Path, ...]:
@@ -343,7 +368,9 @@ def _from_file(path: Path, chain: Chain) -> Source:
     from mcpsol_py.sources.detect import read
 
     if path.is_dir():
-        raise SourceError("is a folder; name a file in it (an IDL, a spec.py or a .so)", origin=str(path))
+        raise SourceError(
+            "is a folder; name a file in it (an IDL, a spec.py or a .so)", origin=str(path)
+        )
     named = path if path.suffix else path.absolute()  # a bare word would be read as a module's name
     return _with_chain(read(named), "spec" if path.suffix == ".py" else "document", chain)
 
@@ -381,13 +408,16 @@ def read_elf(path: Path) -> bytes:
     """The bytes of a compiled program. Raises SourceError where it is no ELF file, or over 50 MB."""
     try:
         if path.stat().st_size > _MAX_BYTES:
-            raise SourceError(f"{path.stat().st_size:,} bytes; a program has at most 10 MB", origin=str(path))
+            raise SourceError(
+                f"{path.stat().st_size:,} bytes; a program has at most 10 MB", origin=str(path)
+            )
         data = path.read_bytes()
     except OSError as error:
         raise SourceError(f"{error.strerror}. Name a file that exists", origin=str(path)) from error
     if data[:4] != b"\x7fELF":
         raise SourceError(
-            f"starts with {abbr(data[:8])}; a program is an ELF file (made by `idl2mcp build`)", origin=str(path)
+            f"starts with {abbr(data[:8])}; a program is an ELF file (made by `idl2mcp build`)",
+            origin=str(path),
         )
     return data
 
@@ -431,7 +461,9 @@ def open_cluster(chain: Chain, so: Path | None = None) -> LocalCluster:
     if chain.cluster is not None:
         return chain.cluster
     transport = None
-    if so is not None and build_record(so).get("route") == "std":  # such programs need every feature (SBF.md, route 2)
+    if (
+        so is not None and build_record(so).get("route") == "std"
+    ):  # such programs need every feature (SBF.md, route 2)
         from mcpsol_py.client.svm import SvmTransport
 
         transport = SvmTransport(features="all")
@@ -470,7 +502,9 @@ def _from_chain(text: str, chain: Chain) -> Source:
         raise click.UsageError(f"{text} is a program id: say where it is deployed, with --url.")
     program_id = address(text, "SOURCE")
     with endpoint_at(chain.url) as transport:
-        return source_of(discover_sync(transport, program_id, all_pages=True), program_id, chain.url)
+        return source_of(
+            discover_sync(transport, program_id, all_pages=True), program_id, chain.url
+        )
 
 
 def source_of(found: Discovery, program_id: Pubkey, url: str) -> Source:
@@ -546,7 +580,9 @@ def key_file(path: Path) -> Keypair:
     except OSError as error:
         raise SourceError(f"{error.strerror}", origin=str(path)) from error
     except (ValueError, TypeError):
-        raise SourceError("no key file of the Solana CLI (a JSON list of 64 numbers)", origin=str(path)) from None
+        raise SourceError(
+            "no key file of the Solana CLI (a JSON list of 64 numbers)", origin=str(path)
+        ) from None
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------
@@ -561,7 +597,9 @@ def json_object(text: str | None, option: str) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise SourceError(f'{abbr(value)}: a JSON object is wanted, like {{"amount": "5"}}', origin=origin)
+        raise SourceError(
+            f'{abbr(value)}: a JSON object is wanted, like {{"amount": "5"}}', origin=origin
+        )
     return value
 
 
@@ -626,7 +664,8 @@ def refuse_errors(source: Source, *, deployed: bool = False) -> None:
     blocking = [
         f
         for f in errors
-        if source.kind == "spec" or (not deployed and _BLOCKING.fullmatch(f.rule) and _INSTRUCTION.fullmatch(f.path))
+        if source.kind == "spec"
+        or (not deployed and _BLOCKING.fullmatch(f.rule) and _INSTRUCTION.fullmatch(f.path))
     ]
     if blocking:
         raise InvalidProgram(blocking, source.model.origin)

@@ -38,7 +38,12 @@ _TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
 _ATA = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
 #: --setup's tables; [mints.NAME], [tokens.NAME] and [programs.NAME] are MINT, TOKENS and PROGRAM
 SETUP: Keys = {"wallets": TABLE, "mints": TABLE, "tokens": TABLE, "programs": TABLE, "clock": TABLE}
-MINT: Keys = {"decimals": WHOLE, "authority": TEXT, "program": one_of("token", "token-2022"), "address": TEXT}
+MINT: Keys = {
+    "decimals": WHOLE,
+    "authority": TEXT,
+    "program": one_of("token", "token-2022"),
+    "address": TEXT,
+}
 TOKENS: Keys = {"mint": TEXT, "owner": TEXT, "amount": UNITS}
 PROGRAM: Keys = {"file": TEXT, "id": TEXT}
 CLOCK: Keys = {"unix_timestamp": WHOLE, "slot": WHOLE, "epoch": WHOLE}
@@ -86,12 +91,15 @@ class LocalCluster:
         """Deploys *elf* at *program_id*. Raises SourceError where the file is no program that the SVM takes."""
         if elf[:4] != b"\x7fELF":
             raise SourceError(
-                f"starts with {abbr(elf[:8])}; a program is an ELF file (made by `idl2mcp build`)", origin=origin
+                f"starts with {abbr(elf[:8])}; a program is an ELF file (made by `idl2mcp build`)",
+                origin=origin,
             )
         try:
             self.transport.add_program(program_id, elf)
         except TransportError as error:
-            raise SourceError(f"the SVM does not take this program: {error.why}", origin=origin) from error
+            raise SourceError(
+                f"the SVM does not take this program: {error.why}", origin=origin
+            ) from error
         self._owners.add(str(program_id))
         self.programs[str(program_id)] = origin
 
@@ -159,7 +167,9 @@ class LocalCluster:
         """As `apply_setup`, of a parsed document; file names are relative to *base*."""
         said = checked(setup, SETUP)
         for name, item in said.get("programs", {}).items():
-            self._add_setup_program(name, checked(item, PROGRAM, f"programs.{name}", required=["file", "id"]), base)
+            self._add_setup_program(
+                name, checked(item, PROGRAM, f"programs.{name}", required=["file", "id"]), base
+            )
         for name, sol in said.get("wallets", {}).items():
             self._fund(name, sol)
         for name, item in said.get("mints", {}).items():
@@ -181,8 +191,15 @@ class LocalCluster:
         self.names[_name(name, "programs")] = str(program_id)
 
     def _fund(self, name: str, sol: object) -> None:
-        if isinstance(sol, bool) or not isinstance(sol, (int, float)) or not 0 <= sol <= 500_000_000:
-            raise SourceError(f"{abbr(sol)} is no amount of SOL; write a number like 10 or 0.5", path=f"wallets.{name}")
+        if (
+            isinstance(sol, bool)
+            or not isinstance(sol, (int, float))
+            or not 0 <= sol <= 500_000_000
+        ):
+            raise SourceError(
+                f"{abbr(sol)} is no amount of SOL; write a number like 10 or 0.5",
+                path=f"wallets.{name}",
+            )
         key = wallet(_name(name, "wallets"))
         self._wallets[name] = key
         self.names[name] = str(key.pubkey())
@@ -195,7 +212,9 @@ class LocalCluster:
 
         decimals = item.get("decimals", 0)
         if not 0 <= decimals <= 255:
-            raise SourceError(f"{abbr(decimals)} is no number of decimals (0 to 255)", path=f"{path}.decimals")
+            raise SourceError(
+                f"{abbr(decimals)} is no number of decimals (0 to 255)", path=f"{path}.decimals"
+            )
         program = {"token": _TOKEN, "token-2022": _TOKEN_2022}[item.get("program", "token")]
         given = item.get("address")
         made = wallet(f"mint {_name(name, 'mints')}").pubkey()
@@ -204,7 +223,9 @@ class LocalCluster:
         if self.svm.get_account(address) is None:
             authority = item.get("authority")
             mint = Mint(
-                mint_authority=None if authority is None else _pubkey(self.address(authority), f"{path}.authority"),
+                mint_authority=None
+                if authority is None
+                else _pubkey(self.address(authority), f"{path}.authority"),
                 supply=0,
                 decimals=decimals,
                 is_initialized=True,
@@ -220,13 +241,19 @@ class LocalCluster:
         mint = _pubkey(self.address(item["mint"]), f"{path}.mint")
         amount = int(item.get("amount", 0))
         if not 0 <= amount < 1 << 64:
-            raise SourceError(f"{abbr(amount)} is no amount in base units (0 to 2^64-1)", path=f"{path}.amount")
+            raise SourceError(
+                f"{abbr(amount)} is no amount in base units (0 to 2^64-1)", path=f"{path}.amount"
+            )
         mint_account = self.svm.get_account(mint)
         if mint_account is None or str(mint_account.owner) not in (_TOKEN, _TOKEN_2022):
-            raise SourceError(f"{abbr(item['mint'])} is no mint here; list it under [mints] first", path=f"{path}.mint")
+            raise SourceError(
+                f"{abbr(item['mint'])} is no mint here; list it under [mints] first",
+                path=f"{path}.mint",
+            )
         program = str(mint_account.owner)
         address, _ = Pubkey.find_program_address(
-            [bytes(owner), bytes(Pubkey.from_string(program)), bytes(mint)], Pubkey.from_string(_ATA)
+            [bytes(owner), bytes(Pubkey.from_string(program)), bytes(mint)],
+            Pubkey.from_string(_ATA),
         )
         self.names[_name(name, "tokens")] = str(address)
         if self.svm.get_account(address) is not None:
@@ -257,7 +284,9 @@ class LocalCluster:
         from solders.pubkey import Pubkey
 
         lamports = self.svm.minimum_balance_for_rent_exemption(len(data))
-        self.svm.set_account(address, Account(lamports=lamports, data=data, owner=Pubkey.from_string(owner)))
+        self.svm.set_account(
+            address, Account(lamports=lamports, data=data, owner=Pubkey.from_string(owner))
+        )
 
     def _set_clock(self, item: Mapping[str, Any]) -> None:
         clock = self.svm.get_clock()
@@ -265,7 +294,9 @@ class LocalCluster:
             try:
                 setattr(clock, key, value)
             except OverflowError as error:
-                raise SourceError(f"{value} is no number that a clock can show", path=f"clock.{key}") from error
+                raise SourceError(
+                    f"{value} is no number that a clock can show", path=f"clock.{key}"
+                ) from error
         self.svm.set_clock(clock)
 
     # --- ledger
@@ -280,7 +311,9 @@ class LocalCluster:
 
         accounts: dict[str, dict[str, Any]] = {}
         own = {run(self.transport.identity())}
-        if hasattr(self.svm, "airdrop_pubkey"):  # solders 0.27; before it, accounts cannot be listed either
+        if hasattr(
+            self.svm, "airdrop_pubkey"
+        ):  # solders 0.27; before it, accounts cannot be listed either
             own.add(self.svm.airdrop_pubkey())
         for owner in sorted(self._owners):
             for address, account in run(self.transport.program_accounts(Pubkey.from_string(owner))):
@@ -293,7 +326,11 @@ class LocalCluster:
         clock = self.svm.get_clock()
         document = {
             "format": _FORMAT,
-            "clock": {"unix_timestamp": clock.unix_timestamp, "slot": clock.slot, "epoch": clock.epoch},
+            "clock": {
+                "unix_timestamp": clock.unix_timestamp,
+                "slot": clock.slot,
+                "epoch": clock.epoch,
+            },
             "owners": sorted(self._owners),
             "accounts": dict(sorted(accounts.items())),
         }
@@ -314,7 +351,9 @@ class LocalCluster:
             )
         accounts = document.get("accounts", {})
         if not isinstance(accounts, dict):
-            raise SourceError(f"{abbr(accounts)} stands where a table must", origin=str(path), path="accounts")
+            raise SourceError(
+                f"{abbr(accounts)} stands where a table must", origin=str(path), path="accounts"
+            )
         for address, item in accounts.items():
             try:
                 account = Account(
@@ -324,17 +363,22 @@ class LocalCluster:
                 )
                 self.svm.set_account(Pubkey.from_string(address), account)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
-                raise SourceError(f"no account: {error}", origin=str(path), path=f"accounts.{address}") from error
+                raise SourceError(
+                    f"no account: {error}", origin=str(path), path=f"accounts.{address}"
+                ) from error
         self._owners.update(o for o in document.get("owners", ()) if isinstance(o, str))
         clock = document.get("clock")
         if isinstance(clock, dict):
-            self._set_clock({k: v for k, v in clock.items() if k in ("unix_timestamp", "slot", "epoch")})
+            self._set_clock(
+                {k: v for k, v in clock.items() if k in ("unix_timestamp", "slot", "epoch")}
+            )
 
 
 def _name(name: str, section: str) -> str:
     if not is_local_name(f"@{name}"):
         raise SourceError(
-            f"{abbr(name)} is no name: a small letter, then up to 31 small letters, digits, - and _", path=section
+            f"{abbr(name)} is no name: a small letter, then up to 31 small letters, digits, - and _",
+            path=section,
         )
     return name
 
@@ -346,5 +390,6 @@ def _pubkey(text: str, path: str) -> Pubkey:
         return Pubkey.from_string(text)
     except ValueError as error:
         raise SourceError(
-            f"{abbr(text)} is no address: base58 of 32 bytes, or @name for one of this file", path=path
+            f"{abbr(text)} is no address: base58 of 32 bytes, or @name for one of this file",
+            path=path,
         ) from error

@@ -18,9 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["decide", "sales", "subscriptions", "webhooks", "worker"]
 
 
-_database = click.option("--database", metavar="URL", required=True, help="The server's: payments.database.")
+_database = click.option(
+    "--database", metavar="URL", required=True, help="The server's: payments.database."
+)
 _merchant = click.option(
-    "--merchant", default="default", show_default=True, help="Whose, where a database has several merchants."
+    "--merchant",
+    default="default",
+    show_default=True,
+    help="Whose, where a database has several merchants.",
 )
 
 
@@ -47,7 +52,9 @@ def sales(limit: int, database: str, merchant: str, as_json: bool) -> None:
 
     rows = [
         {
-            "time": datetime.fromtimestamp(row.created_ms / 1000, UTC).isoformat(timespec="seconds"),
+            "time": datetime.fromtimestamp(row.created_ms / 1000, UTC).isoformat(
+                timespec="seconds"
+            ),
             "state": row.state,
             "amount": None if row.amount is None else str(row.amount),
             "asset": row.asset,
@@ -64,7 +71,9 @@ def sales(limit: int, database: str, merchant: str, as_json: bool) -> None:
         [
             str(r["time"]),
             str(r["state"]),
-            format_amount(int(str(r["amount"])), str(r["network"]), str(r["asset"])) if r["amount"] else "",
+            format_amount(int(str(r["amount"])), str(r["network"]), str(r["asset"]))
+            if r["amount"]
+            else "",
             str(r["resource"]),
             str(r["paymentId"]),
         ]
@@ -90,8 +99,12 @@ def decide(payment_id: str, outcome: str, database: str, merchant: str) -> None:
     executions = Executions(open_database(database), merchant)
     if not executions.decide(payment_id, "done" if outcome == "done" else "again"):
         found = executions.get(payment_id)
-        why = "there is no such payment" if found is None else f'it is "{found.state}", not "unknown"'
-        raise PaymentError("nothing_to_decide", f"{payment_id}: {why}; `idl2mcp x402 sales` lists what there is")
+        why = (
+            "there is no such payment" if found is None else f'it is "{found.state}", not "unknown"'
+        )
+        raise PaymentError(
+            "nothing_to_decide", f"{payment_id}: {why}; `idl2mcp x402 sales` lists what there is"
+        )
     report.note(f"{payment_id}: {outcome}")
 
 
@@ -102,15 +115,27 @@ def webhooks() -> None:
 
 @webhooks.command("add")
 @click.argument("url")
-@click.option("--event", "events", multiple=True, default=("*",), help="A type, as subscription.charged; default: all.")
-@click.option("--allow-http", is_flag=True, help="For receivers on this machine and in private networks.")
+@click.option(
+    "--event",
+    "events",
+    multiple=True,
+    default=("*",),
+    help="A type, as subscription.charged; default: all.",
+)
+@click.option(
+    "--allow-http", is_flag=True, help="For receivers on this machine and in private networks."
+)
 @_shared
 @report.json_option
-def add(url: str, events: tuple[str, ...], allow_http: bool, database: str, merchant: str, as_json: bool) -> None:
+def add(
+    url: str, events: tuple[str, ...], allow_http: bool, database: str, merchant: str, as_json: bool
+) -> None:
     """Send events to URL. Prints the secret that they are signed with; it is not shown again."""
     made = _webhooks(database, merchant).add(url, events, allow_http=allow_http)
     report.emit(
-        {"id": made.id, "url": url, "events": list(events), "secret": made.secret}, made.secret, as_json=as_json
+        {"id": made.id, "url": url, "events": list(events), "secret": made.secret},
+        made.secret,
+        as_json=as_json,
     )
 
 
@@ -119,9 +144,14 @@ def add(url: str, events: tuple[str, ...], allow_http: bool, database: str, merc
 @report.json_option
 def listed(database: str, merchant: str, as_json: bool) -> None:
     """The addresses."""
-    found = [{"id": h.id, "url": h.url, "events": list(h.events)} for h in _webhooks(database, merchant).all()]
+    found = [
+        {"id": h.id, "url": h.url, "events": list(h.events)}
+        for h in _webhooks(database, merchant).all()
+    ]
     rows = [[str(h["id"]), str(h["url"]), ", ".join(h["events"])] for h in found]
-    report.emit(found, report.table([["id", "url", "events"], *rows]) if rows else "none", as_json=as_json)
+    report.emit(
+        found, report.table([["id", "url", "events"], *rows]) if rows else "none", as_json=as_json
+    )
 
 
 @webhooks.command("events")
@@ -135,7 +165,10 @@ def events(state: str | None, limit: int, database: str, merchant: str, as_json:
         {"id": d.id, "type": d.type, "state": d.state, "attempts": d.attempts, "error": d.error}
         for d in _webhooks(database, merchant).deliveries(state, limit)
     ]
-    rows = [[str(d["id"]), str(d["type"]), str(d["state"]), str(d["attempts"]), str(d["error"] or "")] for d in found]
+    rows = [
+        [str(d["id"]), str(d["type"]), str(d["state"]), str(d["attempts"]), str(d["error"] or "")]
+        for d in found
+    ]
     head = ["id", "type", "state", "tries", "why"]
     report.emit(found, report.table([head, *rows]) if rows else "none", as_json=as_json)
 
@@ -188,16 +221,30 @@ def subscriptions(limit: int, database: str, merchant: str, as_json: bool) -> No
         )
     head = ["id", "plan", "subscriber", "state", "until", "calls", "why"]
     lines = [["" if value is None else str(value) for value in row.values()] for row in found]
-    report.emit(found, report.table([head, *lines]) if lines else "nobody has subscribed", as_json=as_json)
+    report.emit(
+        found, report.table([head, *lines]) if lines else "nobody has subscribed", as_json=as_json
+    )
 
 
 @click.command("worker")
 @click.option("--url", help="The cluster's JSON-RPC. Without it only events are delivered.")
-@click.option("--wallet", type=KEY_FILE, help="The collector's key file: it signs the charges of subscriptions.")
-@click.option("--merchant", multiple=True, default=("default",), show_default=True, help="Whose; may be repeated.")
+@click.option(
+    "--wallet",
+    type=KEY_FILE,
+    help="The collector's key file: it signs the charges of subscriptions.",
+)
+@click.option(
+    "--merchant",
+    multiple=True,
+    default=("default",),
+    show_default=True,
+    help="Whose; may be repeated.",
+)
 @click.option("--once", is_flag=True, help="Run each job once, and end.")
 @click.option(
-    "--queue", metavar="URL", help="procrastinate's PostgreSQL (default: --database, where it is PostgreSQL)."
+    "--queue",
+    metavar="URL",
+    help="procrastinate's PostgreSQL (default: --database, where it is PostgreSQL).",
 )
 @_database
 @report.json_option
@@ -224,8 +271,13 @@ def worker(
     chain = None if url is None else open_chain(url)
     at = queue or (None if kept.is_sqlite else database)
     if not once:
-        report.note(f"worker for {', '.join(merchant)}" + ("" if key is None else f", collecting as {key.pubkey()}"))
+        report.note(
+            f"worker for {', '.join(merchant)}"
+            + ("" if key is None else f", collecting as {key.pubkey()}")
+        )
     done = asyncio.run(run_worker(kept, chain, key, merchant, once=once, queue=at))
     if once:
-        text = report.table([["job", "done"], *([name, str(count)] for name, count in done.items())])
+        text = report.table(
+            [["job", "done"], *([name, str(count)] for name, count in done.items())]
+        )
         report.emit({"done": done}, text, as_json=as_json)

@@ -75,7 +75,9 @@ def _keyring(path: Path) -> Any:
         import keyring
         import keyring.errors
     except ImportError as error:
-        raise SourceError(f"the system keyring needs a library: {_INSTALL}", origin=str(path)) from error
+        raise SourceError(
+            f"the system keyring needs a library: {_INSTALL}", origin=str(path)
+        ) from error
     if type(keyring.get_keyring()).__module__.startswith("keyrings.alt"):
         raise SourceError(
             f"{type(keyring.get_keyring()).__name__} is no keyring that keeps a secret; set another, or ${VARIABLE}",

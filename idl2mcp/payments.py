@@ -23,7 +23,9 @@ _HOME = Path("~/.mcpsol/payments.db")
 def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--database`` of whoever pays or settles; `open_database` opens what it says."""
     return click.option(
-        "--database", metavar="URL", help=f"Where payments are kept (default: sqlite:///{_HOME}). SQLAlchemy's URLs."
+        "--database",
+        metavar="URL",
+        help=f"Where payments are kept (default: sqlite:///{_HOME}). SQLAlchemy's URLs.",
     )(function)
 
 

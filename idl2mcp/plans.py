@@ -116,11 +116,17 @@ def open_plans(
     def terms_of(plan: Plan) -> Any:
         price = AssetAmount(amount=str(plan.price), asset=plan.asset)
         config = ResourceConfig(
-            scheme="exact", pay_to=plan.pay_to, price=price, network=plan.network, extra={"paymentFlow": "upfront"}
+            scheme="exact",
+            pay_to=plan.pay_to,
+            price=price,
+            network=plan.network,
+            extra={"paymentFlow": "upfront"},
         )
         return core.build_payment_requirements(config)[0]
 
-    return SubscriptionTools(gate, book, executions, terms_of=terms_of, domain=domain, renewal=collector)
+    return SubscriptionTools(
+        gate, book, executions, terms_of=terms_of, domain=domain, renewal=collector
+    )
 
 
 def _granting(
@@ -130,7 +136,9 @@ def _granting(
         found = offer_of(name)
         if found is None:
             return None
-        plans = tuple(e.settings["id"] for e in entries if any(fnmatchcase(name, p) for p in e.tools))
+        plans = tuple(
+            e.settings["id"] for e in entries if any(fnmatchcase(name, p) for p in e.tools)
+        )
         return replace(found, plans=plans, domain=domain) if plans else found
 
     return offer

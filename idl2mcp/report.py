@@ -53,9 +53,9 @@ _CHAIN_ERRORS = (TransportError, NoProgram, NoSchema, SendUnknown, ProgramFailed
 
 def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """``--json``, the same for every command; the parameter is `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")(
-        function
-    )
+    return click.option(
+        "--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text."
+    )(function)
 
 
 def as_json_text(document: object, *, indent: bool = True) -> str:
@@ -98,13 +98,17 @@ def exit_code(error: BaseException) -> int:
     return INPUT
 
 
-def failure(error: BaseException, *, as_json: bool, details: Mapping[str, Any] | None = None) -> int:
+def failure(
+    error: BaseException, *, as_json: bool, details: Mapping[str, Any] | None = None
+) -> int:
     """Says what went wrong, once: "Error: …" on stderr, with ``--json`` also an ``error`` object on stdout. Returns
     the exit code.
     """
     if details is None:
         details = (
-            error.details() if isinstance(error, McpsolError) else {"reason": "io_error", "message": _os_message(error)}
+            error.details()
+            if isinstance(error, McpsolError)
+            else {"reason": "io_error", "message": _os_message(error)}
         )
     lines = ["Error: " + str(details["message"])]
     if isinstance(error, ProgramFailed) and error.logs:
@@ -133,7 +137,9 @@ def fields(record: Any) -> dict[str, Any]:
     return {f.name: getattr(record, f.name) for f in fields_of(record)}
 
 
-def table(rows: Sequence[Sequence[str]], *, indent: str = "  ", gap: str = "  ", widest: int = 48) -> list[str]:
+def table(
+    rows: Sequence[Sequence[str]], *, indent: str = "  ", gap: str = "  ", widest: int = 48
+) -> list[str]:
     """Rows as aligned lines; the last column is not padded. A cell over *widest* characters does not widen its
     column.
     """
@@ -145,7 +151,12 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "  ", gap: str = "  ",
         for i in range(columns)
     ]
     return [
-        (indent + gap.join(cell.ljust(widths[i]) if i < len(row) - 1 else cell for i, cell in enumerate(row))).rstrip()
+        (
+            indent
+            + gap.join(
+                cell.ljust(widths[i]) if i < len(row) - 1 else cell for i, cell in enumerate(row)
+            )
+        ).rstrip()
         for row in rows
     ]
 
@@ -157,7 +168,9 @@ def write_whole(path: Path, data: bytes) -> None:
     import os
     import tempfile
 
-    handle, name = tempfile.mkstemp(dir=path.parent if str(path.parent) else ".", prefix=f".{path.name}.")
+    handle, name = tempfile.mkstemp(
+        dir=path.parent if str(path.parent) else ".", prefix=f".{path.name}."
+    )
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -213,7 +226,10 @@ class Progress:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._done.set()
         self._thread.join()

@@ -180,7 +180,11 @@ def _seed(seed: Seed) -> str:
         case AccountSeed():
             field = f" {_path(seed.field)}" if seed.field else ""
             other = f" {seed.sort} with {_path(seed.other)}" if seed.sort else ""
-            return f"account {_path(seed.account)}{field}" + (f" as {seed.encoding}" if seed.encoding else "") + other
+            return (
+                f"account {_path(seed.account)}{field}"
+                + (f" as {seed.encoding}" if seed.encoding else "")
+                + other
+            )
         case ProgramIdSeed():
             return "the program's id"
         case _:
@@ -221,14 +225,19 @@ def _expanded(resolver: Resolver, node: Type, open_links: tuple[Link, ...]) -> T
                 return node
             return _expanded(resolver, body, (*open_links, node))
         case Struct(fields):
-            return Struct(tuple(Field(snake(f.name), _expanded(resolver, f.type, open_links)) for f in fields))
+            return Struct(
+                tuple(Field(snake(f.name), _expanded(resolver, f.type, open_links)) for f in fields)
+            )
         case Tuple(items):
             return Tuple(tuple(_expanded(resolver, i, open_links) for i in items))
         case Enum(variants, tag):
             if not any(v.payload for v in variants):
                 return Enum(tuple(Variant(v.name) for v in variants), tag)
             rows = [
-                Field(v.name, Tuple(()) if v.payload is None else _expanded(resolver, v.payload, open_links))
+                Field(
+                    v.name,
+                    Tuple(()) if v.payload is None else _expanded(resolver, v.payload, open_links),
+                )
                 for v in variants
             ]
             return Struct((*rows, Field("tag", tag)))
@@ -243,17 +252,24 @@ def _mapped(resolver: Resolver, node: Type, open_links: tuple[Link, ...]) -> Typ
     inner = {
         f.name: _expanded(resolver, getattr(node, f.name), open_links)
         for f in dataclass_fields(node)
-        if f.name in ("item", "key", "value") and hasattr(getattr(node, f.name), "__dataclass_fields__")
+        if f.name in ("item", "key", "value")
+        and hasattr(getattr(node, f.name), "__dataclass_fields__")
     }
     return replace(node, **inner) if inner else node  # type: ignore[arg-type]  # the fields are those of node's own class
 
 
-def differences(left: Mapping[str, str], right: Mapping[str, str], ignore: Iterable[str] = ()) -> list[Difference]:
+def differences(
+    left: Mapping[str, str], right: Mapping[str, str], ignore: Iterable[str] = ()
+) -> list[Difference]:
     """Where *left* and *right* (facts) are not the same, in the order of *left*, then what only *right* has; docs last.
 
     *ignore*: kinds that do not count.
     """
-    rows = [(path, value, right.get(path, _ABSENT)) for path, value in left.items() if right.get(path) != value]
+    rows = [
+        (path, value, right.get(path, _ABSENT))
+        for path, value in left.items()
+        if right.get(path) != value
+    ]
     rows += [(path, _ABSENT, value) for path, value in right.items() if path not in left]
     gone = {path for path, *sides in rows if _ABSENT in sides}
     # of an instruction that is missing as a whole, one line is enough
@@ -323,7 +339,9 @@ async def place_of(transport: Transport, program_id: Any) -> Place | None:
     if found is None:
         return None
     ask = getattr(transport, "request", None)  # a chain in this process has no genesis
-    return Place(str(program_id), found.slot, str(await ask("getGenesisHash")) if ask is not None else "")
+    return Place(
+        str(program_id), found.slot, str(await ask("getGenesisHash")) if ask is not None else ""
+    )
 
 
 def lock_document(model: ProgramModel, how: str, deployed: Place | None = None) -> dict[str, Any]:
@@ -343,7 +361,9 @@ def lock_document(model: ProgramModel, how: str, deployed: Place | None = None) 
 
 
 def _digest(found: Mapping[str, str]) -> str:
-    return hashlib.sha256(json.dumps(found, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(found, sort_keys=True, separators=(",", ":")).encode()
+    ).hexdigest()
 
 
 def read_lock(path: Path) -> dict[str, str]:
@@ -356,7 +376,9 @@ def read_locked(path: Path) -> Locked:
     try:
         document = json.loads(path.read_bytes())
     except OSError as error:
-        raise SourceError(f"{error.strerror}. Write it with `idl2mcp lock`", origin=str(path)) from error
+        raise SourceError(
+            f"{error.strerror}. Write it with `idl2mcp lock`", origin=str(path)
+        ) from error
     except ValueError as error:
         raise SourceError(f"no JSON: {error}", origin=str(path)) from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
@@ -368,9 +390,15 @@ def read_locked(path: Path) -> Locked:
         )
     found = document.get("facts")
     if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
-        raise SourceError(f"{abbr(found)}: facts must be an object of texts", origin=str(path), path="facts")
+        raise SourceError(
+            f"{abbr(found)}: facts must be an object of texts", origin=str(path), path="facts"
+        )
     if _digest(found) != document.get("sha256"):
-        raise SourceError("does not fit the facts: the file was edited. Lock again", origin=str(path), path="sha256")
+        raise SourceError(
+            "does not fit the facts: the file was edited. Lock again",
+            origin=str(path),
+            path="sha256",
+        )
     return Locked(found, _digest(found), _place(document.get("deployed"), path))
 
 
@@ -383,5 +411,9 @@ def _place(row: Any, path: Path) -> Place | None:
         or not isinstance(row.get("cluster"), str)
         or not (row.get("slot") is None or type(row.get("slot")) is int)
     ):
-        raise SourceError(f"{abbr(row)}: program_id, slot and cluster are wanted", origin=str(path), path="deployed")
+        raise SourceError(
+            f"{abbr(row)}: program_id, slot and cluster are wanted",
+            origin=str(path),
+            path="deployed",
+        )
     return Place(row["program_id"], row["slot"], row["cluster"])

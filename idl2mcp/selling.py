@@ -115,8 +115,12 @@ def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
     said = dict(checked(table, PAYMENTS, "payments", required=["pay_to", "prices"]))
     said["plans"] = read_plans(said.get("plans", []))
     if said["plans"] and not said.get("domain"):
-        raise SourceError("is missing: whom subscribers' signatures are for", path="payments.domain")
-    said["prices"] = {tool: _prices(price, f"payments.prices.{tool}") for tool, price in said["prices"].items()}
+        raise SourceError(
+            "is missing: whom subscribers' signatures are for", path="payments.domain"
+        )
+    said["prices"] = {
+        tool: _prices(price, f"payments.prices.{tool}") for tool, price in said["prices"].items()
+    }
     if "url" in said:
         said["url"] = inputs.endpoint(said["url"])
     said |= {key: tuple(said[key]) for key in ("facilitators", "sponsors") if key in said}
@@ -137,7 +141,11 @@ def _prices(value: Any, path: str) -> tuple[Any, ...]:
 
 
 def open_shop(
-    payments: Payments, bridge: Bridge, url: str | None, cluster: LocalCluster | None, resources: ExitStack
+    payments: Payments,
+    bridge: Bridge,
+    url: str | None,
+    cluster: LocalCluster | None,
+    resources: ExitStack,
 ) -> Shop:
     """What sells *bridge*'s tools. *url*, *cluster*: where the programs run; *resources* closes what is opened.
 
@@ -161,7 +169,9 @@ def open_shop(
     kept = _database(payments, cluster, resources)
     pay_to = cluster.address(payments.pay_to) if cluster is not None else payments.pay_to
     if not is_address(pay_to):
-        raise SourceError(f"{abbr(pay_to)} is no address (base58 of 32 bytes)", path="payments.pay_to")
+        raise SourceError(
+            f"{abbr(pay_to)} is no address (base58 of 32 bytes)", path="payments.pay_to"
+        )
     if payments.vouchers is not None and cluster is not None:
         cluster.add_program(bundled_so("x402").read_bytes(), OURS.program_id, "x402")
     settling = _settling(payments, chain, kept, cluster)
@@ -174,10 +184,17 @@ def open_shop(
     schemes: tuple[str, ...] = ("exact",)
     if payments.vouchers is not None:
         authorizer = _key(payments.vouchers, payments, cluster)
-        schemes += (_sell_vouchers(authorizer, payments.merchant, core, settling, chain, kept, jobs),)
+        schemes += (
+            _sell_vouchers(authorizer, payments.merchant, core, settling, chain, kept, jobs),
+        )
     core.initialize()
-    if payments.vouchers is not None and core.get_supported_kind(2, chain.network, "batch-settlement") is None:
-        raise SourceError("no facilitator of these settles vouchers on this cluster", path="payments.vouchers")
+    if (
+        payments.vouchers is not None
+        and core.get_supported_kind(2, chain.network, "batch-settlement") is None
+    ):
+        raise SourceError(
+            "no facilitator of these settles vouchers on this cluster", path="payments.vouchers"
+        )
 
     def landed(signature: str) -> bool | None:
         return {"landed": True, "failed": False}.get(chain.status(signature).state)
@@ -190,7 +207,9 @@ def open_shop(
         verify_only=payments.verify_only,
         landed=landed,
         grants=Grants(book, executions) if payments.plans else None,
-        witness=witness_of(chain) if payments.facilitators else None,  # another's word is held against the chain
+        witness=witness_of(chain)
+        if payments.facilitators
+        else None,  # another's word is held against the chain
     )
     prices = PriceList(
         tuple(payments.prices.items()),
@@ -198,7 +217,9 @@ def open_shop(
         chain.network,
         schemes=schemes,
         public_url=payments.public_url,
-        signatory=Signatory(_key(payments.receipts, payments, cluster)) if payments.receipts is not None else None,
+        signatory=Signatory(_key(payments.receipts, payments, cluster))
+        if payments.receipts is not None
+        else None,
     )
     try:
         paid = sell(bridge, core, gate, prices, v1_errors=payments.v1_errors)
@@ -236,28 +257,42 @@ class _Settling:
     sponsored: SponsoredChannels | None = None
 
 
-def _settling(payments: Payments, chain: Chain, kept: Database, cluster: LocalCluster | None) -> _Settling:
+def _settling(
+    payments: Payments, chain: Chain, kept: Database, cluster: LocalCluster | None
+) -> _Settling:
     """The facilitators that are named, else one in this process, whose fees the sponsors pay."""
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.settle import KeypairSponsor
     from mcpsol_py.x402.facilitator.app import LocalFacilitator, channel_desks, make_facilitator
-    from mcpsol_py.x402.selling.facilitators import Facilitators, HttpFacilitator, custom_facilitator
+    from mcpsol_py.x402.selling.facilitators import (
+        Facilitators,
+        HttpFacilitator,
+        custom_facilitator,
+    )
     from mcpsol_py.x402.store.channels import SponsoredChannels
     from mcpsol_py.x402.store.settlements import SqlSettlements
 
     if payments.facilitators:
-        named = [HttpFacilitator(u) if "://" in u else custom_facilitator(u) for u in payments.facilitators]
+        named = [
+            HttpFacilitator(u) if "://" in u else custom_facilitator(u)
+            for u in payments.facilitators
+        ]
         return _Settling(Facilitators(named))
     if not payments.sponsors:
         raise SourceError(
-            "payments.facilitators or payments.sponsors: one must say who settles the payments", path="payments"
+            "payments.facilitators or payments.sponsors: one must say who settles the payments",
+            path="payments",
         )
     sponsor = KeypairSponsor(*(_key(text, payments, cluster) for text in payments.sponsors))
     settlements = SqlSettlements(kept)
     sponsored, desks = SponsoredChannels(kept), []
     if payments.vouchers is not None:
         desks = channel_desks(chain, sponsor, settlements, sponsored, OURS)
-    return _Settling(LocalFacilitator(make_facilitator(chain, sponsor, settlements, desks=desks)), desks, sponsored)
+    return _Settling(
+        LocalFacilitator(make_facilitator(chain, sponsor, settlements, desks=desks)),
+        desks,
+        sponsored,
+    )
 
 
 def _sell_vouchers(
@@ -277,7 +312,9 @@ def _sell_vouchers(
 
     server = BatchServer(authorizer, PaidChannels(kept, merchant), OURS, chain)
     core.register(chain.network, server)
-    tidying = [(desk, settling.sponsored) for desk in settling.desks if settling.sponsored is not None]
+    tidying = [
+        (desk, settling.sponsored) for desk in settling.desks if settling.sponsored is not None
+    ]
     add_vouchers(jobs, redeeming=[(server, settling.facilitator, chain)], tidying=tidying)
     return "batch-settlement"
 
@@ -299,7 +336,9 @@ def _database(payments: Payments, cluster: LocalCluster | None, resources: ExitS
     return kept
 
 
-def _chain(payments: Payments, url: str | None, cluster: LocalCluster | None, resources: ExitStack) -> Chain:
+def _chain(
+    payments: Payments, url: str | None, cluster: LocalCluster | None, resources: ExitStack
+) -> Chain:
     from mcpsol_py.x402.chain.svm_chain import SvmChain
     from mcpsol_py.x402.protocol.networks import LOCAL
 

@@ -74,13 +74,17 @@ class Programs:
             with ThreadPoolExecutor(1) as thread:  # whoever calls may have an event loop
                 self._found |= thread.submit(asyncio.run, self._looked_up(wanted)).result()
 
-    async def _looked_up(self, wanted: Mapping[tuple[str, str], Pubkey]) -> dict[tuple[str, str], _Found | McpsolError]:
+    async def _looked_up(
+        self, wanted: Mapping[tuple[str, str], Pubkey]
+    ) -> dict[tuple[str, str], _Found | McpsolError]:
         from mcpsol_py.client.rpc import RpcTransport
         from mcpsol_py.client.schema_cache import SchemaCache
 
         cache, looking = SchemaCache(self.cache), asyncio.Semaphore(_AT_ONCE)
 
-        async def found(transport: Transport, cluster: Awaitable[str], program_id: Pubkey, url: str) -> _Found:
+        async def found(
+            transport: Transport, cluster: Awaitable[str], program_id: Pubkey, url: str
+        ) -> _Found:
             async with looking:
                 discovery, slot = await cache.discover(transport, program_id, cluster)
             return _Found(inputs.source_of(discovery, program_id, url), slot)
@@ -91,7 +95,9 @@ class Programs:
                 transports[url] = RpcTransport(url)
                 stack.push_async_callback(transports[url].close)
                 clusters[url] = asyncio.ensure_future(self._public(transports[url]))
-            asked = [found(transports[url], clusters[url], key, url) for (url, _), key in wanted.items()]
+            asked = [
+                found(transports[url], clusters[url], key, url) for (url, _), key in wanted.items()
+            ]
             results = await asyncio.gather(*asked, return_exceptions=True)
             await asyncio.gather(*clusters.values())
         for result in results:
@@ -149,7 +155,10 @@ class Programs:
             locked=entry.lock is not None,
             note=note,
             again=again,
-            files=(*inputs.files_of(entry.source, entry.chain), *([entry.lock] if entry.lock is not None else [])),
+            files=(
+                *inputs.files_of(entry.source, entry.chain),
+                *([entry.lock] if entry.lock is not None else []),
+            ),
             on_chain=source.kind == "chain",
         )
         return served, source
@@ -181,7 +190,9 @@ class Programs:
         return cluster_of(self._genesis[source.url], source.url)
 
 
-def _held_against_its_lock(source: inputs.Source, entry: ProgramEntry, slot: int | None) -> tuple[str, str]:
+def _held_against_its_lock(
+    source: inputs.Source, entry: ProgramEntry, slot: int | None
+) -> tuple[str, str]:
     """Why this schema is not served ("" where it is what was accepted, or nothing was locked), and what is to be said
     of it all the same."""
     from idl2mcp.schema_diff import differences, facts, read_locked
@@ -191,12 +202,17 @@ def _held_against_its_lock(source: inputs.Source, entry: ProgramEntry, slot: int
     locked = read_locked(entry.lock)
     drift = differences(facts(source.model), locked.facts)
     if drift:
-        rows: Sequence[str] = [f"{d.path}: now {d.left}, locked {d.right}" for d in drift[:_MOST_ROWS]]
+        rows: Sequence[str] = [
+            f"{d.path}: now {d.left}, locked {d.right}" for d in drift[:_MOST_ROWS]
+        ]
         more = f"; and {len(drift) - _MOST_ROWS} more" if len(drift) > _MOST_ROWS else ""
         accept = f"idl2mcp lock {entry.source} --out {entry.lock.name} --accept"
         what = f"its schema is not what {entry.lock.name} was locked to ({'; '.join(rows)}{more})"
         return f"{what}. Its owner looks at it and accepts it: {accept}", ""
     was = locked.deployed.slot if locked.deployed is not None else None
     if slot is not None and was is not None and slot != was:
-        return "", f"it was deployed anew since it was locked (slot {was:,}, now {slot:,}); its schema is the same"
+        return (
+            "",
+            f"it was deployed anew since it was locked (slot {was:,}, now {slot:,}); its schema is the same",
+        )
     return "", ""

@@ -20,7 +20,18 @@ from idl2mcp.selling import DEMO_PAYMENTS_SETUP, Payments, read_payments
 from idl2mcp.served import ProgramEntry, Programs
 from mcpsol_py import telemetry
 from mcpsol_py.errors import SourceError
-from mcpsol_py.toml_schema import FLAG, TABLE, TABLES, TEXT, TEXTS, WHOLE, Keys, checked, one_of, toml_file
+from mcpsol_py.toml_schema import (
+    FLAG,
+    TABLE,
+    TABLES,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Keys,
+    checked,
+    one_of,
+    toml_file,
+)
 
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
@@ -125,7 +136,10 @@ def _plan(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> Plan:
         ledger=chain.ledger or _file(said, "ledger", base),
     )
     return Plan(
-        [_entry(row, f"program[{place}]", base, chain) for place, row in enumerate(said.get("program", ()))],
+        [
+            _entry(row, f"program[{place}]", base, chain)
+            for place, row in enumerate(said.get("program", ()))
+        ],
         mode=said.get("mode", "build"),
         surface=said.get("surface", "auto"),
         client=said.get("client", "default"),
@@ -149,7 +163,9 @@ def _entry(row: Any, at: str, base: Path, chain: inputs.Chain) -> ProgramEntry:
         so=_file(said, "so", base) or chain.so,
     )
     source, beside = said["source"], base / said["source"]
-    return ProgramEntry(str(beside) if beside.exists() else source, entry, _file(said, "lock", base))
+    return ProgramEntry(
+        str(beside) if beside.exists() else source, entry, _file(said, "lock", base)
+    )
 
 
 def _file(said: Mapping[str, Any], key: str, base: Path) -> Path | None:
@@ -199,7 +215,11 @@ def _schemas() -> Path | None:
     """Where schemas of deployed programs are kept: $IDL2MCP_CACHE (nowhere where it is empty), else in the home."""
     said = os.environ.get("IDL2MCP_CACHE")
     try:
-        return (Path(said) if said else None) if said is not None else Path.home() / ".cache" / "idl2mcp"
+        return (
+            (Path(said) if said else None)
+            if said is not None
+            else Path.home() / ".cache" / "idl2mcp"
+        )
     except RuntimeError:  # there is no home
         return None
 
@@ -253,7 +273,9 @@ def _remote(table: Mapping[str, Any], origin: str) -> Signer:
         token = os.environ.get("IDL2MCP_SIGNER_TOKEN")
         if token:
             telemetry.hide(token)
-        return HttpSigner(inputs.address(said["address"], "signer.address"), said["url"], token=token)
+        return HttpSigner(
+            inputs.address(said["address"], "signer.address"), said["url"], token=token
+        )
     except SourceError as error:
         raise error.at(origin=origin) from None
 

@@ -40,22 +40,35 @@ async def run_worker(
     stop, done = asyncio.Event(), dict[str, int]()
     async with httpx.AsyncClient() as client:
         several = [
-            (m, await anyio.to_thread.run_sync(jobs_for, database, chain, collector, m, client)) for m in merchants
+            (m, await anyio.to_thread.run_sync(jobs_for, database, chain, collector, m, client))
+            for m in merchants
         ]
         if once:
             for merchant, jobs in several:
-                for name, count in (await Worker(database, jobs, tenant=merchant).run_once(all_jobs=True)).items():
+                for name, count in (
+                    await Worker(database, jobs, tenant=merchant).run_once(all_jobs=True)
+                ).items():
                     done[f"{merchant}:{name}"] = count
             return done
         with at_signals(stop.set):
             if queue is not None:
-                await asyncio.gather(*(run_on_procrastinate(queue, jobs, stop, tenant=m) for m, jobs in several))
+                await asyncio.gather(
+                    *(run_on_procrastinate(queue, jobs, stop, tenant=m) for m, jobs in several)
+                )
             else:
-                await asyncio.gather(*(Worker(database, jobs, tenant=m).run(stop) for m, jobs in several))
+                await asyncio.gather(
+                    *(Worker(database, jobs, tenant=m).run(stop) for m, jobs in several)
+                )
     return done
 
 
-def jobs_for(database: Database, chain: Chain | None, collector: Keypair | None, merchant: str, client: object) -> Jobs:
+def jobs_for(
+    database: Database,
+    chain: Chain | None,
+    collector: Keypair | None,
+    merchant: str,
+    client: object,
+) -> Jobs:
     """The jobs of one merchant: also for a server that runs them beside itself. *client*: httpx's, for events."""
     from mcpsol_py.x402.store.settlements import SqlSettlements
     from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector, OnChainCollector

@@ -121,7 +121,9 @@ class _OldPath(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         old, new = spec.name, MODULES[spec.name]
-        warnings.warn(f"{old} has moved to {new}; import it from there", DeprecationWarning, stacklevel=2)
+        warnings.warn(
+            f"{old} has moved to {new}; import it from there", DeprecationWarning, stacklevel=2
+        )
         target = import_module(new)
         renames = NAMES.get(old, {})
         module = ModuleType(old, target.__doc__)

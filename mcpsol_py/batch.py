@@ -46,7 +46,9 @@ class Sender:
     price: int | None = None
     units: int | None = None
 
-    async def one(self, instructions: Sequence[Instruction], *, units: int | None = None) -> Signature:
+    async def one(
+        self, instructions: Sequence[Instruction], *, units: int | None = None
+    ) -> Signature:
         """One transaction: sent after a preflight, seen to land. Raises ProgramFailed, SendUnknown, TransportError."""
         (signature,) = await self.many([instructions], repeatable=False, units=units)
         return signature
@@ -70,7 +72,10 @@ class Sender:
             recent = await self.transport.latest_blockhash()
             budget = compute_budget(limit if self.price is not None else None, self.price)
             signed = {
-                at: sign(compile_message(self.payer, [*budget, *job], recent.value, legacy=True), self.signers)
+                at: sign(
+                    compile_message(self.payer, [*budget, *job], recent.value, legacy=True),
+                    self.signers,
+                )
                 for at, job in open_jobs.items()
             }
             if not done:
@@ -83,10 +88,16 @@ class Sender:
             if not open_jobs:
                 return [done[at] for at in range(len(jobs))]
         transaction = next(signed[at] for at in open_jobs)
-        count = f"{len(open_jobs)} of {len(jobs)} transactions" if len(jobs) > 1 else "the transaction"
-        raise SendUnknown(str(transaction.signatures[0]), f"{count} did not land before the blockhash expired")
+        count = (
+            f"{len(open_jobs)} of {len(jobs)} transactions" if len(jobs) > 1 else "the transaction"
+        )
+        raise SendUnknown(
+            str(transaction.signatures[0]), f"{count} did not land before the blockhash expired"
+        )
 
-    async def _hand_in(self, transactions: Sequence[VersionedTransaction], *, preflight: bool = False) -> None:
+    async def _hand_in(
+        self, transactions: Sequence[VersionedTransaction], *, preflight: bool = False
+    ) -> None:
         """Sends them, some at a time, and no more after an error. A lost answer is no matter: what landed is asked
         for."""
         gate = asyncio.Semaphore(WIDTH)
@@ -97,7 +108,9 @@ class Sender:
                 if errors:
                     return
                 try:
-                    _, refused = await self.transport.send(transaction, skip_preflight=not preflight)
+                    _, refused = await self.transport.send(
+                        transaction, skip_preflight=not preflight
+                    )
                 except TransportError as error:
                     if not error.retryable:
                         errors.append(error)
@@ -147,13 +160,17 @@ class Sender:
                 await self._hand_in([signed[at] for at in unseen])
             await self.transport.sleep(POLL)
 
-    async def _landed_badly(self, transaction: VersionedTransaction, err: str | dict[str, Any]) -> ProgramFailed:
+    async def _landed_badly(
+        self, transaction: VersionedTransaction, err: str | dict[str, Any]
+    ) -> ProgramFailed:
         landed = await self.transport.transaction(transaction.signatures[0])
         return _failed(landed or Outcome(err=err), transaction)
 
 
 def _failed(outcome: Outcome, transaction: VersionedTransaction) -> ProgramFailed:
     keys = transaction.message.account_keys
-    failed = explain(outcome, programs=[keys[ix.program_id_index] for ix in transaction.message.instructions])
+    failed = explain(
+        outcome, programs=[keys[ix.program_id_index] for ix in transaction.message.instructions]
+    )
     assert failed is not None
     return failed

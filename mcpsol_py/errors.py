@@ -126,7 +126,9 @@ class McpsolError(Exception):
             elif isinstance(value, (bytes, bytearray)):
                 out[key] = "0x" + bytes(value).hex()
             elif isinstance(value, (list, tuple)):
-                out[key] = [v if isinstance(v, (str, int, bool, type(None))) else str(v) for v in value]
+                out[key] = [
+                    v if isinstance(v, (str, int, bool, type(None))) else str(v) for v in value
+                ]
             else:
                 out[key] = str(value)
         return out
@@ -190,11 +192,19 @@ class UnresolvedName(SourceError):
     reason = "unresolved_name"
 
     def __init__(
-        self, kind: str, name: str, candidates: Iterable[str] = (), *, origin: str = "", path: str = ""
+        self,
+        kind: str,
+        name: str,
+        candidates: Iterable[str] = (),
+        *,
+        origin: str = "",
+        path: str = "",
     ) -> None:
         self.name = name
         self.candidates = tuple(candidates)
-        super().__init__(f"no {kind} named {name!r}. {suggest(name, self.candidates)}", origin=origin, path=path)
+        super().__init__(
+            f"no {kind} named {name!r}. {suggest(name, self.candidates)}", origin=origin, path=path
+        )
 
 
 class InvalidProgram(McpsolError):
@@ -230,7 +240,9 @@ class UnknownName(McpsolError):
 
     reason = "unknown_name"
 
-    def __init__(self, kind: str, name: str, candidates: Iterable[str], where: str = "", hint: str = "") -> None:
+    def __init__(
+        self, kind: str, name: str, candidates: Iterable[str], where: str = "", hint: str = ""
+    ) -> None:
         self.kind, self.name = kind, name
         self.candidates = tuple(candidates)
         self.where, self.hint = where, hint
@@ -280,7 +292,9 @@ class EncodeError(CodecError):
 
     reason = "encode_error"
 
-    def __init__(self, message: str, *, value: object = None, path: str = "", type: str = "") -> None:
+    def __init__(
+        self, message: str, *, value: object = None, path: str = "", type: str = ""
+    ) -> None:
         super().__init__(message, path=path, type=type)
         self._value = value
 
@@ -296,7 +310,14 @@ class DecodeError(CodecError):
     reason = "decode_error"
 
     def __init__(
-        self, message: str, *, offset: int = 0, wanted: int = 0, left: int = 0, path: str = "", type: str = ""
+        self,
+        message: str,
+        *,
+        offset: int = 0,
+        wanted: int = 0,
+        left: int = 0,
+        path: str = "",
+        type: str = "",
     ) -> None:
         super().__init__(message, path=path, type=type)
         self.offset, self.wanted, self.left = offset, wanted, left
@@ -332,7 +353,8 @@ class MalformedPage(SchemaError):
     def __init__(self, cursor: int, why: str, data: bytes = b"") -> None:
         self.cursor, self.why, self.data = cursor, why, data[:64]
         super().__init__(
-            f"list_tools page at cursor {cursor}: {why}" + (f" (starts {abbr(data[:64])})" if data else "")
+            f"list_tools page at cursor {cursor}: {why}"
+            + (f" (starts {abbr(data[:64])})" if data else "")
         )
 
 
@@ -375,7 +397,9 @@ class ToolchainMissing(BuildError):
 
     def __init__(self, looked_for: Sequence[str], advice: str) -> None:
         self.looked_for = tuple(looked_for)
-        super().__init__("no toolchain for Solana programs", f"looked for {', '.join(looked_for)}. {advice}")
+        super().__init__(
+            "no toolchain for Solana programs", f"looked for {', '.join(looked_for)}. {advice}"
+        )
 
 
 class WrongArithmetic(BuildError):
@@ -459,7 +483,9 @@ class MissingAccount(ClientError):
         #: others that must be given and are not
         self.also = tuple(also)
         text = f"{instruction}.{account}: the account's address is missing: {why}. Give it by name."
-        super().__init__(text + (f" Also to be given: {', '.join(self.also)}." if self.also else ""))
+        super().__init__(
+            text + (f" Also to be given: {', '.join(self.also)}." if self.also else "")
+        )
 
 
 class PdaError(ClientError):
@@ -516,7 +542,9 @@ class NoProgram(ClientError):
 
     def __init__(self, program_id: str, endpoint: str, advice: str = "") -> None:
         self.program_id, self.endpoint, self.advice = program_id, endpoint, advice
-        super().__init__(f"{endpoint}: there is no program at {program_id}" + (f". {advice}" if advice else ""))
+        super().__init__(
+            f"{endpoint}: there is no program at {program_id}" + (f". {advice}" if advice else "")
+        )
 
 
 class DeployRefused(ClientError):
@@ -536,7 +564,9 @@ class SendUnknown(ClientError):
 
     def __init__(self, signature: str, why: str) -> None:
         self.signature, self.why = signature, why
-        super().__init__(f"transaction {signature}: outcome unknown: {why}. Look it up before sending again.")
+        super().__init__(
+            f"transaction {signature}: outcome unknown: {why}. Look it up before sending again."
+        )
 
 
 class ProgramFailed(ClientError):
@@ -566,7 +596,9 @@ class ProgramFailed(ClientError):
         self.logs, self.stack = tuple(logs), tuple(stack)
         self.instruction_index = instruction_index
         number = f" ({code})" if code is not None else ""
-        super().__init__(f"program {program_id} failed with {name}{number}" + (f": {message}" if message else ""))
+        super().__init__(
+            f"program {program_id} failed with {name}{number}" + (f": {message}" if message else "")
+        )
 
 
 class PolicyError(McpsolError):

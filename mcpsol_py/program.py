@@ -72,7 +72,9 @@ def load(
         document, origin = read_overlay(overlay), str(overlay)
     program = Program(apply_overlay(model, document, origin=origin))
     for place, known in enumerate(known_addresses(document)):
-        derived = program.instruction(known.instruction).address(known.account, known.args, known.accounts)
+        derived = program.instruction(known.instruction).address(
+            known.account, known.args, known.accounts
+        )
         if str(derived) != known.address:
             raise SourceError(
                 f"{known.instruction}.{known.account} derives {derived}, not the known address {known.address}. "
@@ -85,7 +87,9 @@ def load(
 
 def _document(source: Any) -> Any:
     """anchorpy's Idl as its JSON; everything else as it is."""
-    to_json = None if isinstance(source, (str, bytes, dict, type)) else getattr(source, "to_json", None)
+    to_json = (
+        None if isinstance(source, (str, bytes, dict, type)) else getattr(source, "to_json", None)
+    )
     return to_json().encode() if callable(to_json) else source
 
 
@@ -98,7 +102,9 @@ class Program:
 
     def __repr__(self) -> str:
         address = f" at {self.model.address}" if self.model.address else ""
-        return f"<Program {self.model.name!r}{address}, {len(self.model.instructions)} instructions>"
+        return (
+            f"<Program {self.model.name!r}{address}, {len(self.model.instructions)} instructions>"
+        )
 
     @classmethod
     def from_pages(cls, pages: Iterable[bytes], stream: Iterable[bytes] | None = None) -> Program:
@@ -127,7 +133,9 @@ class Program:
     def behind(self, program_id: Pubkey) -> Pubkey:
         """The program whose accounts, return data, logs and errors a call of *program_id* has: itself, or where it is a
         facade, the one that it passes calls on to."""
-        return (address_of(self.model.facade_of) if self.model.facade_of is not None else None) or program_id
+        return (
+            address_of(self.model.facade_of) if self.model.facade_of is not None else None
+        ) or program_id
 
     @cached_property
     def codecs(self) -> Codecs:
@@ -136,7 +144,9 @@ class Program:
 
     @cached_property
     def _by_name(self) -> dict[str, Instruction]:
-        return {i.name: i for i in reversed(self.model.instructions)}  # of two with one name the first
+        return {
+            i.name: i for i in reversed(self.model.instructions)
+        }  # of two with one name the first
 
     @cached_property
     def _alias(self) -> dict[str, str]:
@@ -367,7 +377,9 @@ class ProgramInstruction:
         key = self.program_id(program_id)
         args = args or {}
         if not self.model.arg_values:
-            data = self.encode(args)  # first, so that a wrong argument is told before a missing account
+            data = self.encode(
+                args
+            )  # first, so that a wrong argument is told before a missing account
         resolution = self.plan.resolve(
             args,
             accounts or {},
@@ -386,6 +398,10 @@ class ProgramInstruction:
         """*given*, else the address that the source names. Raises MissingAccount where neither is there."""
         key = self.program.address if given is None else address_of(given)
         if key is None:
-            why = "the IDL names no address; pass program_id" if given is None else f"{given!r} is no address"
+            why = (
+                "the IDL names no address; pass program_id"
+                if given is None
+                else f"{given!r} is no address"
+            )
             raise MissingAccount(self.name, "program_id", why)
         return key

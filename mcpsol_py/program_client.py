@@ -132,7 +132,11 @@ class ProgramClient:
         wallet. *known*: other programs whose errors should have names."""
         key = address_of(program_id) if program_id is not None else program.address
         if key is None:
-            why = "the IDL names no address; pass program_id" if program_id is None else f"{program_id!r} is no address"
+            why = (
+                "the IDL names no address; pass program_id"
+                if program_id is None
+                else f"{program_id!r} is no address"
+            )
             raise MissingAccount(program.name, "program_id", why)
         self.program = program
         self.program_id = key
@@ -290,7 +294,11 @@ class ProgramClient:
             outcome = await run_instructions(
                 self.transport, [*budget, *instructions], Payers(option=payer_key), tables=tables
             )
-            failed = explain(outcome, programs=[ix.program_id for ix in [*budget, *instructions]], own=self._errors)
+            failed = explain(
+                outcome,
+                programs=[ix.program_id for ix in [*budget, *instructions]],
+                own=self._errors,
+            )
             if failed is not None:
                 raise failed
             units = with_headroom(outcome.units or 200_000)
@@ -329,7 +337,11 @@ class ProgramClient:
         """
         batch = [instructions] if isinstance(instructions, Instruction) else list(instructions)
         every = [
-            *([self.wallet] if hasattr(self.wallet, "sign_message") or hasattr(self.wallet, "payer") else []),
+            *(
+                [self.wallet]
+                if hasattr(self.wallet, "sign_message") or hasattr(self.wallet, "payer")
+                else []
+            ),
             *signers,
         ]
         first = payer if payer is not None else next(iter(key_pairs(every)), None)
@@ -339,7 +351,10 @@ class ProgramClient:
         pairs = [*every, *([payer] if hasattr(payer, "sign_message") else [])]
         transaction = sign(message, pairs)
         return await self.send_transaction(
-            transaction, last_valid_block_height=last_valid, skip_preflight=skip_preflight, confirm=confirm
+            transaction,
+            last_valid_block_height=last_valid,
+            skip_preflight=skip_preflight,
+            confirm=confirm,
         )
 
     async def send_transaction(
@@ -357,15 +372,22 @@ class ProgramClient:
         keys = transaction.message.account_keys
         programs = [keys[ix.program_id_index] for ix in transaction.message.instructions]
         if last_valid_block_height is None:
-            last_valid_block_height = (await self.transport.latest_blockhash()).last_valid_block_height
+            last_valid_block_height = (
+                await self.transport.latest_blockhash()
+            ).last_valid_block_height
         lost = ""
         try:
             with telemetry.span("send"):
                 _, refused = await self.transport.send(transaction, skip_preflight=skip_preflight)
         except TransportError as error:
-            if not error.retryable or error.code is not None:  # the node itself says that it has not taken it
+            if (
+                not error.retryable or error.code is not None
+            ):  # the node itself says that it has not taken it
                 raise
-            refused, lost = None, error.why  # it may have been taken all the same: ask after it, never send again
+            refused, lost = (
+                None,
+                error.why,
+            )  # it may have been taken all the same: ask after it, never send again
         if refused is not None and refused.err != "AlreadyProcessed":
             failed = explain(refused, programs=programs, own=self._errors)
             assert failed is not None
@@ -377,7 +399,9 @@ class ProgramClient:
         return signature
 
     @telemetry.traced("confirm")
-    async def _confirm(self, signature: Signature, last_valid: int, programs: Sequence[Pubkey], lost: str) -> None:
+    async def _confirm(
+        self, signature: Signature, last_valid: int, programs: Sequence[Pubkey], lost: str
+    ) -> None:
         misses = 0
         expired = False
         until = time.monotonic() + _LONGEST
@@ -398,7 +422,9 @@ class ProgramClient:
             except TransportError as error:
                 misses += 1
                 if misses >= _LOST:
-                    raise SendUnknown(str(signature), f"the node no longer answers ({error.why})") from error
+                    raise SendUnknown(
+                        str(signature), f"the node no longer answers ({error.why})"
+                    ) from error
             await self.transport.sleep(POLL)
         if status.err is not None:
             try:
@@ -424,7 +450,9 @@ class ProgramClient:
             if account is None:
                 raise AccountNotFound(str(key), name, "it does not exist")
             if account.owner != self.behind:
-                raise AccountNotFound(str(key), name, f"it belongs to program {account.owner}, not {self.behind}")
+                raise AccountNotFound(
+                    str(key), name, f"it belongs to program {account.owner}, not {self.behind}"
+                )
             out.append(self.program.decode_account(bytes(account.data), name)[1])
         return out
 
@@ -435,7 +463,9 @@ class ProgramClient:
         marks: list[Discriminator] = [d for d in (kind.discriminator, *kind.also) if d.value]
         sizes = [d.size for d in (kind.discriminator, *kind.also) if d.size is not None]
         found = await self.transport.program_accounts(
-            self.behind, filters=[(d.offset, d.value) for d in marks], size=sizes[0] if sizes else None
+            self.behind,
+            filters=[(d.offset, d.value) for d in marks],
+            size=sizes[0] if sizes else None,
         )
         out = []
         for key, account in found:
@@ -462,7 +492,9 @@ class ProgramClient:
         key = Signature.from_string(signature) if isinstance(signature, str) else signature
         landed = await self.transport.transaction(key)
         if landed is None:
-            raise TransportError(self.transport.endpoint, f"knows no transaction {key}", retryable=True)
+            raise TransportError(
+                self.transport.endpoint, f"knows no transaction {key}", retryable=True
+            )
         return list(events_of(self.program, self.program_id, landed.logs, landed.inner))
 
     async def watch(self, name: str, address: Pubkey | str) -> AsyncIterator[Any]:
@@ -488,7 +520,9 @@ class ProgramClient:
     def _url(self) -> str:
         url: str | None = getattr(self.transport, "url", None)
         if url is None:
-            raise TransportError(self.transport.endpoint, "has no subscriptions; they need a node's WebSocket")
+            raise TransportError(
+                self.transport.endpoint, "has no subscriptions; they need a node's WebSocket"
+            )
         return url
 
     async def close(self) -> None:
@@ -543,7 +577,9 @@ class SyncProgramClient:
         """See `ProgramClient.build`."""
         return run(self.asynchronous.build(name, args, accounts, **options))
 
-    def simulate(self, what: Instruction | Sequence[Instruction] | VersionedTransaction, **options: Any) -> Simulation:
+    def simulate(
+        self, what: Instruction | Sequence[Instruction] | VersionedTransaction, **options: Any
+    ) -> Simulation:
         """See `ProgramClient.simulate`."""
         return run(self.asynchronous.simulate(what, **options))
 
@@ -557,12 +593,17 @@ class SyncProgramClient:
         """See `ProgramClient.view`."""
         return run(self.asynchronous.view(name, args, accounts, **options))
 
-    def transaction(self, instructions: Sequence[Instruction], **options: Any) -> VersionedTransaction:
+    def transaction(
+        self, instructions: Sequence[Instruction], **options: Any
+    ) -> VersionedTransaction:
         """See `ProgramClient.transaction`."""
         return run(self.asynchronous.transaction(instructions, **options))
 
     def send(
-        self, instructions: Instruction | Sequence[Instruction], signers: Sequence[Any] = (), **options: Any
+        self,
+        instructions: Instruction | Sequence[Instruction],
+        signers: Sequence[Any] = (),
+        **options: Any,
     ) -> Signature:
         """See `ProgramClient.send`."""
         return run(self.asynchronous.send(instructions, signers, **options))
@@ -623,15 +664,22 @@ async def _connect(
         return ProgramClient(program, transport, wallet=wallet, **options)
     key = address_of(program)
     if key is None:
-        raise MissingAccount("connect", "program_id", f"{program!r} is no address (base58 of 32 bytes)")
+        raise MissingAccount(
+            "connect", "program_id", f"{program!r} is no address (base58 of 32 bytes)"
+        )
     if idl is not None:
         given = idl if isinstance(idl, Program) else load(idl)
         return ProgramClient(given, transport, key, wallet=wallet, **options)
     payer = options.get("payer")
     found = await discover(
-        transport, key, payer=address_of(payer) if payer is not None else None, wallet=address_of(wallet)
+        transport,
+        key,
+        payer=address_of(payer) if payer is not None else None,
+        wallet=address_of(wallet),
     )
-    return ProgramClient(found.program, transport, key, wallet=wallet, source=found.source, **options)
+    return ProgramClient(
+        found.program, transport, key, wallet=wallet, source=found.source, **options
+    )
 
 
 async def connect(

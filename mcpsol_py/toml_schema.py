@@ -60,7 +60,9 @@ TEXTS = Kind("list of texts", _texts)
 TABLE = Kind("table", lambda value: isinstance(value, dict))
 TABLES = Kind("list of tables", lambda value: isinstance(value, list))
 PRICE = Kind("price", lambda value: isinstance(value, (str, dict)))
-AMOUNT = Kind("price or base units", lambda value: isinstance(value, (str, dict)) or type(value) is int)
+AMOUNT = Kind(
+    "price or base units", lambda value: isinstance(value, (str, dict)) or type(value) is int
+)
 
 
 def one_of(*names: str) -> Kind:
@@ -68,7 +70,9 @@ def one_of(*names: str) -> Kind:
     return Kind(", ".join(names), lambda value: value in names)
 
 
-def checked(table: Any, keys: Keys, at: str = "", *, required: Sequence[str] = ()) -> dict[str, Any]:
+def checked(
+    table: Any, keys: Keys, at: str = "", *, required: Sequence[str] = ()
+) -> dict[str, Any]:
     """*table* itself, where it is a table of these keys. *at*: the path of the table, for the error. *required*: texts
     and tables that must be there, and not be empty.
 
@@ -81,7 +85,9 @@ def checked(table: Any, keys: Keys, at: str = "", *, required: Sequence[str] = (
             raise SourceError(f"no key of that name. {suggest(key, keys)}", path=_under(at, key))
     for key, value in table.items():
         if not keys[key].fits(value):
-            raise SourceError(f"{abbr(value)} stands where this must: {keys[key].words}", path=_under(at, key))
+            raise SourceError(
+                f"{abbr(value)} stands where this must: {keys[key].words}", path=_under(at, key)
+            )
     for key in required:
         if not table.get(key):
             raise SourceError("is missing", path=_under(at, key))

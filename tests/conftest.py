@@ -58,7 +58,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     if config.option.markexpr:
         return
-    left_out = {"default": {"slow", "full"}, "again": {"slow", "full"}, "ci": {"full"}, "full": set[str]()}[PROFILE]
+    left_out = {
+        "default": {"slow", "full"},
+        "again": {"slow", "full"},
+        "ci": {"full"},
+        "full": set[str](),
+    }[PROFILE]
     chosen = [item for item in items if not left_out & {mark.name for mark in item.iter_markers()}]
     if len(chosen) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
@@ -80,7 +85,11 @@ def shared_idl_files(*dialects: str) -> list[Path]:
 
     Empty where the folder is absent.
     """
-    return [p for p in sorted(SHARED_IDLS.glob("*__*.json")) if not dialects or p.name.split("__")[0] in dialects]
+    return [
+        p
+        for p in sorted(SHARED_IDLS.glob("*__*.json"))
+        if not dialects or p.name.split("__")[0] in dialects
+    ]
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +100,9 @@ def repo() -> Path:
 
 #: The Program Metadata program, as .ci/program_metadata.sh leaves it.
 PROGRAM_METADATA_SO = (
-    Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache/mcpsol")) / "program-metadata" / "75ea1f14cecb"
+    Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache/mcpsol"))
+    / "program-metadata"
+    / "75ea1f14cecb"
 ) / "spl_program_metadata.so"
 PROGRAM_METADATA_ABSENT = (
     f"the Program Metadata program is not at {PROGRAM_METADATA_SO}: its sources come by git, not from a registry "
@@ -157,7 +168,9 @@ def _fail(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Turns a test's skip into a failure when CI is set."""
     report = yield
     if _skip_is_failure(report):

@@ -21,7 +21,9 @@ import pytest
 __all__ = ["PASSPHRASES", "found_in", "note"]
 
 PASSPHRASES = ("correct horse battery", "correct-horse-battery")
-_WATCHED = re.compile(r"tests/(unit/(x402|bridge)|functional/.*(x402|bridge|payment|wallet|passphrases|cli_serve))")
+_WATCHED = re.compile(
+    r"tests/(unit/(x402|bridge)|functional/.*(x402|bridge|payment|wallet|passphrases|cli_serve))"
+)
 #: what a key or a payment looks like: long runs of base58, base64 or hex, and a list of bytes
 _TOKENS = re.compile(r"[A-Za-z0-9+/_-]{40,}={0,2}")
 _LISTS = re.compile(r"\[\s*\d{1,3}(?:\s*,\s*\d{1,3}){31,}\s*\]")
@@ -97,13 +99,17 @@ def pytest_configure() -> None:
         note(text)
         return text
 
-    for module in list(sys.modules.values()):  # whoever was imported before (a folder's conftest does) has it by name
+    for module in list(
+        sys.modules.values()
+    ):  # whoever was imported before (a folder's conftest does) has it by name
         if getattr(module, "wire_base64", None) is made:
             module.wire_base64 = wire_base64  # type: ignore[attr-defined]  # a module that was found to have it
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Looks through what a watched test printed and logged."""
     report = yield
     if report.when == "teardown" and _WATCHED.search(item.nodeid):

@@ -32,7 +32,17 @@ def real(path: Path) -> p.ProgramModel:
     return detect.read(path)
 
 
-_LEAVES: tuple[Any, ...] = (t.Int, t.ShortU16, t.Float, t.Bool, t.Pubkey, t.String, t.Bytes, t.Link, t.Generic)
+_LEAVES: tuple[Any, ...] = (
+    t.Int,
+    t.ShortU16,
+    t.Float,
+    t.Bool,
+    t.Pubkey,
+    t.String,
+    t.Bytes,
+    t.Link,
+    t.Generic,
+)
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -43,12 +53,16 @@ def _name(head: str, tail: str) -> str:
 
 
 #: [a-z][a-z0-9]{0,5}(_[a-z]{1,4})?
-names = st.builds(_name, st.text(_LETTERS + "0123456789", min_size=1, max_size=6), st.text(_LETTERS, max_size=4))
+names = st.builds(
+    _name, st.text(_LETTERS + "0123456789", min_size=1, max_size=6), st.text(_LETTERS, max_size=4)
+)
 texts = st.text(st.characters(codec="utf-8"), max_size=20).map(clean_text)
 addresses = st.binary(min_size=32, max_size=32).map(b58encode)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts | st.just("$hex"), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(texts | st.just("$hex"), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -84,9 +98,15 @@ def anything(kind: Any) -> st.SearchStrategy[Any]:
         args = get_args(kind)
         if t.Option in args:
             simple = [a for a in args if a in _LEAVES]
-            return st.one_of(*(anything(a) for a in simple), st.deferred(lambda: st.one_of(*map(anything, args))))
+            return st.one_of(
+                *(anything(a) for a in simple), st.deferred(lambda: st.one_of(*map(anything, args)))
+            )
         if t.Generic in args:  # a count
-            return st.none() | st.integers(0, 99) | st.sampled_from([t.U8, t.U32, t.ShortU16(), t.Generic("N")])
+            return (
+                st.none()
+                | st.integers(0, 99)
+                | st.sampled_from([t.U8, t.U32, t.ShortU16(), t.Generic("N")])
+            )
         return st.one_of(*(_later(a) for a in args))
     hints = typing.get_type_hints(kind)
     parts = {f.name: anything(hints[f.name]) for f in fields(kind) if f.compare}
@@ -118,7 +138,9 @@ _scalars: st.SearchStrategy[Any] = st.sampled_from(
 
 
 _unique_names = st.lists(names, max_size=4, unique=True)
-_variants = st.lists(names, min_size=1, max_size=3, unique=True).map(lambda ns: t.Enum(tuple(t.Variant(n) for n in ns)))
+_variants = st.lists(names, min_size=1, max_size=3, unique=True).map(
+    lambda ns: t.Enum(tuple(t.Variant(n) for n in ns))
+)
 _up_to = [st.integers(0, n) for n in range(65)]
 
 
@@ -158,7 +180,10 @@ _flags = st.booleans()
 _pdas = st.builds(
     p.Pda,
     st.lists(
-        st.one_of(st.binary(min_size=1, max_size=8).map(p.ConstSeed), st.builds(p.ArgSeed, st.tuples(names))),
+        st.one_of(
+            st.binary(min_size=1, max_size=8).map(p.ConstSeed),
+            st.builds(p.ArgSeed, st.tuples(names)),
+        ),
         max_size=3,
     ).map(tuple),
 )
@@ -182,9 +207,12 @@ _items = st.one_of(
 
 
 _account_lists = st.lists(_items, max_size=8, unique_by=lambda a: a.name).map(tuple)
-_discriminators = st.builds(p.Discriminator, st.binary(min_size=8, max_size=8) | st.binary(max_size=12))
+_discriminators = st.builds(
+    p.Discriminator, st.binary(min_size=8, max_size=8) | st.binary(max_size=12)
+)
 _prose = st.lists(
-    st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), max_size=80).map(clean_text), max_size=3
+    st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), max_size=80).map(clean_text),
+    max_size=3,
 ).map(tuple)
 _defined = st.lists(names.map(str.capitalize), max_size=3, unique=True)
 

@@ -26,12 +26,16 @@ def free_port(count: int = 1) -> int:
         port, _next = _begin + _next, _next + count
         if all(_is_free(number) for number in range(port, port + count)):
             return port
-    raise RuntimeError(f"no {count} ports in a row are free between {_begin} and {_begin + _STRETCH}")
+    raise RuntimeError(
+        f"no {count} ports in a row are free between {_begin} and {_begin + _STRETCH}"
+    )
 
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what lingers of a closed connection is no matter
+        probe.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # what lingers of a closed connection is no matter
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:

@@ -62,11 +62,22 @@ class Cluster:
     def _call(self, command: Sequence[str]) -> None:
         # cwd: nobody may not enter the caller's folder. A file, not a pipe: the server would keep a pipe open.
         with (self._folder / "calls.log").open("ab") as log:
-            subprocess.run(command, check=True, cwd="/", stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+            subprocess.run(
+                command, check=True, cwd="/", stdout=log, stderr=log, stdin=subprocess.DEVNULL
+            )
 
     def _control(self, *arguments: str) -> list[str]:
         """A command of pg_ctl that returns when it is carried out."""
-        return [*self._as, str(self._bin / "pg_ctl"), "-D", str(self._folder / "data"), "-w", "-t", "60", *arguments]
+        return [
+            *self._as,
+            str(self._bin / "pg_ctl"),
+            "-D",
+            str(self._folder / "data"),
+            "-w",
+            "-t",
+            "60",
+            *arguments,
+        ]
 
     def start(self) -> None:
         """Starts it, after `kill` with what a crash left. It is durable against that, not against a power cut."""

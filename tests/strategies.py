@@ -104,11 +104,15 @@ class _Seeded(Choices):
         self._random = random.Random(seed)
 
     def integer(self, low: int, high: int) -> int:
-        return self._random.choice((low, high, self._random.randint(low, high), self._random.randint(low, high)))
+        return self._random.choice(
+            (low, high, self._random.randint(low, high), self._random.randint(low, high))
+        )
 
     def real(self, bits: int, nan: bool) -> float:
         edges = [0.0, -0.0, 1.5, -2.25, math.inf, -math.inf, *([math.nan] if nan else [])]
-        raw = self._random.choice([*edges, self._random.uniform(-1e6, 1e6), self._random.uniform(-1e6, 1e6)])
+        raw = self._random.choice(
+            [*edges, self._random.uniform(-1e6, 1e6), self._random.uniform(-1e6, 1e6)]
+        )
         return float(struct.unpack("<f", struct.pack("<f", raw))[0]) if bits == 32 else raw
 
     def binary(self, low: int, high: int) -> bytes:
@@ -176,7 +180,9 @@ class Values:
                 return draw.text().encode()[:size].decode(errors="ignore").rstrip("\0")
             case FixedSize(String(encoding), size):
                 return text_of(encoding, draw.binary(size, size))
-            case FixedSize(item, _):  # what is short of it is read with its padding, so not every value comes back
+            case FixedSize(
+                item, _
+            ):  # what is short of it is read with its padding, so not every value comes back
                 return self._some(draw, node, lambda: self._draw(draw, item, depth))
             case Sentinel(item, _) | SizePrefixed(item, _):
                 return self._some(draw, node, lambda: self._draw(draw, item, depth))
@@ -195,22 +201,33 @@ class Values:
             case Array(_, count) if is_bytes(node):
                 return draw.binary(count, count) if isinstance(count, int) else draw.binary(0, 12)
             case Array(item, count):
-                return [self._draw(draw, item, depth) for _ in range(self._length(draw, count, depth))]
+                return [
+                    self._draw(draw, item, depth) for _ in range(self._length(draw, count, depth))
+                ]
             case Set(item, count):
                 length = self._length(draw, count, depth)
-                return self._some(draw, node, lambda: [self._draw(draw, item, depth) for _ in range(length)])
+                return self._some(
+                    draw, node, lambda: [self._draw(draw, item, depth) for _ in range(length)]
+                )
             case Map(key, val, count):
                 length = self._length(draw, count, depth)
                 return self._some(
                     draw,
                     node,
-                    lambda: [[self._draw(draw, key, depth), self._draw(draw, val, depth)] for _ in range(length)],
+                    lambda: [
+                        [self._draw(draw, key, depth), self._draw(draw, val, depth)]
+                        for _ in range(length)
+                    ],
                 )
             case Tuple(items):
                 return [self._draw(draw, item, depth) for item in items]
             case Struct(fields):
                 keys = field_keys(fields)
-                shown = [(k, f) for k, f in zip(keys, fields, strict=True) if not (f.default and f.default.omitted)]
+                shown = [
+                    (k, f)
+                    for k, f in zip(keys, fields, strict=True)
+                    if not (f.default and f.default.omitted)
+                ]
                 return {k: self._draw(draw, f.type, depth) for k, f in shown}
             case Enum(variants, _):
                 ending = [v for v in variants if v.payload is None or not _links(v.payload)]
@@ -237,7 +254,10 @@ class Values:
         for _ in range(5):
             value = make()
             try:
-                if same(careful.decode(node, careful.encode(node, value))[0], value) or value != value:
+                if (
+                    same(careful.decode(node, careful.encode(node, value))[0], value)
+                    or value != value
+                ):
                     return value
             except CodecError:
                 continue
@@ -273,11 +293,26 @@ _TAGS = (Int(8), Int(16), Int(32), Int(64), Int(32, big_endian=True), Int(16, si
 _PREFIXES = (*_TAGS, ShortU16())
 _MARKS = (b"\0", b"\xff\xff", b"END", b"aab")
 #: Types that read to the end of the data, which only a bound around them ends.
-_TAILS = (String(), Bytes(), String("base16"), String("base58"), String("base64"), Array(Int(8), None))
+_TAILS = (
+    String(),
+    Bytes(),
+    String("base16"),
+    String("base58"),
+    String("base64"),
+    Array(Int(8), None),
+)
 _LEAVES: tuple[Type, ...] = (
     *_INTS,
     *(Int(n.bits, n.signed, big_endian=True) for n in _INTS),
-    *(Float(32), Float(64), Float(32, True), Float(64, True), ShortU16(), Pubkey(), DateTime(Int(64, signed=True))),
+    *(
+        Float(32),
+        Float(64),
+        Float(32, True),
+        Float(64, True),
+        ShortU16(),
+        Pubkey(),
+        DateTime(Int(64, signed=True)),
+    ),
     *(Bool(tag) for tag in _TAGS),
     *(Amount(n, 9, "SOL") for n in _INTS),
     Struct(()),
@@ -343,7 +378,9 @@ def draw_type(draw: Choices, depth: int) -> Type:
             return Struct(fields(5))
         case 20 | 21:
             payloads = (None, Struct(fields(2)), Tuple((inner(),)), Tuple((inner(), inner())))
-            return Enum(tuple(Variant(n, one(payloads)) for n in "ABCD"[: number(1, 4)]), one(_PREFIXES))
+            return Enum(
+                tuple(Variant(n, one(payloads)) for n in "ABCD"[: number(1, 4)]), one(_PREFIXES)
+            )
         case 22:
             wrap = one((HiddenPrefix, HiddenSuffix))
             return wrap(inner(), draw.binary(1, 4))  # type: ignore[no-any-return]  # as above
@@ -358,7 +395,13 @@ def programs(draw: st.DrawFn) -> tuple[ProgramModel, Type]:
     """A program of two types, the second of which holds the first and (behind an option, a list or an enum) itself;
     and that type."""
     me = Link("B")
-    again: list[Type] = [Option(me), Array(me, Int(8)), Enum((Variant("End"), Variant("More", Tuple((me,)))))]
+    again: list[Type] = [
+        Option(me),
+        Array(me, Int(8)),
+        Enum((Variant("End"), Variant("More", Tuple((me,))))),
+    ]
     first, second = draw_type(Choices(draw), 2), draw_type(Choices(draw), 2)
-    body = Struct((Field("a", Link("A")), Field("rest", second), Field("again", draw(st.sampled_from(again)))))
+    body = Struct(
+        (Field("a", Link("A")), Field("rest", second), Field("again", draw(st.sampled_from(again))))
+    )
     return ProgramModel("linked", types=(TypeDef("A", first), TypeDef("B", body))), me

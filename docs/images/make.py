@@ -49,7 +49,10 @@ def take(browser: Browser, url: str, folder: Path) -> list[Path]:
     page.goto(f"{url}/calls")
     shot(page, "calls")
     dark = browser.new_context(
-        viewport={"width": 390, "height": 844}, device_scale_factor=1, color_scheme="dark", is_mobile=True
+        viewport={"width": 390, "height": 844},
+        device_scale_factor=1,
+        color_scheme="dark",
+        is_mobile=True,
     )
     page = dark.new_page()
     page.goto(f"{url}/tools/vault_deposit")

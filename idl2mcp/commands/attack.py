@@ -22,21 +22,37 @@ _ORDER = ("hole", "misnamed", "open", "refused", "held")
 @click.command("attack")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--spec", type=click.Path(path_type=Path), help="The spec (default: DIR/spec.py).")
-@click.option("--so", type=click.Path(dir_okay=False, path_type=Path), help="The program (default: the .so in DIR).")
+@click.option(
+    "--so",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The program (default: the .so in DIR).",
+)
 @click.option(
     "--scenario",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Good calls of instructions that cannot be made up (default: attack.py beside the spec, if it is there).",
 )
-@click.option("--only", metavar="NAME", multiple=True, help="Attack this instruction; may be given again.")
-@click.option("--program-id", metavar="ID", help="Where it runs (default: as the .so's build record or the spec says).")
+@click.option(
+    "--only", metavar="NAME", multiple=True, help="Attack this instruction; may be given again."
+)
+@click.option(
+    "--program-id",
+    metavar="ID",
+    help="Where it runs (default: as the .so's build record or the spec says).",
+)
 @click.option(
     "--features",
     type=click.Choice(["default", "all"]),
     help="The SVM's features (default: all for a program that was built by route std).",
 )
-@click.option("--token-2022", is_flag=True, help="Tokens of Token-2022, for a program that takes both.")
-@click.option("--allow-missing", is_flag=True, help="Exit 0 also where no good call of an instruction was found.")
+@click.option(
+    "--token-2022", is_flag=True, help="Tokens of Token-2022, for a program that takes both."
+)
+@click.option(
+    "--allow-missing",
+    is_flag=True,
+    help="Exit 0 also where no good call of an instruction was found.",
+)
 @click.option("--verbose", "-v", is_flag=True, help="Every attack with the error that it got.")
 @report.json_option
 def command(
@@ -131,7 +147,9 @@ def _lines(found: Report, verbose: bool) -> list[str]:
     for result in [*found.holes, *found.misnamed]:
         lines.append(f"{'HOLE' if result.verdict == 'hole' else 'OTHER ERROR'}: {result}")
     if found.unbound:
-        lines.append(f"nothing binds (any account will do, which may be meant): {', '.join(found.unbound)}")
+        lines.append(
+            f"nothing binds (any account will do, which may be meant): {', '.join(found.unbound)}"
+        )
     counts = {v: sum(r.verdict == v for r in found.results) for v in _ORDER}
     lines.append(
         f"{found.program}: {len(found.results)} attacks on {len(found.instructions)} instructions: "
@@ -146,7 +164,10 @@ def _rows(found: Report, name: str, verbose: bool) -> list[list[str]]:
     """One row for each kind of attack: how many, how they ended, by which errors; or one for each attack."""
     own = [r for r in found.results if r.instruction == name]
     if verbose:
-        return [[r.kind, f"{r.target} {r.what}", r.verdict, r.got or r.wrong or "went through"] for r in own]
+        return [
+            [r.kind, f"{r.target} {r.what}", r.verdict, r.got or r.wrong or "went through"]
+            for r in own
+        ]
     rows: list[list[str]] = []
     for kind in dict.fromkeys(r.kind for r in own):
         of = [r for r in own if r.kind == kind]

@@ -24,6 +24,8 @@ def command(file: Path, as_json: bool) -> None:
     events: dict[str, int] = {}
     for entry in entries:
         events[str(entry.get("event"))] = events.get(str(entry.get("event")), 0) + 1
-    lines = [f"{file}: {count} line{'' if count == 1 else 's'}, none changed or missing; last hash {last}"]
+    lines = [
+        f"{file}: {count} line{'' if count == 1 else 's'}, none changed or missing; last hash {last}"
+    ]
     lines += [f"  {event}: {number}" for event, number in sorted(events.items())]
     report.emit({"lines": count, "last_hash": last, "events": events}, lines, as_json=as_json)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 @click.command("build")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
-    "--out", "-o", type=click.Path(file_okay=False, path_type=Path), help="A folder for the .so (default: DIR)."
+    "--out",
+    "-o",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="A folder for the .so (default: DIR).",
 )
 @click.option(
     "--route",
@@ -71,7 +74,11 @@ def _list_tools(cost: ListToolsCost) -> dict[str, Any]:
             "rent_lamports": schema.built.rent_lamports,
             "descriptions": schema.descriptions,
             "choices": {
-                name: {"bytes": size.bytes, "rent_lamports": size.rent_lamports, "pages": size.pages}
+                name: {
+                    "bytes": size.bytes,
+                    "rent_lamports": size.rent_lamports,
+                    "pages": size.pages,
+                }
                 for name, size in schema.choices
             },
         },
@@ -89,8 +96,14 @@ def _lines(result: BuildResult) -> list[str]:
     if cost is None:
         lines.append("  it does not answer list_tools")
     else:
-        others = "" if cost.others is None else f", at most {cost.others} for the other {cost.pages - 1}"
-        stream = "" if cost.stream is None else f", {cost.stream} for the {cost.stream_pages} of the stream"
+        others = (
+            "" if cost.others is None else f", at most {cost.others} for the other {cost.pages - 1}"
+        )
+        stream = (
+            ""
+            if cost.stream is None
+            else f", {cost.stream} for the {cost.stream_pages} of the stream"
+        )
         schema = cost.schema
         lines += [
             f"  list_tools takes {cost.first} CU above the syscall's own for the first page{others}{stream}",
@@ -98,7 +111,11 @@ def _lines(result: BuildResult) -> list[str]:
         ]
         for name, size in schema.choices:
             more = size.bytes - schema.built.bytes
-            here = "as built" if name == schema.descriptions else f"{more:+,} bytes, {sol(size.rent_lamports)}"
+            here = (
+                "as built"
+                if name == schema.descriptions
+                else f"{more:+,} bytes, {sol(size.rent_lamports)}"
+            )
             lines.append(f"    --descriptions {name:<5} {here}")
     lines += [f"  translated wrong by this compiler: {w}" for w in result.wrong]
     return lines

@@ -21,11 +21,24 @@ if TYPE_CHECKING:
 @click.command("call")
 @inputs.source_argument
 @click.argument("instruction")
-@click.option("--args", "args_text", metavar="JSON", help='The arguments, like {"amount": "5"}; @file, or - for stdin.')
 @click.option(
-    "--accounts", "accounts_text", metavar="JSON", help='The accounts by name: {"user": "7xKX…"}; @file or -.'
+    "--args",
+    "args_text",
+    metavar="JSON",
+    help='The arguments, like {"amount": "5"}; @file, or - for stdin.',
 )
-@click.option("--remaining", "remaining_text", metavar="JSON", help="Accounts after the named ones: a JSON list.")
+@click.option(
+    "--accounts",
+    "accounts_text",
+    metavar="JSON",
+    help='The accounts by name: {"user": "7xKX…"}; @file or -.',
+)
+@click.option(
+    "--remaining",
+    "remaining_text",
+    metavar="JSON",
+    help="Accounts after the named ones: a JSON list.",
+)
 @click.option(
     "--mode",
     type=click.Choice(["build", "simulate", "send"]),
@@ -33,8 +46,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to do.",
 )
-@click.option("--wallet", metavar="ADDRESS", help="Who acts, where a signer is not given: an address or @name.")
-@click.option("--payer", metavar="ADDRESS", help="Who pays the fee (default: the wallet, else the first signer).")
+@click.option(
+    "--wallet",
+    metavar="ADDRESS",
+    help="Who acts, where a signer is not given: an address or @name.",
+)
+@click.option(
+    "--payer",
+    metavar="ADDRESS",
+    help="Who pays the fee (default: the wallet, else the first signer).",
+)
 @click.option(
     "--signer",
     "signer_files",
@@ -80,7 +101,9 @@ def command(
             )
         call = _Call(loaded, transport, signer_files, running)
         try:
-            document, lines = run(call.go(instruction, args, accounts, remaining, mode, wallet, payer))
+            document, lines = run(
+                call.go(instruction, args, accounts, remaining, mode, wallet, payer)
+            )
         finally:
             if transport is not None:
                 run(transport.close())
@@ -135,7 +158,9 @@ class _Call:
         from mcpsol_py.calls.prepare import describe, prepare, simulate, text_of
 
         ix = self.served.program.instruction(instruction)
-        resolved = self._names(accounts)  # first: a setup's and --accounts' names are then known in --args too
+        resolved = self._names(
+            accounts
+        )  # first: a setup's and --accounts' names are then known in --args too
         acting = self._key(wallet, "--wallet")
         if acting is None and len(self.keys) == 1:
             acting = inputs.address(next(iter(self.keys)), "--signer")
@@ -179,7 +204,9 @@ class _Call:
         from mcpsol_py.client.simulation import unsigned
 
         transport = self.served.transport
-        blockhash = (await transport.latest_blockhash()).value if transport is not None else Hash.default()
+        blockhash = (
+            (await transport.latest_blockhash()).value if transport is not None else Hash.default()
+        )
         return base64.b64encode(bytes(unsigned(prepared.message(blockhash)))).decode()
 
     async def _send(self, prepared: Prepared) -> str:
@@ -192,8 +219,14 @@ class _Call:
             if key is None and self.source.cluster is not None:
                 key = self.source.cluster.signer(address)
             if key is None:
-                advice = "name it as @name" if self.source.cluster is not None else "give its key file with --signer"
-                raise MissingAccount(prepared.ix.name, address, f"it must sign, and its key is not here: {advice}")
+                advice = (
+                    "name it as @name"
+                    if self.source.cluster is not None
+                    else "give its key file with --signer"
+                )
+                raise MissingAccount(
+                    prepared.ix.name, address, f"it must sign, and its key is not here: {advice}"
+                )
             keys.append(key)
         self.running.step("sending")
         return await send_signed(prepared, keys)

@@ -23,8 +23,16 @@ KINDS = ("compact", "pages", "mcp", "anchor")
     "mcp: standard MCP tools; anchor: Anchor IDL 0.1.0, with a report of what it cannot say.",
 )
 @inputs.pages_options
-@click.option("--client", "profile", type=click.Choice(inputs.PROFILES), default="default", help="For --to mcp.")
-@click.option("--out", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of stdout.")
+@click.option(
+    "--client",
+    "profile",
+    type=click.Choice(inputs.PROFILES),
+    default="default",
+    help="For --to mcp.",
+)
+@click.option(
+    "--out", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of stdout."
+)
 @inputs.chain_options
 @report.json_option
 def command(
@@ -54,7 +62,9 @@ def command(
         report.write_whole(out, text.encode())
 
 
-def _convert(model: Any, to: str, descriptions: Any, form: Any, profile: str, as_json: bool) -> object:
+def _convert(
+    model: Any, to: str, descriptions: Any, form: Any, profile: str, as_json: bool
+) -> object:
     if to == "compact":
         from mcpsol_py.schema.pages import compact_document
 
@@ -72,7 +82,10 @@ def _convert(model: Any, to: str, descriptions: Any, form: Any, profile: str, as
 
     idl, losses = to_anchor(model)
     if as_json:
-        return {"idl": idl, "losses": [{"path": loss.path, "message": loss.message} for loss in losses]}
+        return {
+            "idl": idl,
+            "losses": [{"path": loss.path, "message": loss.message} for loss in losses],
+        }
     for loss in losses:
         report.note(f"lost: {loss.path}: {loss.message}")
     return idl

@@ -56,7 +56,9 @@ class Demo:
         counter, vault = await self.discover("counter"), await self.discover("vault")
         await self.count(counter)
         await self.keep(vault)
-        if find_spec("mcp") is None:  # installed without the bridge: all before this does without it
+        if (
+            find_spec("mcp") is None
+        ):  # installed without the bridge: all before this does without it
             self.tell("the rest calls them as MCP tools, and pays: it needs the extra bridge", [])
             return
         await self.serve(counter, vault)
@@ -75,10 +77,14 @@ class Demo:
             program_id = found.program.address
             self.cluster.add_program(elf, program_id, name)
         pages = [len(page) for page in found.pages]
-        lines = [f"deployed at {program_id} ({len(elf):,} bytes), asked for {len(pages)} pages of {sum(pages):,} bytes"]
+        lines = [
+            f"deployed at {program_id} ({len(elf):,} bytes), asked for {len(pages)} pages of {sum(pages):,} bytes"
+        ]
         for ix in found.program.model.instructions:
             args = ", ".join(a.name for a in ix.args)
-            lines.append(f"{ix.name}({args})  0x{ix.discriminator.value.hex()}  {' '.join(ix.docs)[:72]}")
+            lines.append(
+                f"{ix.name}({args})  0x{ix.discriminator.value.hex()}  {' '.join(ix.docs)[:72]}"
+            )
         self.tell(
             f"list_tools: what {name} says about itself",
             lines,
@@ -87,9 +93,13 @@ class Demo:
             pages=len(pages),
             tools=[ix.name for ix in found.program.model.instructions],
         )
-        return Served(found.program, program_id, self.cluster.transport, f"list_tools of {name}.so", "local")
+        return Served(
+            found.program, program_id, self.cluster.transport, f"list_tools of {name}.so", "local"
+        )
 
-    async def call(self, served: Served, name: str, args: dict[str, Any], accounts: dict[str, Any]) -> dict[str, Any]:
+    async def call(
+        self, served: Served, name: str, args: dict[str, Any], accounts: dict[str, Any]
+    ) -> dict[str, Any]:
         """One instruction, simulated and then executed. Raises ProgramFailed."""
         from mcpsol_py.calls.prepare import describe, prepare, simulate, text_of
         from mcpsol_py.calls.send import send_signed
@@ -99,12 +109,20 @@ class Demo:
         simulated = await simulate(prepared)
         if simulated.failure is not None:
             raise simulated.failure
-        keys = [key for address in prepared.signers if (key := self.cluster.signer(address)) is not None]
+        keys = [
+            key for address in prepared.signers if (key := self.cluster.signer(address)) is not None
+        ]
         await send_signed(prepared, keys)
         found = {a.name: a.address for a in prepared.accounts}
-        return {**describe(prepared, simulated), "accounts": found, "lines": text_of(prepared, simulated)}
+        return {
+            **describe(prepared, simulated),
+            "accounts": found,
+            "lines": text_of(prepared, simulated),
+        }
 
-    async def refused(self, served: Served, name: str, args: dict[str, Any], accounts: dict[str, Any]) -> ProgramFailed:
+    async def refused(
+        self, served: Served, name: str, args: dict[str, Any], accounts: dict[str, Any]
+    ) -> ProgramFailed:
         """The error of a call that must fail."""
         try:
             await self.call(served, name, args, accounts)
@@ -123,7 +141,9 @@ class Demo:
         self.tell("build and execute: counter.initialize", made["lines"], **_facts(made))
         grown = await self.call(counter, "increment", {"amount": "2"}, {"authority": "@alice"})
         address = grown["accounts"]["counter"]
-        state = await read_account(counter, counter.program.model.accounts[0].name, Pubkey.from_string(address))
+        state = await read_account(
+            counter, counter.program.model.accounts[0].name, Pubkey.from_string(address)
+        )
         self.tell(
             "read its effect back: the account, decoded",
             [f"counter {short(address)} (derived from alice's address): {state['fields']}"],
@@ -136,7 +156,10 @@ class Demo:
         )
         self.tell(
             "what fails says why",
-            [f"decrement by 43: {error.name} ({error.code}): {error.error_message}", f"as mallory: {stranger}"],
+            [
+                f"decrement by 43: {error.name} ({error.code}): {error.error_message}",
+                f"as mallory: {stranger}",
+            ],
             errors=[error.name, stranger.name],
         )
 
@@ -154,14 +177,26 @@ class Demo:
         )
         self.tell("vault.deposit: tokens go in", put["lines"], **_facts(put))
         got = await self.call(
-            vault, "withdraw", {"amount": "150000"}, {**accounts, "vault": box, "destination": "@alice_coin"}
+            vault,
+            "withdraw",
+            {"amount": "150000"},
+            {**accounts, "vault": box, "destination": "@alice_coin"},
         )
-        self.tell("vault.withdraw: the vault's own address signs the transfer", got["lines"], **_facts(got))
+        self.tell(
+            "vault.withdraw: the vault's own address signs the transfer",
+            got["lines"],
+            **_facts(got),
+        )
         error = await self.refused(
             vault,
             "withdraw",
             {"amount": "1"},
-            {"mint": "@coin", "authority": "@mallory", "vault": box, "destination": "@mallory_coin"},
+            {
+                "mint": "@coin",
+                "authority": "@mallory",
+                "vault": box,
+                "destination": "@mallory_coin",
+            },
         )
         self.tell("a wrong authority is refused", [str(error)], error=error.name, code=error.code)
 
@@ -178,8 +213,12 @@ class Demo:
         bridge = Bridge([counter, vault], names=self.cluster.resolve)
         async with Client(make_server(bridge)) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
-            self.tell("served as MCP tools (idl2mcp serve counter vault)", [", ".join(tools)], tools=tools)
-            result = await client.call_tool("counter_increment", {"amount": "100", "accounts": {"authority": "@alice"}})
+            self.tell(
+                "served as MCP tools (idl2mcp serve counter vault)", [", ".join(tools)], tools=tools
+            )
+            result = await client.call_tool(
+                "counter_increment", {"amount": "100", "accounts": {"authority": "@alice"}}
+            )
             answer = _content(result)
             self.tell(
                 "an MCP client calls counter_increment: an unsigned transaction and what it would do",
@@ -191,12 +230,20 @@ class Demo:
             await self.cluster.transport.send(signed)
             address = next(a["address"] for a in answer["accounts"] if a["name"] == "counter")
             read = _content(await client.call_tool("counter_get_state", {"address": address}))
-            self.tell("signed by its owner, executed, and read through the bridge", [str(read["fields"])], **read)
+            self.tell(
+                "signed by its owner, executed, and read through the bridge",
+                [str(read["fields"])],
+                **read,
+            )
             failed = await client.call_tool(
                 "counter_decrement", {"amount": "1000", "accounts": {"authority": "@alice"}}
             )
             text = getattr(failed.content[0], "text", "")
-            self.tell("a tool call that would fail names the error", text.splitlines()[:1], is_error=failed.is_error)
+            self.tell(
+                "a tool call that would fail names the error",
+                text.splitlines()[:1],
+                is_error=failed.is_error,
+            )
 
 
 def _facts(made: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     "is made if it is not there.",
 )
 @click.option(
-    "--max-len", type=click.IntRange(1), metavar="BYTES", help="Room for later versions (default: the file's size)."
+    "--max-len",
+    type=click.IntRange(1),
+    metavar="BYTES",
+    help="Room for later versions (default: the file's size).",
 )
 @click.option("--final", is_flag=True, help="Take the upgrade authority away at the end: for good.")
 @report.json_option
@@ -61,7 +64,9 @@ def command(
             buffer, lamports = target.run(job.close)
             report.emit(
                 {"buffer": str(buffer), "lamports": lamports},
-                f"{buffer}: {sol(lamports)} given back." if lamports else f"{buffer}: there is no buffer.",
+                f"{buffer}: {sol(lamports)} given back."
+                if lamports
+                else f"{buffer}: there is no buffer.",
                 as_json=as_json,
             )
             return
@@ -80,7 +85,9 @@ def command(
 class _Program:
     """The program's id, and its key pair where there is one. `unsaved`: a new one's file, still to be written."""
 
-    def __init__(self, program_id: Pubkey, key: Keypair | None = None, unsaved: Path | None = None) -> None:
+    def __init__(
+        self, program_id: Pubkey, key: Keypair | None = None, unsaved: Path | None = None
+    ) -> None:
         self.id, self.key, self.unsaved = program_id, key, unsaved
 
     @classmethod
@@ -132,7 +139,9 @@ class _Job:
         from mcpsol_py.deploy.program import close_buffer
 
         self.running.step("closing the buffer")
-        return await close_buffer(transport, self.program.id, payer=self.payer, authority=self.authority)
+        return await close_buffer(
+            transport, self.program.id, payer=self.payer, authority=self.authority
+        )
 
     async def run(
         self, transport: RpcTransport, max_len: int | None, final: bool, dry_run: bool
@@ -150,7 +159,9 @@ class _Job:
             price=self.price,
         )
         if dry_run:
-            return {**_document(plan), "dry_run": True, "affordable": plan.affordable}, _lines(plan, "would ")
+            return {**_document(plan), "dry_run": True, "affordable": plan.affordable}, _lines(
+                plan, "would "
+            )
         report.note(_lines(plan, "will ")[0])
         if plan.affordable and plan.action == "deploy":
             self.program.save()
@@ -213,7 +224,9 @@ def _document(plan: DeploymentPlan) -> dict[str, Any]:
         "size": plan.size,
         "sha256": plan.sha256,
         "max_len": plan.max_len,
-        "extend": None if plan.extend is None else {"bytes": plan.extend[0], "checked": plan.extend[1]},
+        "extend": None
+        if plan.extend is None
+        else {"bytes": plan.extend[0], "checked": plan.extend[1]},
         "chunks": plan.chunks,
         "written": plan.writes,
         "rent_lamports": plan.rent,
@@ -248,11 +261,17 @@ def _done_lines(done: Deployed, says: dict[str, Any] | None) -> list[str]:
         lines = _lines(plan, "")
     else:
         verb = "deployed" if plan.action == "deploy" else "upgraded"
-        lines = [f"{verb} {plan.program_id} in slot {done.slot:,}: {plan.size:,} bytes, compared. {done.signature}"]
+        lines = [
+            f"{verb} {plan.program_id} in slot {done.slot:,}: {plan.size:,} bytes, compared. {done.signature}"
+        ]
     if says is not None:
-        lines.append(f"  it says of itself: {says['name']}, {says['tools']} tool{'' if says['tools'] == 1 else 's'}")
+        lines.append(
+            f"  it says of itself: {says['name']}, {says['tools']} tool{'' if says['tools'] == 1 else 's'}"
+        )
     lines.append(
-        "  it is final: nobody can upgrade it" if done.final else f"  its upgrade authority is {plan.authority}"
+        "  it is final: nobody can upgrade it"
+        if done.final
+        else f"  its upgrade authority is {plan.authority}"
     )
     return lines
 
@@ -270,7 +289,9 @@ def _check_record(so: Path, elf: bytes, program_id: Pubkey, mainnet: bool) -> No
     where = so.with_suffix(".build.json")
     if record.get("sha256") != hashlib.sha256(elf).hexdigest():
         raise DeployRefused(
-            str(so), f"{where.name} beside it is of another file (its sha256 differs)", "Build again, or delete it"
+            str(so),
+            f"{where.name} beside it is of another file (its sha256 differs)",
+            "Build again, or delete it",
         )
     declared = record.get("program_id")
     if declared and declared != str(program_id):

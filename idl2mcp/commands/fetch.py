@@ -12,7 +12,9 @@ from idl2mcp import inputs, report
 
 @click.command("fetch")
 @click.argument("program_id", metavar="ID")
-@click.option("--out", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of stdout.")
+@click.option(
+    "--out", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of stdout."
+)
 @inputs.url_option(required=True)
 @report.json_option
 def command(program_id: str, out: Path | None, url: str, as_json: bool) -> int:
@@ -27,12 +29,21 @@ def command(program_id: str, out: Path | None, url: str, as_json: bool) -> int:
         key = inputs.address(program_id, "ID")
         with inputs.endpoint_at(inputs.endpoint(url)) as transport:
             found = fetch_idl_sync(transport, key)
-    document = {"program_id": program_id, "outcome": found.outcome, "source": found.source, "address": found.address}
+    document = {
+        "program_id": program_id,
+        "outcome": found.outcome,
+        "source": found.source,
+        "address": found.address,
+    }
     if found.outcome != "ok":
-        report.emit({**document, "why": found.why}, f"{found.outcome}: {found.why}", as_json=as_json)
+        report.emit(
+            {**document, "why": found.why}, f"{found.outcome}: {found.why}", as_json=as_json
+        )
         return report.CHAIN
     text = report.as_json_text(found.document)
-    report.note(f"found in {found.source}" + (f", account {found.address}" if found.address else ""))
+    report.note(
+        f"found in {found.source}" + (f", account {found.address}" if found.address else "")
+    )
     if out is not None:
         report.write_whole(out, (text + "\n").encode())
         report.emit(document, f"{out}: {len(text):,} bytes, from {found.source}", as_json=as_json)

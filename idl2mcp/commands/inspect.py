@@ -13,7 +13,12 @@ from mcpsol_py.names import clean_text
 
 @click.command("inspect")
 @inputs.source_argument
-@click.option("--all", "everything", is_flag=True, help="Every type, event, error and constant, not only how many.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Every type, event, error and constant, not only how many.",
+)
 @inputs.chain_options
 @report.json_option
 def command(source: str, everything: bool, chain: inputs.Chain, as_json: bool) -> None:
@@ -50,18 +55,29 @@ def describe(source: inputs.Source) -> dict[str, Any]:
             for a in model.accounts
         ],
         "events": [
-            {"name": clean_text(e.name, 200), "discriminator": "0x" + e.discriminator.value.hex()} for e in model.events
+            {"name": clean_text(e.name, 200), "discriminator": "0x" + e.discriminator.value.hex()}
+            for e in model.events
         ],
         "errors": [
             {"code": e.code, "name": clean_text(e.name, 200), "message": clean_text(e.message, 400)}
             for e in model.errors
         ],
-        "types": [{"name": clean_text(t.name, 200), "type": clean_text(type_text(t.type), 2000)} for t in model.types],
+        "types": [
+            {"name": clean_text(t.name, 200), "type": clean_text(type_text(t.type), 2000)}
+            for t in model.types
+        ],
         "constants": [
-            {"name": clean_text(c.name, 200), "type": type_text(c.type), "value": clean_text(c.value, 400)}
+            {
+                "name": clean_text(c.name, 200),
+                "type": type_text(c.type),
+                "value": clean_text(c.value, 400),
+            }
             for c in model.constants
         ],
-        "findings": [{"level": f.level, "rule": f.rule, "path": f.path, "message": f.message} for f in check(model)],
+        "findings": [
+            {"level": f.level, "rule": f.rule, "path": f.path, "message": f.message}
+            for f in check(model)
+        ],
     }
 
 
@@ -74,7 +90,11 @@ def instruction_row(ix: Any, why_not: str | None = None) -> dict[str, Any]:
         "discriminator": "0x" + ix.discriminator.value.hex(),
         "docs": _docs(ix.docs),
         "args": [
-            {"name": clean_text(a.name, 200), "type": clean_text(type_text(a.type), 2000), "docs": _docs(a.docs)}
+            {
+                "name": clean_text(a.name, 200),
+                "type": clean_text(type_text(a.type), 2000),
+                "docs": _docs(a.docs),
+            }
             for a in ix.args
             if not (a.default is not None and a.default.omitted)
         ],
@@ -115,7 +135,11 @@ def _docs(docs: tuple[str, ...]) -> str:
 def text(d: dict[str, Any], *, everything: bool) -> list[str]:
     """The summary for people."""
     count = len(d["instructions"])
-    lines = [f"{d['name']}" + (f" {d['version']}" if d["version"] else "") + f" · {d['address'] or 'no address'}"]
+    lines = [
+        f"{d['name']}"
+        + (f" {d['version']}" if d["version"] else "")
+        + f" · {d['address'] or 'no address'}"
+    ]
     lines.append(f"  {d['source']}")
     if d["facade_of"]:
         lines.append(f"  a facade of {d['facade_of']}: calls are passed on to it")
@@ -125,7 +149,9 @@ def text(d: dict[str, Any], *, everything: bool) -> list[str]:
     for ix in d["instructions"]:
         args = ", ".join(f"{a['name']}: {a['type']}" for a in ix["args"])
         lines.append(
-            f"  {ix['name']}({args})" + (f" -> {ix['returns']}" if ix["returns"] else "") + f"  [{ix['discriminator']}]"
+            f"  {ix['name']}({args})"
+            + (f" -> {ix['returns']}" if ix["returns"] else "")
+            + f"  [{ix['discriminator']}]"
         )
         if ix["docs"]:
             lines.append("      " + ix["docs"].splitlines()[0])
@@ -134,9 +160,18 @@ def text(d: dict[str, Any], *, everything: bool) -> list[str]:
         if "unusable" in ix:
             lines.append(f"      cannot be used: {ix['unusable']}")
     sections: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
-        ("accounts", lambda a: f"{a['name']}  [{a['discriminator']}]" + (f"  {a['size']} bytes" if a["size"] else "")),
+        (
+            "accounts",
+            lambda a: (
+                f"{a['name']}  [{a['discriminator']}]"
+                + (f"  {a['size']} bytes" if a["size"] else "")
+            ),
+        ),
         ("events", lambda e: f"{e['name']}  [{e['discriminator']}]"),
-        ("errors", lambda e: f"{e['code']} {e['name']}" + (f": {e['message']}" if e["message"] else "")),
+        (
+            "errors",
+            lambda e: f"{e['code']} {e['name']}" + (f": {e['message']}" if e["message"] else ""),
+        ),
         ("types", lambda t: f"{t['name']} = {t['type']}"),
         ("constants", lambda c: f"{c['name']}: {c['type']} = {c['value']}"),
     ]
@@ -151,8 +186,14 @@ def text(d: dict[str, Any], *, everything: bool) -> list[str]:
         if len(shown) < len(rows):
             lines.append(f"  … {len(rows) - len(shown)} more (--all)")
     findings = d["findings"]
-    lines += ["", f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" + (":" if findings else "")]
-    lines += [f"  {f['level']}: {f['path']}: {f['message']}" for f in (findings if everything else findings[:20])]
+    lines += [
+        "",
+        f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" + (":" if findings else ""),
+    ]
+    lines += [
+        f"  {f['level']}: {f['path']}: {f['message']}"
+        for f in (findings if everything else findings[:20])
+    ]
     if not everything and len(findings) > 20:
         lines.append(f"  … {len(findings) - 20} more (--all)")
     return lines
@@ -161,6 +202,13 @@ def text(d: dict[str, Any], *, everything: bool) -> list[str]:
 def flags(a: dict[str, Any]) -> str:
     """An account with its marks: s signs, w is written, ? is optional, * is derived."""
     marks = "".join(
-        mark for mark, on in (("s", a["signer"]), ("w", a["writable"]), ("?", a["optional"]), ("*", a["pda"])) if on
+        mark
+        for mark, on in (
+            ("s", a["signer"]),
+            ("w", a["writable"]),
+            ("?", a["optional"]),
+            ("*", a["pda"]),
+        )
+        if on
     )
     return f"{a['name']} ({marks})" if marks else str(a["name"])

@@ -30,7 +30,13 @@ def command(source: str, clients: tuple[str, ...], chain: inputs.Chain, as_json:
         ]
         for client in dict.fromkeys(clients) or (None,):
             rows += [
-                {"level": f.level, "rule": f.rule, "path": f.path, "message": f.message, "client": client}
+                {
+                    "level": f.level,
+                    "rule": f.rule,
+                    "path": f.path,
+                    "message": f.message,
+                    "client": client,
+                }
                 for f in lint(model, client)
             ]
     errors = sum(row["level"] == "error" for row in rows)

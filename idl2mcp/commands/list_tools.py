@@ -45,5 +45,8 @@ def command(source: str, raw: bool, chain: inputs.Chain, as_json: bool) -> None:
         if tool["accounts"]:
             lines.append("      " + ", ".join(inspect.flags(a) for a in tool["accounts"]))
     if raw:
-        lines += ["", *(page.decode("utf-8", "replace") for page in loaded.pages if page[:1] == b"{")]
+        lines += [
+            "",
+            *(page.decode("utf-8", "replace") for page in loaded.pages if page[:1] == b"{"),
+        ]
     report.emit(document, lines, as_json=as_json)

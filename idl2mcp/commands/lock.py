@@ -14,7 +14,11 @@ from mcpsol_py.errors import SourceError, abbr
 @click.command("lock")
 @inputs.source_argument
 @click.option("--out", "-o", required=True, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--accept", is_flag=True, help="Write over a lock that says something else: you have looked at it.")
+@click.option(
+    "--accept",
+    is_flag=True,
+    help="Write over a lock that says something else: you have looked at it.",
+)
 @inputs.chain_options
 @report.json_option
 def command(source: str, out: Path, accept: bool, chain: inputs.Chain, as_json: bool) -> None:
@@ -26,7 +30,9 @@ def command(source: str, out: Path, accept: bool, chain: inputs.Chain, as_json: 
     with report.progress(f"reading {source}") as running:
         place = None
         if chain.url is not None and inputs.names_an_id(source):
-            place = _place(chain.url, source)  # before its schema: a deployment in between then shows
+            place = _place(
+                chain.url, source
+            )  # before its schema: a deployment in between then shows
         loaded = inputs.load_source(source, chain)
         if chain.url is not None and place is None and loaded.program_id is not None:
             running.step("looking at the deployment")
@@ -37,7 +43,9 @@ def command(source: str, out: Path, accept: bool, chain: inputs.Chain, as_json: 
         if out.exists() and not accept:
             _refuse_change(source, out, document["facts"])
     report.write_whole(out, (report.as_json_text(document) + "\n").encode())
-    where = f", deployed in slot {place.slot:,}" if place is not None and place.slot is not None else ""
+    where = (
+        f", deployed in slot {place.slot:,}" if place is not None and place.slot is not None else ""
+    )
     report.emit(
         {"out": str(out), "sha256": document["sha256"], "deployed": document["deployed"]},
         f"{out}: {loaded.model.name}, sha256 {document['sha256']}{where}",
@@ -50,7 +58,9 @@ def _refuse_change(source: str, out: Path, now: dict[str, str]) -> None:
     try:
         drift = differences(now, read_locked(out).facts)
     except SourceError as error:
-        raise SourceError(f"{error.text}. With --accept it is written over", origin=str(out)) from error
+        raise SourceError(
+            f"{error.text}. With --accept it is written over", origin=str(out)
+        ) from error
     if drift:
         first, many = drift[0], f"{len(drift)} difference{'' if len(drift) == 1 else 's'}"
         raise SourceError(

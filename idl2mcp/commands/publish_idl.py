@@ -22,9 +22,15 @@ if TYPE_CHECKING:
 
 @click.command("publish-idl")
 @inputs.source_argument
-@click.option("--program", "program_text", metavar="ID", required=True, help="The program whose IDL it is.")
+@click.option(
+    "--program", "program_text", metavar="ID", required=True, help="The program whose IDL it is."
+)
 @deploying.target_options
-@click.option("--anchor", is_flag=True, help="As an Anchor IDL 0.1.0, though SOURCE is an IDL file of another dialect.")
+@click.option(
+    "--anchor",
+    is_flag=True,
+    help="As an Anchor IDL 0.1.0, though SOURCE is an IDL file of another dialect.",
+)
 @report.json_option
 def command(
     source: str,
@@ -45,7 +51,9 @@ def command(
         with report.progress(f"asking {target.shown}"):
             closed = target.run(lambda t: _close(t, program_id, payer, authority))
         rows = [{"buffer": str(key), "lamports": lamports} for key, lamports in closed]
-        lines = [f"{key}: {sol(lamports)} given back." for key, lamports in closed] or ["there is no buffer."]
+        lines = [f"{key}: {sol(lamports)} given back." for key, lamports in closed] or [
+            "there is no buffer."
+        ]
         report.emit({"closed": rows}, lines, as_json=as_json)
         return
     with report.progress(f"reading {source}") as running:
@@ -82,7 +90,9 @@ def _document(source: str, program_id: Pubkey, anchor: bool) -> tuple[bytes, lis
         try:
             json.loads(text)
         except ValueError as error:  # a byte order mark, say: readers of what is published may be stricter than ours
-            raise SourceError(f"no plain JSON: {error}. Publish it with --anchor", origin=source) from error
+            raise SourceError(
+                f"no plain JSON: {error}. Publish it with --anchor", origin=source
+            ) from error
         if loaded.model.address not in (None, str(program_id)):
             raise DeployRefused(
                 source,
@@ -95,7 +105,9 @@ def _document(source: str, program_id: Pubkey, anchor: bool) -> tuple[bytes, lis
     from mcpsol_py.schema.anchor_idl import to_anchor
 
     idl, losses = to_anchor(replace(loaded.model, address=str(program_id)))
-    return report.as_json_text(idl, indent=False).encode(), [f"{loss.path}: {loss.message}" for loss in losses]
+    return report.as_json_text(idl, indent=False).encode(), [
+        f"{loss.path}: {loss.message}" for loss in losses
+    ]
 
 
 class _Job:
@@ -110,7 +122,12 @@ class _Job:
         price: int | None,
         running: report.Progress,
     ) -> None:
-        self.document, self.program_id, self.payer, self.authority = document, program_id, payer, authority
+        self.document, self.program_id, self.payer, self.authority = (
+            document,
+            program_id,
+            payer,
+            authority,
+        )
         self.price, self.running = price, running
         self.begun = False
 
@@ -129,7 +146,9 @@ class _Job:
             price=self.price,
         )
         if dry_run:
-            return {**_row(plan), "dry_run": True, "affordable": plan.balance >= plan.needed}, [_cost(plan, "would ")]
+            return {**_row(plan), "dry_run": True, "affordable": plan.balance >= plan.needed}, [
+                _cost(plan, "would ")
+            ]
         report.note(_cost(plan, "will "))
         self.begun = plan.balance >= plan.needed and plan.action != "none"
         done = await run_publication(
@@ -141,9 +160,14 @@ class _Job:
             step=deploying.told(self.running),
         )
         found = await fetch_idl(transport, self.program_id)
-        if found.outcome != "ok" or found.address != str(plan.address) or found.document != json.loads(self.document):
+        if (
+            found.outcome != "ok"
+            or found.address != str(plan.address)
+            or found.document != json.loads(self.document)
+        ):
             raise TransportError(
-                transport.endpoint, f"what `fetch` reads at {plan.address} is not what was published ({found.outcome})"
+                transport.endpoint,
+                f"what `fetch` reads at {plan.address} is not what was published ({found.outcome})",
             )
         self.begun = False
         return {**_row(plan), "signature": _text(done)}, [_done(done)]

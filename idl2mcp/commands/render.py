@@ -20,7 +20,11 @@ from idl2mcp import inputs, report
     help="What it is written with; anchor-module only adds list_tools to an Anchor program that exists.",
 )
 @click.option(
-    "--out", "-o", required=True, type=click.Path(file_okay=False, path_type=Path), help="The crate's folder."
+    "--out",
+    "-o",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The crate's folder.",
 )
 @click.option(
     "--facade",
@@ -52,7 +56,14 @@ def command(
         from mcpsol_py.render import render
 
         running.step(f"rendering {out}")
-        result = render(loaded.model, target=target, facade=facade, out=out, descriptions=descriptions, form=form)
+        result = render(
+            loaded.model,
+            target=target,
+            facade=facade,
+            out=out,
+            descriptions=descriptions,
+            form=form,
+        )
     document = {
         "out": str(out),
         "target": target,
@@ -65,7 +76,9 @@ def command(
     lines = [f"{out}: {len(result.written)} files written, {len(result.kept)} of yours kept"]
     lines += [f"  orphan (its instruction is gone; yours to delete): {p}" for p in result.orphans]
     if facade is not None and loaded.model.address not in (None, facade):
-        lines.append(f"  the source names another program, {loaded.model.address}: the facade calls {facade}")
+        lines.append(
+            f"  the source names another program, {loaded.model.address}: the facade calls {facade}"
+        )
     if not result.formatted:
         lines.append("  not formatted: no rustfmt runs on this machine")
     report.emit(document, lines, as_json=as_json)

@@ -33,11 +33,23 @@ Then add --print-config claude (or cursor, vscode, codex, gemini) for what goes 
 
 @click.command("serve")
 @click.argument("sources", metavar="[SOURCE]...", nargs=-1)
-@click.option("--config", type=click.Path(dir_okay=False, path_type=Path), help="TOML: programs, mode, policy, HTTP.")
-@click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True)
-@click.option("--mode", type=click.Choice(["describe", "build", "send"]), help="How far a call goes (default: build).")
 @click.option(
-    "--surface", type=click.Choice(["auto", "full", "lazy"]), help="Over 40 tools, auto lists a search instead of them."
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="TOML: programs, mode, policy, HTTP.",
+)
+@click.option(
+    "--transport", type=click.Choice(["stdio", "http"]), default="stdio", show_default=True
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["describe", "build", "send"]),
+    help="How far a call goes (default: build).",
+)
+@click.option(
+    "--surface",
+    type=click.Choice(["auto", "full", "lazy"]),
+    help="Over 40 tools, auto lists a search instead of them.",
 )
 @click.option(
     "--client",
@@ -45,22 +57,47 @@ Then add --print-config claude (or cursor, vscode, codex, gemini) for what goes 
     type=click.Choice(inputs.PROFILES),
     help="Whose limits the schemas keep (default: all in use).",
 )
-@click.option("--wallet", metavar="ADDRESS", help="Who acts and pays where a call does not say; no key is needed.")
-@click.option("--demo", is_flag=True, help="counter and vault on a local cluster, with wallets and tokens.")
-@click.option("--paid", is_flag=True, help="With --demo: calls cost play money, settled on the local cluster (x402).")
+@click.option(
+    "--wallet",
+    metavar="ADDRESS",
+    help="Who acts and pays where a call does not say; no key is needed.",
+)
+@click.option(
+    "--demo", is_flag=True, help="counter and vault on a local cluster, with wallets and tokens."
+)
+@click.option(
+    "--paid",
+    is_flag=True,
+    help="With --demo: calls cost play money, settled on the local cluster (x402).",
+)
 @click.option("--host", help="For --transport http (default: 127.0.0.1).")
 @click.option("--port", type=click.IntRange(1, 65535), help="For --transport http (default: 8765).")
-@click.option("--oauth-issuer", metavar="URL", help="Whose access tokens are taken (as [http.oauth] issuer).")
-@click.option("--oauth-resource", metavar="URL", help="The endpoint's URL as clients see it, which tokens are for.")
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--oauth-issuer", metavar="URL", help="Whose access tokens are taken (as [http.oauth] issuer)."
+)
+@click.option(
+    "--oauth-resource",
+    metavar="URL",
+    help="The endpoint's URL as clients see it, which tokens are for.",
+)
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True
+)
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     help="To stderr; from info on each call is a line (default: warning; info with --log-format json).",
 )
-@click.option("--traces", metavar="EXPORTER", help="Send OpenTelemetry spans: otlp, console, … ($OTEL_… set them up).")
 @click.option(
-    "--print-config", "client", type=click.Choice(CLIENTS), help="Print the client's configuration, and stop."
+    "--traces",
+    metavar="EXPORTER",
+    help="Send OpenTelemetry spans: otlp, console, … ($OTEL_… set them up).",
+)
+@click.option(
+    "--print-config",
+    "client",
+    type=click.Choice(CLIENTS),
+    help="Print the client's configuration, and stop.",
 )
 @inputs.local_options
 @inputs.chain_options
@@ -92,7 +129,9 @@ def command(
     if not sources and config is None and not demo:
         raise click.UsageError(_NOTHING)
     if paid and not demo:
-        raise click.UsageError("--paid goes with --demo; what other servers charge stands in [payments] of --config")
+        raise click.UsageError(
+            "--paid goes with --demo; what other servers charge stands in [payments] of --config"
+        )
     oauth = {"issuer": oauth_issuer, "resource": oauth_resource}
     if client is not None:
         endpoint = _endpoint(config, chain, host, port, oauth) if transport == "http" else None
@@ -115,11 +154,21 @@ def command(
         plan.demo = demo
         if paid and plan.payments is None:
             plan.payments = read_payments(DEMO_PAYMENTS)
-        plan.mode, plan.surface, plan.wallet = mode or plan.mode, surface or plan.surface, wallet or plan.wallet
+        plan.mode, plan.surface, plan.wallet = (
+            mode or plan.mode,
+            surface or plan.surface,
+            wallet or plan.wallet,
+        )
         plan.client = profile or plan.client
-        settings = serving.http_settings(plan, host=host, port=port, oauth=oauth) if transport == "http" else None
+        settings = (
+            serving.http_settings(plan, host=host, port=port, oauth=oauth)
+            if transport == "http"
+            else None
+        )
         bridge, loaded = serving.make_bridge(plan)
-        server = make_server(bridge, version=_version(), state_key=settings.state_key if settings else None)
+        server = make_server(
+            bridge, version=_version(), state_key=settings.state_key if settings else None
+        )
         cluster = next((s.cluster for s in loaded if s.cluster is not None), None)
         if demo and cluster is not None:
             open_accounts(bridge.box.programs, cluster)
@@ -143,7 +192,11 @@ def command(
             report.note(f"not served: {label}: {served.refused}")
     for source in loaded:
         report.note(f"{source.model.name}: schema from {source.how}")
-    where = f"http://{settings.host}:{settings.port}{settings.path}" if settings is not None else "stdio"
+    where = (
+        f"http://{settings.host}:{settings.port}{settings.path}"
+        if settings is not None
+        else "stdio"
+    )
     report.note(
         f"serving {len(bridge.box.tools)} tools in mode {bridge.mode} on {where}"
         + (" (found by search_tools)" if bridge.box.lazy else "")
@@ -195,7 +248,11 @@ def rpc_pages(settings: HttpSettings, cluster: LocalCluster) -> dict[str, App]:
 
 
 def _endpoint(
-    config: Path | None, chain: inputs.Chain, host: str | None, port: int | None, oauth: dict[str, str | None]
+    config: Path | None,
+    chain: inputs.Chain,
+    host: str | None,
+    port: int | None,
+    oauth: dict[str, str | None],
 ) -> Endpoint:
     """Where clients reach the server that this command would start."""
     from idl2mcp import serving
@@ -204,7 +261,9 @@ def _endpoint(
     settings = serving.http_settings(plan, host=host, port=port, oauth=oauth)
     if settings.oauth is not None:
         return Endpoint(settings.oauth.resource)
-    return Endpoint(f"http://{settings.host}:{settings.port}{settings.path}", token=bool(settings.tokens))
+    return Endpoint(
+        f"http://{settings.host}:{settings.port}{settings.path}", token=bool(settings.tokens)
+    )
 
 
 def _tell(log_format: str, log_level: str | None, traces: str | None) -> None:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs, report
-from idl2mcp.schema_diff import KINDS, Difference, Place, comparable, differences, facts, place_of, read_locked
+from idl2mcp.schema_diff import (
+    KINDS,
+    Difference,
+    Place,
+    comparable,
+    differences,
+    facts,
+    place_of,
+    read_locked,
+)
 
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
@@ -17,7 +26,12 @@ if TYPE_CHECKING:
 @click.command("verify")
 @inputs.source_argument
 @click.option("--against", metavar="SOURCE", help="The other source.")
-@click.option("--lock", "lock_file", type=click.Path(dir_okay=False, path_type=Path), help="What `idl2mcp lock` wrote.")
+@click.option(
+    "--lock",
+    "lock_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="What `idl2mcp lock` wrote.",
+)
 @click.option(
     "--ignore",
     multiple=True,
@@ -48,7 +62,9 @@ def command(
     return _locked(source, lock_file, ignore, chain, as_json)
 
 
-def _against(source: str, against: str, ignore: tuple[str, ...], chain: inputs.Chain, as_json: bool) -> int:
+def _against(
+    source: str, against: str, ignore: tuple[str, ...], chain: inputs.Chain, as_json: bool
+) -> int:
     with report.progress(f"reading {source}") as running:
         first = inputs.load_source(source, chain)
         running.step(f"reading {against}")
@@ -60,11 +76,17 @@ def _against(source: str, against: str, ignore: tuple[str, ...], chain: inputs.C
     behind = first.model.facade_of or second.model.facade_of
     lines = [f"through a facade of {behind}"] if behind is not None else []
     lines += _lines(drift, source, against)
-    report.emit({"same": not drift, "facade_of": behind, "differences": _rows(drift)}, lines, as_json=as_json)
+    report.emit(
+        {"same": not drift, "facade_of": behind, "differences": _rows(drift)},
+        lines,
+        as_json=as_json,
+    )
     return report.INPUT if drift else report.OK
 
 
-def _code(source: str, first: inputs.Source, against: str, second: inputs.Source) -> list[Difference]:
+def _code(
+    source: str, first: inputs.Source, against: str, second: inputs.Source
+) -> list[Difference]:
     """Do a .so and a deployed program hold the same bytes? Nothing where the two are not these."""
     import hashlib
 
@@ -83,22 +105,34 @@ def _code(source: str, first: inputs.Source, against: str, second: inputs.Source
     if found is None or found.holds(elf):
         return []
     there = hashlib.sha256(found.data.rstrip(b"\0")).hexdigest()
-    said = {"so": "sha256 " + hashlib.sha256(elf).hexdigest(), "chain": f"sha256 {there} (without zeros at its end)"}
+    said = {
+        "so": "sha256 " + hashlib.sha256(elf).hexdigest(),
+        "chain": f"sha256 {there} (without zeros at its end)",
+    }
     return [Difference("code", said[first.kind], said[second.kind], "code")]
 
 
-def _locked(source: str, lock_file: Path, ignore: tuple[str, ...], chain: inputs.Chain, as_json: bool) -> int:
+def _locked(
+    source: str, lock_file: Path, ignore: tuple[str, ...], chain: inputs.Chain, as_json: bool
+) -> int:
     with report.progress(f"reading {source}") as running:
         locked = read_locked(lock_file)
         now, looked = None, False
         if locked.deployed is not None and chain.url is not None:
-            running.step("looking at the deployment")  # before its schema: what is deployed in between shows then
-            now, looked = _place(chain.url, inputs.address(locked.deployed.program_id, str(lock_file))), True
+            running.step(
+                "looking at the deployment"
+            )  # before its schema: what is deployed in between shows then
+            now, looked = (
+                _place(chain.url, inputs.address(locked.deployed.program_id, str(lock_file))),
+                True,
+            )
         drift = differences(facts(inputs.load_source(source, chain).model), locked.facts, ignore)
     changed = bool(drift)
     moved = _moved(now, locked.deployed) if looked and "redeployed" not in ignore else []
     if locked.deployed is not None and not looked:
-        report.note(f"{lock_file} was locked with its deployment, which was not looked at: give --url.")
+        report.note(
+            f"{lock_file} was locked with its deployment, which was not looked at: give --url."
+        )
     drift = moved + drift
     lines = _lines(drift, source, str(lock_file))
     if drift:
@@ -129,12 +163,21 @@ def _moved(now: Place | None, locked: Place | None) -> list[Difference]:
     if now is None:
         return [Difference("deployed", "no program", f"slot {locked.slot}", "redeployed")]
     rows = (("cluster", now.cluster, locked.cluster), ("slot", now.slot, locked.slot))
-    return [Difference(f"deployed.{name}", str(a), str(b), "redeployed") for name, a, b in rows if a != b][:1]
+    return [
+        Difference(f"deployed.{name}", str(a), str(b), "redeployed")
+        for name, a, b in rows
+        if a != b
+    ][:1]
 
 
 def _lines(drift: list[Difference], left: str, right: str) -> list[str]:
     lines = [f"{d.kind}: {d.path}: {left} says {d.left}, {right} says {d.right}" for d in drift]
-    return [*lines, "no difference." if not drift else f"{len(drift)} difference{'' if len(drift) == 1 else 's'}."]
+    return [
+        *lines,
+        "no difference."
+        if not drift
+        else f"{len(drift)} difference{'' if len(drift) == 1 else 's'}.",
+    ]
 
 
 def _rows(drift: list[Difference]) -> list[dict[str, Any]]:

@@ -16,7 +16,11 @@ def command() -> None:
 
 @command.command("new")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--keyring", is_flag=True, help="Seal it with a passphrase that the system keyring makes up and keeps.")
+@click.option(
+    "--keyring",
+    is_flag=True,
+    help="Seal it with a passphrase that the system keyring makes up and keeps.",
+)
 @report.json_option
 def new(file: Path, keyring: bool, as_json: bool) -> None:
     """Make a new key in FILE, sealed with a passphrase ($IDL2MCP_PASSPHRASE, else asked). Shows its address only."""
@@ -52,7 +56,11 @@ def show(file: Path, as_json: bool) -> None:
     from mcpsol_py.client.keys import open_keystore
 
     signer = open_keystore(file, passphrase(file))
-    report.emit({"file": str(file), "address": str(signer.address)}, f"{file}: {signer.address}", as_json=as_json)
+    report.emit(
+        {"file": str(file), "address": str(signer.address)},
+        f"{file}: {signer.address}",
+        as_json=as_json,
+    )
 
 
 @command.command("remember")
@@ -66,7 +74,11 @@ def remember(file: Path, as_json: bool) -> None:
     text = passphrases.passphrase(file)
     address = str(open_keystore(file, text).address)
     passphrases.remember(file, address, text)
-    report.emit({"file": str(file), "address": address}, f"{file}: the keyring knows its passphrase", as_json=as_json)
+    report.emit(
+        {"file": str(file), "address": address},
+        f"{file}: the keyring knows its passphrase",
+        as_json=as_json,
+    )
 
 
 @command.command("forget")
@@ -78,4 +90,8 @@ def forget(file: Path, as_json: bool) -> None:
 
     address = passphrases.address_of(file)
     passphrases.forget(file, address)
-    report.emit({"file": str(file), "address": address}, f"{file}: the keyring has forgotten it", as_json=as_json)
+    report.emit(
+        {"file": str(file), "address": address},
+        f"{file}: the keyring has forgotten it",
+        as_json=as_json,
+    )

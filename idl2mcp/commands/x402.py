@@ -27,12 +27,19 @@ for _part in (merchant.subscriptions, merchant.webhooks, merchant.worker):
 
 
 @command.command("facilitator")
-@click.option("--url", help="The cluster's JSON-RPC. Without it: a chain in this process, with play money, at /rpc.")
-@click.option("--wallet", type=KEY_FILE, multiple=True, help="A fee payer's key file; may be repeated.")
+@click.option(
+    "--url",
+    help="The cluster's JSON-RPC. Without it: a chain in this process, with play money, at /rpc.",
+)
+@click.option(
+    "--wallet", type=KEY_FILE, multiple=True, help="A fee payer's key file; may be repeated."
+)
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=8402, show_default=True, type=click.IntRange(1, 65535))
 @database_option
-def facilitator(url: str | None, wallet: tuple[Path, ...], host: str, port: int, database: str | None) -> None:
+def facilitator(
+    url: str | None, wallet: tuple[Path, ...], host: str, port: int, database: str | None
+) -> None:
     """Serve /verify, /settle, /supported and /discovery for one cluster, paying fees with the wallets given."""
     from idl2mcp.passphrases import passphrase
     from mcpsol_py.bridge.http.connections import serve_app
@@ -57,13 +64,19 @@ def facilitator(url: str | None, wallet: tuple[Path, ...], host: str, port: int,
             chain, rpc, sponsor = _own_chain(host, port)
             keys, kept = keys or [sponsor], Database(database or "sqlite://")
             routes["/rpc"] = rpc
-        sponsors, settlements, sponsored = KeypairSponsor(*keys), SqlSettlements(kept), SponsoredChannels(kept)
+        sponsors, settlements, sponsored = (
+            KeypairSponsor(*keys),
+            SqlSettlements(kept),
+            SponsoredChannels(kept),
+        )
         desks = channel_desks(chain, sponsors, settlements, sponsored, OURS)
         core = make_facilitator(chain, sponsors, settlements, desks=desks)
     payers = ", ".join(str(key.pubkey()) for key in keys)
     report.note(f"facilitator on http://{host}:{port} for {chain.network}, paying with {payers}")
     if routes:
-        report.note(f"its chain's JSON-RPC: http://{host}:{port}/rpc; @alice has 1 USDC of play money there")
+        report.note(
+            f"its chain's JSON-RPC: http://{host}:{port}/rpc; @alice has 1 USDC of play money there"
+        )
     app = _beside(facilitator_app(core, catalog=Catalog(kept)), routes)
     jobs = Jobs()
     add_vouchers(jobs, tidying=[(desk, sponsored) for desk in desks])

@@ -24,7 +24,10 @@ _count = 0
 
 
 def compile_build(
-    plan: Plan, encode: Callable[[Any], bytes], general: Callable[..., Instruction], program_id: Pubkey | None
+    plan: Plan,
+    encode: Callable[[Any], bytes],
+    general: Callable[..., Instruction],
+    program_id: Pubkey | None,
 ) -> Callable[..., Instruction]:
     """``build(args, accounts, program_id, wallet, remaining, payer, resolvers) -> Instruction`` for *plan*.
 
@@ -34,7 +37,8 @@ def compile_build(
     _count += 1
     leaves = plan.leaves
     signature = (
-        "args=None, accounts=None, program_id=default_program, wallet=None, remaining=(), *, payer=None, resolvers=None"
+        "args=None, accounts=None, program_id=default_program, wallet=None, remaining=(),"
+        " *, payer=None, resolvers=None"
     )
     lines = [f"def build({signature}):"]
     # Every leaf by its own name at the top level: groups and "either" signers need the general way.
@@ -58,7 +62,9 @@ def compile_build(
             "        except (KeyError, TypeError):",
             "            pass  # a name in another spelling, or a value that is no Pubkey",
         ]
-    lines.append("    return general(args, accounts, program_id, wallet, remaining, payer=payer, resolvers=resolvers)")
+    lines.append(
+        "    return general(args, accounts, program_id, wallet, remaining, payer=payer, resolvers=resolvers)"
+    )
     source = "\n".join(lines) + "\n"
     filename = f"<mcpsol build {plan.instruction.name} {_count}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)

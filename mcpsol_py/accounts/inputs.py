@@ -19,6 +19,8 @@ def address_of(value: object) -> Pubkey | None:
             return None
     if isinstance(value, AccountMeta):
         return value.pubkey
-    method = getattr(value, "pubkey", None) or getattr(value, "public_key", None)  # the latter: anchorpy's Wallet
+    method = getattr(value, "pubkey", None) or getattr(
+        value, "public_key", None
+    )  # the latter: anchorpy's Wallet
     found = method() if callable(method) else method
     return found if isinstance(found, Pubkey) else None

@@ -43,8 +43,30 @@ __all__ = ["Plan"]
 #: Names of signers that act or pay, never of accounts being created.
 _PEOPLE = frozenset(
     (
-        *("payer", "fee_payer", "rent_payer", "authority", "owner", "user", "signer", "funder", "admin", "wallet"),
-        *("sender", "creator", "maker", "taker", "operator", "depositor", "withdrawer", "buyer", "seller", "delegate"),
+        *(
+            "payer",
+            "fee_payer",
+            "rent_payer",
+            "authority",
+            "owner",
+            "user",
+            "signer",
+            "funder",
+            "admin",
+            "wallet",
+        ),
+        *(
+            "sender",
+            "creator",
+            "maker",
+            "taker",
+            "operator",
+            "depositor",
+            "withdrawer",
+            "buyer",
+            "seller",
+            "delegate",
+        ),
         "manager",
     )
 )
@@ -233,25 +255,42 @@ class Plan:
         memo[leaf.index] = ok
         return ok
 
-    def _fills_by_nature(self, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]) -> bool:
+    def _fills_by_nature(
+        self, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]
+    ) -> bool:
         if leaf.account.signer and wallet and self.wallet_may_sign(leaf):
             return True
-        if online and any(self._is_given(name, leaf, wallet, online, memo) for name in leaf.account.relations):
-            return True  # the related account has to be given anyway, and its data then names this one
+        if online and any(
+            self._is_given(name, leaf, wallet, online, memo) for name in leaf.account.relations
+        ):
+            return (
+                True  # the related account has to be given anyway, and its data then names this one
+            )
         if self.is_event_part(leaf) or certain(leaf.account.name) is not None:
             return True
         return self.ata_of(leaf) is not None
 
-    def _is_given(self, name: str, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]) -> bool:
+    def _is_given(
+        self, name: str, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]
+    ) -> bool:
         """Must the account *name* be given? Not where it is derived from *leaf* itself: then one of the two must be,
         and *leaf* is it."""
         at = self.locate((name,), leaf)
         if at is None or (at in memo and memo[at] is None):
             return False
-        return self.leaves[at].account.optional or not self._fills(self.leaves[at], wallet, online, memo)
+        return self.leaves[at].account.optional or not self._fills(
+            self.leaves[at], wallet, online, memo
+        )
 
     def _account_fills(
-        self, path: tuple[str, ...], leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None], *, read: bool
+        self,
+        path: tuple[str, ...],
+        leaf: Leaf,
+        wallet: bool,
+        online: bool,
+        memo: dict[int, bool | None],
+        *,
+        read: bool,
     ) -> bool:
         """An account that another is derived from: it is fine that the caller must give it."""
         at = self.locate(path, leaf)
@@ -262,7 +301,9 @@ class Plan:
         self._fills(self.leaves[at], wallet, online, memo)
         return True
 
-    def _pda_fills(self, pda: Pda, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]) -> bool:
+    def _pda_fills(
+        self, pda: Pda, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]
+    ) -> bool:
         for seed in pda.seeds:
             if isinstance(seed, UnknownSeed):
                 return False
@@ -274,7 +315,9 @@ class Plan:
                 return False
         return pda.program is None or self._value_fills(pda.program, leaf, wallet, online, memo)
 
-    def _value_fills(self, value: Value, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]) -> bool:
+    def _value_fills(
+        self, value: Value, leaf: Leaf, wallet: bool, online: bool, memo: dict[int, bool | None]
+    ) -> bool:
         match value:
             case ConstValue() | ProgramIdValue():
                 return True
@@ -305,7 +348,8 @@ class Plan:
         if not account.writable or snake(account.name) in _PEOPLE:
             return True
         others = any(
-            other.account.signer and other.account.writable and other.index != leaf.index for other in self.leaves
+            other.account.signer and other.account.writable and other.index != leaf.index
+            for other in self.leaves
         )
         creates = any(snake(other.account.name) == "system_program" for other in self.leaves)
         return not (others and creates)
@@ -319,7 +363,11 @@ class Plan:
         if name == "program" and leaf.index > 0:
             before = self.leaves[leaf.index - 1]
             same_group = before.path[:-1] == leaf.path[:-1]
-            return "program" if same_group and snake(before.account.name) == "event_authority" else None
+            return (
+                "program"
+                if same_group and snake(before.account.name) == "event_authority"
+                else None
+            )
         return None
 
     def ata_of(self, leaf: Leaf) -> tuple[int, int, int | None] | None:
@@ -357,4 +405,6 @@ class Plan:
     ) -> Resolution:
         """Begins one call. Raises UnknownName for an account that the instruction does not have, EncodeError for what
         is no address, MissingAccount for a required one given as null."""
-        return Resolution(self, args, accounts, program_id, wallet, payer, remaining, resolvers or {}, online)
+        return Resolution(
+            self, args, accounts, program_id, wallet, payer, remaining, resolvers or {}, online
+        )

@@ -156,7 +156,11 @@ class Resolution:
                 if instruction.optional_accounts == "program_id":
                     out.append(AccountMeta(self.program_id, False, False))
                 continue
-            signer = account.signer if isinstance(account.signer, bool) else self._either_signs(leaf.index, key)
+            signer = (
+                account.signer
+                if isinstance(account.signer, bool)
+                else self._either_signs(leaf.index, key)
+            )
             out.append(AccountMeta(key, signer, account.writable))
         return out + self._rest
 
@@ -195,7 +199,9 @@ class Resolution:
         if value is None:
             if leaf.account.optional:
                 return None
-            raise MissingAccount(self.plan.instruction.name, leaf.name, "null was given, and it is not optional")
+            raise MissingAccount(
+                self.plan.instruction.name, leaf.name, "null was given, and it is not optional"
+            )
         key = self._key(value, leaf.name)
         if isinstance(value, AccountMeta):
             self._signs[index] = value.is_signer
@@ -203,7 +209,9 @@ class Resolution:
             self._signs[index] = True  # a key pair
         return key
 
-    def _take_remaining(self, named: Mapping[str, Sequence[Any]], raw: Sequence[Any]) -> list[AccountMeta]:
+    def _take_remaining(
+        self, named: Mapping[str, Sequence[Any]], raw: Sequence[Any]
+    ) -> list[AccountMeta]:
         out: list[AccountMeta] = []
         for group in self.plan.instruction.remaining:
             values: Any = named.get(group.name, ())
@@ -226,7 +234,9 @@ class Resolution:
     def _remaining_meta(self, group: RemainingAccounts, place: int, value: object) -> AccountMeta:
         key = self._key(value, f"{group.name}[{place}]")
         if isinstance(value, AccountMeta):
-            return AccountMeta(key, value.is_signer or group.signer is True, value.is_writable or group.writable)
+            return AccountMeta(
+                key, value.is_signer or group.signer is True, value.is_writable or group.writable
+            )
         return AccountMeta(key, bool(group.signer), group.writable)
 
     def _either_signs(self, index: int, key: Pubkey) -> bool:
@@ -250,7 +260,9 @@ class Resolution:
             return self._done[index]
         leaf = self.plan.leaves[index]
         if index in self._open or len(self._open) > _MAX_DEPTH:
-            ring = [self.plan.leaves[i].name for i in [*self._open[self._open.index(index) :], index]]
+            ring = [
+                self.plan.leaves[i].name for i in [*self._open[self._open.index(index) :], index]
+            ]
             raise self._missing(leaf, f"{' -> '.join(ring)} are derived from one another")
         self._open.append(index)
         try:
@@ -277,7 +289,9 @@ class Resolution:
         if account.constraints is not None and account.constraints.token is not None:
             token = account.constraints.token
             if token.kind == "associated" and token.mint and token.authority:
-                return self._ata(leaf, (token.authority,), (token.mint,), (token.program or "token_program",))
+                return self._ata(
+                    leaf, (token.authority,), (token.mint,), (token.program or "token_program",)
+                )
         if account.signer and self.wallet is not None and self.plan.wallet_may_sign(leaf):
             return self.wallet
         return self._find_by_nature(leaf)
@@ -329,7 +343,9 @@ class Resolution:
                     return mint.owner
         return TOKEN_PROGRAM
 
-    def _ata(self, leaf: Leaf, owner: tuple[str, ...], mint: tuple[str, ...], program: tuple[str, ...]) -> Pubkey:
+    def _ata(
+        self, leaf: Leaf, owner: tuple[str, ...], mint: tuple[str, ...], program: tuple[str, ...]
+    ) -> Pubkey:
         token_program: Pubkey | None = None
         if self.plan.locate(program, leaf) is not None:
             token_program = self._other(program, leaf, "its token program")
@@ -344,11 +360,15 @@ class Resolution:
         name = ".".join(path)
         index = self.plan.locate(path, leaf)
         if index is None:
-            raise self._missing(leaf, f"{role} is account {name!r}, which the instruction does not have")
+            raise self._missing(
+                leaf, f"{role} is account {name!r}, which the instruction does not have"
+            )
         try:
             key = self._resolve(index)
         except MissingAccount as error:
-            raise self._missing(leaf, f"{role} is account {name!r}, which is missing ({error.why})") from error
+            raise self._missing(
+                leaf, f"{role} is account {name!r}, which is missing ({error.why})"
+            ) from error
         if key is None:
             raise self._missing(leaf, f"{role} is the optional account {name!r}, which is absent")
         return key
@@ -415,12 +435,17 @@ class Resolution:
         index = self.plan.locate(path, leaf)
         if index is None:
             raise self._missing(
-                leaf, f"it is the bump of account {'.'.join(path)!r}, which the instruction does not have"
+                leaf,
+                f"it is the bump of account {'.'.join(path)!r}, which the instruction does not have",
             )
         other = self.plan.leaves[index]
-        pda = other.account.pda or (other.account.default.pda if isinstance(other.account.default, PdaValue) else None)
+        pda = other.account.pda or (
+            other.account.default.pda if isinstance(other.account.default, PdaValue) else None
+        )
         if pda is None:
-            raise self._missing(leaf, f"it is the bump of account {other.name!r}, which has no seeds")
+            raise self._missing(
+                leaf, f"it is the bump of account {other.name!r}, which has no seeds"
+            )
         return self._find_pda(pda, other)[1]
 
     def _value(self, value: Value, leaf: Leaf) -> Any:
@@ -433,7 +458,10 @@ class Resolution:
             case AccountValue(path, (), _):
                 index = self.plan.locate(path, leaf)
                 if index is None:
-                    raise self._missing(leaf, f"it is account {'.'.join(path)!r}, which the instruction does not have")
+                    raise self._missing(
+                        leaf,
+                        f"it is account {'.'.join(path)!r}, which the instruction does not have",
+                    )
                 if self.plan.leaves[index].account.optional:
                     return self._resolve(index)
                 return self._other(path, leaf, "it")
@@ -453,7 +481,9 @@ class Resolution:
                 resolver = self.resolvers.get(name)
                 if resolver is None:
                     needs = f" (from {', '.join(depends)})" if depends else ""
-                    raise self._missing(leaf, f"the IDL leaves it to a resolver {name!r}{needs}, and none was given")
+                    raise self._missing(
+                        leaf, f"the IDL leaves it to a resolver {name!r}{needs}, and none was given"
+                    )
                 return resolver(self)
             case ConditionalValue():
                 chosen = value.then if self._holds(value, leaf) else value.otherwise
@@ -487,11 +517,15 @@ class Resolution:
 
     def _find_pda(self, pda: Pda, leaf: Leaf) -> tuple[Pubkey, int]:
         program = self.program_id
-        if pda.program is not None:  # an unknown foreign program never becomes our own (FIELD-NOTES C-29)
+        if (
+            pda.program is not None
+        ):  # an unknown foreign program never becomes our own (FIELD-NOTES C-29)
             try:
                 value = self._value(pda.program, leaf)
             except MissingAccount as error:
-                raise self._missing(leaf, f"the program that owns the address: {error.why}") from error
+                raise self._missing(
+                    leaf, f"the program that owns the address: {error.why}"
+                ) from error
             if value is None:
                 raise self._missing(leaf, "the program that owns the address is not given")
             program = self._key(value, leaf.name)
@@ -510,11 +544,17 @@ class Resolution:
                 name = ".".join(path)
                 value, found_type, there = self._argument(path)
                 if not there or value is None:
-                    raise self._missing(leaf, f"seed {place} is the argument {name!r}, which is not given")
+                    raise self._missing(
+                        leaf, f"seed {place} is the argument {name!r}, which is not given"
+                    )
                 node = node or found_type
                 if node is None:
-                    raise self._missing(leaf, f"seed {place} is the argument {name!r}, whose type is not known")
-                return self._seed_bytes(node, value, encoding, leaf, f"seed {place}, the argument {name!r}")
+                    raise self._missing(
+                        leaf, f"seed {place} is the argument {name!r}, whose type is not known"
+                    )
+                return self._seed_bytes(
+                    node, value, encoding, leaf, f"seed {place}, the argument {name!r}"
+                )
             case AccountSeed():
                 return self._account_seed(seed, place, leaf)
 
@@ -526,7 +566,9 @@ class Resolution:
                 other = bytes(self._other(seed.other, leaf, role))
                 return min(raw, other) if seed.sort == "min" else max(raw, other)
             return raw
-        node, value, raw_bytes = self._read_field(seed.account, seed.field, seed.account_type, leaf, role)
+        node, value, raw_bytes = self._read_field(
+            seed.account, seed.field, seed.account_type, leaf, role
+        )
         if raw_bytes is not None and seed.encoding is None:
             return raw_bytes
         node = seed.type or node
@@ -535,7 +577,9 @@ class Resolution:
             raise self._missing(leaf, f"{where}, has no known type")
         return self._seed_bytes(node, value, seed.encoding, leaf, where)
 
-    def _seed_bytes(self, node: Type, value: Any, encoding: str | None, leaf: Leaf, where: str) -> bytes:
+    def _seed_bytes(
+        self, node: Type, value: Any, encoding: str | None, leaf: Leaf, where: str
+    ) -> bytes:
         """A value as a seed: strings, bytes and vecs without their length (FIELD-NOTES C-24, C-25)."""
         if encoding == "utf8":
             return str(value).encode()
@@ -549,17 +593,25 @@ class Resolution:
                 bare = Array(bare.item, None)
             raw = self.plan.codecs.codec(bare).encode(_address_text(bare, value))
         except McpsolError as error:
-            raise PdaError(f"{self.plan.instruction.name}.{leaf.name}", f"{where}: {error}") from error
+            raise PdaError(
+                f"{self.plan.instruction.name}.{leaf.name}", f"{where}: {error}"
+            ) from error
         if encoding == "be":
             if not isinstance(bare, Int):
                 raise PdaError(
-                    f"{self.plan.instruction.name}.{leaf.name}", f"{where} is no number, so it has no big-endian form."
+                    f"{self.plan.instruction.name}.{leaf.name}",
+                    f"{where} is no number, so it has no big-endian form.",
                 )
             return raw if bare.big_endian else raw[::-1]
         return raw
 
     def _read_field(
-        self, path: tuple[str, ...], fields: tuple[str, ...], type_name: str | None, leaf: Leaf, role: str
+        self,
+        path: tuple[str, ...],
+        fields: tuple[str, ...],
+        type_name: str | None,
+        leaf: Leaf,
+        role: str,
     ) -> tuple[Type | None, Any, bytes | None]:
         """A field of another account's data: its type, its value, and its bytes where they are known as such."""
         what = f"{role} is the field {'.'.join(fields)!r} of account {'.'.join(path)!r}"
@@ -572,11 +624,17 @@ class Resolution:
         data = bytes(account.data)
         state = self.plan.state_type(type_name) if type_name else None
         if state is None or account.owner in (TOKEN_PROGRAM, TOKEN_2022_PROGRAM):
-            foreign = foreign_field(type_name, fields[-1], account.owner, data) if len(fields) == 1 else None
+            foreign = (
+                foreign_field(type_name, fields[-1], account.owner, data)
+                if len(fields) == 1
+                else None
+            )
             if foreign is not None:
                 return None, foreign[1], foreign[0]
             if state is None and type_name is not None:
-                raise self._missing(leaf, f"{what}, of type {type_name!r}, which this program does not define")
+                raise self._missing(
+                    leaf, f"{what}, of type {type_name!r}, which this program does not define"
+                )
         if account.owner != (self.plan.facade_of or self.program_id):
             raise self._missing(leaf, f"{what}, and {key} belongs to program {account.owner}")
         try:
@@ -624,4 +682,8 @@ def _same(found: Any, wanted: Any) -> bool:
         return found == wanted or snake(found) == snake(wanted)
     if isinstance(found, bool) or isinstance(wanted, bool):
         return found is wanted
-    return bool(str(found) == str(wanted)) if found is not None and wanted is not None else found is wanted
+    return (
+        bool(str(found) == str(wanted))
+        if found is not None and wanted is not None
+        else found is wanted
+    )

@@ -129,7 +129,9 @@ class Baseline:
             for leaf in self.leaves
         ]
 
-    def call(self, metas: list[AccountMeta] | None = None, data: bytes | None = None) -> Instruction:
+    def call(
+        self, metas: list[AccountMeta] | None = None, data: bytes | None = None
+    ) -> Instruction:
         """The call itself; with other accounts or other data, if they are given."""
         return Instruction(
             self.scene.program_id,
@@ -158,7 +160,9 @@ class Baseline:
         except McpsolError:
             return None
 
-    def derived(self, leaf: Leaf, addresses: list[Pubkey], args: dict[str, Any] | None = None) -> tuple[Pubkey, int]:
+    def derived(
+        self, leaf: Leaf, addresses: list[Pubkey], args: dict[str, Any] | None = None
+    ) -> tuple[Pubkey, int]:
         """The address that a leaf's seeds give with these addresses (fields of state are read from the chain).
 
         Raises NoBaseline where they cannot be known."""
@@ -169,11 +173,19 @@ class Baseline:
             there = self.scene.account(self.addresses[owner.index])
             found = self.fields(owner, bytes(there.data)) if there is not None else None
             if found is None or name not in found:
-                raise NoBaseline(f"{leaf.name}: a seed is the field {name!r} of {owner.name}, which holds no state")
+                raise NoBaseline(
+                    f"{leaf.name}: a seed is the field {name!r} of {owner.name}, which holds no state"
+                )
             return found[name]
 
         return derive(
-            self.scene, self.instruction, leaf, pda, lambda other: addresses[other.index], value, args or self.args
+            self.scene,
+            self.instruction,
+            leaf,
+            pda,
+            lambda other: addresses[other.index],
+            value,
+            args or self.args,
         )
 
 
@@ -182,8 +194,14 @@ def pda_of(leaf: Leaf, instruction: ProgramInstruction) -> Pda:
     token = constraints_of(leaf).token
     if token is not None and token.kind == "associated":
         program = token_program_of(leaf, instruction)
-        middle: Seed = AccountSeed(program.path) if isinstance(program, Leaf) else ConstSeed(bytes(program))
-        seeds = (AccountSeed(tuple((token.authority or "").split("."))), middle, AccountSeed(((token.mint or ""),)))
+        middle: Seed = (
+            AccountSeed(program.path) if isinstance(program, Leaf) else ConstSeed(bytes(program))
+        )
+        seeds = (
+            AccountSeed(tuple((token.authority or "").split("."))),
+            middle,
+            AccountSeed(((token.mint or ""),)),
+        )
         return Pda(seeds, ConstValue(str(ASSOCIATED_TOKEN_PROGRAM)))
     assert leaf.account.pda is not None
     return leaf.account.pda
@@ -203,14 +221,20 @@ def token_program_of(leaf: Leaf, instruction: ProgramInstruction) -> Leaf | Pubk
         index = plan.locate((token.program,), leaf)
         if index is not None:
             return plan.leaves[index]
-    known = [x for x in plan.leaves if x.account.address in _TOKENS or set(constraints_of(x).one_of) == set(_TOKENS)]
+    known = [
+        x
+        for x in plan.leaves
+        if x.account.address in _TOKENS or set(constraints_of(x).one_of) == set(_TOKENS)
+    ]
     return known[0] if known else TOKEN_PROGRAM
 
 
 def _located(instruction: ProgramInstruction, path: tuple[str, ...], leaf: Leaf) -> int:
     index = instruction.plan.locate(path, leaf)
     if index is None:
-        raise NoBaseline(f"{leaf.name}: a seed is the account {'.'.join(path)!r}, which the instruction does not have")
+        raise NoBaseline(
+            f"{leaf.name}: a seed is the account {'.'.join(path)!r}, which the instruction does not have"
+        )
     return index
 
 
@@ -229,7 +253,9 @@ def derive(
     if isinstance(pda.program, ConstValue):
         text = str(pda.program.value)
         index = instruction.plan.locate((text,), leaf)
-        program = Pubkey.from_string(text) if index is None else address(instruction.plan.leaves[index])
+        program = (
+            Pubkey.from_string(text) if index is None else address(instruction.plan.leaves[index])
+        )
     return find_pda(seeds, program, account=f"{instruction.name}.{leaf.name}")
 
 
@@ -251,7 +277,9 @@ def seeds_of(
             case ProgramIdSeed():
                 out.append(bytes(scene.program_id))
             case AccountSeed(account=path, field=()):
-                out.append(bytes(address(instruction.plan.leaves[_located(instruction, path, leaf)])))
+                out.append(
+                    bytes(address(instruction.plan.leaves[_located(instruction, path, leaf)]))
+                )
             case AccountSeed(account=path, field=(name, *_), type=node, encoding=encoding):
                 out.append(_seed(scene, node, value(path, name), encoding))
             case ArgSeed(path, node, encoding):
@@ -281,7 +309,9 @@ def _seed(scene: Scene, node: Type | None, value: Any, encoding: str | None) -> 
 # --- making one up ---------------------------------------------------------------------------------------------------
 
 
-def find_baseline(scenes: Callable[[], Scene], name: str, scenario: Callable[[Scene], Call] | None) -> Baseline:
+def find_baseline(
+    scenes: Callable[[], Scene], name: str, scenario: Callable[[Scene], Call] | None
+) -> Baseline:
     """A call of the instruction *name* that goes through, on a chain of its own from *scenes*.
 
     Raises NoBaseline, SourceError for a scenario that cannot be used.
@@ -315,7 +345,11 @@ def made_up(scene: Scene, name: str) -> Baseline:
 
 def failure_text(outcome: Outcome) -> str:
     """What a failed call's log ends in."""
-    lines = [line for line in outcome.logs if not line.endswith("compute units") and "invoke [" not in line]
+    lines = [
+        line
+        for line in outcome.logs
+        if not line.endswith("compute units") and "invoke [" not in line
+    ]
     return " | ".join(lines[-2:]) or str(outcome.error)
 
 
@@ -326,11 +360,17 @@ def _given(scene: Scene, name: str, scenario: Callable[[Scene], Call] | None) ->
     try:
         found = scenario(scene)
     except Exception as error:  # a scenario is the user's code: it may raise anything
-        said = str(error) if isinstance(error, McpsolError) else f"it raised {type(error).__name__}: {error}"
+        said = (
+            str(error)
+            if isinstance(error, McpsolError)
+            else f"it raised {type(error).__name__}: {error}"
+        )
         raise SourceError(said, origin=origin, path=name) from error
     if not isinstance(found, Call):
         raise SourceError(
-            f"it returned a value of type {type(found).__name__}; return a Call", origin=origin, path=name
+            f"it returned a value of type {type(found).__name__}; return a Call",
+            origin=origin,
+            path=name,
         )
     return found
 
@@ -357,7 +397,9 @@ class _Maker:
             if value is not None:
                 found = address_of(value)
                 if found is None:
-                    raise SourceError(f"{value!r} is no address", path=f"{name}.{self.plan.leaves[index].name}")
+                    raise SourceError(
+                        f"{value!r} is no address", path=f"{name}.{self.plan.leaves[index].name}"
+                    )
                 if isinstance(value, Keypair):
                     scene.keys[found] = value
                 self.known[index] = found
@@ -446,12 +488,16 @@ class _Maker:
         """A field of the state that a leaf holds: what has_one, seeds and the bump make it, else made up."""
         key = (leaf.index, name)
         if key not in self.values:
-            there = self.scene.account(self.known[leaf.index]) if leaf.index in self.explicit else None
+            there = (
+                self.scene.account(self.known[leaf.index]) if leaf.index in self.explicit else None
+            )
             state = constraints_of(leaf).state
             if there is not None and there.data and state is not None:
                 self.values |= {
                     (leaf.index, k): v
-                    for k, v in self.scene.program.decode_account(bytes(there.data), state)[1].items()
+                    for k, v in self.scene.program.decode_account(bytes(there.data), state)[
+                        1
+                    ].items()
                 }
             else:
                 self.values[key] = self._made_field(leaf, name)
@@ -473,8 +519,14 @@ class _Maker:
         if node is None:
             raise NoBaseline(f"{leaf.name}: its state has no field {name!r}")
         if isinstance(self.resolver.target(node), PubkeyType):
-            other = self._find(name, leaf)  # a field is usually named as the account whose address it keeps
-            if other is not None and (other.index, "address") not in self._open and other.index != leaf.index:
+            other = self._find(
+                name, leaf
+            )  # a field is usually named as the account whose address it keeps
+            if (
+                other is not None
+                and (other.index, "address") not in self._open
+                and other.index != leaf.index
+            ):
                 return self.address(other)
         return self.value(node, self.stored, f"{self.instruction.name} {leaf.name} {name}")
 
@@ -517,7 +569,9 @@ class _Maker:
             def field_of(path: tuple[str, ...], name: str) -> Any:
                 return self.field(self.plan.leaves[_located(self.instruction, path, leaf)], name)
 
-            found, bump = derive(self.scene, self.instruction, leaf, pda, self.address, field_of, self.args)
+            found, bump = derive(
+                self.scene, self.instruction, leaf, pda, self.address, field_of, self.args
+            )
             self.bumps[leaf.index] = bump
             return found
         if c.executable:
@@ -537,7 +591,9 @@ class _Maker:
         if c.state is not None:
             values = {name: self.field(leaf, name) for name, _ in self.state_fields(leaf)}
             data = self.scene.program.encode_account(c.state, values)
-            size = next((a.size for a in self.scene.program.model.accounts if a.name == c.state), None)
+            size = next(
+                (a.size for a in self.scene.program.model.accounts if a.name == c.state), None
+            )
             self.scene.put(key, data.ljust(size or 0, b"\0"), self.scene.program_id)
         elif c.token is not None:
             self._token(leaf, key)
@@ -575,7 +631,11 @@ class _Maker:
         mint = None if token.mint is None else self._find(token.mint, leaf)
         of = self.address(mint) if mint is not None else self._some_mint(program)
         self._mint(of, program)
-        wallet = self.scene.wallet(f"{leaf.name} owner").pubkey() if authority is None else self.address(authority)
+        wallet = (
+            self.scene.wallet(f"{leaf.name} owner").pubkey()
+            if authority is None
+            else self.address(authority)
+        )
         self.scene.tokens(of, wallet, at=key, token_program=program)
 
     def _some_mint(self, program: Pubkey) -> Pubkey:

@@ -10,7 +10,13 @@ from __future__ import annotations
 import re
 
 from mcpsol_py.accounts.leaf import Leaf
-from mcpsol_py.attack.baseline import Baseline, constraints_of, has_address, pda_of, token_program_of
+from mcpsol_py.attack.baseline import (
+    Baseline,
+    constraints_of,
+    has_address,
+    pda_of,
+    token_program_of,
+)
 from mcpsol_py.attack.sandbox import Outcome
 from mcpsol_py.client.svm import error_json
 from mcpsol_py.model.program import AccountSeed, ArgSeed, ProgramModel
@@ -24,16 +30,25 @@ __all__ = ["Names", "failure_name"]
 ANCHOR_SAYS: dict[str, tuple[str, ...]] = {
     "missing-signer": ("PrivilegeEscalation",),  # of a new account that signs for itself
     "not-writable": ("PrivilegeEscalation",),  # of an account that is created, or pays for one
-    "wrong-address": ("ConstraintSeeds", "MissingAccount"),  # the latter from the associated token program
+    "wrong-address": (
+        "ConstraintSeeds",
+        "MissingAccount",
+    ),  # the latter from the associated token program
     "other-bump": ("ConstraintSeeds", "MissingAccount"),
     "fake-program": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
     "other-program": ("ConstraintMintTokenProgram", "ConstraintTokenTokenProgram"),
-    "duplicate": ("AccountOwnedByWrongProgram", "ConstraintSeeds", "MissingAccount"),  # of two types
+    "duplicate": (
+        "AccountOwnedByWrongProgram",
+        "ConstraintSeeds",
+        "MissingAccount",
+    ),  # of two types
     "not-a-mint": ("UninitializedAccount", "InvalidAccountData"),  # the token program's
     "not-a-token-account": ("UninitializedAccount", "InvalidAccountData"),
     "re-init": ("already in use", "Associated Token: Provided owner is not allowed"),
     "revival": ("AccountOwnedByWrongProgram",),  # of a closed account that holds lamports again
-    "bad-value": ("ProgramFailedToComplete",),  # borsh makes room for a length that nothing can have
+    "bad-value": (
+        "ProgramFailedToComplete",
+    ),  # borsh makes room for a length that nothing can have
 }
 
 _OURS = re.compile(r"^Program log: (\w+) \(\d+\)")
@@ -57,7 +72,13 @@ class Names:
 
     def address(self, leaf: Leaf) -> str:
         c = constraints_of(leaf)
-        kind = "AccountSysvarMismatch" if c.sysvar else "InvalidProgramId" if c.executable else "ConstraintAddress"
+        kind = (
+            "AccountSysvarMismatch"
+            if c.sysvar
+            else "InvalidProgramId"
+            if c.executable
+            else "ConstraintAddress"
+        )
         return self.own(leaf, "address", kind)
 
     def owner(self, leaf: Leaf) -> str:
@@ -79,7 +100,9 @@ class Names:
             if other.index == leaf.index:
                 continue
             c = constraints_of(other)
-            found |= {self.has_one(other, f) for f, target in c.has_one if self._is(target, other, leaf)}
+            found |= {
+                self.has_one(other, f) for f, target in c.has_one if self._is(target, other, leaf)
+            }
             if c.token is not None and c.init is None:
                 mint = c.token.kind == "mint"
                 if self._is(c.token.mint, other, leaf):
@@ -101,14 +124,18 @@ class Names:
         wanted = () if field is None else (field,)
         locate = self.base.instruction.plan.locate
         return any(
-            isinstance(seed, AccountSeed) and seed.field == wanted and locate(seed.account, leaf) == other.index
+            isinstance(seed, AccountSeed)
+            and seed.field == wanted
+            and locate(seed.account, leaf) == other.index
             for seed in pda_of(leaf, self.base.instruction).seeds
         )
 
     def seeds_use_argument(self, leaf: Leaf, name: str) -> bool:
         """Do the seeds of *leaf* have that argument?"""
         pda = leaf.account.pda
-        return pda is not None and any(isinstance(s, ArgSeed) and s.path[0] == name for s in pda.seeds)
+        return pda is not None and any(
+            isinstance(s, ArgSeed) and s.path[0] == name for s in pda.seeds
+        )
 
     def _is(self, name: str | None, beside: Leaf, leaf: Leaf) -> bool:
         found = self.base.find(name, beside)

@@ -19,12 +19,32 @@ from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.leaf import Leaf
-from mcpsol_py.attack.baseline import Baseline, NoBaseline, constraints_of, derive, has_address, pda_of, seeds_of
+from mcpsol_py.attack.baseline import (
+    Baseline,
+    NoBaseline,
+    constraints_of,
+    derive,
+    has_address,
+    pda_of,
+    seeds_of,
+)
 from mcpsol_py.attack.expect import Names
 from mcpsol_py.attack.sandbox import Snapshot
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.model.program import LIST_TOOLS, ConstValue
-from mcpsol_py.model.types import Amount, Array, Bool, Bytes, DateTime, Enum, Int, Option, SizePrefixed, Struct, Type
+from mcpsol_py.model.types import (
+    Amount,
+    Array,
+    Bool,
+    Bytes,
+    DateTime,
+    Enum,
+    Int,
+    Option,
+    SizePrefixed,
+    Struct,
+    Type,
+)
 from mcpsol_py.solana import token_bytes as tokens
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 
@@ -91,11 +111,19 @@ class _Change:
         return Trial((*(good for _ in range(first)), changed), accounts or {}, after)
 
     def attack(
-        self, kind: str, leaf: Leaf | str, what: str, expected: set[str] | str, trial: Trial, may_pass: bool = False
+        self,
+        kind: str,
+        leaf: Leaf | str,
+        what: str,
+        expected: set[str] | str,
+        trial: Trial,
+        may_pass: bool = False,
     ) -> Attack:
         """An attack on an account, or on what *leaf* says."""
         names = frozenset({expected} if isinstance(expected, str) else expected)
-        return Attack(kind, leaf if isinstance(leaf, str) else leaf.name, what, names, trial, may_pass)
+        return Attack(
+            kind, leaf if isinstance(leaf, str) else leaf.name, what, names, trial, may_pass
+        )
 
     def with_meta(self, leaf: Leaf, **changed: Any) -> list[AccountMeta]:
         """The accounts, with that one (and the same key elsewhere, which would lend it its flags) changed."""
@@ -117,7 +145,9 @@ class _Change:
         """The accounts, with another address in that one's place."""
         metas = self.base.metas()
         old = metas[leaf.index]
-        metas[leaf.index] = AccountMeta(key, old.is_signer if signer is None else signer, old.is_writable)
+        metas[leaf.index] = AccountMeta(
+            key, old.is_signer if signer is None else signer, old.is_writable
+        )
         return metas
 
     def stranger(self, label: str) -> Pubkey:
@@ -141,7 +171,9 @@ class _Change:
                     changed = True
             if not changed:
                 break
-        mapping = {old: new for old, new in zip(base.addresses, addresses, strict=True) if old != new}
+        mapping = {
+            old: new for old, new in zip(base.addresses, addresses, strict=True) if old != new
+        }
         placed: Snapshot = {}
         for other in base.present:
             account = base.account(other)
@@ -159,13 +191,20 @@ class _Change:
     def _follows(self, leaf: Leaf) -> bool:
         """Is a leaf where its seeds say now? (An address that only the handler checks may be another.)"""
         try:
-            return self.base.derived(leaf, self.base.addresses)[0] == self.base.addresses[leaf.index]
+            return (
+                self.base.derived(leaf, self.base.addresses)[0] == self.base.addresses[leaf.index]
+            )
         except (NoBaseline, McpsolError):
             return False
 
     def _rebumped(self, leaf: Leaf, data: bytes, addresses: list[Pubkey]) -> bytes:
         pda, state = leaf.account.pda, constraints_of(leaf).state
-        if pda is None or pda.bump is None or state is None or addresses[leaf.index] == self.base.addresses[leaf.index]:
+        if (
+            pda is None
+            or pda.bump is None
+            or state is None
+            or addresses[leaf.index] == self.base.addresses[leaf.index]
+        ):
             return data
         values = self.base.fields(leaf, data)
         try:
@@ -216,9 +255,15 @@ def missing_signer(c: _Change) -> Iterator[Attack]:
     """An account that must sign does not."""
     for leaf in c.base.present:
         if leaf.account.signer is True:
-            expected = {c.names.signer(other) for other in c.same_key(leaf) if other.account.signer is True}
+            expected = {
+                c.names.signer(other) for other in c.same_key(leaf) if other.account.signer is True
+            }
             yield c.attack(
-                "missing-signer", leaf, "does not sign", expected, c.trial(c.with_meta(leaf, is_signer=False))
+                "missing-signer",
+                leaf,
+                "does not sign",
+                expected,
+                c.trial(c.with_meta(leaf, is_signer=False)),
             )
 
 
@@ -227,7 +272,11 @@ def not_writable(c: _Change) -> Iterator[Attack]:
     for leaf in c.base.present:
         if leaf.account.writable:
             yield c.attack(
-                "not-writable", leaf, "is read-only", "ConstraintMut", c.trial(c.with_meta(leaf, is_writable=False))
+                "not-writable",
+                leaf,
+                "is read-only",
+                "ConstraintMut",
+                c.trial(c.with_meta(leaf, is_writable=False)),
             )
 
 
@@ -245,11 +294,16 @@ def wrong_owner(c: _Change) -> Iterator[Attack]:
             expected = c.names.owner(leaf)
         else:
             continue
-        for owner, said in ((other, "a stranger's program"), (SYSTEM_PROGRAM, "the system program")):
+        for owner, said in (
+            (other, "a stranger's program"),
+            (SYSTEM_PROGRAM, "the system program"),
+        ):
             if account.owner == owner or (owner == SYSTEM_PROGRAM and not account.data):
                 continue
             what = f"is owned by {said}"
-            yield c.attack("wrong-owner", leaf, what, expected, c.trial(accounts=c.holding(leaf, owner=owner)))
+            yield c.attack(
+                "wrong-owner", leaf, what, expected, c.trial(accounts=c.holding(leaf, owner=owner))
+            )
 
 
 def not_initialized(c: _Change) -> Iterator[Attack]:
@@ -258,7 +312,13 @@ def not_initialized(c: _Change) -> Iterator[Attack]:
         k = constraints_of(leaf)
         if k.state is not None or k.token is not None:
             empty: Snapshot = {c.base.addresses[leaf.index]: None}
-            yield c.attack("not-initialized", leaf, "does not exist", "AccountNotInitialized", c.trial(accounts=empty))
+            yield c.attack(
+                "not-initialized",
+                leaf,
+                "does not exist",
+                "AccountNotInitialized",
+                c.trial(accounts=empty),
+            )
 
 
 def look_alike(c: _Change) -> Iterator[Attack]:
@@ -280,7 +340,9 @@ def look_alike(c: _Change) -> Iterator[Attack]:
         for value, said in kinds:
             placed = c.holding(leaf, data=value + rest)
             what = f"holds {said}"
-            yield c.attack("look-alike", leaf, what, "AccountDiscriminatorMismatch", c.trial(accounts=placed))
+            yield c.attack(
+                "look-alike", leaf, what, "AccountDiscriminatorMismatch", c.trial(accounts=placed)
+            )
 
 
 def short_account(c: _Change) -> Iterator[Attack]:
@@ -292,7 +354,11 @@ def short_account(c: _Change) -> Iterator[Attack]:
         if own.size is not None:
             placed = c.holding(leaf, data=data[: own.size - 1])
             yield c.attack(
-                "short-account", leaf, "is a byte short", "AccountDidNotDeserialize", c.trial(accounts=placed)
+                "short-account",
+                leaf,
+                "is a byte short",
+                "AccountDidNotDeserialize",
+                c.trial(accounts=placed),
             )
         if size:
             placed = c.holding(leaf, data=b"")
@@ -314,7 +380,9 @@ def wrong_address(c: _Change) -> Iterator[Attack]:
         else:
             metas, placed = c.moved(leaf, c.stranger(leaf.name))
         what = "stands at an address of the attacker's"
-        yield c.attack("wrong-address", leaf, what, c.names.seeds(leaf), c.trial(metas, accounts=placed))
+        yield c.attack(
+            "wrong-address", leaf, what, c.names.seeds(leaf), c.trial(metas, accounts=placed)
+        )
 
 
 def other_bump(c: _Change) -> Iterator[Attack]:
@@ -327,7 +395,9 @@ def other_bump(c: _Change) -> Iterator[Attack]:
             continue
         metas, placed = c.moved(leaf, key)
         what = "stands at its seeds with another bump"
-        yield c.attack("other-bump", leaf, what, c.names.seeds(leaf), c.trial(metas, accounts=placed))
+        yield c.attack(
+            "other-bump", leaf, what, c.names.seeds(leaf), c.trial(metas, accounts=placed)
+        )
 
 
 def _second_bump(base: Baseline, leaf: Leaf) -> Pubkey | None:
@@ -345,9 +415,23 @@ def _second_bump(base: Baseline, leaf: Leaf) -> Pubkey | None:
     pda = pda_of(leaf, base.instruction)
     try:
         found, bump = derive(
-            base.scene, base.instruction, leaf, pda, lambda o: base.addresses[o.index], value, base.args
+            base.scene,
+            base.instruction,
+            leaf,
+            pda,
+            lambda o: base.addresses[o.index],
+            value,
+            base.args,
         )
-        seeds = seeds_of(base.scene, base.instruction, leaf, pda, lambda o: base.addresses[o.index], value, base.args)
+        seeds = seeds_of(
+            base.scene,
+            base.instruction,
+            leaf,
+            pda,
+            lambda o: base.addresses[o.index],
+            value,
+            base.args,
+        )
     except (NoBaseline, McpsolError):
         return None
     if found != base.addresses[leaf.index]:
@@ -355,9 +439,15 @@ def _second_bump(base: Baseline, leaf: Leaf) -> Pubkey | None:
     program = base.scene.program_id
     if isinstance(pda.program, ConstValue):
         named = base.instruction.plan.locate((str(pda.program.value),), leaf)
-        program = Pubkey.from_string(str(pda.program.value)) if named is None else base.addresses[named]
+        program = (
+            Pubkey.from_string(str(pda.program.value)) if named is None else base.addresses[named]
+        )
     for other in range(bump - 1, -1, -1):
-        made = Pubkey(sha256(b"".join([*seeds, bytes([other]), bytes(program), b"ProgramDerivedAddress"])).digest())
+        made = Pubkey(
+            sha256(
+                b"".join([*seeds, bytes([other]), bytes(program), b"ProgramDerivedAddress"])
+            ).digest()
+        )
         if not made.is_on_curve():
             return made
     return None
@@ -372,9 +462,15 @@ def fake_program(c: _Change) -> Iterator[Attack]:
         if leaf.account.address is None and not k.one_of:
             wallet = c.stranger("no program")
             placed: Snapshot = {wallet: Account(10**9, b"", SYSTEM_PROGRAM)}
-            owned = {c.names.owner(x) for x in c.base.present if c.base.find(constraints_of(x).owner, x) == leaf}
+            owned = {
+                c.names.owner(x)
+                for x in c.base.present
+                if c.base.find(constraints_of(x).owner, x) == leaf
+            }
             what, expected = "is no program", {"InvalidProgramExecutable"} | owned
-            yield c.attack("fake-program", leaf, what, expected, c.trial(c.at(leaf, wallet), accounts=placed))
+            yield c.attack(
+                "fake-program", leaf, what, expected, c.trial(c.at(leaf, wallet), accounts=placed)
+            )
             continue
         fake = c.stranger("program that is called")
         if c.scene.account(fake) is None:
@@ -400,7 +496,13 @@ def fake_sysvar(c: _Change) -> Iterator[Attack]:
         fake = c.stranger(f"sysvar {leaf.name}")
         placed: Snapshot = {fake: Account(10**9, data, sysvars)}
         what = "is a copy at another address"
-        yield c.attack("fake-sysvar", leaf, what, c.names.address(leaf), c.trial(c.at(leaf, fake), accounts=placed))
+        yield c.attack(
+            "fake-sysvar",
+            leaf,
+            what,
+            c.names.address(leaf),
+            c.trial(c.at(leaf, fake), accounts=placed),
+        )
 
 
 def other_address(c: _Change) -> Iterator[Attack]:
@@ -411,10 +513,18 @@ def other_address(c: _Change) -> Iterator[Attack]:
             continue
         other = c.stranger(leaf.name)
         there = c.base.account(leaf)
-        placed: Snapshot = {} if there is None else {other: Account(there.lamports, bytes(there.data), there.owner)}
+        placed: Snapshot = (
+            {}
+            if there is None
+            else {other: Account(there.lamports, bytes(there.data), there.owner)}
+        )
         expected = c.names.address(leaf)
         yield c.attack(
-            "other-address", leaf, "is another account", expected, c.trial(c.at(leaf, other), accounts=placed)
+            "other-address",
+            leaf,
+            "is another account",
+            expected,
+            c.trial(c.at(leaf, other), accounts=placed),
         )
 
 
@@ -432,14 +542,24 @@ def has_one_of_another(c: _Change) -> Iterator[Attack]:
             also = {c.names.seeds(x) for x in c.base.present if c.names.seeds_use(x, leaf, name)}
             what = f"names another {name}"
             yield c.attack("has-one", leaf, what, expected | also, c.trial(accounts=placed))
-            if has_address(other) or other.account.address is not None or constraints_of(other).init is not None:
+            if (
+                has_address(other)
+                or other.account.address is not None
+                or constraints_of(other).init is not None
+            ):
                 continue
             key = c.stranger(f"{other.name} of another")
             there = c.base.account(other)
-            placed = {} if there is None else {key: Account(there.lamports, bytes(there.data), there.owner)}
+            placed = (
+                {}
+                if there is None
+                else {key: Account(there.lamports, bytes(there.data), there.owner)}
+            )
             what = f"is somebody else's than {leaf.name}'s"
             expected = expected | c.names.depending_on(other)
-            yield c.attack("has-one", other, what, expected, c.trial(c.at(other, key), accounts=placed))
+            yield c.attack(
+                "has-one", other, what, expected, c.trial(c.at(other, key), accounts=placed)
+            )
 
 
 def unbound(c: _Change) -> Iterator[Attack]:
@@ -448,13 +568,23 @@ def unbound(c: _Change) -> Iterator[Attack]:
     for leaf in c.base.present:
         k = constraints_of(leaf)
         fixed = leaf.account.address is not None or k.one_of or k.executable or k.sysvar is not None
-        if fixed or has_address(leaf) or leaf.account.signer is True or k.init is not None or k.state is not None:
+        if (
+            fixed
+            or has_address(leaf)
+            or leaf.account.signer is True
+            or k.init is not None
+            or k.state is not None
+        ):
             continue
         key = c.stranger(f"{leaf.name} of their own")
         there = c.base.account(leaf)
-        placed: Snapshot = {} if there is None else {key: Account(there.lamports, bytes(there.data), there.owner)}
+        placed: Snapshot = (
+            {} if there is None else {key: Account(there.lamports, bytes(there.data), there.owner)}
+        )
         trial = c.trial(c.at(leaf, key), accounts=placed)
-        yield Attack("unbound", leaf.name, "is an account of the attacker's", frozenset(), trial, True, True)
+        yield Attack(
+            "unbound", leaf.name, "is an account of the attacker's", frozenset(), trial, True, True
+        )
 
 
 def duplicate(c: _Change) -> Iterator[Attack]:
@@ -478,13 +608,21 @@ def duplicate(c: _Change) -> Iterator[Attack]:
 
 def re_initialise(c: _Change) -> Iterator[Attack]:
     """An account that exists is created again: in a later transaction, in the same one, and each account by itself."""
-    made = [x for x in c.base.present if (i := constraints_of(x).init) is not None and not i.if_needed]
+    made = [
+        x for x in c.base.present if (i := constraints_of(x).init) is not None and not i.if_needed
+    ]
     expected = "AccountDiscriminatorAlreadySet"
     for leaf in made:
-        yield c.attack("re-init", leaf, "exists already", expected, c.trial(accounts=_afterwards(c, leaf)))
+        yield c.attack(
+            "re-init", leaf, "exists already", expected, c.trial(accounts=_afterwards(c, leaf))
+        )
     if made:
-        yield c.attack("re-init", made[0], "is created by two transactions", expected, c.trial(first=1))
-        yield c.attack("re-init", made[0], "is created twice in one transaction", expected, c.trial(together=2))
+        yield c.attack(
+            "re-init", made[0], "is created by two transactions", expected, c.trial(first=1)
+        )
+        yield c.attack(
+            "re-init", made[0], "is created twice in one transaction", expected, c.trial(together=2)
+        )
 
 
 def _afterwards(c: _Change, leaf: Leaf) -> Snapshot:
@@ -536,15 +674,23 @@ def revival(c: _Change) -> Iterator[Attack]:
         to = c.base.addresses[target.index]
         had = c.scene.account(to)
 
-        def paid(key: Pubkey = key, to: Pubkey = to, had: Account | None = had, lamports: int = lamports) -> str:
+        def paid(
+            key: Pubkey = key, to: Pubkey = to, had: Account | None = had, lamports: int = lamports
+        ) -> str:
             now = c.scene.account(to)
-            if (0 if now is None else now.lamports) < (0 if had is None else had.lamports) + lamports:
+            if (0 if now is None else now.lamports) < (
+                0 if had is None else had.lamports
+            ) + lamports:
                 return "not all lamports of the closed account arrived"
             return ""
 
         what = f"is closed: all its lamports go to {target.name}"
         yield c.attack("close", leaf, what, set(), c.trial(after=paid))
-        if target.account.signer is not True and not has_address(target) and target.account.address is None:
+        if (
+            target.account.signer is not True
+            and not has_address(target)
+            and target.account.address is None
+        ):
             what = f"is itself the {target.name} that gets its lamports"
             expected_names = {"ConstraintClose"} | c.names.depending_on(target)
             yield c.attack("close", leaf, what, expected_names, c.trial(c.at(target, key)))
@@ -568,7 +714,9 @@ def resize(c: _Change) -> Iterator[Attack]:
             rent = c.scene.svm.minimum_balance_for_rent_exemption(size)
             return "its rent is not paid" if there is None or there.lamports < rent else ""
 
-        yield c.attack("resize", leaf, f"is resized from {had} bytes to {size}", set(), c.trial(after=wrong))
+        yield c.attack(
+            "resize", leaf, f"is resized from {had} bytes to {size}", set(), c.trial(after=wrong)
+        )
 
 
 def _transfer(source: Pubkey, to: Pubkey, lamports: int) -> Instruction:
@@ -605,12 +753,22 @@ def wrong_tokens(c: _Change) -> Iterator[Attack]:
             if token.authority is not None:
                 other = tokens.put_at(data, 4, bytes(stranger))
                 expected = "ConstraintMintMintAuthority"
-                yield c.attack("mint-authority", leaf, "has another mint authority", expected, with_data(other))
+                yield c.attack(
+                    "mint-authority", leaf, "has another mint authority", expected, with_data(other)
+                )
                 none = tokens.put_at(data, 0, bytes(4))
-                yield c.attack("mint-authority", leaf, "has no mint authority", expected, with_data(none))
+                yield c.attack(
+                    "mint-authority", leaf, "has no mint authority", expected, with_data(none)
+                )
             if token.decimals is not None:
                 other = tokens.put_at(data, tokens.DECIMALS, bytes([token.decimals ^ 1]))
-                yield c.attack("mint-decimals", leaf, "has other decimals", "ConstraintMintDecimals", with_data(other))
+                yield c.attack(
+                    "mint-decimals",
+                    leaf,
+                    "has other decimals",
+                    "ConstraintMintDecimals",
+                    with_data(other),
+                )
             continue
         yield c.attack(
             "not-a-token-account",
@@ -619,14 +777,28 @@ def wrong_tokens(c: _Change) -> Iterator[Attack]:
             unborn,
             with_data(tokens.put_at(data, tokens.STATE, b"\0")),
         )
-        yield c.attack("not-a-token-account", leaf, "is a mint", unborn, with_data(tokens.mint_data(None)))
-        yield c.attack("not-a-token-account", leaf, "is a multisig", unborn, with_data(_multisig(data)))
-        if token.mint is not None and token.kind != "associated":  # at that address none of another mint can be made
+        yield c.attack(
+            "not-a-token-account", leaf, "is a mint", unborn, with_data(tokens.mint_data(None))
+        )
+        yield c.attack(
+            "not-a-token-account", leaf, "is a multisig", unborn, with_data(_multisig(data))
+        )
+        if (
+            token.mint is not None and token.kind != "associated"
+        ):  # at that address none of another mint can be made
             other = tokens.put_at(data, tokens.MINT, bytes(stranger))
-            yield c.attack("wrong-mint", leaf, "is of another mint", "ConstraintTokenMint", with_data(other))
+            yield c.attack(
+                "wrong-mint", leaf, "is of another mint", "ConstraintTokenMint", with_data(other)
+            )
         if token.authority is not None:
             other = tokens.put_at(data, tokens.OWNER, bytes(stranger))
-            yield c.attack("wrong-token-owner", leaf, "has another owner", "ConstraintTokenOwner", with_data(other))
+            yield c.attack(
+                "wrong-token-owner",
+                leaf,
+                "has another owner",
+                "ConstraintTokenOwner",
+                with_data(other),
+            )
 
 
 def _multisig(data: bytes) -> bytes:
@@ -648,7 +820,9 @@ def truncated_data(c: _Change) -> Iterator[Attack]:
         cuts = sorted({cuts[int(i * step)] for i in range(_MOST_CUTS)} | {start, len(data) - 1})
     for n in cuts:
         what = f"ends after {n} of {len(data)} bytes"
-        yield c.attack("truncated-data", "data", what, "InstructionDidNotDeserialize", c.trial(data=data[:n]))
+        yield c.attack(
+            "truncated-data", "data", what, "InstructionDidNotDeserialize", c.trial(data=data[:n])
+        )
     yield c.attack(
         "truncated-data",
         "data",
@@ -674,7 +848,11 @@ def bad_values(c: _Change) -> Iterator[Attack]:
     codecs = c.scene.program.codecs
     data = c.base.data
     for arg in c.base.instruction.model.args:
-        size = len(codecs.codec(arg.type).encode(c.base.args[arg.name])) if arg.name in c.base.args else 0
+        size = (
+            len(codecs.codec(arg.type).encode(c.base.args[arg.name]))
+            if arg.name in c.base.args
+            else 0
+        )
         node = codecs.layouts.resolver.target(arg.type)
         bad: tuple[bytes, str] | None = None
         match node:
@@ -732,10 +910,14 @@ def arithmetic(c: _Change) -> Iterator[Attack]:
             shown = "the largest" if value == top else "the smallest" if value < -1 else str(value)
             what = f"is {shown}"
             after = _conserved(c, metas, placed)
-            yield c.attack("arithmetic", arg.name, what, set(), c.trial(metas, data, placed, after=after), True)
+            yield c.attack(
+                "arithmetic", arg.name, what, set(), c.trial(metas, data, placed, after=after), True
+            )
             for name, rich in _all_in_one(c, metas, placed) if value == top else ():
                 what = f"is the largest, and {name} holds all tokens that there can be"
-                trial = c.trial(metas, data, placed | rich, after=_conserved(c, metas, placed | rich))
+                trial = c.trial(
+                    metas, data, placed | rich, after=_conserved(c, metas, placed | rich)
+                )
                 yield c.attack("arithmetic", arg.name, what, set(), trial, True)
         yield from _wraps(c, arg.name)
 
@@ -747,7 +929,9 @@ def _integer(c: _Change, node: Type) -> Int | None:
     return target if isinstance(target, Int) else None
 
 
-def _with_argument(c: _Change, name: str, value: int) -> tuple[list[AccountMeta], Snapshot, bytes] | None:
+def _with_argument(
+    c: _Change, name: str, value: int
+) -> tuple[list[AccountMeta], Snapshot, bytes] | None:
     """The call with another argument; accounts whose seeds have it are derived anew, and moved there."""
     args = c.base.args | {name: value}
     try:
@@ -776,7 +960,9 @@ def _with_argument(c: _Change, name: str, value: int) -> tuple[list[AccountMeta]
     return c.base.metas(addresses), placed, data
 
 
-def _all_in_one(c: _Change, metas: list[AccountMeta], placed: Snapshot) -> Iterator[tuple[str, Snapshot]]:
+def _all_in_one(
+    c: _Change, metas: list[AccountMeta], placed: Snapshot
+) -> Iterator[tuple[str, Snapshot]]:
     """For each token account of the call: it holds 2**64 - 1 base units, the others none, as the mints' supplies say.
     (All of them so rich would be more tokens than a mint can have.)"""
     found: dict[str, tuple[Pubkey, Account]] = {}
@@ -799,7 +985,9 @@ def _all_in_one(c: _Change, metas: list[AccountMeta], placed: Snapshot) -> Itera
 
 
 def _with_bytes(account: Account, offset: int, piece: bytes) -> Account:
-    return Account(account.lamports, tokens.put_at(bytes(account.data), offset, piece), account.owner)
+    return Account(
+        account.lamports, tokens.put_at(bytes(account.data), offset, piece), account.owner
+    )
 
 
 def _conserved(c: _Change, metas: list[AccountMeta], placed: Snapshot) -> Callable[[], str]:
@@ -853,18 +1041,32 @@ def _wraps(c: _Change, name: str) -> Iterator[Attack]:
                 continue
             top = 2 ** (number.bits - number.signed) - 1
             low = -(2 ** (number.bits - 1)) if number.signed else 0
-            for start, wrapped, said in ((top, low + step - 1, "largest"), (low, top - step + 1, "smallest")):
+            for start, wrapped, said in (
+                (top, low + step - 1, "largest"),
+                (low, top - step + 1, "smallest"),
+            ):
                 forged = c.state_data(leaf, values | {f.name: start}, bytes(account.data))
                 key = metas[leaf.index].pubkey
 
-                def after(key: Pubkey = key, leaf: Leaf = leaf, field: str = f.name, wrapped: int = wrapped) -> str:
+                def after(
+                    key: Pubkey = key,
+                    leaf: Leaf = leaf,
+                    field: str = f.name,
+                    wrapped: int = wrapped,
+                ) -> str:
                     there = c.scene.account(key)
                     found = None if there is None else c.base.fields(leaf, bytes(there.data))
-                    return f"{field} wrapped around to {wrapped}" if found and found.get(field) == wrapped else ""
+                    return (
+                        f"{field} wrapped around to {wrapped}"
+                        if found and found.get(field) == wrapped
+                        else ""
+                    )
 
                 what = f"is 7 where {leaf.name}.{f.name} stands at its {said}"
                 put = placed | {key: Account(account.lamports, forged, account.owner)}
-                yield c.attack("arithmetic", name, what, set(), c.trial(metas, data, put, after=after), True)
+                yield c.attack(
+                    "arithmetic", name, what, set(), c.trial(metas, data, put, after=after), True
+                )
 
 
 #: In the order of the report.
@@ -908,7 +1110,11 @@ def own_call_attacks(base: Baseline) -> Iterator[Attack]:
     sign: not to sign, and to sign with a key of theirs."""
     change = _Change(base)
     for leaf in base.present:
-        if leaf.account.signer is True and leaf.account.pda is not None and leaf.account.pda.program is None:
+        if (
+            leaf.account.signer is True
+            and leaf.account.pda is not None
+            and leaf.account.pda.program is None
+        ):
             yield from (a for a in missing_signer(change) if a.target == leaf.name)
             yield from (a for a in wrong_address(change) if a.target == leaf.name)
 
@@ -917,9 +1123,15 @@ def unknown_instructions(base: Baseline) -> Iterator[Attack]:
     """Data that no instruction of the program begins with."""
     change = _Change(base)
     known = [i.discriminator.value for i in base.scene.program.model.instructions] + [LIST_TOOLS]
-    strange = next(d for n in range(255, -1, -1) if not any((d := bytes([n]) * 8).startswith(k) for k in known))
+    strange = next(
+        d for n in range(255, -1, -1) if not any((d := bytes([n]) * 8).startswith(k) for k in known)
+    )
     expected = "InstructionFallbackNotFound"
-    for data, what in ((b"", "is empty"), (strange[:1], "is one byte"), (strange, "has an unknown discriminator")):
+    for data, what in (
+        (b"", "is empty"),
+        (strange[:1], "is one byte"),
+        (strange, "has an unknown discriminator"),
+    ):
         if any(data.startswith(k) for k in known):
             continue
         yield change.attack("unknown-instruction", "data", what, expected, change.trial(data=data))

@@ -71,7 +71,9 @@ class Result:
         wanted = " or ".join(self.expected) or "to go through"
         head = f"{self.instruction}: {self.kind}: {self.target} {self.what}"
         if self.verdict == "hole":
-            why = self.wrong or (f"{', '.join(self.changed)} changed" if self.changed else "it went through")
+            why = self.wrong or (
+                f"{', '.join(self.changed)} changed" if self.changed else "it went through"
+            )
             return f"{head}: {why}; expected {wanted}"
         return f"{head}: {self.got or 'it went through'}; expected {wanted}"
 
@@ -161,7 +163,9 @@ def _imported(path: Path) -> ModuleType:
     except SourceError:
         raise
     except Exception as error:  # a scenario is the user's code: it may raise anything
-        raise SourceError(f"the scenario raised {type(error).__name__}: {error}", origin=str(path)) from error
+        raise SourceError(
+            f"the scenario raised {type(error).__name__}: {error}", origin=str(path)
+        ) from error
     finally:
         sys.dont_write_bytecode = before
         sys.modules.pop(name, None)
@@ -203,7 +207,11 @@ def attack_program(
         progress(f"attacking {program.name}.{name}")
         own = only_itself(program.instruction(name).model) is not None
         try:
-            base = made_up(scene(), name) if own else find_baseline(scene, name, scenario.calls.get(name))
+            base = (
+                made_up(scene(), name)
+                if own
+                else find_baseline(scene, name, scenario.calls.get(name))
+            )
         except NoBaseline as error:
             report.not_attacked[name] = str(error)
             continue
@@ -225,11 +233,15 @@ class _Judge:
         self.scenario = scenario
         self.scene = base.scene
         #: Anchor logs the name of each instruction; some checks it leaves to the programs that it calls
-        self.anchor = any(line.startswith("Program log: Instruction: ") for line in base.outcome.logs)
+        self.anchor = any(
+            line.startswith("Program log: Instruction: ") for line in base.outcome.logs
+        )
 
     def run(self, attack: Attack) -> Result:
         scene, trial = self.scene, attack.trial
-        keys = {m.pubkey for transaction in trial.transactions for i in transaction for m in i.accounts}
+        keys = {
+            m.pubkey for transaction in trial.transactions for i in transaction for m in i.accounts
+        }
         put_back = scene.snapshot({*keys, *trial.accounts})
         try:
             for key, account in trial.accounts.items():
@@ -238,7 +250,9 @@ class _Judge:
                 first = scene.run(transaction)
                 if not first.ok:
                     got = failure_name(scene.program.model, str(scene.program_id), first)
-                    return self._result(attack, got, "misnamed", wrong="the good call before it failed")
+                    return self._result(
+                        attack, got, "misnamed", wrong="the good call before it failed"
+                    )
             before = scene.snapshot(keys)
             try:
                 outcome = scene.run(trial.transactions[-1])
@@ -249,7 +263,9 @@ class _Judge:
             wrong = trial.after() if outcome.ok and trial.after is not None else ""
         finally:
             scene.restore(put_back)
-        return self._result(attack, got, self._verdict(attack, got, changed, wrong), changed if got else (), wrong)
+        return self._result(
+            attack, got, self._verdict(attack, got, changed, wrong), changed if got else (), wrong
+        )
 
     def _verdict(self, attack: Attack, got: str, changed: Iterable[str], wrong: str) -> Verdict:
         if not got and attack.open_is_fine:
@@ -275,7 +291,22 @@ class _Judge:
         return names
 
     def _result(
-        self, attack: Attack, got: str, verdict: Verdict, changed: tuple[str, ...] = (), wrong: str = ""
+        self,
+        attack: Attack,
+        got: str,
+        verdict: Verdict,
+        changed: tuple[str, ...] = (),
+        wrong: str = "",
     ) -> Result:
         expected = tuple(sorted(self._accepted(attack)))
-        return Result(self.name, attack.kind, attack.target, attack.what, expected, got, verdict, changed, wrong)
+        return Result(
+            self.name,
+            attack.kind,
+            attack.target,
+            attack.what,
+            expected,
+            got,
+            verdict,
+            changed,
+            wrong,
+        )

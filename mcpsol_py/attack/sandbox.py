@@ -142,7 +142,11 @@ class Scene:
     ) -> Pubkey:
         """A mint with a supply of 10**15 base units, of the scene's token program; `authority` may mint more."""
         owner = None if authority is None else _address(authority)
-        return self.put(at or self.key(f"mint {name}"), mint_data(owner, decimals), token_program or self.token_program)
+        return self.put(
+            at or self.key(f"mint {name}"),
+            mint_data(owner, decimals),
+            token_program or self.token_program,
+        )
 
     def tokens(
         self,
@@ -159,7 +163,9 @@ class Scene:
             there = self.account(of)
             token_program = self.token_program if there is None else there.owner
         return self.put(
-            at or associated_token(wallet, of, token_program), token_data(of, wallet, amount), token_program
+            at or associated_token(wallet, of, token_program),
+            token_data(of, wallet, amount),
+            token_program,
         )
 
     def state(self, name: str, values: Mapping[str, Any], at: object) -> Pubkey:
@@ -204,7 +210,11 @@ class Scene:
     # --- calling ------------------------------------------------------------------------------------------------------
 
     def build(
-        self, name: str, args: Mapping[str, Any], accounts: Mapping[str, Any], remaining: Sequence[AccountMeta] = ()
+        self,
+        name: str,
+        args: Mapping[str, Any],
+        accounts: Mapping[str, Any],
+        remaining: Sequence[AccountMeta] = (),
     ) -> Instruction:
         """An instruction of the program, built as a client builds it: addresses that the spec settles are filled in,
         also those that fields of state on this chain settle."""
@@ -227,13 +237,17 @@ class Scene:
         """Calls an instruction for good, to set the scene. Raises SourceError with the log's end where it fails."""
         outcome = self.run([*before, self.build(name, args, accounts, remaining)])
         if not outcome.ok:
-            raise SourceError(f"the call of {name} failed: {outcome.error}. {' | '.join(outcome.logs[-4:])}")
+            raise SourceError(
+                f"the call of {name} failed: {outcome.error}. {' | '.join(outcome.logs[-4:])}"
+            )
         return outcome
 
     def transaction(self, instructions: Sequence[Instruction]) -> VersionedTransaction:
         """A transaction, signed by all whose signature it needs. Raises MissingSigner for a key that is not the
         scene's."""
-        message = Message.new_with_blockhash(list(instructions), self.payer.pubkey(), self.svm.latest_blockhash())
+        message = Message.new_with_blockhash(
+            list(instructions), self.payer.pubkey(), self.svm.latest_blockhash()
+        )
         wanted = message.account_keys[: message.header.num_required_signatures]
         missing = [str(key) for key in wanted if key not in self.keys]
         if missing:
@@ -267,7 +281,8 @@ class Scene:
 def _outcome(result: Any) -> Outcome:
     failed = hasattr(result, "err")
     return Outcome(
-        result.err() if failed else None, tuple(result.meta().logs() if hasattr(result, "meta") else result.logs())
+        result.err() if failed else None,
+        tuple(result.meta().logs() if hasattr(result, "meta") else result.logs()),
     )
 
 

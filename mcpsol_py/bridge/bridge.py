@@ -24,7 +24,15 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py import telemetry
-from mcpsol_py.bridge.mcp.progress import BUILD_STEPS, DESCRIBE_STEPS, SEND_STEPS, Level, Listener, Steps, to_its_end
+from mcpsol_py.bridge.mcp.progress import (
+    BUILD_STEPS,
+    DESCRIBE_STEPS,
+    SEND_STEPS,
+    Level,
+    Listener,
+    Steps,
+    to_its_end,
+)
 from mcpsol_py.bridge.policy.audit_log import AuditLog
 from mcpsol_py.bridge.policy.rules import Policy, ProgramRule, cluster_of
 from mcpsol_py.bridge.refresh import Refresher
@@ -34,7 +42,15 @@ from mcpsol_py.calls import reading
 from mcpsol_py.calls.balances import SOL, Outflow, token_state
 from mcpsol_py.calls.effects import effects_of
 from mcpsol_py.calls.hints import hints
-from mcpsol_py.calls.prepare import Prepared, Served, Simulated, describe, prepare, simulate, text_of
+from mcpsol_py.calls.prepare import (
+    Prepared,
+    Served,
+    Simulated,
+    describe,
+    prepare,
+    simulate,
+    text_of,
+)
 from mcpsol_py.calls.send import submit
 from mcpsol_py.client.keys import Signer
 from mcpsol_py.client.simulation import unfunded, unsigned
@@ -102,7 +118,11 @@ _FEE = 5000
 logger = logging.getLogger(__name__)
 
 #: how a refusal is logged to the client, by its reason; others are a "notice"
-_ERROR_LEVELS: dict[str, Level] = {"policy_refused": "warning", "transport_error": "error", "send_unknown": "critical"}
+_ERROR_LEVELS: dict[str, Level] = {
+    "policy_refused": "warning",
+    "transport_error": "error",
+    "send_unknown": "critical",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +216,8 @@ class Bridge:
     def instructions(self) -> str:
         """What a client's model is told about this server."""
         names = ", ".join(
-            f"{shown(p.program.name)} (schema from {clean_text(p.how, 160) or 'its caller'})" for p in self.box.programs
+            f"{shown(p.program.name)} (schema from {clean_text(p.how, 160) or 'its caller'})"
+            for p in self.box.programs
         )
         how = {
             "describe": "Calls are described only; no transaction is built.",
@@ -218,7 +239,11 @@ class Bridge:
         chains = [p.transport is not None for p in self.box.programs]
         if all(chains):
             return " after simulating it"
-        return " after simulating it where a chain is configured" if any(chains) else ", not simulated (no chain)"
+        return (
+            " after simulating it where a chain is configured"
+            if any(chains)
+            else ", not simulated (no chain)"
+        )
 
     # --- what is served ------------------------------------------------------------------------------------------
 
@@ -244,7 +269,12 @@ class Bridge:
         """
         new.label = old.label
         accepted = self._accepted.setdefault(new.label, old.program.model)
-        if self.mode == "send" and not new.refused and not new.locked and new.program.model != accepted:
+        if (
+            self.mode == "send"
+            and not new.refused
+            and not new.locked
+            and new.program.model != accepted
+        ):
             new.refused = (
                 "its schema has changed since this bridge, which signs, was started. Its owner looks at it and starts "
                 "the bridge again, or locks it (idl2mcp lock)"
@@ -266,7 +296,10 @@ class Bridge:
             if served.note:
                 row["note"] = served.note
             rows[label] = row
-        return {"status": "ok" if all(row["served"] for row in rows.values()) else "degraded", "programs": rows}
+        return {
+            "status": "ok" if all(row["served"] for row in rows.values()) else "degraded",
+            "programs": rows,
+        }
 
     def watch(self, transport: Transport) -> AccountWatch:
         """The watched accounts of a chain."""
@@ -283,14 +316,18 @@ class Bridge:
         finally:
             count, task = self._watching
             self._watching = (count - 1, task) if count > 1 else None
-            while self._watching is None and not task.done():  # what it waits for may swallow a cancellation
+            while (
+                self._watching is None and not task.done()
+            ):  # what it waits for may swallow a cancellation
                 task.cancel()
                 await asyncio.wait({task}, timeout=1.0)
 
     async def _watch(self) -> None:
         try:
             async with asyncio.TaskGroup() as group:
-                for transport in {id(p.transport): p.transport for p in self.box.programs if p.transport}.values():
+                for transport in {
+                    id(p.transport): p.transport for p in self.box.programs if p.transport
+                }.values():
                     group.create_task(self.watch(transport).run())
                 group.create_task(Refresher(self, self.watch).run())
         except Exception:  # calls are answered all the same
@@ -315,9 +352,13 @@ class Bridge:
         reply = await self._answered(name, arguments, confirm, steps)
         if reply.is_error:
             reason = str(reply.details.get("reason", "error"))
-            facts = {k: reply.details[k] for k in ("rule", "name", "signature") if k in reply.details}
+            facts = {
+                k: reply.details[k] for k in ("rule", "name", "signature") if k in reply.details
+            }
             await steps.log(_ERROR_LEVELS.get(reason, "notice"), "refused", reason=reason, **facts)
-        self._tell(name, str(reply.details.get("reason", "error")) if reply.is_error else "ok", started)
+        self._tell(
+            name, str(reply.details.get("reason", "error")) if reply.is_error else "ok", started
+        )
         return reply
 
     def _tell(self, name: str, outcome: str, started: float) -> None:
@@ -325,9 +366,15 @@ class Bridge:
         seconds = time.perf_counter() - started
         tool = self.box.tools.get(name)
         known = name if tool is not None else "unknown"
-        program = clean_text(tool.served.program.name, 60) if tool is not None and tool.served is not None else ""
+        program = (
+            clean_text(tool.served.program.name, 60)
+            if tool is not None and tool.served is not None
+            else ""
+        )
         telemetry.mark(program=program, outcome=outcome, mode=self.mode)
-        telemetry.event("tool called", tool=known, program=program, outcome=outcome, seconds=round(seconds, 6))
+        telemetry.event(
+            "tool called", tool=known, program=program, outcome=outcome, seconds=round(seconds, 6)
+        )
         if self.observe is not None:
             self.observe(known, outcome, seconds)
 
@@ -357,12 +404,16 @@ class Bridge:
             return _refused(error)
         return None
 
-    async def _call(self, name: str, arguments: dict[str, Any], confirm: Confirm | None, steps: Steps) -> Reply:
+    async def _call(
+        self, name: str, arguments: dict[str, Any], confirm: Confirm | None, steps: Steps
+    ) -> Reply:
         tool = self.box.tool(name)
         if tool.kind == "instruction":
             return await self._instruction(tool, arguments, confirm, steps)
         _only(arguments, tool)
-        arguments = {key: value for key, value in arguments.items() if value is not None}  # strict clients give all
+        arguments = {
+            key: value for key, value in arguments.items() if value is not None
+        }  # strict clients give all
         if tool.kind == "lazy":
             return await self._lazy(tool, arguments, confirm, steps)
         if tool.kind == "common":
@@ -375,16 +426,22 @@ class Bridge:
         else:
             limit = _limit(arguments, name, 20, 100)
             where = _object(arguments.get("where", {}), f"{name}.where")
-            where = self._names_of(tool.served)({key: value for key, value in where.items() if value is not None})
+            where = self._names_of(tool.served)(
+                {key: value for key, value in where.items() if value is not None}
+            )
             found = await reading.accounts_of(tool.served, tool.target, where, limit)
         return _read(found)
 
-    async def _instruction(self, tool: Tool, arguments: dict[str, Any], confirm: Confirm | None, steps: Steps) -> Reply:
+    async def _instruction(
+        self, tool: Tool, arguments: dict[str, Any], confirm: Confirm | None, steps: Steps
+    ) -> Reply:
         served = tool.served
         assert served is not None
         remaining = _remaining(tool, arguments)
         parts = tool.split(arguments)
-        _bounded([parts.args, parts.accounts, parts.remaining])  # what came as JSON text is open now
+        _bounded(
+            [parts.args, parts.accounts, parts.remaining]
+        )  # what came as JSON text is open now
         ix = served.program.instruction(parts.instruction)
         if self.mode == "send" and not tool.definition["annotations"]["readOnlyHint"]:
             return await self._send(tool, parts, remaining, confirm, steps)
@@ -404,7 +461,9 @@ class Bridge:
             transaction = unsigned(prepared.message(blockhash))
         await steps.reached("built", BUILD_STEPS)
         simulated = await simulate(prepared, transaction)
-        if ix.model.returns is not None and unfunded(simulated.outcome):  # to look at something costs nobody anything
+        if ix.model.returns is not None and unfunded(
+            simulated.outcome
+        ):  # to look at something costs nobody anything
             transaction, prepared = None, replace(prepared, payer=None)
             simulated = await simulate(prepared)
         await _passed(prepared, simulated)
@@ -417,9 +476,14 @@ class Bridge:
         served = tool.served
         assert served is not None
         if served.transport is None:
-            raise PolicyError("clusters", "no chain is configured for this program, so nothing can be checked or sent")
+            raise PolicyError(
+                "clusters",
+                "no chain is configured for this program, so nothing can be checked or sent",
+            )
         ix = served.program.instruction(tool.target)
-        rule = self.policy.check_target(served.cluster, str(served.program_id or ix.program_id()), ix.name)
+        rule = self.policy.check_target(
+            served.cluster, str(served.program_id or ix.program_id()), ix.name
+        )
         named = self._names_of(served)
         accounts = _addresses(named, parts, tool.name)
         args = named(parts.args, known_only=True)
@@ -430,7 +494,13 @@ class Bridge:
         assert self.signer is not None
         address, wallet = self.signer.address, str(self.signer.address)
         prepared = await prepare(
-            call.served, call.ix, call.args, call.accounts, remaining=call.rest, wallet=address, payer=address
+            call.served,
+            call.ix,
+            call.args,
+            call.accounts,
+            remaining=call.rest,
+            wallet=address,
+            payer=address,
         )
         await _on_its_chain(call)
         for _ in range(_LOOKS):
@@ -445,13 +515,25 @@ class Bridge:
             why = f"each of {_LOOKS} simulations ran while the wallet's balances changed, so nothing can be measured"
             raise TransportError(call.transport.endpoint, why)
         await steps.reached("simulated", SEND_STEPS, compute_units=simulated.outcome.units)
-        self.policy.check_accounts(call.rule, wallet, prepared.signers, *_written(prepared, simulated, wallet))
-        flows, taken = effects.flows, [*effects.taken, *([] if call.rule.hands_over else effects.handed_over)]
-        ask = self.policy.check_effects(flows, taken, await asyncio.to_thread(self.audit.spent, wallet))
+        self.policy.check_accounts(
+            call.rule, wallet, prepared.signers, *_written(prepared, simulated, wallet)
+        )
+        flows, taken = (
+            effects.flows,
+            [*effects.taken, *([] if call.rule.hands_over else effects.handed_over)],
+        )
+        ask = self.policy.check_effects(
+            flows, taken, await asyncio.to_thread(self.audit.spent, wallet)
+        )
         return _Checked(prepared, message, last_height, simulated, flows, taken, ask)
 
     async def _send(
-        self, tool: Tool, parts: ToolCall, remaining: list[Any], confirm: Confirm | None, steps: Steps
+        self,
+        tool: Tool,
+        parts: ToolCall,
+        remaining: list[Any],
+        confirm: Confirm | None,
+        steps: Steps,
     ) -> Reply:
         """Simulate, check, ask, and then again from the start: what is signed is what was simulated a moment ago."""
         call = self._outgoing(tool, parts, remaining)
@@ -460,11 +542,17 @@ class Bridge:
         for _ in range(_ASK_TIMES):
             async with self._sending:
                 if call.served not in self.box.programs:
-                    raise NotUsable("tool", tool.name, "its program has changed meanwhile; look at it and call again")
+                    raise NotUsable(
+                        "tool",
+                        tool.name,
+                        "its program has changed meanwhile; look at it and call again",
+                    )
                 checked = await self._checked(call, steps)
                 lines = text_of(checked.prepared, checked.simulated)
                 if all(flow.amount <= approved.get(flow.mint, -1) for flow in checked.ask):
-                    await asyncio.sleep(0)  # a cancellation that has arrived ends it here, with nothing signed
+                    await asyncio.sleep(
+                        0
+                    )  # a cancellation that has arrived ends it here, with nothing signed
                     signature = await to_its_end(self._reserve_and_submit(checked, mark, steps))
                     summary = [*lines, f"  sent: {signature}"]
                     text = "\n".join(summary)
@@ -473,7 +561,9 @@ class Bridge:
             digest = _digest(tool.name, call.args, [call.accounts, call.rest], checked.ask)
             mark = await _confirmed(confirm, checked.ask, lines, digest)
             approved = {flow.mint: flow.amount for flow in checked.ask}
-        raise PolicyError("outflow.confirm_above", "the outflow grew each time after the person had said yes")
+        raise PolicyError(
+            "outflow.confirm_above", "the outflow grew each time after the person had said yes"
+        )
 
     async def _new_message(self, prepared: Prepared, transport: Transport) -> tuple[MessageV0, int]:
         """A message that was not sent before: the same call again within a block would be the same transaction, and the
@@ -484,13 +574,17 @@ class Bridge:
             if bytes(message) not in self._sent:
                 return message, recent.last_valid_block_height
             await transport.sleep(_BLOCK_SECONDS)
-        raise TransportError(transport.endpoint, "gives no new blockhash, so the same call cannot be sent again")
+        raise TransportError(
+            transport.endpoint, "gives no new blockhash, so the same call cannot be sent again"
+        )
 
     async def _reserve_and_submit(self, checked: _Checked, mark: str, steps: Steps) -> str:
         prepared, flows, taken = checked.prepared, checked.flows, checked.taken
         wallet = str(prepared.payer)
 
-        def check(spent: Mapping[str, int]) -> None:  # again, now that no other process can spend in between
+        def check(
+            spent: Mapping[str, int],
+        ) -> None:  # again, now that no other process can spend in between
             self.policy.check_effects(flows, taken, spent)
 
         intent = await asyncio.to_thread(  # whoever else has the log locked does not hold up everybody here
@@ -505,9 +599,13 @@ class Bridge:
             confirmed=bool(checked.ask),
             message=base64.b64encode(bytes(checked.message)).decode(),
         )
-        return await self._submit(prepared, checked.message, checked.last_height, intent["n"], steps)
+        return await self._submit(
+            prepared, checked.message, checked.last_height, intent["n"], steps
+        )
 
-    async def _submit(self, prepared: Prepared, message: MessageV0, last_height: int, intent: int, steps: Steps) -> str:
+    async def _submit(
+        self, prepared: Prepared, message: MessageV0, last_height: int, intent: int, steps: Steps
+    ) -> str:
         """Signs and sends once. Whatever becomes of it is in the audit log: "failed" where it did not and cannot take
         effect, "unknown" (which counts as spent) where it may have."""
         signature: str | None = None
@@ -542,7 +640,9 @@ class Bridge:
             await self._note(event, steps, intent=intent, **_known(signature))
             if handing_in and signature is not None and isinstance(error, Exception):
                 logger.exception("a send ended in a way that it should not")
-                raise SendUnknown(signature, f"an error of this bridge's own ({type(error).__name__})") from error
+                raise SendUnknown(
+                    signature, f"an error of this bridge's own ({type(error).__name__})"
+                ) from error
             raise
         await self._note("sent", steps, intent=intent, signature=signature)
         await steps.reached("confirmed", SEND_STEPS, signature=signature)
@@ -554,7 +654,9 @@ class Bridge:
         try:
             await asyncio.to_thread(self.audit.append, event, **facts)
         except PolicyError as error:
-            telemetry.event("audit log failed", level="error", outcome=event, why=error.why, **facts)
+            telemetry.event(
+                "audit log failed", level="error", outcome=event, why=error.why, **facts
+            )
             await steps.log("critical", "audit log failed", outcome=event)
 
     @telemetry.traced("sign")
@@ -566,7 +668,9 @@ class Bridge:
         made = await self.signer.sign(to_bytes_versioned(message))
         transaction = VersionedTransaction.populate(message, [made])
         if not all(transaction.verify_with_results()):
-            raise PolicyError("signers", "the signer's signature does not fit the message that was simulated")
+            raise PolicyError(
+                "signers", "the signer's signature does not fit the message that was simulated"
+            )
         self._sent[bytes(message)] = None
         if len(self._sent) > _SENT_KEPT:
             del self._sent[next(iter(self._sent))]
@@ -574,12 +678,16 @@ class Bridge:
 
     # --- tools of ours -------------------------------------------------------------------------------------------
 
-    async def _lazy(self, tool: Tool, arguments: dict[str, Any], confirm: Confirm | None, steps: Steps) -> Reply:
+    async def _lazy(
+        self, tool: Tool, arguments: dict[str, Any], confirm: Confirm | None, steps: Steps
+    ) -> Reply:
         if tool.target == "search_tools":
             query = _text(_need(arguments, "query", tool.name), f"{tool.name}.query")
             hits = self.box.search(query, _limit(arguments, tool.name, 10, 50))
             rows = [self._found(h) for h in hits]
-            text = "\n".join(f"{r['name']}({', '.join(r['takes'])}): {r['description']}" for r in rows)
+            text = "\n".join(
+                f"{r['name']}({', '.join(r['takes'])}): {r['description']}" for r in rows
+            )
             programs = ", ".join(self.box.labels)
             none = f"No tool has a word of {abbr(query)}, or one that means the same. There are tools for: {programs}."
             return Reply(text or none, {"tools": rows})
@@ -604,7 +712,9 @@ class Bridge:
             "title": definition["title"],
             "description": definition["description"][:300],
             "takes": required_of(definition["inputSchema"]),
-            "annotations": {key: definition["annotations"][key] for key in ("readOnlyHint", "destructiveHint")},
+            "annotations": {
+                key: definition["annotations"][key] for key in ("readOnlyHint", "destructiveHint")
+            },
         }
         price = self.price(hit.name)
         return row if price is None else {**row, "price": price}
@@ -612,9 +722,15 @@ class Bridge:
     async def _common(self, tool: Tool, arguments: dict[str, Any]) -> Reply:
         if tool.target == "program_info":
             label = arguments.get("program")
-            found = {"programs": [self.info(served, full=True) for served in self._labelled(label, tool.name)]}
+            found = {
+                "programs": [
+                    self.info(served, full=True) for served in self._labelled(label, tool.name)
+                ]
+            }
             if label is None and len(self.box.programs) > 1:
-                found = {"programs": [self.info(served, full=False) for served in self.box.programs]}
+                found = {
+                    "programs": [self.info(served, full=False) for served in self.box.programs]
+                }
         elif tool.target == "decode_transaction":
             found = await self._decode(tool.name, arguments)
         else:
@@ -630,8 +746,14 @@ class Bridge:
         key = reading.address(named(_need(arguments, "address", name)), f"{name}.address")
         mints = opened(arguments.get("mints"))
         if mints is not None and (not isinstance(mints, list) or len(mints) > 20):
-            raise EncodeError(f"{abbr(mints)}: a list of at most 20 addresses is wanted", path=f"{name}.mints")
-        keys = None if mints is None else [reading.address(named(m), f"{name}.mints[{i}]") for i, m in enumerate(mints)]
+            raise EncodeError(
+                f"{abbr(mints)}: a list of at most 20 addresses is wanted", path=f"{name}.mints"
+            )
+        keys = (
+            None
+            if mints is None
+            else [reading.address(named(m), f"{name}.mints[{i}]") for i, m in enumerate(mints)]
+        )
         return {"chain": served.cluster, **await reading.balances(served.transport, key, keys)}
 
     def _chain(self, label: Any, where: str) -> Served | None:
@@ -651,24 +773,35 @@ class Bridge:
         return [self.box.labels[label]]
 
     async def _decode(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        given = [key for key in ("transaction", "signature", "data") if arguments.get(key) is not None]
+        given = [
+            key for key in ("transaction", "signature", "data") if arguments.get(key) is not None
+        ]
         if len(given) != 1:
             wrong = f"{' and '.join(given)} are given" if given else "nothing is given"
-            raise EncodeError(f"{wrong}; one of transaction, signature and data is wanted", path=name)
+            raise EncodeError(
+                f"{wrong}; one of transaction, signature and data is wanted", path=name
+            )
         text = _text(arguments[given[0]], f"{name}.{given[0]}")
         programs = self._labelled(arguments.get("program"), name)
         if given == ["data"]:
             accounts = opened(arguments.get("accounts", []))
             if not isinstance(accounts, list) or len(accounts) > 256:
-                raise EncodeError(f"{abbr(accounts)}: a list of addresses is wanted", path=f"{name}.accounts")
-            keys = [str(reading.address(self.names(a), f"{name}.accounts[{i}]")) for i, a in enumerate(accounts)]
+                raise EncodeError(
+                    f"{abbr(accounts)}: a list of addresses is wanted", path=f"{name}.accounts"
+                )
+            keys = [
+                str(reading.address(self.names(a), f"{name}.accounts[{i}]"))
+                for i, a in enumerate(accounts)
+            ]
             return reading.decode_raw(programs, reading.data_of(text, f"{name}.data"), keys)
         served = self._chain(arguments.get("program"), name)
         transport = served.transport if served is not None else None
         if given == ["transaction"]:
             return await reading.decode_transaction(self.box.programs, text, transport)
         if transport is None:
-            raise DecodeError("no chain is configured; give the transaction itself", path=f"{name}.signature")
+            raise DecodeError(
+                "no chain is configured; give the transaction itself", path=f"{name}.signature"
+            )
         return await reading.decode_signature(self.box.programs, transport, text)
 
     def info(self, served: Served, *, full: bool) -> dict[str, Any]:
@@ -690,12 +823,20 @@ class Bridge:
             out["docs"] = clean_text("\n".join(model.docs), 2000)
             out["instruction_names"] = [clean_text(i.name, 200) for i in model.instructions]
             out["errors"] = [
-                {"code": e.code, "name": clean_text(e.name, 200), "message": clean_text(e.message, 400)}
+                {
+                    "code": e.code,
+                    "name": clean_text(e.name, 200),
+                    "message": clean_text(e.message, 400),
+                }
                 for e in model.errors[:500]
             ]
             out["events"] = [clean_text(e.name, 200) for e in model.events]
             prefix = f"{model.name}."
-            left = {k.removeprefix(prefix): why for k, why in self.box.left_out.items() if k.startswith(prefix)}
+            left = {
+                k.removeprefix(prefix): why
+                for k, why in self.box.left_out.items()
+                if k.startswith(prefix)
+            }
             if left:
                 out["cannot_be_called"] = left
         return {k: v for k, v in out.items() if v is not None}
@@ -704,7 +845,9 @@ class Bridge:
 def _may_land(error: McpsolError) -> bool:
     """May a transaction that ended so still take effect, or have taken it? Where the node's own JSON-RPC error says
     that it was not taken, and where the chain ran it and it failed, it may not."""
-    return isinstance(error, SendUnknown) or (isinstance(error, TransportError) and error.code is None)
+    return isinstance(error, SendUnknown) or (
+        isinstance(error, TransportError) and error.code is None
+    )
 
 
 async def _landed(prepared: Prepared, signature: str | None) -> bool:
@@ -728,7 +871,8 @@ async def _on_its_chain(call: _Outgoing) -> None:
     now = cluster_of(str(await ask("getGenesisHash")), url)
     if now != call.served.cluster:
         why = (
-            f"{call.transport.endpoint} was of {call.served.cluster} when this bridge was started, and is of {now} now"
+            f"{call.transport.endpoint} was of {call.served.cluster} when this bridge was started,"
+            f" and is of {now} now"
         )
         raise PolicyError("clusters", why)
 
@@ -756,16 +900,24 @@ def _written(prepared: Prepared, simulated: Simulated, wallet: str) -> tuple[lis
 
 def _digest(tool: str, args: Mapping[str, Any], accounts: Any, ask: Sequence[Outflow]) -> str:
     """What a person said yes to: this call with these amounts, and no other."""
-    text = json.dumps([tool, args, accounts, [[f.mint, f.amount] for f in ask]], sort_keys=True, default=str)
+    text = json.dumps(
+        [tool, args, accounts, [[f.mint, f.amount] for f in ask]], sort_keys=True, default=str
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-async def _confirmed(confirm: Confirm | None, ask: Sequence[Outflow], lines: Sequence[str], digest: str) -> str:
+async def _confirmed(
+    confirm: Confirm | None, ask: Sequence[Outflow], lines: Sequence[str], digest: str
+) -> str:
     """The mark of a person's yes."""
     what = ", ".join(f"{flow.amount:,} base units of {flow.mint}" for flow in ask)
     if confirm is None:
-        raise PolicyError("outflow.confirm_above", f"{what} needs a person's yes, and this client cannot ask one")
-    answer = await confirm("\n".join([f"Send this? {what} will leave your wallet.", *lines]), digest)
+        raise PolicyError(
+            "outflow.confirm_above", f"{what} needs a person's yes, and this client cannot ask one"
+        )
+    answer = await confirm(
+        "\n".join([f"Send this? {what} will leave your wallet.", *lines]), digest
+    )
     if not answer:
         raise PolicyError("outflow.confirm_above", f"{what}: the person asked said no")
     return answer if isinstance(answer, str) else secrets.token_hex(8)
@@ -824,7 +976,9 @@ def _remaining(tool: Tool, arguments: dict[str, Any]) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > _MOST_REMAINING:
-        raise EncodeError(f"{abbr(value)}: a list of at most {_MOST_REMAINING} accounts is wanted", path=path)
+        raise EncodeError(
+            f"{abbr(value)}: a list of at most {_MOST_REMAINING} accounts is wanted", path=path
+        )
     _bounded(value)
     return value
 
@@ -876,7 +1030,9 @@ async def _prepared(
     try:
         return await prepare(served, ix, args, accounts, remaining=remaining, wallet=wallet)
     except MissingAccount as error:
-        wanted = tool.definition["inputSchema"]["properties"].get("accounts", {}).get("required", ())
+        wanted = (
+            tool.definition["inputSchema"]["properties"].get("accounts", {}).get("required", ())
+        )
         given, _ = ix.plan.collect(accounts)
         have = {form for place in given for form in forms(ix.plan.leaves[place].path[0])}
         others = [name for name in wanted if name not in have and name not in forms(error.account)]
@@ -920,7 +1076,9 @@ def _limit(arguments: Mapping[str, Any], where: str, default: int, most: int) ->
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise EncodeError(f"{abbr(value)}: a whole number from 1 to {most} is wanted", path=f"{where}.limit")
+        raise EncodeError(
+            f"{abbr(value)}: a whole number from 1 to {most} is wanted", path=f"{where}.limit"
+        )
     return value
 
 

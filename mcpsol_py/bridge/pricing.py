@@ -54,7 +54,14 @@ class PriceList:
         return next((prices for pattern, prices in self.rows if fnmatchcase(tool, pattern)), ())
 
 
-def sell(bridge: Bridge, server: x402ResourceServer, gate: Gate, prices: PriceList, *, v1_errors: bool = False) -> Paid:
+def sell(
+    bridge: Bridge,
+    server: x402ResourceServer,
+    gate: Gate,
+    prices: PriceList,
+    *,
+    v1_errors: bool = False,
+) -> Paid:
     """The middleware that sells *bridge*'s tools, for `Server.middleware`; *bridge* knows the prices afterwards.
 
     *server* is initialised, and *gate* stands on it. Raises SourceError for a pattern that fits no tool, and
@@ -62,10 +69,15 @@ def sell(bridge: Bridge, server: x402ResourceServer, gate: Gate, prices: PriceLi
     """
     shop = _Shop(bridge, server, prices)
     for pattern, asked in prices.rows:
-        fitting = [name for name in bridge.box.tools if shop.sellable(name) and fnmatchcase(name, pattern)]
+        fitting = [
+            name for name in bridge.box.tools if shop.sellable(name) and fnmatchcase(name, pattern)
+        ]
         if not fitting and pattern != "*":
             names = [n for n in bridge.box.tools if shop.sellable(n)]
-            raise SourceError(f"no tool is called so. {suggest(pattern, names)}", path=f"payments.prices.{pattern}")
+            raise SourceError(
+                f"no tool is called so. {suggest(pattern, names)}",
+                path=f"payments.prices.{pattern}",
+            )
         for price in asked:
             shop.requirements(price, broadcasts=False)  # a wrong one stops the start, not a call
     bridge.price = shop.text
@@ -102,9 +114,15 @@ class _Shop:
         made = self._made.get((name, broadcasts))
         if made is None:
             title = str(tool.definition.get("title") or name)
-            info = ResourceInfo(url=f"mcp://tool/{name}", description=title, mime_type="application/json")
-            accepts = tuple(r for price in prices for r in self.requirements(price, broadcasts=broadcasts))
-            made = Offer(info, accepts, broadcasts, signatory=self._prices.signatory, **self._listing(tool))
+            info = ResourceInfo(
+                url=f"mcp://tool/{name}", description=title, mime_type="application/json"
+            )
+            accepts = tuple(
+                r for price in prices for r in self.requirements(price, broadcasts=broadcasts)
+            )
+            made = Offer(
+                info, accepts, broadcasts, signatory=self._prices.signatory, **self._listing(tool)
+            )
             self._made[name, broadcasts] = made
         return made
 
@@ -126,7 +144,9 @@ class _Shop:
 
     def requirements(self, price: Price, *, broadcasts: bool) -> list[PaymentRequirements]:
         """Raises PaymentError for what is no price here."""
-        asked = parse_price(dict(price) if isinstance(price, Mapping) else price, self._prices.network)
+        asked = parse_price(
+            dict(price) if isinstance(price, Mapping) else price, self._prices.network
+        )
         made: list[PaymentRequirements] = []
         for scheme in self._prices.schemes[:1] if broadcasts else self._prices.schemes:
             config = ResourceConfig(
@@ -144,13 +164,20 @@ class _Shop:
         offer = self.offer(name)
         if offer is None:
             return None
-        return " or ".join(dict.fromkeys(format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts))
+        return " or ".join(
+            dict.fromkeys(format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts)
+        )
 
     def unwrap(self, name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The call that call_tool of the lazy surface makes is the one that is sold."""
         tool = self._bridge.box.tools.get(name)
         inner = arguments.get("name")
-        if tool is None or tool.kind != "lazy" or tool.target != "call_tool" or not isinstance(inner, str):
+        if (
+            tool is None
+            or tool.kind != "lazy"
+            or tool.target != "call_tool"
+            or not isinstance(inner, str)
+        ):
             return name, arguments
         given = opened(arguments.get("arguments", {}))
         return inner, given if isinstance(given, dict) else {}

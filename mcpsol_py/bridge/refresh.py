@@ -49,7 +49,11 @@ class Refresher:
 
     def __init__(self, bridge: Bridge, watches: Callable[[Transport], AccountWatch]) -> None:
         self.bridge, self.watches = bridge, watches
-        self._dirty = {served.label: asyncio.Event() for served in bridge.box.programs if served.again is not None}
+        self._dirty = {
+            served.label: asyncio.Event()
+            for served in bridge.box.programs
+            if served.again is not None
+        }
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -70,7 +74,9 @@ class Refresher:
             if served.on_chain and served.transport is not None and served.program_id is not None:
                 await self._watch(served, dirty, stack)
             elif isinstance(served.transport, RpcTransport) and served.program_id is not None:
-                minding = asyncio.create_task(self._mind(label, served.transport, served.program_id))
+                minding = asyncio.create_task(
+                    self._mind(label, served.transport, served.program_id)
+                )
                 stack.callback(minding.cancel)
             while True:
                 await dirty.wait()
@@ -78,12 +84,16 @@ class Refresher:
                 dirty.clear()
                 await self._renew(label)
 
-    async def _watch(self, served: Served, dirty: asyncio.Event, stack: contextlib.AsyncExitStack) -> None:
+    async def _watch(
+        self, served: Served, dirty: asyncio.Event, stack: contextlib.AsyncExitStack
+    ) -> None:
         """The deployment, and the places of IDLs: another rung of the ladder may appear as well as change."""
         assert served.transport is not None
         assert served.program_id is not None
         program_id, watch = served.program_id, self.watches(served.transport)
-        wanted: list[tuple[Pubkey, int | None]] = [(programdata_address(program_id), PROGRAMDATA_HEADER)]
+        wanted: list[tuple[Pubkey, int | None]] = [
+            (programdata_address(program_id), PROGRAMDATA_HEADER)
+        ]
         wanted.append((program_id, PROGRAMDATA_HEADER))
         in_program = served.program.model.dialect.startswith("list_tools")  # the highest rung
         if not in_program:
@@ -109,7 +119,9 @@ class Refresher:
                 try:
                     if end is None:
                         watch = self.watches(transport)
-                        end = await watch.add(programdata_address(program_id), changed.set, head=PROGRAMDATA_HEADER)
+                        end = await watch.add(
+                            programdata_address(program_id), changed.set, head=PROGRAMDATA_HEADER
+                        )
                     first = (await standing(transport, program_id)).slot
                     break
                 except TransportError:
@@ -123,7 +135,9 @@ class Refresher:
                     if slot not in (first, now.slot):
                         note = f"it was deployed anew in slot {slot}, and its schema, from a file, may be older"
                         self.bridge.replace(now, replace(now, slot=slot, note=note))
-                        telemetry.event("program refreshed", program=label, outcome="noted", slot=slot or 0)
+                        telemetry.event(
+                            "program refreshed", program=label, outcome="noted", slot=slot or 0
+                        )
         finally:
             if end is not None:
                 end()
@@ -157,7 +171,9 @@ class Refresher:
                 self._take(old, new)
                 return
             if isinstance(failed, TransportError):
-                self._dirty[label].set()  # not the program's fault: the schema stays, and it is asked again
+                self._dirty[
+                    label
+                ].set()  # not the program's fault: the schema stays, and it is asked again
                 await asyncio.sleep(_AGAIN)
                 return
             if wait is None or not old.on_chain:
@@ -166,7 +182,14 @@ class Refresher:
         slot = old.slot
         with contextlib.suppress(TransportError):
             slot = await self._slot(old)
-        self._take(old, replace(old, slot=slot, refused=f"it has changed, and its schema cannot be read now: {failed}"))
+        self._take(
+            old,
+            replace(
+                old,
+                slot=slot,
+                refused=f"it has changed, and its schema cannot be read now: {failed}",
+            ),
+        )
 
     @staticmethod
     async def _slot(served: Served) -> int | None:
@@ -177,7 +200,10 @@ class Refresher:
 
     def _take(self, old: Served, new: Served) -> None:
         new = replace(new, label=old.label)
-        same = new.program.model == old.program.model and (new.how, new.refused) == (old.how, old.refused)
+        same = new.program.model == old.program.model and (new.how, new.refused) == (
+            old.how,
+            old.refused,
+        )
         if same and new.slot == old.slot:
             return
         self.bridge.replace(old, replace(new, program=old.program) if same else new)

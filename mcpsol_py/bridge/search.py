@@ -128,20 +128,33 @@ class ToolIndex:
     *readers*: the names of those that read accounts.
     """
 
-    def __init__(self, rows: Iterable[tuple[str, str, str, Sequence[str]]], readers: Iterable[str] = ()) -> None:
+    def __init__(
+        self, rows: Iterable[tuple[str, str, str, Sequence[str]]], readers: Iterable[str] = ()
+    ) -> None:
         rows = list(rows)
         self._names = [name for name, *_ in rows]
         self._readers = frozenset(readers)
         self._sizes = [len(_plain_words(name)) or 1 for name in self._names]
         self._db = sqlite3.connect(":memory:", check_same_thread=False)
         for place, index in enumerate(_WEIGHTS):
-            self._db.execute(f"CREATE VIRTUAL TABLE {index} USING fts5(words, tokenize = 'porter unicode61')")
-            cells = (" ".join(_plain_words(r[0])) if place == 0 else _split(_text(r[place])) for r in rows)
-            self._db.executemany(f"INSERT INTO {index} (rowid, words) VALUES (?, ?)", enumerate(cells))
+            self._db.execute(
+                f"CREATE VIRTUAL TABLE {index} USING fts5(words, tokenize = 'porter unicode61')"
+            )
+            cells = (
+                " ".join(_plain_words(r[0])) if place == 0 else _split(_text(r[place]))
+                for r in rows
+            )
+            self._db.executemany(
+                f"INSERT INTO {index} (rowid, words) VALUES (?, ?)", enumerate(cells)
+            )
 
     def search(self, query: str, limit: int = 10) -> list[Hit]:
         """The best *limit* tools for *query*, best first. A tool's name finds that tool."""
-        asked = [w for token in query[:2000].split() for w in dict.fromkeys((*words(token), token.lower()))]
+        asked = [
+            w
+            for token in query[:2000].split()
+            for w in dict.fromkeys((*words(token), token.lower()))
+        ]
         asked = list(dict.fromkeys(p for w in asked if (p := _plain(w))))
         terms = [w for w in asked if w not in _FILLERS][:_MOST_WORDS] or asked[:_MOST_WORDS]
         score = [0.0] * len(self._names)
@@ -159,7 +172,9 @@ class ToolIndex:
                 continue
             # what of the question it answers, and how much of its name the question explains
             worth = score[place] + 0.05
-            worth *= (answered[place] / len(terms)) * (0.6 + 0.4 * min(1.0, named[place] / self._sizes[place]))
+            worth *= (answered[place] / len(terms)) * (
+                0.6 + 0.4 * min(1.0, named[place] / self._sizes[place])
+            )
             if name in self._readers:
                 worth *= 1.25 if reads else 0.6
             if "deprecated" in name.lower():
@@ -188,7 +203,9 @@ class ToolIndex:
                     found[place] = (before + weight * (_THERE - rank), in_name or index == "names")
             for place, (value, in_name) in found.items():
                 best, share, explained = out.get(place, (0.0, 0.0, 0.0))
-                if in_name and (worth == _MEANS or not explained):  # "vote" explains both words of castVote
+                if in_name and (
+                    worth == _MEANS or not explained
+                ):  # "vote" explains both words of castVote
                     explained += worth
                 out[place] = (max(best, worth * value), max(share, worth), explained)
         return out

@@ -72,7 +72,10 @@ CALL_RESULT: dict[str, Any] = {
         "fee_payer": {"type": "string"},
         "signers": {"type": "array"},
         "data": {"type": "string"},
-        "simulation": {"type": "object", "description": "compute units, balance changes, return value, events"},
+        "simulation": {
+            "type": "object",
+            "description": "compute units, balance changes, return value, events",
+        },
     },
     "required": ["summary", "program_id", "instruction", "signers", "data"],
 }
@@ -102,7 +105,9 @@ class Tool:
     def split(self, arguments: Mapping[str, Any]) -> ToolCall:
         """The parts of an instruction call. Raises UnknownName."""
         assert self.tool_map is not None
-        return self.tool_map.call(self.tool_map.by_instruction[self.target], arguments, called=self.name)
+        return self.tool_map.call(
+            self.tool_map.by_instruction[self.target], arguments, called=self.name
+        )
 
 
 class Toolbox:
@@ -150,7 +155,11 @@ class Toolbox:
         if self.lazy:
             self._add_lazy(count)
         self._index: ToolIndex | None = None
-        self.listed = [t.definition for t in self.tools.values() if not self.lazy or t.kind in ("common", "lazy")]
+        self.listed = [
+            t.definition
+            for t in self.tools.values()
+            if not self.lazy or t.kind in ("common", "lazy")
+        ]
 
     # --- making them ---------------------------------------------------------------------------------------------
 
@@ -186,7 +195,9 @@ class Toolbox:
             return {leaf.path for leaf in leaves}
 
         tool_map = ToolMap(program.model, self._client, prefix=prefix, must_give=must_give)
-        self.left_out.update({f"{program.name}.{name}": why for name, why in tool_map.left_out.items()})
+        self.left_out.update(
+            {f"{program.name}.{name}": why for name, why in tool_map.left_out.items()}
+        )
         for definition in tool_map.tools:
             name = definition["name"]
             ix = tool_map.instruction(name)
@@ -200,15 +211,35 @@ class Toolbox:
             ):  # what it would return, unsent
                 view = safe_name(f"{prefix}view_{ix.name}")
                 yield self._told(
-                    Tool(view, _view_of(definition, view), "instruction", ix.name, served, tool_map, untold)
+                    Tool(
+                        view,
+                        _view_of(definition, view),
+                        "instruction",
+                        ix.name,
+                        served,
+                        tool_map,
+                        untold,
+                    )
                 )
         if online:
             readable = [a for a in program.model.accounts if _readable(served, a)]
-            names = unique_names(f"{prefix}{verb}_{snake(a.name)}" for a in readable for verb in ("get", "list"))
+            names = unique_names(
+                f"{prefix}{verb}_{snake(a.name)}" for a in readable for verb in ("get", "list")
+            )
             for place, account in enumerate(readable):
                 get, listing = names[2 * place], names[2 * place + 1]
-                yield self._told(Tool(get, _get_account(get, served, account), "get", account.name, served))
-                yield self._told(Tool(listing, _list_accounts(listing, served, account), "list", account.name, served))
+                yield self._told(
+                    Tool(get, _get_account(get, served, account), "get", account.name, served)
+                )
+                yield self._told(
+                    Tool(
+                        listing,
+                        _list_accounts(listing, served, account),
+                        "list",
+                        account.name,
+                        served,
+                    )
+                )
 
     def _told(self, tool: Tool) -> Tool:
         """Of several programs each tool's title says whose it is; where names stand for addresses, its schema does."""
@@ -217,17 +248,25 @@ class Toolbox:
         definition = tool.definition
         if len(self.programs) > 1 and tool.kind == "instruction":
             title = f"{title_of(served.label)}: {definition['title'][:1].lower()}{definition['title'][1:]}"
-            definition = {**definition, "title": title, "annotations": {**definition["annotations"], "title": title}}
+            definition = {
+                **definition,
+                "title": title,
+                "annotations": {**definition["annotations"], "title": title},
+            }
         if self._names and served.cluster == "local":
             definition = {**definition, "inputSchema": _with_names(definition["inputSchema"])}
         return replace(tool, definition=definition)
 
-    def _instruction(self, definition: dict[str, Any], ix: Instruction, *, online: bool) -> dict[str, Any]:
+    def _instruction(
+        self, definition: dict[str, Any], ix: Instruction, *, online: bool
+    ) -> dict[str, Any]:
         mode: str = self.mode
         if mode == "build" and not online:
             text = "Returns an unsigned transaction, not simulated, since no chain is configured"
         else:
-            text = _MODE_TEXT[mode] + ("; its return value is decoded" if ix.returns is not None else "")
+            text = _MODE_TEXT[mode] + (
+                "; its return value is decoded" if ix.returns is not None else ""
+            )
         hints = dict(definition["annotations"])
         sends = mode == "send" and not hints["readOnlyHint"]
         hints |= {"readOnlyHint": not sends, "destructiveHint": sends, "idempotentHint": not sends}
@@ -247,22 +286,46 @@ class Toolbox:
             (
                 "program_info",
                 f"What is served here: programs ({about}), where their schemas came from, the mode, errors by number",
-                {"program": {**which, "description": "one of them in full; all in short when left out"}},
+                {
+                    "program": {
+                        **which,
+                        "description": "one of them in full; all in short when left out",
+                    }
+                },
                 [],
-                {"type": "object", "properties": {"programs": {"type": "array", "items": {"type": "object"}}}},
+                {
+                    "type": "object",
+                    "properties": {"programs": {"type": "array", "items": {"type": "object"}}},
+                },
             ),
             (
                 "decode_transaction",
                 _DECODES,
                 {
-                    "transaction": {"type": "string", "description": "base64, signed or not, or its message"},
-                    "signature": {"type": "string", "description": "of a transaction that landed on the chain"},
-                    "data": {"type": "string", "description": "one instruction's data: hex, base58 or base64:…"},
-                    "accounts": {"type": "array", "items": _ADDRESS, "description": "of that instruction, in order"},
+                    "transaction": {
+                        "type": "string",
+                        "description": "base64, signed or not, or its message",
+                    },
+                    "signature": {
+                        "type": "string",
+                        "description": "of a transaction that landed on the chain",
+                    },
+                    "data": {
+                        "type": "string",
+                        "description": "one instruction's data: hex, base58 or base64:…",
+                    },
+                    "accounts": {
+                        "type": "array",
+                        "items": _ADDRESS,
+                        "description": "of that instruction, in order",
+                    },
                     "program": {**which, "description": "whose data, or whose chain, is meant"},
                 },
                 [],
-                {"type": "object", "properties": {"instructions": {"type": "array", "items": {"type": "object"}}}},
+                {
+                    "type": "object",
+                    "properties": {"instructions": {"type": "array", "items": {"type": "object"}}},
+                },
             ),
         ]
         if chains:
@@ -272,11 +335,18 @@ class Toolbox:
                     "SOL of an address and all its tokens, or those of the mints named (in their associated accounts)",
                     {
                         "address": _ADDRESS,
-                        "mints": {"type": "array", "items": _ADDRESS, "description": "all tokens when left out"},
+                        "mints": {
+                            "type": "array",
+                            "items": _ADDRESS,
+                            "description": "all tokens when left out",
+                        },
                         "program": {**which, "description": "on whose chain"},
                     },
                     ["address", *(["program"] if chains > 1 else [])],
-                    {"type": "object", "properties": {"balances": {"type": "array", "items": {"type": "object"}}}},
+                    {
+                        "type": "object",
+                        "properties": {"balances": {"type": "array", "items": {"type": "object"}}},
+                    },
                 )
             )
         for name, text, properties, required, output in rows:
@@ -298,7 +368,10 @@ class Toolbox:
                         "limit": {"type": "integer", "minimum": 1, "maximum": 50},
                     },
                     ["query"],
-                    {"type": "object", "properties": {"tools": {"type": "array", "items": {"type": "object"}}}},
+                    {
+                        "type": "object",
+                        "properties": {"tools": {"type": "array", "items": {"type": "object"}}},
+                    },
                 ),
                 "lazy",
                 "search_tools",
@@ -329,7 +402,11 @@ class Toolbox:
             ["name"],
             {"type": "object", "properties": {}},
         )
-        call["annotations"] |= {"readOnlyHint": not sends, "destructiveHint": sends, "idempotentHint": not sends}
+        call["annotations"] |= {
+            "readOnlyHint": not sends,
+            "destructiveHint": sends,
+            "idempotentHint": not sends,
+        }
         self._add(Tool("call_tool", call, "lazy", "call_tool"))
         # first in the list: a client that reads no further still finds everything
         order = {"lazy": 0, "common": 1}
@@ -351,7 +428,15 @@ class Toolbox:
         if self._index is None:
             found = [t for t in self.tools.values() if t.kind != "lazy"]
             self._index = ToolIndex(
-                ((t.name, t.served.program.name if t.served else "", _words_of(t), _parameter_names(t)) for t in found),
+                (
+                    (
+                        t.name,
+                        t.served.program.name if t.served else "",
+                        _words_of(t),
+                        _parameter_names(t),
+                    )
+                    for t in found
+                ),
                 readers=[t.name for t in found if t.kind in ("get", "list")],
             )
         return self._index.search(query, limit)
@@ -362,7 +447,9 @@ def _labels(programs: Sequence[Served]) -> list[str]:
     plain = [p.label or safe_name(snake(p.program.name) or "program", _LABEL) for p in programs]
     count = Counter(name.lower() for name in plain)
     marked = (
-        name if p.label or count[name.lower()] == 1 else hashed_name(name, f"{p.program_id} {p.cluster}", _LABEL)
+        name
+        if p.label or count[name.lower()] == 1
+        else hashed_name(name, f"{p.program_id} {p.cluster}", _LABEL)
         for name, p in zip(plain, programs, strict=True)
     )
     return unique_names(marked, _LABEL)
@@ -376,7 +463,10 @@ def _told_apart(tools: Iterable[Tool]) -> list[Tool]:
         assert tool.served is not None
         owners.setdefault(tool.name.lower(), set()).add(tool.served.label)
     return [
-        _called(tool, hashed_name(tool.name, f"{tool.served.label} {tool.kind} {tool.target}", NAME_BUDGET))
+        _called(
+            tool,
+            hashed_name(tool.name, f"{tool.served.label} {tool.kind} {tool.target}", NAME_BUDGET),
+        )
         if tool.served is not None and len(owners[tool.name.lower()]) > 1
         else tool
         for tool in tools
@@ -457,7 +547,9 @@ def _account(program: Program, name: str) -> AccountType:
 
 
 #: properties that most tools have
-_SHARED = frozenset(("accounts", "remaining_accounts", "address", "signer", "writable", "where", "limit"))
+_SHARED = frozenset(
+    ("accounts", "remaining_accounts", "address", "signer", "writable", "where", "limit")
+)
 
 
 def _properties(schema: Mapping[str, Any]) -> list[str]:
@@ -473,7 +565,11 @@ def _ours(
     name: str, text: str, properties: dict[str, Any], required: list[str], output: dict[str, Any]
 ) -> dict[str, Any]:
     title = name.replace("_", " ").capitalize()
-    schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+    }
     if required:
         schema["required"] = required
     return {
@@ -562,7 +658,10 @@ def _list_accounts(name: str, served: Served, account: AccountType) -> dict[str,
         [],
         {
             "type": "object",
-            "properties": {"accounts": {"type": "array", "items": {"type": "object"}}, "total": {"type": "integer"}},
+            "properties": {
+                "accounts": {"type": "array", "items": {"type": "object"}},
+                "total": {"type": "integer"},
+            },
             "required": ["accounts", "total"],
         },
     )

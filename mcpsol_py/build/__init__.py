@@ -91,7 +91,9 @@ def build_program(
         sha256=hashlib.sha256(content).hexdigest(),
         rent_lamports=deploy_rent(len(content)),
         toolchain=toolchain,
-        list_tools=measure_list_tools(so, program_id=crate.program_id, stack_gaps=toolchain.route != "std"),
+        list_tools=measure_list_tools(
+            so, program_id=crate.program_id, stack_gaps=toolchain.route != "std"
+        ),
         program_id=crate.program_id,
         seconds=time.monotonic() - started,
         wrong=wrong,

@@ -52,27 +52,35 @@ def read_crate(directory: Path) -> Crate:
     try:
         read = tomllib.loads(manifest.read_text(encoding="utf-8"))
     except OSError as error:
-        raise BuildError(str(directory), f"no crate here: {manifest.name} cannot be read ({error.strerror})") from error
+        raise BuildError(
+            str(directory), f"no crate here: {manifest.name} cannot be read ({error.strerror})"
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BuildError(str(directory), f"{manifest.name} is not TOML: {error}") from error
     package = read.get("package", {}).get("name")
     if not isinstance(package, str):
         raise BuildError(
-            str(directory), f"{manifest.name} has no [package] with a name; give the folder of one program"
+            str(directory),
+            f"{manifest.name} has no [package] with a name; give the folder of one program",
         )
     lib = read.get("lib", {})
     kinds = lib.get("crate-type", [])
     if "cdylib" not in kinds:
         raise BuildError(
-            str(directory), f'crate-type is {kinds!r}; a program needs [lib] crate-type = ["cdylib", "lib"]'
+            str(directory),
+            f'crate-type is {kinds!r}; a program needs [lib] crate-type = ["cdylib", "lib"]',
         )
     root = directory / lib.get("path", "src/lib.rs")
     try:
         source = root.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BuildError(str(directory), f"{root.relative_to(directory)} cannot be read: {error}") from error
+        raise BuildError(
+            str(directory), f"{root.relative_to(directory)} cannot be read: {error}"
+        ) from error
     no_std = re.search(r"^#!\[\s*(no_std|cfg_attr\(.*\bno_std\b)", source, re.MULTILINE)
-    declared = re.search(r'^\s*(?:\w+::)*declare_id!\(\s*"([1-9A-HJ-NP-Za-km-z]{32,44})"', source, re.MULTILINE)
+    declared = re.search(
+        r'^\s*(?:\w+::)*declare_id!\(\s*"([1-9A-HJ-NP-Za-km-z]{32,44})"', source, re.MULTILINE
+    )
     name = lib.get("name", package).replace("-", "_")
     return Crate(directory, name, package, std=no_std is None, program_id=declared and declared[1])
 
@@ -119,13 +127,27 @@ def compile_crate(crate: Crate, toolchain: Toolchain, progress: Progress | None 
 
 def _metadata(crate: Crate, toolchain: Toolchain) -> dict[str, Any]:
     cargo = "cargo" if isinstance(toolchain, BuildSbf) else str(CARGO)
-    argv = [cargo, "metadata", "--format-version", "1", "--manifest-path", str(crate.directory / "Cargo.toml")]
+    argv = [
+        cargo,
+        "metadata",
+        "--format-version",
+        "1",
+        "--manifest-path",
+        str(crate.directory / "Cargo.toml"),
+    ]
     done = subprocess.run(
-        argv, capture_output=True, text=True, env=clean_environment(), cwd=crate.directory, check=False
+        argv,
+        capture_output=True,
+        text=True,
+        env=clean_environment(),
+        cwd=crate.directory,
+        check=False,
     )
     if done.returncode:
         raise BuildError(
-            str(crate.directory), "cargo cannot read the crate or find its dependencies", _end(done.stderr.splitlines())
+            str(crate.directory),
+            "cargo cannot read the crate or find its dependencies",
+            _end(done.stderr.splitlines()),
         )
     read: dict[str, Any] = json.loads(done.stdout)
     return read
@@ -158,7 +180,11 @@ def _remap(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _run(
-    crate: Crate, call: Invocation, arguments: tuple[str, ...], env: Mapping[str, str], progress: Progress | None
+    crate: Crate,
+    call: Invocation,
+    arguments: tuple[str, ...],
+    env: Mapping[str, str],
+    progress: Progress | None,
 ) -> list[str]:
     """Run to the end; the lines of standard output. The lines of standard error go to *progress* at once."""
     said: deque[str] = deque(maxlen=2000)
@@ -181,7 +207,9 @@ def _run(
             cwd=crate.directory,
         )
     except OSError as error:
-        raise BuildError(str(crate.directory), f"{call.argv[0]} does not start: {error.strerror}") from error
+        raise BuildError(
+            str(crate.directory), f"{call.argv[0]} does not start: {error.strerror}"
+        ) from error
     assert process.stdout is not None
     assert process.stderr is not None
     listener = threading.Thread(target=listen, args=(process.stderr,), daemon=True)
@@ -203,10 +231,16 @@ def _run(
 
 def _end(lines: list[str]) -> str:
     """From the first error on, else the end; bounded."""
-    first = next((i for i, line in enumerate(lines) if line.startswith("error")), max(0, len(lines) - 20))
+    first = next(
+        (i for i, line in enumerate(lines) if line.startswith("error")), max(0, len(lines) - 20)
+    )
     kept = lines[first:]
     if len(kept) > _OUTPUT_LINES:
-        kept = [*kept[: _OUTPUT_LINES - 10], f"... {len(kept) - _OUTPUT_LINES} lines left out ...", *kept[-10:]]
+        kept = [
+            *kept[: _OUTPUT_LINES - 10],
+            f"... {len(kept) - _OUTPUT_LINES} lines left out ...",
+            *kept[-10:],
+        ]
     return "\n".join(line if len(line) <= 500 else f"{line[:500]}..." for line in kept)
 
 
@@ -215,7 +249,10 @@ def _artifact(stdout: list[str], name: str) -> Path | None:
         if not line.startswith("{"):
             continue
         message = json.loads(line)
-        if message.get("reason") != "compiler-artifact" or "cdylib" not in message["target"]["kind"]:
+        if (
+            message.get("reason") != "compiler-artifact"
+            or "cdylib" not in message["target"]["kind"]
+        ):
             continue
         if message["target"]["name"].replace("-", "_") == name:
             return next((Path(f) for f in message["filenames"] if f.endswith(".so")), None)

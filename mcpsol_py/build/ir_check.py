@@ -38,8 +38,12 @@ _INTRINSICS = {
     "llvm.smul.fix.i64": "__multi3",
 }
 
-_DEFINE = re.compile(r"^define\b[^@]*?(?P<result>\S+) @(?P<name>\"[^\"]+\"|[\w.$]+)\((?P<parameters>.*)")
-_OPERATION = re.compile(r"^\s+%\S+ = (?P<name>mul|udiv|urem|sdiv|srem)(?: (?:nuw|nsw|exact))* i128 ")
+_DEFINE = re.compile(
+    r"^define\b[^@]*?(?P<result>\S+) @(?P<name>\"[^\"]+\"|[\w.$]+)\((?P<parameters>.*)"
+)
+_OPERATION = re.compile(
+    r"^\s+%\S+ = (?P<name>mul|udiv|urem|sdiv|srem)(?: (?:nuw|nsw|exact))* i128 "
+)
 _CALL = re.compile(r"\bcall\b.* @(?P<name>llvm\.[usn]\w+(?:\.\w+)+)\(")
 _DECLARE = re.compile(r"^declare\b[^@]*@(?P<name>[\w.$]+)\(")
 # Disambiguators and references back: their digits are of base 62, and no length.

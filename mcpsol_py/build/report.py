@@ -36,7 +36,9 @@ class ListToolsCost:
     schema: SchemaCost
 
 
-def measure_list_tools(so: Path, *, program_id: str | None = None, stack_gaps: bool = True) -> ListToolsCost | None:
+def measure_list_tools(
+    so: Path, *, program_id: str | None = None, stack_gaps: bool = True
+) -> ListToolsCost | None:
     """Ask *so* for all its pages in LiteSVM; None if it answers list_tools with no page (a JSON object), so has none.
 
     It is deployed at *program_id*, if given: an Anchor program refuses to run elsewhere. Without *stack_gaps* all the
@@ -56,7 +58,12 @@ def measure_list_tools(so: Path, *, program_id: str | None = None, stack_gaps: b
     if not stack_gaps:
         from solders.litesvm import FeatureSet
 
-        svm = LiteSVM.default().with_feature_set(FeatureSet.all_enabled()).with_builtins().with_lamports(10**18)
+        svm = (
+            LiteSVM.default()
+            .with_feature_set(FeatureSet.all_enabled())
+            .with_builtins()
+            .with_lamports(10**18)
+        )
         svm = svm.with_sysvars().with_default_programs()
     svm.airdrop(payer.pubkey(), 10**9)
     try:
@@ -66,7 +73,9 @@ def measure_list_tools(so: Path, *, program_id: str | None = None, stack_gaps: b
 
     def ask(cursor: int) -> tuple[bytes, int]:
         data = LIST_TOOLS + (bytes([cursor]) if cursor < 256 else cursor.to_bytes(2, "little"))
-        message = Message.new_with_blockhash([Instruction(program, data, [])], payer.pubkey(), svm.latest_blockhash())
+        message = Message.new_with_blockhash(
+            [Instruction(program, data, [])], payer.pubkey(), svm.latest_blockhash()
+        )
         outcome = svm.simulate_transaction(VersionedTransaction(message, [payer]))
         meta = outcome.meta()
         page = bytes(meta.return_data().data)
@@ -81,19 +90,24 @@ def measure_list_tools(so: Path, *, program_id: str | None = None, stack_gaps: b
     while (cursor := _next_cursor(so, page)) is not None:
         if cursor in seen or len(seen) >= _MOST_PAGES:
             raise BuildError(
-                str(so), f"list_tools does not end: its page {len(seen) - 1} leads back to cursor {cursor}"
+                str(so),
+                f"list_tools does not end: its page {len(seen) - 1} leads back to cursor {cursor}",
             )
         seen.add(cursor)
         page, over = ask(cursor)
         if not page:
-            raise BuildError(str(so), f"list_tools names a page at cursor {cursor} and answers it with nothing")
+            raise BuildError(
+                str(so), f"list_tools names a page at cursor {cursor} and answers it with nothing"
+            )
         json_pages.append(page)
         others.append(over)
     stream: list[tuple[bytes, int]] = []
     for cursor in _stream_cursors(first_page):
         page, over = ask(cursor)
         if not page:
-            raise BuildError(str(so), f"list_tools names a page of the stream at cursor {cursor} and has none")
+            raise BuildError(
+                str(so), f"list_tools names a page of the stream at cursor {cursor} and has none"
+            )
         stream.append((page, over))
     return ListToolsCost(
         pages=len(json_pages),
@@ -128,7 +142,11 @@ def _next_cursor(so: Path, page: bytes) -> int | None:
         following = json.loads(page).get("nextCursor")
         cursor = None if following is None else int(following)
     except (ValueError, AttributeError, TypeError) as error:
-        raise BuildError(str(so), f"a page of list_tools is no JSON object with a nextCursor: {page[:60]!r}") from error
+        raise BuildError(
+            str(so), f"a page of list_tools is no JSON object with a nextCursor: {page[:60]!r}"
+        ) from error
     if cursor is not None and not 0 <= cursor < _MOST_PAGES:
-        raise BuildError(str(so), f"list_tools names cursor {cursor}; cursors are 0 to {_MOST_PAGES - 1}")
+        raise BuildError(
+            str(so), f"list_tools names cursor {cursor}; cursors are 0 to {_MOST_PAGES - 1}"
+        )
     return cursor

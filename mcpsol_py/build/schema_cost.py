@@ -66,13 +66,19 @@ def schema_cost(json_pages: Sequence[bytes], stream_pages: Sequence[bytes]) -> S
             (form, descriptions): page_set(model, form=form, descriptions=descriptions)
             for form, descriptions in product(_FORMS, _DESCRIPTIONS)
         }
-    except McpsolError:  # pages that others wrote, or that this version cannot read: their bytes count all the same
+    except (
+        McpsolError
+    ):  # pages that others wrote, or that this version cannot read: their bytes count all the same
         return SchemaCost(built)
-    chosen = next((key for key, pages in sets.items() if pages.json_pages == list(json_pages)), None)
+    chosen = next(
+        (key for key, pages in sets.items() if pages.json_pages == list(json_pages)), None
+    )
     form = chosen[0] if chosen else "compact"
     choices = tuple((d, _size(sets[form, d].json_pages, stream_pages)) for d in _DESCRIPTIONS)
     return SchemaCost(built, chosen[1] if chosen else None, choices)
 
 
 def _size(json_pages: Sequence[bytes], stream_pages: Sequence[bytes]) -> SchemaSize:
-    return SchemaSize(sum(map(len, json_pages)), sum(map(len, stream_pages)), len(json_pages) + len(stream_pages))
+    return SchemaSize(
+        sum(map(len, json_pages)), sum(map(len, stream_pages)), len(json_pages) + len(stream_pages)
+    )

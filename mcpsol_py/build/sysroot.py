@@ -48,7 +48,18 @@ def ensure_sysroot(toolchain: Debian, progress: Callable[[str], None] | None = N
     recipe = (toolchain.root / "recipe").read_text(encoding="utf-8")
     builtins = installer().with_name("builtins.rs").read_text(encoding="utf-8")
     remap = _remap(toolchain.root)
-    known_by = repr((toolchain.rustc, recipe, target.triple, target.flags, target.library, _MANIFEST, builtins, *remap))
+    known_by = repr(
+        (
+            toolchain.rustc,
+            recipe,
+            target.triple,
+            target.flags,
+            target.library,
+            _MANIFEST,
+            builtins,
+            *remap,
+        )
+    )
     home = toolchain.root / "sysroot"
     sysroot = home / f"{toolchain.route}-{hashlib.sha256(known_by.encode()).hexdigest()[:12]}"
     if sysroot.is_dir():
@@ -58,7 +69,9 @@ def ensure_sysroot(toolchain: Debian, progress: Callable[[str], None] | None = N
         if sysroot.is_dir():
             return sysroot
         if progress:
-            progress(f"Compiling Rust's library for the SVM, once for this compiler ({', '.join(target.library[:1])})")
+            progress(
+                f"Compiling Rust's library for the SVM, once for this compiler ({', '.join(target.library[:1])})"
+            )
         with tempfile.TemporaryDirectory(dir=home, prefix=".making-") as scratch:
             made = _make(toolchain, builtins, remap, Path(scratch))
             made.rename(sysroot)
@@ -80,7 +93,11 @@ def _make(toolchain: Debian, builtins: str, remap: tuple[str, ...], scratch: Pat
     argv = [*call.argv, *target.library, "--quiet"]
     done = subprocess.run(argv, cwd=scratch, env=env, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise BuildError("Rust's library for the SVM", f"cargo ended with code {done.returncode}", done.stderr[-4000:])
+        raise BuildError(
+            "Rust's library for the SVM",
+            f"cargo ended with code {done.returncode}",
+            done.stderr[-4000:],
+        )
     libraries = scratch / "sysroot" / "lib" / "rustlib" / target.triple / "lib"
     libraries.mkdir(parents=True)
     for library in (scratch / "target" / target.triple / "release" / "deps").glob("*.rlib"):

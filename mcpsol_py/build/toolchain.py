@@ -71,7 +71,9 @@ class BuildSbf:
     def invocation(self, remap: Mapping[str, str]) -> Invocation:
         """``cargo build-sbf``, with *remap* (folder -> what is written in its place) and none of the caller's flags."""
         flags = [flag for flag in _remap_flags(remap) if " " not in flag]  # it splits at spaces
-        return Invocation((str(self.program),), clean_environment() | {"RUSTFLAGS": " ".join(flags)})
+        return Invocation(
+            (str(self.program),), clean_environment() | {"RUSTFLAGS": " ".join(flags)}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,9 @@ class Debian:
 
     def target(self) -> Target:
         """What is built for: rustc's own ``bpfel-unknown-none``, or our ``sbpf-solana`` with a standard library."""
-        sources = {"__CARGO_TESTS_ONLY_SRC_ROOT": str(self.root / "std" / "library")}  # std_for_sbf.py's copy
+        sources = {
+            "__CARGO_TESTS_ONLY_SRC_ROOT": str(self.root / "std" / "library")
+        }  # std_for_sbf.py's copy
         if self.route == "no-std":
             return Target(
                 triple="bpfel-unknown-none",
@@ -137,16 +141,19 @@ class Debian:
         """``cargo build --release`` for the target, with *flags* for rustc beside the target's own."""
         target = self.target()
         linker = f"CARGO_TARGET_{target.triple.upper().replace('-', '_')}_LINKER"
-        env = clean_environment() | {
-            "RUSTC": str(RUSTC),
-            "RUSTC_BOOTSTRAP": "1",  # a released compiler, asked for what only nightly ones give unasked
-            "CARGO_PROFILE_RELEASE_LTO": "fat",
-            "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1",
-            "CARGO_PROFILE_RELEASE_PANIC": target.panic,
-            linker: str(self.root / "sbpf-linker.sh"),
-            "CARGO_ENCODED_RUSTFLAGS": "\x1f".join((*target.flags, *flags)),
-            **target.environment,
-        }
+        env = (
+            clean_environment()
+            | {
+                "RUSTC": str(RUSTC),
+                "RUSTC_BOOTSTRAP": "1",  # a released compiler, asked for what only nightly ones give unasked
+                "CARGO_PROFILE_RELEASE_LTO": "fat",
+                "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1",
+                "CARGO_PROFILE_RELEASE_PANIC": target.panic,
+                linker: str(self.root / "sbpf-linker.sh"),
+                "CARGO_ENCODED_RUSTFLAGS": "\x1f".join((*target.flags, *flags)),
+                **target.environment,
+            }
+        )
         unstable = ("-Zpanic-immediate-abort",) if target.panic == "immediate-abort" else ()
         return Invocation((str(CARGO), "build", "--release", *target.cargo, *unstable), env)
 
@@ -172,9 +179,13 @@ def find_toolchain(route: Route | Literal["auto"] = "auto", *, std: bool = False
         if program:
             return BuildSbf(Path(program), ", ".join(filter(None, _words(program, "--version"))))
         if route == "build-sbf":
-            raise ToolchainMissing(["cargo-build-sbf on PATH"], "Install the Solana CLI, which brings it.")
+            raise ToolchainMissing(
+                ["cargo-build-sbf on PATH"], "Install the Solana CLI, which brings it."
+            )
     root = install_root()
-    lacking = [str(p) for p in (CARGO, RUSTC, root / "sbpf-linker.sh", root / "recipe") if not p.exists()]
+    lacking = [
+        str(p) for p in (CARGO, RUSTC, root / "sbpf-linker.sh", root / "recipe") if not p.exists()
+    ]
     if lacking:
         raise ToolchainMissing(
             [*(["cargo-build-sbf on PATH"] if route == "auto" else []), *lacking],
@@ -182,7 +193,9 @@ def find_toolchain(route: Route | Literal["auto"] = "auto", *, std: bool = False
         )
     rustc = _words(str(RUSTC), "--version")[0]
     linker = f"{_words(str(root / 'sbpf-linker.sh'), '--version')[0]}, LLVM {_llvm_version(root)}"
-    return Debian(root, rustc, linker, "std" if route == "std" or (route == "auto" and std) else "no-std")
+    return Debian(
+        root, rustc, linker, "std" if route == "std" or (route == "auto" and std) else "no-std"
+    )
 
 
 def installer() -> Path:
@@ -209,7 +222,9 @@ def _llvm_version(root: Path) -> str:
     try:
         return (root / "llvm23" / "version").read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise ToolchainMissing([str(root / "llvm23" / "version")], f"Run again: sh {installer()}") from error
+        raise ToolchainMissing(
+            [str(root / "llvm23" / "version")], f"Run again: sh {installer()}"
+        ) from error
 
 
 @functools.cache

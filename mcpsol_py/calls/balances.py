@@ -119,7 +119,9 @@ def token_state(account: AccountState | None) -> TokenState | None:
         return None
     if data[108] == 0:  # not initialised
         return None
-    has_delegate, has_native, has_close = (struct.unpack_from("<I", data, at)[0] for at in (72, 109, 129))
+    has_delegate, has_native, has_close = (
+        struct.unpack_from("<I", data, at)[0] for at in (72, 109, 129)
+    )
     return TokenState(
         mint=Pubkey.from_bytes(data[0:32]),
         owner=Pubkey.from_bytes(data[32:64]),
@@ -212,18 +214,27 @@ def outflows(
 
 
 def minted(
-    before: Mapping[Pubkey, AccountState | None], after: Mapping[Pubkey, AccountState | None], wallets: Iterable[str]
+    before: Mapping[Pubkey, AccountState | None],
+    after: Mapping[Pubkey, AccountState | None],
+    wallets: Iterable[str],
 ) -> dict[str, int]:
     """Base units by mint that were made under an authority of *wallets*."""
     mine = set(wallets)
     out = {}
     for key, was in before.items():
         now = after.get(key)
-        if decimals_of(was) is None or decimals_of(now) is None or _mint_authorities(was).get("mint") not in mine:
+        if (
+            decimals_of(was) is None
+            or decimals_of(now) is None
+            or _mint_authorities(was).get("mint") not in mine
+        ):
             continue
         assert was is not None
         assert now is not None
-        more = struct.unpack_from("<Q", bytes(now.data), 36)[0] - struct.unpack_from("<Q", bytes(was.data), 36)[0]
+        more = (
+            struct.unpack_from("<Q", bytes(now.data), 36)[0]
+            - struct.unpack_from("<Q", bytes(was.data), 36)[0]
+        )
         if more > 0:
             out[str(key)] = more
     return out
@@ -256,7 +267,11 @@ def _withheld(accounts: Mapping[Pubkey, AccountState | None], mint: Pubkey) -> i
         parts = extensions(account)
         if key == mint and len(parts.get(_FEE_CONFIG, b"")) >= 72:
             total += int(struct.unpack_from("<Q", parts[_FEE_CONFIG], 64)[0])
-        elif len(parts.get(_FEE_AMOUNT, b"")) >= 8 and (state := token_state(account)) and state.mint == mint:
+        elif (
+            len(parts.get(_FEE_AMOUNT, b"")) >= 8
+            and (state := token_state(account))
+            and state.mint == mint
+        ):
             total += int(struct.unpack_from("<Q", parts[_FEE_AMOUNT])[0])
     return total
 
@@ -291,7 +306,11 @@ def _controller(account: AccountState) -> str | None:
             at = 22
         case (owner, _) if owner == _LOADER_V4:
             at = 8
-    return str(Pubkey.from_bytes(data[at : at + 32])) if at is not None and len(data) >= at + 32 else None
+    return (
+        str(Pubkey.from_bytes(data[at : at + 32]))
+        if at is not None and len(data) >= at + 32
+        else None
+    )
 
 
 def _places(data: bytes, wanted: bytes) -> Iterator[int]:
@@ -301,7 +320,9 @@ def _places(data: bytes, wanted: bytes) -> Iterator[int]:
         at = data.find(wanted, at + 1)
 
 
-def _given_up(key: Pubkey, was: AccountState | None, now: AccountState | None, mine: set[str]) -> list[str]:
+def _given_up(
+    key: Pubkey, was: AccountState | None, now: AccountState | None, mine: set[str]
+) -> list[str]:
     """Where an address of *mine* stood in an account of a native or token program and no longer stands."""
     if was is None or now is None or not now.data:
         return []
@@ -338,7 +359,9 @@ _CONFIDENTIAL_MINT = (16, 24)
 
 
 def handed_over(
-    before: Mapping[Pubkey, AccountState | None], after: Mapping[Pubkey, AccountState | None], wallets: Iterable[str]
+    before: Mapping[Pubkey, AccountState | None],
+    after: Mapping[Pubkey, AccountState | None],
+    wallets: Iterable[str],
 ) -> list[str]:
     """Where an address of *wallets* stood in an account of some other program, and another address stands there now:
     ownership as that program keeps it, by all appearance."""
@@ -362,7 +385,12 @@ def handed_over(
 
 
 def _passed_on(
-    key: Pubkey, was: AccountState | None, now: AccountState | None, mine: set[str], *, anyones: bool
+    key: Pubkey,
+    was: AccountState | None,
+    now: AccountState | None,
+    mine: set[str],
+    *,
+    anyones: bool,
 ) -> list[str]:
     """What an account of a native or token program loses although the wallet's address still stands in it, or never
     stood there (*anyones*: whoever's it is): a stake is locked up, its authorities pass on, a mint's balances change
@@ -384,7 +412,11 @@ def _passed_on(
             heirs = [str(Pubkey.from_bytes(new[at : at + 32])) for at in (12, 44)]
             new_ones = [h for h, p in zip(heirs, powers, strict=True) if h != p and h not in mine]
             out += [f"power over stake {key} passes to {heir}" for heir in new_ones]
-    elif anyones and (had := _controller(was)) is not None and (has := _controller(now)) not in {had, *mine}:
+    elif (
+        anyones
+        and (had := _controller(was)) is not None
+        and (has := _controller(now)) not in {had, *mine}
+    ):
         out.append(f"power over account {key} passes to {has or 'nobody'}")
     hidden, shown = extensions(was), extensions(now)
     concerns = anyones or any(bytes(Pubkey.from_string(wallet)) in old for wallet in mine)
@@ -394,14 +426,20 @@ def _passed_on(
 
 
 def _authorities_lost(
-    key: Pubkey, was: AccountState | None, now: AccountState | None, mine: set[str], *, anyones: bool
+    key: Pubkey,
+    was: AccountState | None,
+    now: AccountState | None,
+    mine: set[str],
+    *,
+    anyones: bool,
 ) -> list[str]:
     """Authorities over a mint that *mine* had before and has not after (*anyones*: that whoever had)."""
     old, new = _mint_authorities(was), _mint_authorities(now)
     return [
         f"{kind} authority of mint {key} passes from {old[kind]} to {new.get(kind) or 'nobody'}"
         for kind in old
-        if (old[kind] in mine or (anyones and new.get(kind) != old[kind])) and new.get(kind) not in mine
+        if (old[kind] in mine or (anyones and new.get(kind) != old[kind]))
+        and new.get(kind) not in mine
     ]
 
 
@@ -449,21 +487,39 @@ def takeovers(
     for key, was in before.items():
         now = after.get(key)
         of_system = was is None or was.owner == SYSTEM_PROGRAM
-        if str(key) in mine and of_system and now is not None and (now.owner != SYSTEM_PROGRAM or bytes(now.data)):
+        if (
+            str(key) in mine
+            and of_system
+            and now is not None
+            and (now.owner != SYSTEM_PROGRAM or bytes(now.data))
+        ):
             out.append(f"wallet {key} is given to program {now.owner}")
         lost = _authorities_lost(key, was, now, mine, anyones=key in accounts)
         out += lost
         a, b = token_state(was), token_state(now)
         if b is None:
-            if not lost and str(key) not in mine and was is not None and was.owner in (*NATIVE, *TOKEN_PROGRAMS):
-                out += _given_up(key, was, now, mine) or _passed_on(key, was, now, mine, anyones=key in accounts)
+            if (
+                not lost
+                and str(key) not in mine
+                and was is not None
+                and was.owner in (*NATIVE, *TOKEN_PROGRAMS)
+            ):
+                out += _given_up(key, was, now, mine) or _passed_on(
+                    key, was, now, mine, anyones=key in accounts
+                )
             continue
-        held = (a is not None and str(a.owner) in mine) or str(b.owner) in mine or (a is not None and key in accounts)
+        held = (
+            (a is not None and str(a.owner) in mine)
+            or str(b.owner) in mine
+            or (a is not None and key in accounts)
+        )
         if not held:
             continue
         old, new = extensions(was), extensions(now)
         if a is not None and any(old.get(kind) != new.get(kind) for kind in _CONFIDENTIAL):
-            out.append(f"the confidential balance of token account {key} changes, and cannot be measured")
+            out.append(
+                f"the confidential balance of token account {key} changes, and cannot be measured"
+            )
         if a is not None and a.owner != b.owner and str(b.owner) not in mine:
             out.append(f"token account {key} passes from {a.owner} to {b.owner}")
         allowance = a.delegated if a is not None and a.delegate == b.delegate else 0
@@ -471,6 +527,10 @@ def takeovers(
             amount = "everything" if b.delegated == _U64_MAX else f"{b.delegated} base units"
             out.append(f"{b.delegate} may spend {amount} of mint {b.mint} from token account {key}")
         closer = a.close_authority if a is not None else None
-        if b.close_authority is not None and b.close_authority != closer and str(b.close_authority) not in mine:
+        if (
+            b.close_authority is not None
+            and b.close_authority != closer
+            and str(b.close_authority) not in mine
+        ):
             out.append(f"{b.close_authority} may close token account {key}")
     return out

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from solders.pubkey import Pubkey
 
-from mcpsol_py.calls.balances import Outflow, changes, handed_over, minted, outflows, takeovers, withheld_taken
+from mcpsol_py.calls.balances import (
+    Outflow,
+    changes,
+    handed_over,
+    minted,
+    outflows,
+    takeovers,
+    withheld_taken,
+)
 from mcpsol_py.calls.prepare import Prepared, Simulated
 from mcpsol_py.calls.signing_power import reach_of
 
@@ -41,5 +49,7 @@ def effects_of(prepared: Prepared, simulated: Simulated, wallet: Pubkey) -> Effe
         outflows(simulated.changes, reach.owners, made, reach.accounts),
         takeovers(before, after, reach.owners, reach.accounts),
         handed_over(before, after, reach.owners),
-        not any(change.owner in reach.owners or change.address in taken_from for change in meanwhile),
+        not any(
+            change.owner in reach.owners or change.address in taken_from for change in meanwhile
+        ),
     )

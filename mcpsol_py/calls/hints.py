@@ -20,7 +20,12 @@ from mcpsol_py.calls.summary import AccountLine, one_line
 from mcpsol_py.client.simulation import unfunded
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.names import aliases, clean_text, words
-from mcpsol_py.solana.addresses import PROGRAM_NAMES, SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana.addresses import (
+    PROGRAM_NAMES,
+    SYSTEM_PROGRAM,
+    TOKEN_2022_PROGRAM,
+    TOKEN_PROGRAM,
+)
 
 __all__ = ["hints"]
 
@@ -35,7 +40,13 @@ _IN_USE = ("AccountAlreadyInUse", "AccountAlreadyInitialized", "AlreadyInUse", "
 #: Anchor's errors of an account that is no such account, and the runtime's
 _OF_ACCOUNTS = frozenset((2004, 2006, *range(3001, 3015)))
 _OF_DATA = frozenset(
-    ("InvalidAccountData", "AccountDataTooSmall", "IncorrectProgramId", "InvalidAccountOwner", "IllegalOwner")
+    (
+        "InvalidAccountData",
+        "AccountDataTooSmall",
+        "IncorrectProgramId",
+        "InvalidAccountOwner",
+        "IllegalOwner",
+    )
 )
 _TOKEN_PROGRAMS = (str(TOKEN_PROGRAM), str(TOKEN_2022_PROGRAM))
 
@@ -57,7 +68,11 @@ async def hints(prepared: Prepared, simulated: Simulated) -> list[str]:
         *_named_by_anchor(prepared, logs),
         *_lamports(prepared, logs),
         *_there_already(prepared, failure.name, states),
-        *(_wallets(prepared, states) if failure.code in _OF_ACCOUNTS or failure.name in _OF_DATA else ()),
+        *(
+            _wallets(prepared, states)
+            if failure.code in _OF_ACCOUNTS or failure.name in _OF_DATA
+            else ()
+        ),
         *_not_what_it_says(prepared, states),
         *_absent(prepared, states, logs),
     ]
@@ -81,7 +96,11 @@ def _named_by_anchor(prepared: Prepared, logs: Sequence[str]) -> Iterator[str]:
         sides = dict(_sides(logs[place + 1 :]))
         if {"Left", "Right"} <= sides.keys():
             yield f"It compared {one_line(sides['Left'], 90)} with {one_line(sides['Right'], 90)}."
-        if row.given and (derived := _derived(prepared, row)) is not None and derived != row.address:
+        if (
+            row.given
+            and (derived := _derived(prepared, row)) is not None
+            and derived != row.address
+        ):
             yield f"From its seeds {one_line(row.name)} would be {derived}: leave it out, and it is filled in."
         return
 
@@ -97,9 +116,17 @@ def _sides(logs: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _derived(prepared: Prepared, row: AccountLine) -> str | None:
-    others = {a.name: a.address for a in prepared.accounts if a.name != row.name and "(absent)" not in a.name}
+    others = {
+        a.name: a.address
+        for a in prepared.accounts
+        if a.name != row.name and "(absent)" not in a.name
+    }
     with suppress(McpsolError):
-        return str(prepared.ix.address(row.name, prepared.args, {k: v for k, v in others.items() if "[" not in k}))
+        return str(
+            prepared.ix.address(
+                row.name, prepared.args, {k: v for k, v in others.items() if "[" not in k}
+            )
+        )
     return None
 
 
@@ -120,12 +147,19 @@ def _lamports(prepared: Prepared, logs: Sequence[str]) -> Iterator[str]:
             return
 
 
-def _there_already(prepared: Prepared, name: str, states: Mapping[str, Account | None]) -> Iterator[str]:
+def _there_already(
+    prepared: Prepared, name: str, states: Mapping[str, Account | None]
+) -> Iterator[str]:
     if name not in _IN_USE:
         return
     for row in prepared.accounts:
         state = states.get(row.address)
-        if row.writable and state is not None and str(state.owner) != str(SYSTEM_PROGRAM) and not row.signer:
+        if (
+            row.writable
+            and state is not None
+            and str(state.owner) != str(SYSTEM_PROGRAM)
+            and not row.signer
+        ):
             yield f"{_shown(row)} exists already; this call would create it."
 
 
@@ -133,7 +167,13 @@ def _wallets(prepared: Prepared, states: Mapping[str, Account | None]) -> Iterat
     """Wallets that stand where an account with data may be wanted."""
     for row in prepared.accounts:
         state = states.get(row.address)
-        if row.given and not row.signer and state is not None and state.owner == SYSTEM_PROGRAM and not state.data:
+        if (
+            row.given
+            and not row.signer
+            and state is not None
+            and state.owner == SYSTEM_PROGRAM
+            and not state.data
+        ):
             yield f"{_shown(row)} is a wallet: it belongs to the System program and holds no data."
 
 
@@ -157,7 +197,11 @@ def _not_what_it_says(prepared: Prepared, states: Mapping[str, Account | None]) 
             continue
         for name in ("mint",):
             other = rows.get(known.get(name, ""))
-            if other is not None and other.address != str(token.mint) and len(_tokens_of(prepared, states)) == 1:
+            if (
+                other is not None
+                and other.address != str(token.mint)
+                and len(_tokens_of(prepared, states)) == 1
+            ):
                 yield f"{_shown(row)} holds tokens of mint {token.mint}; the call gives {name} {other.address}."
 
 
@@ -184,10 +228,16 @@ def _is_address(text: str) -> bool:
         return False
 
 
-def _absent(prepared: Prepared, states: Mapping[str, Account | None], logs: Sequence[str]) -> Iterator[str]:
+def _absent(
+    prepared: Prepared, states: Mapping[str, Account | None], logs: Sequence[str]
+) -> Iterator[str]:
     """Accounts that are not there. What a call creates is not there either, so this is said last."""
     for row in prepared.accounts:
-        if "(absent)" in row.name or states.get(row.address) is not None or row.address not in states:
+        if (
+            "(absent)" in row.name
+            or states.get(row.address) is not None
+            or row.address not in states
+        ):
             continue
         if row.address in PROGRAM_NAMES or row.address == str(prepared.payer):
             continue
@@ -207,11 +257,14 @@ def _makers(prepared: Prepared, row: AccountLine) -> Iterator[str]:
                 yield one_line(ix.name)
 
 
-def _tokens_of(prepared: Prepared, states: Mapping[str, Account | None]) -> list[tuple[AccountLine, Any]]:
+def _tokens_of(
+    prepared: Prepared, states: Mapping[str, Account | None]
+) -> list[tuple[AccountLine, Any]]:
     return [
         (row, token)
         for row in prepared.accounts
-        if (state := states.get(row.address)) is not None and (token := token_state(state)) is not None
+        if (state := states.get(row.address)) is not None
+        and (token := token_state(state)) is not None
     ]
 
 
@@ -219,7 +272,9 @@ def _tokens(prepared: Prepared, states: Mapping[str, Account | None]) -> Iterato
     """What the token accounts of the call hold, and whose they are."""
     for row, token in _tokens_of(prepared, states):
         places = decimals_of(states.get(str(token.mint)))
-        amount = f"{token.amount} base units" + (f" ({ui_amount(token.amount, places)})" if places is not None else "")
+        amount = f"{token.amount} base units" + (
+            f" ({ui_amount(token.amount, places)})" if places is not None else ""
+        )
         yield f"{_shown(row)} holds {amount} of mint {token.mint} and belongs to {token.owner}."
 
 

@@ -26,7 +26,11 @@ __all__ = ["read_known"]
 _Row = tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]
 
 _SYSTEM: dict[int, _Row] = {
-    0: ("create_account", (("lamports", "u64"), ("space", "u64"), ("owner", "key")), ("payer", "new_account")),
+    0: (
+        "create_account",
+        (("lamports", "u64"), ("space", "u64"), ("owner", "key")),
+        ("payer", "new_account"),
+    ),
     1: ("assign", (("owner", "key"),), ("account",)),
     2: ("transfer", (("lamports", "u64"),), ("source", "destination")),
     4: ("advance_nonce_account", (), ("nonce", "recent_blockhashes", "authority")),
@@ -35,12 +39,20 @@ _SYSTEM: dict[int, _Row] = {
     8: ("allocate", (("space", "u64"),), ("account",)),
 }
 _TOKEN: dict[int, _Row] = {
-    0: ("initialize_mint", (("decimals", "u8"), ("mint_authority", "key"), ("freeze_authority", "key?")), ("mint",)),
+    0: (
+        "initialize_mint",
+        (("decimals", "u8"), ("mint_authority", "key"), ("freeze_authority", "key?")),
+        ("mint",),
+    ),
     1: ("initialize_account", (), ("account", "mint", "owner", "rent")),
     3: ("transfer", (("amount", "u64"),), ("source", "destination", "authority")),
     4: ("approve", (("amount", "u64"),), ("source", "delegate", "owner")),
     5: ("revoke", (), ("source", "owner")),
-    6: ("set_authority", (("authority_type", "u8"), ("new_authority", "key?")), ("account", "authority")),
+    6: (
+        "set_authority",
+        (("authority_type", "u8"), ("new_authority", "key?")),
+        ("account", "authority"),
+    ),
     7: ("mint_to", (("amount", "u64"),), ("mint", "account", "mint_authority")),
     8: ("burn", (("amount", "u64"),), ("account", "mint", "owner")),
     9: ("close_account", (), ("account", "destination", "owner")),
@@ -51,17 +63,32 @@ _TOKEN: dict[int, _Row] = {
         (("amount", "u64"), ("decimals", "u8")),
         ("source", "mint", "destination", "authority"),
     ),
-    13: ("approve_checked", (("amount", "u64"), ("decimals", "u8")), ("source", "mint", "delegate", "owner")),
-    14: ("mint_to_checked", (("amount", "u64"), ("decimals", "u8")), ("mint", "account", "mint_authority")),
+    13: (
+        "approve_checked",
+        (("amount", "u64"), ("decimals", "u8")),
+        ("source", "mint", "delegate", "owner"),
+    ),
+    14: (
+        "mint_to_checked",
+        (("amount", "u64"), ("decimals", "u8")),
+        ("mint", "account", "mint_authority"),
+    ),
     15: ("burn_checked", (("amount", "u64"), ("decimals", "u8")), ("account", "mint", "owner")),
     16: ("initialize_account_2", (("owner", "key"),), ("account", "mint", "rent")),
     17: ("sync_native", (), ("account",)),
     18: ("initialize_account_3", (("owner", "key"),), ("account", "mint")),
-    20: ("initialize_mint_2", (("decimals", "u8"), ("mint_authority", "key"), ("freeze_authority", "key?")), ("mint",)),
+    20: (
+        "initialize_mint_2",
+        (("decimals", "u8"), ("mint_authority", "key"), ("freeze_authority", "key?")),
+        ("mint",),
+    ),
     22: ("initialize_immutable_owner", (), ("account",)),
 }
 _ATA_ACCOUNTS = ("payer", "account", "owner", "mint", "system_program", "token_program")
-_ATA: dict[int, _Row] = {0: ("create", (), _ATA_ACCOUNTS), 1: ("create_idempotent", (), _ATA_ACCOUNTS)}
+_ATA: dict[int, _Row] = {
+    0: ("create", (), _ATA_ACCOUNTS),
+    1: ("create_idempotent", (), _ATA_ACCOUNTS),
+}
 _BUDGET: dict[int, _Row] = {
     1: ("request_heap_frame", (("bytes", "u32"),), ()),
     2: ("set_compute_unit_limit", (("units", "u32"),), ()),

@@ -87,12 +87,18 @@ class Prepared:
     def signers(self) -> list[str]:
         """Who must sign: the fee payer first."""
         keys = [str(self.payer)] if self.payer is not None else []
-        return list(dict.fromkeys([*keys, *(str(m.pubkey) for m in self.instruction.accounts if m.is_signer)]))
+        return list(
+            dict.fromkeys(
+                [*keys, *(str(m.pubkey) for m in self.instruction.accounts if m.is_signer)]
+            )
+        )
 
     def message(self, blockhash: Hash) -> MessageV0:
         """The message that is signed. Raises MissingAccount without a payer, TransactionTooLarge over a packet."""
         if self.payer is None:
-            raise MissingAccount(self.ix.name, "fee payer", "no account of it signs, and no wallet is set")
+            raise MissingAccount(
+                self.ix.name, "fee payer", "no account of it signs, and no wallet is set"
+            )
         message = MessageV0.try_compile(self.payer, [self.instruction], [], blockhash)
         check_size(message)
         return message
@@ -174,9 +180,13 @@ def _meta(ix: ProgramInstruction, place: int, item: Any) -> AccountMeta:
     flags = item if isinstance(item, Mapping) else {"address": item}
     for name in flags:
         if name not in _FLAGS:  # "isWritable" would be an account that is not written
-            raise UnknownName("property", str(name)[:80], _FLAGS, f"{ix.name}.remaining_accounts[{place}]")
+            raise UnknownName(
+                "property", str(name)[:80], _FLAGS, f"{ix.name}.remaining_accounts[{place}]"
+            )
     key = address_of(flags.get("address"))
-    if key is None or not all(isinstance(flags.get(f, False), bool) for f in ("signer", "writable")):
+    if key is None or not all(
+        isinstance(flags.get(f, False), bool) for f in ("signer", "writable")
+    ):
         raise EncodeError(
             f"{abbr(item)}: an address, or an object with address, signer and writable, is wanted",
             value=item,
@@ -201,7 +211,11 @@ def _account_lines(
         meta = metas[place]
         place += 1
         name = leaf.name if key is not None else f"{leaf.name} (absent)"
-        rows.append(AccountLine(name, str(meta.pubkey), meta.is_signer, meta.is_writable, leaf.index in given))
+        rows.append(
+            AccountLine(
+                name, str(meta.pubkey), meta.is_signer, meta.is_writable, leaf.index in given
+            )
+        )
     rows += [
         AccountLine(f"remaining[{i}]", str(m.pubkey), m.is_signer, m.is_writable, True)
         for i, m in enumerate(metas[place:])
@@ -241,7 +255,9 @@ async def simulate(
         if transaction is None:
             transaction = unsigned(prepared.message(Hash.default()))
         if exact:
-            outcome = await transport.simulate(transaction, replace_blockhash=False, accounts=keys, since=slot)
+            outcome = await transport.simulate(
+                transaction, replace_blockhash=False, accounts=keys, since=slot
+            )
         else:
             outcome = await run_transaction(transport, transaction, accounts=keys)
     telemetry.mark(succeeded=outcome.err is None, compute_units=outcome.units or 0)
@@ -264,7 +280,9 @@ async def simulate(
         _, found = await transport.accounts_at(keys, since=outcome.slot)
         again = dict(zip(keys, found, strict=True))
     decimals = await _decimals(transport, before, after)
-    events = events_of(program, prepared.instruction.program_id, outcome.logs, outcome.inner, json=True)
+    events = events_of(
+        program, prepared.instruction.program_id, outcome.logs, outcome.inner, json=True
+    )
     returned, return_error = _returned(prepared, outcome)
     return Simulated(
         outcome,
@@ -281,14 +299,17 @@ async def simulate(
 
 
 async def _decimals(
-    transport: Transport, before: Mapping[Pubkey, Account | None], after: Mapping[Pubkey, Account | None]
+    transport: Transport,
+    before: Mapping[Pubkey, Account | None],
+    after: Mapping[Pubkey, Account | None],
 ) -> dict[str, int]:
     states = (token_state(account) for account in (*before.values(), *after.values()))
     mints = list(dict.fromkeys(state.mint for state in states if state is not None))
     if not mints:
         return {}
     found = {
-        mint: decimals_of(account) for mint, account in zip(mints, await transport.get_accounts(mints), strict=True)
+        mint: decimals_of(account)
+        for mint, account in zip(mints, await transport.get_accounts(mints), strict=True)
     }
     return {str(mint): places for mint, places in found.items() if places is not None}
 
@@ -312,7 +333,9 @@ def _returned(prepared: Prepared, outcome: Outcome) -> tuple[Any, str]:
 # --- telling it ------------------------------------------------------------------------------------------------------
 
 
-def text_of(prepared: Prepared, simulated: Simulated | None, *, why_not: str = "no chain was given") -> list[str]:
+def text_of(
+    prepared: Prepared, simulated: Simulated | None, *, why_not: str = "no chain was given"
+) -> list[str]:
     """The call as lines for people."""
     if simulated is None:
         how = f"not run: {why_not}"
@@ -350,7 +373,12 @@ def describe(prepared: Prepared, simulated: Simulated | None) -> dict[str, Any]:
         "instruction": clean_text(prepared.ix.name, 200),
         "data": "0x" + bytes(prepared.instruction.data).hex(),
         "accounts": [
-            {"name": clean_text(a.name, 200), "address": a.address, "signer": a.signer, "writable": a.writable}
+            {
+                "name": clean_text(a.name, 200),
+                "address": a.address,
+                "signer": a.signer,
+                "writable": a.writable,
+            }
             for a in prepared.accounts
         ],
         "signers": prepared.signers,
@@ -380,6 +408,8 @@ def describe(prepared: Prepared, simulated: Simulated | None) -> dict[str, Any]:
         if simulated.return_error:
             result["returns_note"] = simulated.return_error
         if simulated.events:
-            result["events"] = [{"name": clean_text(name, 200), "fields": value} for name, value in simulated.events]
+            result["events"] = [
+                {"name": clean_text(name, 200), "fields": value} for name, value in simulated.events
+            ]
         out["simulation"] = result
     return out

@@ -64,7 +64,9 @@ def address(value: Any, path: str) -> Pubkey:
     try:
         return Pubkey.from_string(value)
     except (TypeError, ValueError) as error:
-        raise EncodeError(f"{abbr(value)} is no address (base58 of 32 bytes)", path=path, type="pubkey") from error
+        raise EncodeError(
+            f"{abbr(value)} is no address (base58 of 32 bytes)", path=path, type="pubkey"
+        ) from error
 
 
 async def read_account(served: Served, name: str, key: Pubkey) -> dict[str, Any]:
@@ -75,7 +77,9 @@ async def read_account(served: Served, name: str, key: Pubkey) -> dict[str, Any]
         raise DecodeError(f"there is no account at {key}", path=name)
     if served.program_id is not None and account.owner != served.program.behind(served.program_id):
         owner = PROGRAM_NAMES.get(str(account.owner), str(account.owner))
-        raise DecodeError(f"account {key} belongs to program {owner}, not to {served.program.name}", path=name)
+        raise DecodeError(
+            f"account {key} belongs to program {owner}, not to {served.program.name}", path=name
+        )
     codec = AccountCodec(served.program.codecs, _type_named(served.program, name))
     return {
         "address": str(key),
@@ -98,7 +102,9 @@ def _type_named(program: Program, name: str) -> AccountType:
 class _Node(Protocol):
     """What a JSON-RPC node tells and a chain in this process does not (client/rpc.py)."""
 
-    async def token_accounts(self, owner: Pubkey, program_id: Pubkey) -> list[tuple[Pubkey, Any]]: ...
+    async def token_accounts(
+        self, owner: Pubkey, program_id: Pubkey
+    ) -> list[tuple[Pubkey, Any]]: ...
 
     async def landed(self, signature: Signature) -> dict[str, Any] | None: ...
 
@@ -125,17 +131,25 @@ def filterable(program: Program, account: AccountType) -> dict[str, Filter]:
     start = len(account.discriminator.value) if account.discriminator.consumed else 0
     found = [
         (path, offset, node, docs)
-        for path, offset, node, docs in _places(codecs, codecs.layouts.root(account.type), start, ())
-        if _one_value(codecs, node) and not _PADDING.match(path[-1]) and (len(path) == 1 or isinstance(node, Key))
+        for path, offset, node, docs in _places(
+            codecs, codecs.layouts.root(account.type), start, ()
+        )
+        if _one_value(codecs, node)
+        and not _PADDING.match(path[-1])
+        and (len(path) == 1 or isinstance(node, Key))
     ]
     while len(found) > _FILTERS:
-        found.remove(next((row for row in reversed(found) if not isinstance(row[2], Key)), found[-1]))
+        found.remove(
+            next((row for row in reversed(found) if not isinstance(row[2], Key)), found[-1])
+        )
     schemas = Schemas(codecs.layouts.resolver)
     out: list[tuple[str, Filter]] = []
     for path, offset, node, docs in found:
         schema = dict(schemas.shape(node).schema)
         if schema.get("type") in ("string", "integer", "boolean"):
-            schema["description"] = join(str(schema.get("description", "")), quoted(docs, 60), limit=140)
+            schema["description"] = join(
+                str(schema.get("description", "")), quoted(docs, 60), limit=140
+            )
             out.append(("_".join(path), Filter(offset, node, schema)))
     return dict(zip(property_names(name for name, _ in out), (row for _, row in out), strict=True))
 
@@ -180,7 +194,9 @@ def _bare(codecs: Codecs, node: Type, at: int) -> tuple[Type, int]:
             return node, at
 
 
-async def accounts_of(served: Served, name: str, where: Mapping[str, Any], limit: int) -> dict[str, Any]:
+async def accounts_of(
+    served: Served, name: str, where: Mapping[str, Any], limit: int
+) -> dict[str, Any]:
     """Accounts of type *name* whose fields have these values, at most *limit*. Raises UnknownName, EncodeError."""
     assert served.transport is not None
     if served.program_id is None:
@@ -202,7 +218,9 @@ async def accounts_of(served: Served, name: str, where: Mapping[str, Any], limit
         except EncodeError as error:
             raise error.under(f"where.{key}") from None
     size = codec.size if account.size is not None else None
-    found, total = await _found(served.transport, program.behind(served.program_id), filters, size, limit, codec)
+    found, total = await _found(
+        served.transport, program.behind(served.program_id), filters, size, limit, codec
+    )
     rows: list[dict[str, Any]] = []
     for at, state in sorted(found, key=lambda item: str(item[0])):
         if len(rows) == limit:
@@ -210,7 +228,9 @@ async def accounts_of(served: Served, name: str, where: Mapping[str, Any], limit
         if not codec.discriminator and find_account(program.codecs, bytes(state.data)) != account:
             continue
         try:
-            rows.append({"address": str(at), "fields": _fields(codec.decode_json(bytes(state.data)))})
+            rows.append(
+                {"address": str(at), "fields": _fields(codec.decode_json(bytes(state.data)))}
+            )
         except McpsolError as error:
             rows.append({"address": str(at), "error": str(error)})
     return {"accounts": rows, "total": total}
@@ -225,7 +245,9 @@ async def _found(
     codec: AccountCodec,
 ) -> tuple[list[tuple[Pubkey, Any]], int]:
     """Accounts, at least *limit* where there are so many, and how many there are."""
-    if not isinstance(transport, _Node) or not codec.discriminator:  # without one, all must be looked at
+    if (
+        not isinstance(transport, _Node) or not codec.discriminator
+    ):  # without one, all must be looked at
         every = await transport.program_accounts(program_id, filters=filters, size=size)
         return every, len(every)
     keys = sorted(await transport.program_keys(program_id, filters=filters, size=size), key=str)
@@ -233,28 +255,45 @@ async def _found(
     return [(key, state) for key, state in states if state is not None], len(keys)
 
 
-async def balances(transport: Transport, owner: Pubkey, mints: Sequence[Pubkey] | None) -> dict[str, Any]:
+async def balances(
+    transport: Transport, owner: Pubkey, mints: Sequence[Pubkey] | None
+) -> dict[str, Any]:
     """SOL of *owner*, and its tokens: in the associated accounts of *mints*, or where that is None in all its token
     accounts that hold any (_TOKEN_ROWS at most, `more` says how many others there are)."""
     wanted = list(mints or ())
     held: list[tuple[Pubkey, TokenState]] = []
     if mints is None:
-        held = [(at, state) for at, state in await _token_accounts(transport, owner) if state.amount]
+        held = [
+            (at, state) for at, state in await _token_accounts(transport, owner) if state.amount
+        ]
         held.sort(key=lambda row: (str(row[1].mint), str(row[0])))
         wanted = list(dict.fromkeys(state.mint for _, state in held[:_TOKEN_ROWS]))
-    places = [] if mints is None else [associated_token(owner, m, p) for m in wanted for p in _TOKEN_PROGRAMS]
+    places = (
+        []
+        if mints is None
+        else [associated_token(owner, m, p) for m in wanted for p in _TOKEN_PROGRAMS]
+    )
     found = await transport.get_accounts([owner, *wanted, *places])
     decimals = dict(zip(wanted, map(decimals_of, found[1 : 1 + len(wanted)]), strict=True))
     rows = [_balance("SOL", found[0].lamports if found[0] is not None else 0, 9, owner)]
     if mints is None:
-        rows += [_balance(str(s.mint), s.amount, decimals.get(s.mint), at) for at, s in held[:_TOKEN_ROWS]]
+        rows += [
+            _balance(str(s.mint), s.amount, decimals.get(s.mint), at)
+            for at, s in held[:_TOKEN_ROWS]
+        ]
         more = len(held) - _TOKEN_ROWS
         return {"balances": rows, **({"more": more} if more > 0 else {})}
     for place, mint in enumerate(wanted):
-        both = zip(places[2 * place : 2 * place + 2], found[1 + len(wanted) + 2 * place :], strict=False)
-        states = [(at, state) for at, account in both if (state := token_state(account)) is not None]
+        both = zip(
+            places[2 * place : 2 * place + 2], found[1 + len(wanted) + 2 * place :], strict=False
+        )
+        states = [
+            (at, state) for at, account in both if (state := token_state(account)) is not None
+        ]
         at = states[0][0] if states else places[2 * place]
-        rows.append(_balance(str(mint), sum(state.amount for _, state in states), decimals[mint], at))
+        rows.append(
+            _balance(str(mint), sum(state.amount for _, state in states), decimals[mint], at)
+        )
     return {"balances": rows}
 
 
@@ -267,7 +306,9 @@ async def _token_accounts(transport: Transport, owner: Pubkey) -> list[tuple[Pub
     """All token accounts of *owner*, of both token programs."""
     found: list[tuple[Pubkey, Any]] = []
     for program_id in _TOKEN_PROGRAMS:
-        if isinstance(transport, _Node):  # nodes keep an index of owners, and none for memcmp on tokens
+        if isinstance(
+            transport, _Node
+        ):  # nodes keep an index of owners, and none for memcmp on tokens
             found += await transport.token_accounts(owner, program_id)
         else:
             found += await transport.program_accounts(program_id, filters=[(32, bytes(owner))])
@@ -289,7 +330,8 @@ def data_of(text: str, path: str) -> bytes:
         return b58decode(text) if len(text) <= _LONGEST_BASE58 else bytes.fromhex(bare)
     except ValueError as error:
         raise DecodeError(
-            f'{abbr(text)} is no data: hex text like "0x01ff", "base64:…", or base58 as explorers show it', path=path
+            f'{abbr(text)} is no data: hex text like "0x01ff", "base64:…", or base58 as explorers show it',
+            path=path,
         ) from error
 
 
@@ -299,11 +341,15 @@ def decode_data(served: Served, data: bytes, accounts: Sequence[str] = ()) -> di
     ix = served.program.instruction(name)
     row: dict[str, Any] = {"instruction": name, "args": ix.decode_json(data)}
     if accounts:
-        row["accounts"] = [{"name": _name(ix.accounts, i), "address": a} for i, a in enumerate(accounts)]
+        row["accounts"] = [
+            {"name": _name(ix.accounts, i), "address": a} for i, a in enumerate(accounts)
+        ]
     return row
 
 
-def decode_raw(programs: Sequence[Served], data: bytes, accounts: Sequence[str] = ()) -> dict[str, Any]:
+def decode_raw(
+    programs: Sequence[Served], data: bytes, accounts: Sequence[str] = ()
+) -> dict[str, Any]:
     """One instruction's data, of any of *programs*: each reading that fits (Anchor's programs share discriminators).
     Raises the only program's DecodeError, or one for all of them."""
     rows: list[dict[str, Any]] = []
@@ -317,13 +363,17 @@ def decode_raw(programs: Sequence[Served], data: bytes, accounts: Sequence[str] 
         told = (
             {}
             if len(rows) == 1
-            else {"note": "several programs have such an instruction; which it is, the data do not say"}
+            else {
+                "note": "several programs have such an instruction; which it is, the data do not say"
+            }
         )
         return {"instructions": rows, **told}
     if len(errors) == 1:
         raise errors[0]
     names = ", ".join(served.program.name for served in programs) or "no program is served here"
-    raise DecodeError(f"0x{data[:8].hex()} begins no instruction of any program here ({names})", path="data")
+    raise DecodeError(
+        f"0x{data[:8].hex()} begins no instruction of any program here ({names})", path="data"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,15 +387,21 @@ class _Landed:
     logs: tuple[str, ...] = ()
 
 
-async def decode_signature(programs: Sequence[Served], transport: Transport, signature: str) -> dict[str, Any]:
+async def decode_signature(
+    programs: Sequence[Served], transport: Transport, signature: str
+) -> dict[str, Any]:
     """A transaction that landed, by its signature: with the calls that programs made, its events and its error. Raises
     DecodeError, TransportError."""
     try:
         key = Signature.from_string(signature)
     except ValueError as error:
-        raise DecodeError(f"{abbr(signature)} is no signature (base58 of 64 bytes)", path="signature") from error
+        raise DecodeError(
+            f"{abbr(signature)} is no signature (base58 of 64 bytes)", path="signature"
+        ) from error
     if not isinstance(transport, _Node):
-        raise DecodeError("the local chain keeps no transactions; give the transaction itself", path="signature")
+        raise DecodeError(
+            "the local chain keeps no transactions; give the transaction itself", path="signature"
+        )
     result = await transport.landed(key)
     if result is None:
         raise DecodeError(f"{transport.endpoint} knows no transaction {key}", path="signature")
@@ -362,7 +418,10 @@ async def decode_signature(programs: Sequence[Served], transport: Transport, sig
 
 
 async def decode_transaction(
-    programs: Sequence[Served], text: str, transport: Transport | None = None, landed: _Landed | None = None
+    programs: Sequence[Served],
+    text: str,
+    transport: Transport | None = None,
+    landed: _Landed | None = None,
 ) -> dict[str, Any]:
     """A base64 transaction (or message), instruction by instruction; what is not known is shown as bytes. Its address
     lookup tables are read from *transport*, where there is one. Raises DecodeError.
@@ -380,18 +439,26 @@ async def decode_transaction(
     known = {str(p.program_id): p for p in programs if p.program_id is not None}
     rows = []
     for place, compiled in enumerate(message.instructions):
-        row = _instruction(known, keys, flags, compiled.program_id_index, bytes(compiled.data), compiled.accounts)
+        row = _instruction(
+            known, keys, flags, compiled.program_id_index, bytes(compiled.data), compiled.accounts
+        )
         inner = landed.inner.get(place, ()) if landed is not None else ()
         calls = [
             {
-                **_instruction(known, keys, flags, i["programIdIndex"], b58decode(i["data"]), i["accounts"]),
+                **_instruction(
+                    known, keys, flags, i["programIdIndex"], b58decode(i["data"]), i["accounts"]
+                ),
                 "depth": i.get("stackHeight", 2),
             }
             for i in inner
         ]
         rows.append({**row, "calls": calls} if calls else row)
     signers = keys[: message.header.num_required_signatures]
-    out: dict[str, Any] = {"fee_payer": signers[0] if signers else "", "signers": signers, "instructions": rows}
+    out: dict[str, Any] = {
+        "fee_payer": signers[0] if signers else "",
+        "signers": signers,
+        "instructions": rows,
+    }
     if note:
         out["note"] = note
     if landed is not None:
@@ -405,7 +472,9 @@ def _message(text: str) -> Any:
     try:
         raw = base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise DecodeError(f"{abbr(text)} is no transaction in base64", path="transaction") from error
+        raise DecodeError(
+            f"{abbr(text)} is no transaction in base64", path="transaction"
+        ) from error
     with suppress(ValueError):
         return VersionedTransaction.from_bytes(raw).message
     with suppress(ValueError):
@@ -424,7 +493,11 @@ async def _looked_up(lookups: Sequence[Any], transport: Transport | None) -> tup
         states = await transport.get_accounts(wanted)
     for key, state in zip(wanted, states or [None] * len(wanted), strict=True):
         try:
-            tables[key] = AddressLookupTable.deserialize(bytes(state.data)).addresses if state is not None else ()
+            tables[key] = (
+                AddressLookupTable.deserialize(bytes(state.data)).addresses
+                if state is not None
+                else ()
+            )
         except (ValueError, TypeError):
             tables[key] = ()
         if not tables[key]:
@@ -435,10 +508,14 @@ async def _looked_up(lookups: Sequence[Any], transport: Transport | None) -> tup
             found = tables[lookup.account_key]
             for index in lookup.writable_indexes if writable else lookup.readonly_indexes:
                 there = index < len(found)
-                out.append(str(found[index]) if there else f"entry {index} of table {lookup.account_key}")
+                out.append(
+                    str(found[index]) if there else f"entry {index} of table {lookup.account_key}"
+                )
     if not missing:
         return out, ""
-    why = "there is no chain to read them from" if transport is None else "they are not on this chain"
+    why = (
+        "there is no chain to read them from" if transport is None else "they are not on this chain"
+    )
     return out, f"addresses of lookup tables are not known ({', '.join(missing)}): {why}"
 
 
@@ -451,7 +528,10 @@ def _flags(message: Any, loaded_writable: int) -> Callable[[int], dict[str, bool
         if place >= own:
             return {"signer": False, "writable": place - own < loaded_writable}
         if place < signers:
-            return {"signer": True, "writable": place < signers - header.num_readonly_signed_accounts}
+            return {
+                "signer": True,
+                "writable": place < signers - header.num_readonly_signed_accounts,
+            }
         return {"signer": False, "writable": place < own - header.num_readonly_unsigned_accounts}
 
     return flags
@@ -497,12 +577,18 @@ def _name(names: Sequence[str], place: int) -> str:
     return names[place] if place < len(names) else f"remaining[{place - len(names)}]"
 
 
-def _events_in(served: Served, landed: _Landed, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _events_in(
+    served: Served, landed: _Landed, rows: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
     """The events of a program in a landed transaction: what it logged, and what it sent to itself."""
     program = served.program
     assert served.program_id is not None
     behind = program.behind(served.program_id)
     calls = (call for row in rows for call in row.get("calls", ()))
-    inner = [(behind, bytes.fromhex(call["data"][2:])) for call in calls if call["program_id"] == str(behind)]
+    inner = [
+        (behind, bytes.fromhex(call["data"][2:]))
+        for call in calls
+        if call["program_id"] == str(behind)
+    ]
     for name, fields in events_of(program, served.program_id, landed.logs, inner, json=True):
         yield {"program": program.name, "name": name, "fields": fields}

@@ -16,7 +16,14 @@ from dataclasses import dataclass
 
 from solders.pubkey import Pubkey
 
-from mcpsol_py.calls.balances import MULTISIG, NATIVE, TOKEN_PROGRAMS, AccountState, mint_powers, token_state
+from mcpsol_py.calls.balances import (
+    MULTISIG,
+    NATIVE,
+    TOKEN_PROGRAMS,
+    AccountState,
+    mint_powers,
+    token_state,
+)
 
 __all__ = ["Reach", "reach_of"]
 
@@ -38,9 +45,13 @@ class Reach:
     accounts: frozenset[Pubkey] = frozenset()
 
 
-def reach_of(wallet: Pubkey, program_id: Pubkey, accounts: Mapping[Pubkey, AccountState | None]) -> Reach:
+def reach_of(
+    wallet: Pubkey, program_id: Pubkey, accounts: Mapping[Pubkey, AccountState | None]
+) -> Reach:
     """The reach of *wallet* in a call of *program_id*. *accounts*: all that it names, as they are before it."""
-    owners = {str(wallet)} | {str(key) for key, account in accounts.items() if wallet in _signers(account)}
+    owners = {str(wallet)} | {
+        str(key) for key, account in accounts.items() if wallet in _signers(account)
+    }
     if program_id in _DIRECT:
         return Reach(frozenset(owners), frozenset(accounts))
     powers = {key: mint_powers(account) for key, account in accounts.items()}

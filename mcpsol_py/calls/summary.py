@@ -107,7 +107,9 @@ def lines(
         )
     if payer is not None and payer not in {a.address for a in accounts}:
         out.append(f"  fee payer  {payer}")
-    out.append(f"  simulation: {simulated}" + (f", {units:,} compute units" if units is not None else ""))
+    out.append(
+        f"  simulation: {simulated}" + (f", {units:,} compute units" if units is not None else "")
+    )
     out += [f"    {change_line(change)}" for change in found]
     if returned is not None:
         out.append(f"  returns {_value(returned)}")

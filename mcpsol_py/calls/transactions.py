@@ -64,7 +64,9 @@ def compile_message(
 ) -> Message | MessageV0:
     """The message, v0 unless *legacy*. Raises TransactionTooLarge, which says what takes the room."""
     if legacy:
-        message: Message | MessageV0 = Message.new_with_blockhash(list(instructions), payer, blockhash)
+        message: Message | MessageV0 = Message.new_with_blockhash(
+            list(instructions), payer, blockhash
+        )
     else:
         message = MessageV0.try_compile(payer, list(instructions), list(tables), blockhash)
     check_size(message)
@@ -106,8 +108,14 @@ async def read_lookup_tables(
         if account is None:
             raise AccountNotFound(str(key), "address lookup table", "it does not exist")
         if account.owner != _LOOKUP_TABLE_PROGRAM:
-            raise AccountNotFound(str(key), "address lookup table", f"it belongs to program {account.owner}")
-        out.append(AddressLookupTableAccount(key, AddressLookupTable.deserialize(bytes(account.data)).addresses))
+            raise AccountNotFound(
+                str(key), "address lookup table", f"it belongs to program {account.owner}"
+            )
+        out.append(
+            AddressLookupTableAccount(
+                key, AddressLookupTable.deserialize(bytes(account.data)).addresses
+            )
+        )
     return out
 
 

@@ -127,14 +127,18 @@ class _Pages:
             wanted = [cursor, *(c for c in ahead if c not in self.have)][:PAGES_A_TRIP]
             why = await self._ask(wanted)
             if cursor not in self.have and why is None and len(wanted) > 1:
-                why = await self._ask([cursor])  # logs that were cut or kept back: `returnData` has a single page
+                why = await self._ask(
+                    [cursor]
+                )  # logs that were cut or kept back: `returnData` has a single page
             if cursor not in self.have:
                 raise _NoPage(why or "the call succeeded and returned no data")
         return self.have[cursor]
 
     async def _ask(self, cursors: list[int]) -> str | None:
         """One round trip. Why the first of *cursors* failed, where it did."""
-        instructions = [Instruction(self.program_id, LIST_TOOLS + cursor_bytes(c), []) for c in cursors]
+        instructions = [
+            Instruction(self.program_id, LIST_TOOLS + cursor_bytes(c), []) for c in cursors
+        ]
         outcome = await run_instructions(self.transport, instructions, self.payers)
         self.answered = self.answered and not isinstance(outcome.err, str)
         for returned in returned_in_logs(outcome.logs):
@@ -142,7 +146,9 @@ class _Pages:
                 self.have.setdefault(cursors[returned.index], returned.data)
         data = outcome.return_data
         if outcome.err is None and data is not None and data[0] == self.program_id:
-            self.have[cursors[-1]] = data[1]  # the last instruction's, whole even where the logs were cut
+            self.have[cursors[-1]] = data[
+                1
+            ]  # the last instruction's, whole even where the logs were cut
         elif outcome.err is None and data is not None and len(cursors) == 1:
             self.have.pop(cursors[0], None)
             return f"its return data was set by another program, {data[0]}"
@@ -166,7 +172,9 @@ def _failure(outcome: Outcome, program_id: Pubkey) -> str:
     return f"{failed.name}{number}" + (f": {failed.error_message}" if failed.error_message else "")
 
 
-async def _follow(pages: _Pages, *, first_only: bool = False, max_pages: int = MAX_PAGES) -> list[Page]:
+async def _follow(
+    pages: _Pages, *, first_only: bool = False, max_pages: int = MAX_PAGES
+) -> list[Page]:
     """The JSON pages in the order in which cursors lead to them. Raises _NoPage for page 0, MalformedPage."""
     found: list[Page] = []
     seen: set[int] = set()
@@ -174,7 +182,8 @@ async def _follow(pages: _Pages, *, first_only: bool = False, max_pages: int = M
     while cursor is not None:
         if cursor in seen:
             raise MalformedPage(
-                found[-1].cursor, f"its nextCursor {cursor} was followed before: the pages go in a ring"
+                found[-1].cursor,
+                f"its nextCursor {cursor} was followed before: the pages go in a ring",
             )
         if len(found) >= max_pages:
             raise MalformedPage(cursor, f"there are more than {max_pages:,} pages")
@@ -184,7 +193,9 @@ async def _follow(pages: _Pages, *, first_only: bool = False, max_pages: int = M
         except _NoPage as error:
             if not found:
                 raise
-            raise MalformedPage(cursor, f"the page before names it, and there is none: {error.why}") from None
+            raise MalformedPage(
+                cursor, f"the page before names it, and there is none: {error.why}"
+            ) from None
         page = read_page(data, cursor)
         found.append(page)
         if first_only or (page.stream is not None and max_pages == 1):
@@ -211,7 +222,9 @@ async def list_tools(
     try:
         followed = await _follow(pages, max_pages=max_pages)
     except _NoPage as error:
-        raise NoSchema(str(program_id), f"list_tools (cursor 0) was answered with {error.why}") from None
+        raise NoSchema(
+            str(program_id), f"list_tools (cursor 0) was answered with {error.why}"
+        ) from None
     return [pages.have[page.cursor] for page in followed]
 
 
@@ -246,7 +259,9 @@ async def discover(
         settled = settled and not fetched.elsewhere
         if fetched.outcome == "ok" and fetched.document is not None:
             try:
-                program = Program.from_idl(fetched.document, origin=f"{fetched.source} {fetched.address}")
+                program = Program.from_idl(
+                    fetched.document, origin=f"{fetched.source} {fetched.address}"
+                )
             except SourceError as error:
                 tried.append(f"{fetched.source} ({fetched.address}) is corrupt: {error}")
                 continue
@@ -279,20 +294,28 @@ async def _from_list_tools(pages: _Pages, all_pages: bool) -> Discovery:
                     cursor, f"page 0 names this page of the stream, and there is none: {error.why}"
                 ) from None
     raw = [pages.have[page.cursor] for page in followed]
-    return Discovery(Program.from_pages(raw, chunks), "list_tools", pages=tuple(raw + (chunks or [])))
+    return Discovery(
+        Program.from_pages(raw, chunks), "list_tools", pages=tuple(raw + (chunks or []))
+    )
 
 
 # --- IDL accounts ----------------------------------------------------------------------------------------------------
 
 
-def metadata_address(program_id: Pubkey, seed: str = "idl", authority: Pubkey | None = None) -> Pubkey:
+def metadata_address(
+    program_id: Pubkey, seed: str = "idl", authority: Pubkey | None = None
+) -> Pubkey:
     """Where the Program Metadata program keeps *seed* ("idl", "security") of a program: canonically, or by a third
     party's *authority*. The seed is cut to the 16 bytes that the program takes, so a longer one raises ValueError
     instead."""
     raw = seed.encode()
     if len(raw) > 16:
         raise ValueError(f"a metadata seed has at most 16 bytes; {seed!r} has {len(raw)}")
-    seeds = [bytes(program_id), *([bytes(authority)] if authority is not None else []), raw.ljust(16, b"\0")]
+    seeds = [
+        bytes(program_id),
+        *([bytes(authority)] if authority is not None else []),
+        raw.ljust(16, b"\0"),
+    ]
     return find_pda(seeds, PROGRAM_METADATA)[0]
 
 
@@ -336,12 +359,19 @@ def _from_anchor(program_id: Pubkey, address: Pubkey, account: Account | None) -
     if account is None:
         return FetchedIdl("absent", source, str(address), "there is no such account")
     if account.owner != program_id:
-        return FetchedIdl("corrupt", source, str(address), f"it belongs to {account.owner}, not to the program")
+        return FetchedIdl(
+            "corrupt", source, str(address), f"it belongs to {account.owner}, not to the program"
+        )
     data = bytes(account.data)
     length = int.from_bytes(data[40:44], "little")
     packed = data[44 : 44 + length]
     if len(data) < 44 or len(packed) < length:
-        return FetchedIdl("corrupt", source, str(address), f"it has {len(data):,} bytes, and says {length:,} of IDL")
+        return FetchedIdl(
+            "corrupt",
+            source,
+            str(address),
+            f"it has {len(data):,} bytes, and says {length:,} of IDL",
+        )
     if not packed:
         return FetchedIdl("absent", source, str(address), "the account is there and empty")
     return _document(source, address, packed, "zlib")
@@ -357,7 +387,9 @@ _SOURCES = ("direct", "url", "external")
 _METADATA_HEADER = 96
 
 
-async def _from_metadata(transport: Transport, source: str, address: Pubkey, account: Account | None) -> FetchedIdl:
+async def _from_metadata(
+    transport: Transport, source: str, address: Pubkey, account: Account | None
+) -> FetchedIdl:
     """Program Metadata's account: a header of 96 bytes, then the content, compressed as the header says."""
     if account is None:
         return FetchedIdl("absent", source, str(address), "there is no such account")
@@ -365,25 +397,46 @@ async def _from_metadata(transport: Transport, source: str, address: Pubkey, acc
         return FetchedIdl("corrupt", source, str(address), f"it belongs to {account.owner}")
     data = bytes(account.data)
     if len(data) < _METADATA_HEADER or data[0] != 2:
-        return FetchedIdl("corrupt", source, str(address), f"its {len(data):,} bytes are no metadata account")
+        return FetchedIdl(
+            "corrupt", source, str(address), f"its {len(data):,} bytes are no metadata account"
+        )
     encoding, compression, form, kind = data[83:87]
     length = int.from_bytes(data[87:91], "little")
     content = data[_METADATA_HEADER : _METADATA_HEADER + length]
     if encoding >= _ENCODINGS or compression >= len(_COMPRESSIONS) or kind >= len(_SOURCES):
-        return FetchedIdl("corrupt", source, str(address), "its header has an unknown encoding, compression or source")
+        return FetchedIdl(
+            "corrupt",
+            source,
+            str(address),
+            "its header has an unknown encoding, compression or source",
+        )
     if len(content) < length:
-        return FetchedIdl("corrupt", source, str(address), f"it has {len(content):,} of {length:,} bytes of content")
+        return FetchedIdl(
+            "corrupt",
+            source,
+            str(address),
+            f"it has {len(content):,} of {length:,} bytes of content",
+        )
     if form > 1:
-        return FetchedIdl("corrupt", source, str(address), "its content is YAML or TOML, and an IDL is JSON")
+        return FetchedIdl(
+            "corrupt", source, str(address), "its content is YAML or TOML, and an IDL is JSON"
+        )
     if _SOURCES[kind] == "url":
         # Not followed: what is on chain must not choose where this process connects to.
         where = _unpacked_text(content, _COMPRESSIONS[compression])
-        return FetchedIdl("corrupt", source, str(address), f"it only names a URL ({where!r}); load the IDL from there")
+        return FetchedIdl(
+            "corrupt",
+            source,
+            str(address),
+            f"it only names a URL ({where!r}); load the IDL from there",
+        )
     if _SOURCES[kind] == "external":
         outside = await _external(transport, content)
         if isinstance(outside, str):
             return FetchedIdl("corrupt", source, str(address), outside, elsewhere=True)
-        return replace(_document(source, address, outside, _COMPRESSIONS[compression]), elsewhere=True)
+        return replace(
+            _document(source, address, outside, _COMPRESSIONS[compression]), elsewhere=True
+        )
     return _document(source, address, content, _COMPRESSIONS[compression])
 
 
@@ -392,7 +445,10 @@ async def _external(transport: Transport, content: bytes) -> bytes | str:
     if len(content) < 40:
         return "it names another account, in too few bytes"
     key = Pubkey(content[:32])
-    offset, length = int.from_bytes(content[32:36], "little"), int.from_bytes(content[36:40], "little")
+    offset, length = (
+        int.from_bytes(content[32:36], "little"),
+        int.from_bytes(content[36:40], "little"),
+    )
     account = (await transport.get_accounts([key]))[0]
     if account is None:
         return f"its content lies in account {key}, which does not exist"
@@ -405,7 +461,9 @@ def _document(source: str, address: Pubkey, packed: bytes, compression: str) -> 
     try:
         text = _unpack(packed, compression)
     except (zlib.error, OSError, EOFError) as error:
-        return FetchedIdl("corrupt", source, str(address), f"its {compression} data cannot be unpacked: {error}")
+        return FetchedIdl(
+            "corrupt", source, str(address), f"its {compression} data cannot be unpacked: {error}"
+        )
     if len(text) > MAX_IDL:
         return FetchedIdl("corrupt", source, str(address), f"it unpacks to over {MAX_IDL:,} bytes")
     try:

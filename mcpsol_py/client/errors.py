@@ -74,7 +74,9 @@ ANCHOR_ERRORS: dict[int, str] = {
         "AccountNotInitialized AccountNotProgramData AccountNotAssociatedTokenAccount AccountSysvarMismatch "
         "AccountReallocExceedsLimit AccountDuplicateReallocs",
     ),
-    **_numbered(4100, "DeclaredProgramIdMismatch TryingToInitPayerAsProgramAccount InvalidNumericConversion"),
+    **_numbered(
+        4100, "DeclaredProgramIdMismatch TryingToInitPayerAsProgramAccount InvalidNumericConversion"
+    ),
     5000: "Deprecated",
 }
 
@@ -163,7 +165,9 @@ _WORDS = {
 
 _INVOKE = re.compile(r"Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[(\d+)\]")
 _END = re.compile(r"Program ([1-9A-HJ-NP-Za-km-z]{32,44}) (success|failed: (.*))")
-_ANCHOR = re.compile(r"AnchorError .*?Error Code: (\w+)\. Error Number: (\d+)\. Error Message: (.*?)\.?$")
+_ANCHOR = re.compile(
+    r"AnchorError .*?Error Code: (\w+)\. Error Number: (\d+)\. Error Message: (.*?)\.?$"
+)
 #: what rendered programs log of a check that refused (templates/pinocchio/src/error.rs.jinja)
 _RENDERED = re.compile(r"Program log: (\w{1,64}) \((\d+)\): (.+)")
 _ANCHOR_ACCOUNT = re.compile(r"AnchorError caused by account: (\w+)\.")
@@ -212,7 +216,9 @@ def explain(
         name = err if isinstance(err, str) else next(iter(err), "unknown")
         details = "" if isinstance(err, str) else f" {next(iter(err.values()))}"
         where = stack[-1] if stack else str(programs[0]) if programs else "transaction"
-        return ProgramFailed(where, name, _WORDS.get(name, "") + details, logs=outcome.logs, stack=stack)
+        return ProgramFailed(
+            where, name, _WORDS.get(name, "") + details, logs=outcome.logs, stack=stack
+        )
     index, inner = err["InstructionError"]
     if not stack and index < len(programs):
         stack = (str(programs[index]),)
@@ -226,7 +232,9 @@ def explain(
     reason = _failure_line(outcome.logs)
     if not message and code is None and reason:
         message = reason
-    return ProgramFailed(where, name, message, code=code, logs=outcome.logs, stack=stack, instruction_index=index)
+    return ProgramFailed(
+        where, name, message, code=code, logs=outcome.logs, stack=stack, instruction_index=index
+    )
 
 
 def _custom(program: str, code: int, logs: Sequence[str], own: Errors) -> tuple[str, str]:
@@ -235,7 +243,9 @@ def _custom(program: str, code: int, logs: Sequence[str], own: Errors) -> tuple[
     if known is not None:
         return known.name, known.message
     if program in _BUILTIN:
-        return _BUILTIN[program].get(code, "Custom"), f"an error of the {PROGRAM_NAMES[program]} program"
+        return _BUILTIN[program].get(
+            code, "Custom"
+        ), f"an error of the {PROGRAM_NAMES[program]} program"
     if program in _NOT_ANCHOR:
         return "Custom", ""
     for line in reversed(logs):

@@ -31,7 +31,9 @@ def logged_data(logs: Sequence[str], program_id: str) -> Iterator[bytes]:
             stack = [*stack[: int(begun[2]) - 1], begun[1]]
         elif line.startswith("Program data: ") and stack and stack[-1] == program_id:
             try:
-                yield base64.b64decode(line.removeprefix("Program data: ").replace(" ", ""), validate=True)
+                yield base64.b64decode(
+                    line.removeprefix("Program data: ").replace(" ", ""), validate=True
+                )
             except binascii.Error:
                 continue
         elif stack and (done := _DONE.match(line)) is not None and done[1] == stack[-1]:

@@ -85,7 +85,9 @@ class CallableSigner:
     message's bytes and gives the 64 bytes of the signature, at once or awaited; it may refuse by raising PolicyError.
     """
 
-    def __init__(self, address: Pubkey, function: Callable[[bytes], bytes | Awaitable[bytes]]) -> None:
+    def __init__(
+        self, address: Pubkey, function: Callable[[bytes], bytes | Awaitable[bytes]]
+    ) -> None:
         self._address, self._function = address, function
 
     def __repr__(self) -> str:
@@ -110,7 +112,9 @@ class HttpSigner:
     that is none.
     """
 
-    def __init__(self, address: Pubkey, url: str, *, token: str | None = None, timeout: float = 60.0) -> None:
+    def __init__(
+        self, address: Pubkey, url: str, *, token: str | None = None, timeout: float = 60.0
+    ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise SourceError(f"{abbr(url)} is no http(s) URL", path="signer.url")
@@ -171,7 +175,9 @@ class HttpSigner:
             with error:
                 return error.code, error.read(_ANSWER)
         except (OSError, http.client.HTTPException) as error:  # their texts may hold the URL
-            raise TransportError(self._host, f"the signer did not answer ({type(error).__name__})") from error
+            raise TransportError(
+                self._host, f"the signer did not answer ({type(error).__name__})"
+            ) from error
 
 
 def _fitting(raw: bytes, message: bytes, address: Pubkey) -> Signature:
@@ -179,7 +185,9 @@ def _fitting(raw: bytes, message: bytes, address: Pubkey) -> Signature:
 
     made = Signature.from_bytes(raw) if len(raw) == 64 else None
     if made is None or not made.verify(address, message):
-        raise PolicyError("signers", f"the signer's answer is no signature of {address} over the message")
+        raise PolicyError(
+            "signers", f"the signer's answer is no signature of {address} over the message"
+        )
     return made
 
 
@@ -188,7 +196,9 @@ def create_keystore(path: Path, keypair: Keypair, passphrase: str) -> None:
     already.
     """
     if len(passphrase) < 8:
-        raise SourceError("the passphrase has fewer than 8 characters; use a longer one", origin=str(path))
+        raise SourceError(
+            "the passphrase has fewer than 8 characters; use a longer one", origin=str(path)
+        )
     header: dict[str, Any] = {
         "format": _FORMAT,
         "address": str(keypair.pubkey()),
@@ -202,7 +212,9 @@ def create_keystore(path: Path, keypair: Keypair, passphrase: str) -> None:
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
-        raise SourceError("is there already; a key is never overwritten", origin=str(path)) from error
+        raise SourceError(
+            "is there already; a key is never overwritten", origin=str(path)
+        ) from error
     with os.fdopen(handle, "w") as file:
         file.write(text)
 
@@ -229,18 +241,26 @@ def open_keypair(path: Path, passphrase: str) -> Keypair:
         raise SourceError("no JSON, so no keystore", origin=str(path)) from error
     if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
         raise SourceError(
-            f"others may read this key (mode {stat.S_IMODE(mode):o}); run chmod 600 on it", origin=str(path)
+            f"others may read this key (mode {stat.S_IMODE(mode):o}); run chmod 600 on it",
+            origin=str(path),
         )
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise SourceError(f'no keystore (its "format" is {_FORMAT!r})', origin=str(path))
     header = {k: v for k, v in document.items() if k != "sealed"}
     try:
-        sealed, nonce = bytes.fromhex(document["sealed"]), bytes.fromhex(document["cipher"]["nonce"])
+        sealed, nonce = (
+            bytes.fromhex(document["sealed"]),
+            bytes.fromhex(document["cipher"]["nonce"]),
+        )
         seed = _gcm(passphrase, header).decrypt(nonce, sealed, _authenticated(header))
     except InvalidTag:
-        raise SourceError("the passphrase does not open it, or the file was changed", origin=str(path)) from None
+        raise SourceError(
+            "the passphrase does not open it, or the file was changed", origin=str(path)
+        ) from None
     except (KeyError, TypeError, ValueError) as error:
-        raise SourceError("a part of the keystore is missing or damaged", origin=str(path)) from error
+        raise SourceError(
+            "a part of the keystore is missing or damaged", origin=str(path)
+        ) from error
     keypair = Keypair.from_seed(seed)
     if str(keypair.pubkey()) != document["address"]:
         raise SourceError("the key is not that of the address beside it", origin=str(path))
@@ -260,6 +280,12 @@ def _gcm(passphrase: str, header: dict[str, Any]) -> Any:
     if not (known and _N_MIN <= n <= _N_MAX and r == _R and p == _P):
         raise ValueError("unknown parameters")
     key = hashlib.scrypt(
-        passphrase.encode(), salt=bytes.fromhex(kdf["salt"]), n=n, r=r, p=p, maxmem=256 * n * r, dklen=32
+        passphrase.encode(),
+        salt=bytes.fromhex(kdf["salt"]),
+        n=n,
+        r=r,
+        p=p,
+        maxmem=256 * n * r,
+        dklen=32,
     )
     return AESGCM(key)

@@ -111,7 +111,12 @@ def programdata_address(program_id: Pubkey) -> Pubkey:
 
 def read_buffer(account: Account | None) -> Buffer | None:
     """A buffer account, None for anything else."""
-    if account is None or account.owner != LOADER or _tag(account) != _BUFFER or len(account.data) < BUFFER_HEADER:
+    if (
+        account is None
+        or account.owner != LOADER
+        or _tag(account) != _BUFFER
+        or len(account.data) < BUFFER_HEADER
+    ):
         return None
     data = bytes(account.data)
     return Buffer(_option(data, 4), data[BUFFER_HEADER:], account.lamports)
@@ -130,17 +135,32 @@ async def deployment(transport: Transport, program_id: Pubkey) -> Deployment | N
         raw = bytes(body.data)
         slot = int.from_bytes(raw[4:12], "little")
         return Deployment(
-            program_id, LOADER, programdata, slot, _option(raw, 12), raw[PROGRAMDATA_HEADER:], body.lamports
+            program_id,
+            LOADER,
+            programdata,
+            slot,
+            _option(raw, 12),
+            raw[PROGRAMDATA_HEADER:],
+            body.lamports,
         )
     if account.owner == _LOADER_V4 and len(data) >= _V4_HEADER:
         slot, authority = int.from_bytes(data[:8], "little"), Pubkey(data[8:40])
         final = data[40:48] == (2).to_bytes(8, "little")
         held = data[_V4_HEADER:]
         return Deployment(
-            program_id, _LOADER_V4, program_id, slot, None if final else authority, held, account.lamports, False
+            program_id,
+            _LOADER_V4,
+            program_id,
+            slot,
+            None if final else authority,
+            held,
+            account.lamports,
+            False,
         )
     if account.executable and account.owner in _FROZEN:
-        return Deployment(program_id, account.owner, program_id, None, None, data, account.lamports, False)
+        return Deployment(
+            program_id, account.owner, program_id, None, None, data, account.lamports, False
+        )
     return None
 
 
@@ -156,11 +176,17 @@ class Standing:
 
 async def standing(transport: Transport, program_id: Pubkey) -> Standing:
     """What is deployed, from a few bytes of a program's accounts. Raises TransportError."""
-    program, body = await heads(transport, [program_id, programdata_address(program_id)], _V4_HEADER)
+    program, body = await heads(
+        transport, [program_id, programdata_address(program_id)], _V4_HEADER
+    )
     slot = None
     if body is not None and body.owner == LOADER and len(body.data) >= 12:
         slot = int.from_bytes(body.data[4:12], "little")
-    known = program is not None and program.executable and program.owner in (LOADER, _LOADER_V4, *_FROZEN)
+    known = (
+        program is not None
+        and program.executable
+        and program.owner in (LOADER, _LOADER_V4, *_FROZEN)
+    )
     return Standing(mark_of([program, body]) if known else "", slot)
 
 
@@ -181,7 +207,11 @@ def _tag(account: Account) -> int:
 
 
 def _option(data: bytes, at: int) -> Pubkey | None:
-    return Pubkey(data[at + 1 : at + 33]) if data[at : at + 1] == b"\1" and len(data) >= at + 33 else None
+    return (
+        Pubkey(data[at + 1 : at + 33])
+        if data[at : at + 1] == b"\1" and len(data) >= at + 33
+        else None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +270,9 @@ def write(buffer: Pubkey, authority: Pubkey, offset: int, data: bytes) -> Instru
     return _instruction(1, [_w(buffer), _r(authority, True)], rest)
 
 
-def deploy(payer: Pubkey, program_id: Pubkey, buffer: Pubkey, authority: Pubkey, max_len: int) -> Instruction:
+def deploy(
+    payer: Pubkey, program_id: Pubkey, buffer: Pubkey, authority: Pubkey, max_len: int
+) -> Instruction:
     """Makes a program of a buffer, with room for *max_len* bytes. The Program account must have been made in the same
     transaction."""
     accounts = [
@@ -280,7 +312,9 @@ def close(buffer: Pubkey, recipient: Pubkey, authority: Pubkey) -> Instruction:
     return _instruction(5, [_w(buffer), _w(recipient), _r(authority, True)])
 
 
-def extend(program_id: Pubkey, payer: Pubkey, authority: Pubkey, more: int, *, checked: bool) -> Instruction:
+def extend(
+    program_id: Pubkey, payer: Pubkey, authority: Pubkey, more: int, *, checked: bool
+) -> Instruction:
     """Makes room for *more* bytes. *checked*: ExtendProgramChecked, which some clusters take in the older one's place
     (feature enable_extend_program_checked)."""
     accounts = [_w(programdata_address(program_id)), _w(program_id)]

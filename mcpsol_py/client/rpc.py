@@ -68,7 +68,14 @@ def _read(method: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, Corouti
     async def read(*args: _P.args, **options: _P.kwargs) -> _T:
         try:
             return await method(*args, **options)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except (
+            KeyError,
+            IndexError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            OverflowError,
+        ) as error:
             transport: Any = args[0]
             why = f"{method.__name__} was answered in a form that is not Solana's ({type(error).__name__})"
             raise TransportError(transport.endpoint, why, retryable=True) from error
@@ -124,17 +131,23 @@ class RpcTransport:
             raise self._refused(method, error)
         return answer.get("result")
 
-    async def _ask(self, method: str, params: Sequence[Any], lost: list[str] | None = None) -> dict[str, Any]:
+    async def _ask(
+        self, method: str, params: Sequence[Any], lost: list[str] | None = None
+    ) -> dict[str, Any]:
         """The whole answer, after as many attempts as it takes. *lost* is given why the answer to an attempt was lost
         that may have reached the node."""
-        with telemetry.span(f"rpc {method}", **{"rpc.method": method, "server.address": self.endpoint}) as step:
+        with telemetry.span(
+            f"rpc {method}", **{"rpc.method": method, "server.address": self.endpoint}
+        ) as step:
             return await self._attempted(method, params, step, [] if lost is None else lost)
 
     async def _attempted(
         self, method: str, params: Sequence[Any], step: telemetry.Span, lost: list[str]
     ) -> dict[str, Any]:
         number = self._number = self._number + 1
-        body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)})
+        body = json.dumps(
+            {"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)}
+        )
         attempt = 0
         while True:
             attempt += 1
@@ -161,13 +174,21 @@ class RpcTransport:
         except orjson.JSONDecodeError:
             why = f"{method} was answered with something that is no JSON"
             raise TransportError(self.endpoint, why, retryable=True) from None
-        if not isinstance(answer, dict) or ("result" not in answer and not isinstance(answer.get("error"), dict)):
-            raise TransportError(self.endpoint, f"{method} was answered with no JSON-RPC answer", retryable=True)
+        if not isinstance(answer, dict) or (
+            "result" not in answer and not isinstance(answer.get("error"), dict)
+        ):
+            raise TransportError(
+                self.endpoint, f"{method} was answered with no JSON-RPC answer", retryable=True
+            )
         if str(answer.get("id", number)) not in (
             str(number),
             "None",
         ):  # a connection, a proxy or a cache that is out of step
-            raise TransportError(self.endpoint, f"{method} was answered with another request's answer", retryable=True)
+            raise TransportError(
+                self.endpoint,
+                f"{method} was answered with another request's answer",
+                retryable=True,
+            )
         return answer
 
     def _refused(self, method: str, error: Mapping[str, Any]) -> TransportError:
@@ -187,7 +208,9 @@ class RpcTransport:
             return await self._post_async(request)
         except TransportError:
             raise
-        except Exception as error:  # solana-py wraps httpx or httpx2, which may not be importable here
+        except (
+            Exception
+        ) as error:  # solana-py wraps httpx or httpx2, which may not be importable here
             raise self._failed(error) from error
 
     async def _post_async(self, request: _Body) -> str:
@@ -216,14 +239,25 @@ class RpcTransport:
                 passing = status == 429 or status >= 500
                 why = f"HTTP status {status}{_MEANING.get(status, '')}"
                 wait = _seconds(getattr(response, "headers", {}).get("retry-after"))
-                refused = status if status < 500 else None  # a gateway's 5xx may come after the node has it
-                return TransportError(self.endpoint, why, retryable=passing, code=refused, retry_after=wait)
+                refused = (
+                    status if status < 500 else None
+                )  # a gateway's 5xx may come after the node has it
+                return TransportError(
+                    self.endpoint, why, retryable=passing, code=refused, retry_after=wait
+                )
             if cause.__cause__ is None and cause.__context__ is None:
                 break
             cause = cause.__cause__ or cause.__context__
-        if isinstance(error, (TimeoutError, asyncio.TimeoutError)) or "Timeout" in type(cause).__name__:
-            return TransportError(self.endpoint, f"no answer within {self._timeout:g} s", retryable=True)
-        return TransportError(self.endpoint, f"no connection ({type(cause).__name__})", retryable=True)
+        if (
+            isinstance(error, (TimeoutError, asyncio.TimeoutError))
+            or "Timeout" in type(cause).__name__
+        ):
+            return TransportError(
+                self.endpoint, f"no answer within {self._timeout:g} s", retryable=True
+            )
+        return TransportError(
+            self.endpoint, f"no connection ({type(cause).__name__})", retryable=True
+        )
 
     # --- the protocol --------------------------------------------------------------------------------------------
 
@@ -235,16 +269,24 @@ class RpcTransport:
         return out
 
     @_read
-    async def accounts_at(self, keys: Sequence[Pubkey], *, since: int = 0) -> tuple[int, list[Account | None]]:
+    async def accounts_at(
+        self, keys: Sequence[Pubkey], *, since: int = 0
+    ) -> tuple[int, list[Account | None]]:
         if len(keys) > _ACCOUNTS_A_CALL:
-            raise TransportError(self.endpoint, f"tells {_ACCOUNTS_A_CALL} accounts of one slot, not {len(keys)}")
+            raise TransportError(
+                self.endpoint, f"tells {_ACCOUNTS_A_CALL} accounts of one slot, not {len(keys)}"
+            )
         result, found = await self._multiple(keys, since)
         return self._not_before(since, result), found
 
-    async def _multiple(self, keys: Sequence[Pubkey], since: int = 0) -> tuple[dict[str, Any], list[Account | None]]:
+    async def _multiple(
+        self, keys: Sequence[Pubkey], since: int = 0
+    ) -> tuple[dict[str, Any], list[Account | None]]:
         """The answer to one getMultipleAccounts, and the accounts in it."""
         asked = [str(key) for key in keys]
-        result = await self.request("getMultipleAccounts", [asked, {**self._reading(), **_since(since)}])
+        result = await self.request(
+            "getMultipleAccounts", [asked, {**self._reading(), **_since(since)}]
+        )
         found = [account_of(item) for item in result["value"]]
         if len(found) != len(keys):
             raise ValueError(f"{len(found)} accounts for {len(keys)} keys")
@@ -254,7 +296,9 @@ class RpcTransport:
         """The slot of an answer. Behind one URL there may be nodes that are not equally far."""
         slot = int(result["context"]["slot"])
         if slot < since:
-            raise TransportError(self.endpoint, f"answered as of slot {slot:,}, and slot {since:,} was seen before")
+            raise TransportError(
+                self.endpoint, f"answered as of slot {slot:,}, and slot {since:,} was seen before"
+            )
         return slot
 
     @_read
@@ -263,7 +307,9 @@ class RpcTransport:
     ) -> list[tuple[Pubkey, Account]]:
         options = {**self._reading(), "filters": _filters(filters, size)}
         result = await self.request("getProgramAccounts", [str(program_id), options])
-        found = [(Pubkey.from_string(item["pubkey"]), account_of(item["account"])) for item in result]
+        found = [
+            (Pubkey.from_string(item["pubkey"]), account_of(item["account"])) for item in result
+        ]
         return [(key, account) for key, account in found if account is not None]
 
     @_read
@@ -271,13 +317,19 @@ class RpcTransport:
         self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
     ) -> list[Pubkey]:
         """The addresses of those accounts alone: there may be a hundred thousand, of which few are then read."""
-        options = {**self._reading(), "filters": _filters(filters, size), "dataSlice": {"offset": 0, "length": 0}}
+        options = {
+            **self._reading(),
+            "filters": _filters(filters, size),
+            "dataSlice": {"offset": 0, "length": 0},
+        }
         result = await self.request("getProgramAccounts", [str(program_id), options])
         return [Pubkey.from_string(item["pubkey"]) for item in result]
 
     @_read
     async def latest_blockhash(self) -> Blockhash:
-        value = (await self.request("getLatestBlockhash", [{"commitment": self.commitment}]))["value"]
+        value = (await self.request("getLatestBlockhash", [{"commitment": self.commitment}]))[
+            "value"
+        ]
         return Blockhash(Hash.from_string(value["blockhash"]), value["lastValidBlockHeight"])
 
     @_read
@@ -302,7 +354,10 @@ class RpcTransport:
             **_since(since),
         }
         if accounts:
-            options["accounts"] = {"encoding": "base64", "addresses": [str(key) for key in accounts]}
+            options["accounts"] = {
+                "encoding": "base64",
+                "addresses": [str(key) for key in accounts],
+            }
         result = await self.request("simulateTransaction", [_wire(transaction), options])
         outcome = _outcome(result["value"])
         return replace(outcome, slot=self._not_before(since, result)) if since else outcome
@@ -343,11 +398,15 @@ class RpcTransport:
         landed."""
         if error.code is None or not lost:
             return error
-        return TransportError(self.endpoint, f"{lost[0]}; asked once more, {error.why}", retryable=True)
+        return TransportError(
+            self.endpoint, f"{lost[0]}; asked once more, {error.why}", retryable=True
+        )
 
     @_read
     async def status(self, signature: Signature) -> Status | None:
-        result = await self.request("getSignatureStatuses", [[str(signature)], {"searchTransactionHistory": True}])
+        result = await self.request(
+            "getSignatureStatuses", [[str(signature)], {"searchTransactionHistory": True}]
+        )
         return self._status(result["value"][0])
 
     @_read
@@ -382,7 +441,8 @@ class RpcTransport:
                 "innerInstructions": [
                     {
                         "instructions": [
-                            {"programId": keys[ix["programIdIndex"]], "data": ix["data"]} for ix in part["instructions"]
+                            {"programId": keys[ix["programIdIndex"]], "data": ix["data"]}
+                            for ix in part["instructions"]
                         ]
                     }
                     for part in meta.get("innerInstructions") or ()
@@ -399,12 +459,20 @@ class RpcTransport:
         """A landed transaction as the node tells it (getTransaction, base64), None where it does not know it."""
         # This method knows no "processed".
         commitment = "confirmed" if self.commitment == "processed" else self.commitment
-        options = {"encoding": "base64", "commitment": commitment, "maxSupportedTransactionVersion": 0}
-        result: dict[str, Any] | None = await self.request("getTransaction", [str(signature), options])
+        options = {
+            "encoding": "base64",
+            "commitment": commitment,
+            "maxSupportedTransactionVersion": 0,
+        }
+        result: dict[str, Any] | None = await self.request(
+            "getTransaction", [str(signature), options]
+        )
         return result
 
     @_read
-    async def token_accounts(self, owner: Pubkey, program_id: Pubkey) -> list[tuple[Pubkey, Account]]:
+    async def token_accounts(
+        self, owner: Pubkey, program_id: Pubkey
+    ) -> list[tuple[Pubkey, Account]]:
         """The token accounts of *owner* that belong to a token program."""
         asked = [str(owner), {"programId": str(program_id)}, self._reading()]
         rows = (await self.request("getTokenAccountsByOwner", asked))["value"]
@@ -419,7 +487,9 @@ class RpcTransport:
 
     @_read
     async def priority_fees(self, keys: Sequence[Pubkey]) -> list[int]:
-        result = await self.request("getRecentPrioritizationFees", [[str(key) for key in keys[:128]]])
+        result = await self.request(
+            "getRecentPrioritizationFees", [[str(key) for key in keys[:128]]]
+        )
         return [item["prioritizationFee"] for item in result]
 
     async def sleep(self, seconds: float) -> None:
@@ -443,7 +513,12 @@ class RpcTransport:
         return {"encoding": "base64", "commitment": self.commitment}
 
 
-_MEANING = {401: " (unauthorised)", 403: " (forbidden)", 404: " (not found)", 429: " (rate limited)"}
+_MEANING = {
+    401: " (unauthorised)",
+    403: " (forbidden)",
+    404: " (not found)",
+    429: " (rate limited)",
+}
 
 
 class _Body:
@@ -464,7 +539,9 @@ def _provider(client: Any) -> Any:
     """The provider of solana-py's client; private, and so named since 0.18."""
     provider = getattr(client, "_provider", None)
     if provider is None or not hasattr(provider, "make_request_unparsed"):
-        raise TransportError("RPC", f"{type(client).__name__} is neither a URL nor a client of solana-py")
+        raise TransportError(
+            "RPC", f"{type(client).__name__} is neither a URL nor a client of solana-py"
+        )
     return provider
 
 
@@ -500,14 +577,17 @@ def _outcome(value: Mapping[str, Any]) -> Outcome:
         logs=tuple(value.get("logs") or ()),
         units=value.get("unitsConsumed"),
         return_data=(
-            (Pubkey.from_string(returned["programId"]), base64.b64decode(returned["data"][0])) if returned else None
+            (Pubkey.from_string(returned["programId"]), base64.b64decode(returned["data"][0]))
+            if returned
+            else None
         ),
         accounts=tuple(account_of(found) for found in value.get("accounts") or ()),
         inner=tuple(
             (Pubkey.from_string(ix["programId"]), b58decode(ix["data"]))
             for part in value.get("innerInstructions") or ()
             for ix in part["instructions"]
-            if "data" in ix  # calls of programs that the node knows come parsed, without their bytes
+            if "data"
+            in ix  # calls of programs that the node knows come parsed, without their bytes
         ),
     )
 

@@ -72,7 +72,9 @@ class SchemaCache:
     def _path(self, program_id: Pubkey, genesis: str) -> Path | None:
         if self.folder is None or not genesis:
             return None
-        return self.folder / f"{program_id}-{hashlib.sha256(genesis.encode()).hexdigest()[:16]}.json"
+        return (
+            self.folder / f"{program_id}-{hashlib.sha256(genesis.encode()).hexdigest()[:16]}.json"
+        )
 
 
 async def _places(transport: Transport, program_id: Pubkey) -> str:
@@ -138,6 +140,8 @@ def _write(path: Path, deployment: str, places: str, found: Discovery) -> None:
     )
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}.", delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f"{path.name}.", delete=False
+        ) as file:
             file.write(text)
         Path(file.name).replace(path)

@@ -86,7 +86,9 @@ class ScriptedTransport:
         self._note("get_accounts", keys=list(keys))
         return [self.accounts.get(key) for key in keys]
 
-    async def accounts_at(self, keys: Sequence[Pubkey], *, since: int = 0) -> tuple[int, list[Account | None]]:
+    async def accounts_at(
+        self, keys: Sequence[Pubkey], *, since: int = 0
+    ) -> tuple[int, list[Account | None]]:
         return 0, await self.get_accounts(keys)
 
     async def program_accounts(
@@ -120,7 +122,12 @@ class ScriptedTransport:
         accounts: Sequence[Pubkey] = (),
         since: int = 0,
     ) -> Outcome:
-        self._note("simulate", transaction=transaction, replace_blockhash=replace_blockhash, accounts=list(accounts))
+        self._note(
+            "simulate",
+            transaction=transaction,
+            replace_blockhash=replace_blockhash,
+            accounts=list(accounts),
+        )
         outcome: Outcome = self._next(self.simulations, "simulate", transaction)
         return outcome
 

@@ -75,16 +75,24 @@ class Payers:
 
 def unsigned(message: Message | MessageV0) -> VersionedTransaction:
     """A transaction of *message* with empty signatures."""
-    return VersionedTransaction.populate(message, [Signature.default()] * message.header.num_required_signatures)
+    return VersionedTransaction.populate(
+        message, [Signature.default()] * message.header.num_required_signatures
+    )
 
 
 def with_blockhash(transaction: VersionedTransaction, blockhash: Hash) -> VersionedTransaction:
     """A copy with another blockhash, unsigned: the original's signatures would not hold."""
     old: Any = transaction.message
     if isinstance(old, MessageV0):
-        return unsigned(MessageV0(old.header, old.account_keys, blockhash, old.instructions, old.address_table_lookups))
+        return unsigned(
+            MessageV0(
+                old.header, old.account_keys, blockhash, old.instructions, old.address_table_lookups
+            )
+        )
     if not isinstance(old, Message):  # MessageV1 (SIMD-0385), which only newer solders have
-        return unsigned(type(old)(old.header, old.config, blockhash, old.account_keys, old.instructions))
+        return unsigned(
+            type(old)(old.header, old.config, blockhash, old.account_keys, old.instructions)
+        )
     header = old.header
     return unsigned(
         Message.new_with_compiled_instructions(

@@ -34,7 +34,9 @@ def websocket_url(url: str) -> str:
     return urlunsplit((scheme, host, parts.path, parts.query, ""))
 
 
-async def account_changes(url: str, key: Pubkey, commitment: Commitment = "confirmed") -> AsyncIterator[Account]:
+async def account_changes(
+    url: str, key: Pubkey, commitment: Commitment = "confirmed"
+) -> AsyncIterator[Account]:
     """The account each time it changes. A closed account comes as one without lamports and data."""
 
     async def subscribe(socket: Any) -> None:
@@ -51,7 +53,9 @@ async def log_messages(
     from solders.rpc.config import RpcTransactionLogsFilterMentions
 
     async def subscribe(socket: Any) -> None:
-        await socket.logs_subscribe(filter_=RpcTransactionLogsFilterMentions(program_id), commitment=commitment)
+        await socket.logs_subscribe(
+            filter_=RpcTransactionLogsFilterMentions(program_id), commitment=commitment
+        )
 
     async for value in _values(url, subscribe):
         yield str(value.signature), tuple(value.logs), value.err is None
@@ -70,11 +74,15 @@ async def _values(url: str, subscribe: Callable[[Any], Awaitable[None]]) -> Asyn
                 got = await socket.recv()
                 for item in got if isinstance(got, list) else [got]:
                     result: Any = getattr(item, "result", None)
-                    if hasattr(result, "value"):  # the answer to the subscription itself is a number
+                    if hasattr(
+                        result, "value"
+                    ):  # the answer to the subscription itself is a number
                         yield result.value
     except (GeneratorExit, KeyboardInterrupt, SystemExit):
         raise
     except Exception as error:  # the WebSocket library's own; it may not be importable here
         raise TransportError(
-            redact(websocket_url(url)), f"the subscription ended ({type(error).__name__})", retryable=True
+            redact(websocket_url(url)),
+            f"the subscription ended ({type(error).__name__})",
+            retryable=True,
         ) from error

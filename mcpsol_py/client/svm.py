@@ -124,7 +124,9 @@ class SvmTransport:
     async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
         return [self._get(key) for key in keys]
 
-    async def accounts_at(self, keys: Sequence[Pubkey], *, since: int = 0) -> tuple[int, list[Account | None]]:
+    async def accounts_at(
+        self, keys: Sequence[Pubkey], *, since: int = 0
+    ) -> tuple[int, list[Account | None]]:
         return 0, await self.get_accounts(keys)
 
     def _get(self, key: Pubkey) -> Account | None:
@@ -136,7 +138,9 @@ class SvmTransport:
         self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
     ) -> list[tuple[Pubkey, Account]]:
         if not hasattr(self.svm, "get_program_accounts"):
-            raise TransportError(self.endpoint, "this solders cannot list a program's accounts; 0.29 and later can")
+            raise TransportError(
+                self.endpoint, "this solders cannot list a program's accounts; 0.29 and later can"
+            )
         return [
             (key, account)
             for key, account in self.svm.get_program_accounts(program_id)
@@ -186,7 +190,9 @@ class SvmTransport:
                     return signature, _outcome(transaction, before.meta(), before.err())
             result: Any = self.svm.send_transaction(transaction)
             failed = hasattr(result, "err")
-            outcome = _outcome(transaction, result.meta() if failed else result, result.err() if failed else None)
+            outcome = _outcome(
+                transaction, result.meta() if failed else result, result.err() if failed else None
+            )
             self._landed[signature] = outcome
             self._executed[signature] = transaction
             if len(self._landed) > KEPT:
@@ -231,7 +237,10 @@ class SvmTransport:
 
 
 def _outcome(
-    transaction: VersionedTransaction, meta: Any, err: Any, accounts: tuple[Account | None, ...] = ()
+    transaction: VersionedTransaction,
+    meta: Any,
+    err: Any,
+    accounts: tuple[Account | None, ...] = (),
 ) -> Outcome:
     keys = transaction.message.account_keys
     called = [item.instruction() for part in meta.inner_instructions() for item in part]
@@ -244,7 +253,11 @@ def _outcome(
         return_data=(returned.program_id, data) if data else None,
         accounts=accounts,
         # Programs always stand among the message's own keys, never in a lookup table.
-        inner=tuple((keys[ix.program_id_index], bytes(ix.data)) for ix in called if ix.program_id_index < len(keys)),
+        inner=tuple(
+            (keys[ix.program_id_index], bytes(ix.data))
+            for ix in called
+            if ix.program_id_index < len(keys)
+        ),
     )
 
 
@@ -255,7 +268,9 @@ def error_json(err: Any) -> str | dict[str, Any]:
     if kind == "InstructionError":
         inner = err.err
         code = getattr(inner, "code", None)
-        return {"InstructionError": [err.index, _variant(inner) if code is None else {"Custom": code}]}
+        return {
+            "InstructionError": [err.index, _variant(inner) if code is None else {"Custom": code}]
+        }
     if kind == "Fieldless":
         return _variant(err)
     if kind == "DuplicateInstruction":

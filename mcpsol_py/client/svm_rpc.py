@@ -28,7 +28,10 @@ GENESIS = "LoCaLGenesis1111111111111111111111111111111"
 #: A request is at most this long (solana: 50 KiB is the limit of its own server).
 MAX_REQUEST = 256 * 1024
 
-_TOKEN_PROGRAMS = ("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
+_TOKEN_PROGRAMS = (
+    "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+    "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
+)
 
 
 class SvmNode:
@@ -36,7 +39,9 @@ class SvmNode:
     requestAirdrop.
     """
 
-    def __init__(self, transport: SvmTransport, genesis: str = GENESIS, *, airdrops: bool = False) -> None:
+    def __init__(
+        self, transport: SvmTransport, genesis: str = GENESIS, *, airdrops: bool = False
+    ) -> None:
         self.transport, self.genesis, self.airdrops = transport, genesis, airdrops
         self.calls: list[str] = []
         self.down: set[str] = set()
@@ -87,11 +92,15 @@ class SvmNode:
                 filters.append((int(item["memcmp"].get("offset", 0)), _bytes(item["memcmp"])))
             else:
                 size = item["dataSize"]
-        found = run(self.transport.program_accounts(Pubkey.from_string(key), filters=filters, size=size))
+        found = run(
+            self.transport.program_accounts(Pubkey.from_string(key), filters=filters, size=size)
+        )
         rows = [{"pubkey": str(k), "account": _account(a, options)} for k, a in found]
         return _value(rows) if (options or {}).get("withContext") else rows
 
-    def do_getTokenAccountsByOwner(self, owner: str, which: Mapping[str, str], options: Any = None) -> Any:
+    def do_getTokenAccountsByOwner(
+        self, owner: str, which: Mapping[str, str], options: Any = None
+    ) -> Any:
         filters = [(32, bytes(Pubkey.from_string(owner)))]
         if "mint" in which:
             filters.append((0, bytes(Pubkey.from_string(which["mint"]))))
@@ -99,19 +108,39 @@ class SvmNode:
         found = [
             row
             for program in programs
-            for row in run(self.transport.program_accounts(Pubkey.from_string(program), filters=filters))
+            for row in run(
+                self.transport.program_accounts(Pubkey.from_string(program), filters=filters)
+            )
         ]
-        return _value([{"pubkey": str(k), "account": _account(a, options)} for k, a in found if len(a.data) >= 165])
+        return _value(
+            [
+                {"pubkey": str(k), "account": _account(a, options)}
+                for k, a in found
+                if len(a.data) >= 165
+            ]
+        )
 
     def do_getTokenAccountBalance(self, key: str, options: Any = None) -> Any:
         (account,) = run(self.transport.get_accounts([Pubkey.from_string(key)]))
         if account is None or str(account.owner) not in _TOKEN_PROGRAMS or len(account.data) < 165:
             raise ValueError("not a Token account")
         (mint,) = run(self.transport.get_accounts([Pubkey.from_bytes(bytes(account.data[:32]))]))
-        amount, decimals = int.from_bytes(account.data[64:72], "little"), mint.data[44] if mint is not None else 0
+        amount, decimals = (
+            int.from_bytes(account.data[64:72], "little"),
+            mint.data[44] if mint is not None else 0,
+        )
         digits = str(amount).rjust(decimals + 1, "0")
-        text = f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".") if decimals else digits
-        shown = {"amount": str(amount), "decimals": decimals, "uiAmountString": text, "uiAmount": float(text)}
+        text = (
+            f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".")
+            if decimals
+            else digits
+        )
+        shown = {
+            "amount": str(amount),
+            "decimals": decimals,
+            "uiAmountString": text,
+            "uiAmount": float(text),
+        }
         return _value(shown)
 
     def do_getBalance(self, key: str, options: Any = None) -> Any:
@@ -159,7 +188,9 @@ class SvmNode:
 
     def do_getLatestBlockhash(self, options: Any = None) -> Any:
         recent = run(self.transport.latest_blockhash())
-        return _value({"blockhash": str(recent.value), "lastValidBlockHeight": recent.last_valid_block_height})
+        return _value(
+            {"blockhash": str(recent.value), "lastValidBlockHeight": recent.last_valid_block_height}
+        )
 
     def do_isBlockhashValid(self, blockhash: str, options: Any = None) -> Any:
         return _value(str(run(self.transport.latest_blockhash()).value) == blockhash)
@@ -170,7 +201,9 @@ class SvmNode:
     def do_getFeeForMessage(self, message: str, options: Any = None) -> Any:
         from solders.message import from_bytes_versioned
 
-        return _value(5000 * from_bytes_versioned(base64.b64decode(message)).header.num_required_signatures)
+        return _value(
+            5000 * from_bytes_versioned(base64.b64decode(message)).header.num_required_signatures
+        )
 
     # --- transactions
 
@@ -179,10 +212,16 @@ class SvmNode:
         transaction = _transaction(text, options)
         keys = [Pubkey.from_string(k) for k in (options.get("accounts") or {}).get("addresses", ())]
         if options.get("sigVerify") and not all(transaction.verify_with_results()):
-            return _value({"err": "SignatureFailure", "logs": [], "unitsConsumed": 0, "accounts": None})
+            return _value(
+                {"err": "SignatureFailure", "logs": [], "unitsConsumed": 0, "accounts": None}
+            )
         replace = bool(options.get("replaceRecentBlockhash"))
-        outcome = run(self.transport.simulate(transaction, replace_blockhash=replace, accounts=keys))
-        accounts = [_account(a, None) for a in outcome.accounts] if keys and outcome.err is None else None
+        outcome = run(
+            self.transport.simulate(transaction, replace_blockhash=replace, accounts=keys)
+        )
+        accounts = (
+            [_account(a, None) for a in outcome.accounts] if keys and outcome.err is None else None
+        )
         shown = {**_outcome(outcome), "accounts": accounts}
         if replace:
             recent = run(self.transport.latest_blockhash())
@@ -211,11 +250,17 @@ class SvmNode:
         wanted, limit = Pubkey.from_string(key), int((options or {}).get("limit") or 1000)
         newest_first = reversed(self.transport.executed().items())
         found = [s for s, tx in newest_first if wanted in tx.message.account_keys][:limit]
-        return [{"signature": str(s), **_status(self._error(s)), "memo": None, "blockTime": None} for s in found]
+        return [
+            {"signature": str(s), **_status(self._error(s)), "memo": None, "blockTime": None}
+            for s in found
+        ]
 
     def do_getTransaction(self, signature: str, options: Any = None) -> Any:
         key = Signature.from_string(signature)
-        transaction, outcome = self.transport.executed().get(key), run(self.transport.transaction(key))
+        transaction, outcome = (
+            self.transport.executed().get(key),
+            run(self.transport.transaction(key)),
+        )
         if transaction is None or outcome is None:
             return None
         meta = {
@@ -225,7 +270,13 @@ class SvmNode:
             "fee": 5000,
         }
         wire = [base64.b64encode(bytes(transaction)).decode(), "base64"]
-        return {"slot": self.do_getSlot(), "blockTime": None, "version": 0, "transaction": wire, "meta": meta}
+        return {
+            "slot": self.do_getSlot(),
+            "blockTime": None,
+            "version": 0,
+            "transaction": wire,
+            "meta": meta,
+        }
 
     def _error(self, signature: Signature) -> Any:
         found = run(self.transport.status(signature))
@@ -235,7 +286,9 @@ class SvmNode:
 def rpc_app(node: SvmNode, hosts: Collection[str]) -> Callable[..., Awaitable[None]]:
     """The ASGI app of *node*. *hosts*: what the Host header may be, so that no web page reaches it by another name."""
 
-    async def app(scope: Mapping[str, Any], receive: Callable[[], Awaitable[Any]], send: Any) -> None:
+    async def app(
+        scope: Mapping[str, Any], receive: Callable[[], Awaitable[Any]], send: Any
+    ) -> None:
         async def answer(status: int, body: bytes) -> None:
             kind = (b"content-type", b"application/json")
             await send({"type": "http.response.start", "status": status, "headers": [kind]})
@@ -243,7 +296,9 @@ def rpc_app(node: SvmNode, hosts: Collection[str]) -> Callable[..., Awaitable[No
 
         headers = dict(scope.get("headers", ()))
         if headers.get(b"host", b"").decode("latin-1") not in hosts or b"origin" in headers:
-            await answer(421, json.dumps(_failed(None, -32600, "not served under this name")).encode())
+            await answer(
+                421, json.dumps(_failed(None, -32600, "not served under this name")).encode()
+            )
             return
         if scope["method"] != "POST":
             await answer(405, json.dumps(_failed(None, -32600, "POST a JSON-RPC request")).encode())
@@ -253,7 +308,9 @@ def rpc_app(node: SvmNode, hosts: Collection[str]) -> Callable[..., Awaitable[No
             message = await receive()
             body, more = body + bytes(message.get("body", b"")), bool(message.get("more_body"))
             if len(body) > MAX_REQUEST:
-                await answer(413, json.dumps(_failed(None, -32600, f"over {MAX_REQUEST:,} bytes")).encode())
+                await answer(
+                    413, json.dumps(_failed(None, -32600, f"over {MAX_REQUEST:,} bytes")).encode()
+                )
                 return
         await answer(200, node.respond(body))
 
@@ -275,11 +332,21 @@ def _value(value: Any) -> dict[str, Any]:
 
 def _status(err: Any) -> dict[str, Any]:
     result = {"Ok": None} if err is None else {"Err": err}
-    return {"confirmationStatus": "finalized", "confirmations": None, "err": err, "slot": 1, "status": result}
+    return {
+        "confirmationStatus": "finalized",
+        "confirmations": None,
+        "err": err,
+        "slot": 1,
+        "status": result,
+    }
 
 
 def _transaction(text: str, options: Mapping[str, Any]) -> VersionedTransaction:
-    raw = base64.b64decode(text, validate=True) if options.get("encoding") == "base64" else b58decode(text)
+    raw = (
+        base64.b64decode(text, validate=True)
+        if options.get("encoding") == "base64"
+        else b58decode(text)
+    )
     return VersionedTransaction.from_bytes(raw)
 
 

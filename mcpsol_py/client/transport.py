@@ -86,7 +86,9 @@ class Transport(Protocol):
     async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
         """The accounts, None for those that do not exist. Any number: the transport asks in parts."""
 
-    async def accounts_at(self, keys: Sequence[Pubkey], *, since: int = 0) -> tuple[int, list[Account | None]]:
+    async def accounts_at(
+        self, keys: Sequence[Pubkey], *, since: int = 0
+    ) -> tuple[int, list[Account | None]]:
         """The same as they stood in one slot, which is told (0: the chain has none), and not before slot *since*."""
 
     async def program_accounts(

@@ -46,7 +46,9 @@ async def heads(transport: Transport, keys: Sequence[Pubkey], length: int) -> li
     """
     if not isinstance(transport, RpcTransport):
         return [
-            None if a is None else Account(a.lamports, bytes(a.data)[:length], a.owner, a.executable, a.rent_epoch)
+            None
+            if a is None
+            else Account(a.lamports, bytes(a.data)[:length], a.owner, a.executable, a.rent_epoch)
             for a in await transport.get_accounts(keys)
         ]
     out: list[Account | None] = []
@@ -90,14 +92,18 @@ class _Watched:
 def _digest(account: Account | None, head: int | None) -> bytes:
     if account is None or (account.lamports == 0 and not account.data):
         return b"gone"
-    body = hashlib.sha256(account.lamports.to_bytes(8, "little") + bytes(account.owner) + bytes(account.data)[:head])
+    body = hashlib.sha256(
+        account.lamports.to_bytes(8, "little") + bytes(account.owner) + bytes(account.data)[:head]
+    )
     return body.digest()
 
 
 class AccountWatch:
     """The watched accounts of one chain. `run` must be running for changes to be told."""
 
-    def __init__(self, transport: Transport, *, poll: float | None = None, look_anyway: float | None = None) -> None:
+    def __init__(
+        self, transport: Transport, *, poll: float | None = None, look_anyway: float | None = None
+    ) -> None:
         self.transport = transport
         self.poll = POLL if poll is None else poll
         self.look_anyway = LOOK_ANYWAY if look_anyway is None else look_anyway
@@ -109,7 +115,9 @@ class AccountWatch:
     def __len__(self) -> int:
         return len(self._watched)
 
-    async def add(self, key: Pubkey, told: Callable[[], None], *, head: int | None = None) -> Callable[[], None]:
+    async def add(
+        self, key: Pubkey, told: Callable[[], None], *, head: int | None = None
+    ) -> Callable[[], None]:
         """*told* is called (in the event loop; it must not raise) when the account is no longer as it is now. The
         answer ends that. *head*: only the first bytes of its data count, and only they are fetched.
 
@@ -150,7 +158,11 @@ class AccountWatch:
             lengths.setdefault(watched.head, []).append(watched)
         for head, group in lengths.items():
             keys = [watched.key for watched in group]
-            found = await (self.transport.get_accounts(keys) if head is None else heads(self.transport, keys, head))
+            found = await (
+                self.transport.get_accounts(keys)
+                if head is None
+                else heads(self.transport, keys, head)
+            )
             for watched, account in zip(group, found, strict=True):
                 watched.look(account)
 
@@ -227,7 +239,9 @@ class _Subscriptions:
                 woken = asyncio.ensure_future(watch._wake.wait())
                 try:
                     done, _ = await asyncio.wait(
-                        {message, woken}, timeout=watch.look_anyway, return_when=asyncio.FIRST_COMPLETED
+                        {message, woken},
+                        timeout=watch.look_anyway,
+                        return_when=asyncio.FIRST_COMPLETED,
                     )
                 finally:
                     woken.cancel()
@@ -253,11 +267,15 @@ class _Subscriptions:
             transport = self.watch.transport
             assert isinstance(transport, RpcTransport)
             key, head = place
-            self._asked[await self._send("accountSubscribe", [str(key), _reading(transport, head)])] = place
+            self._asked[
+                await self._send("accountSubscribe", [str(key), _reading(transport, head)])
+            ] = place
 
     async def _send(self, method: str, params: list[Any]) -> int:
         number = next(self._numbers)
-        await self.socket.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
+        await self.socket.send(
+            json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        )
         return number
 
     async def _take(self, text: str | bytes) -> None:

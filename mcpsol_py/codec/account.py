@@ -57,7 +57,9 @@ class AccountCodec:
             if self._checks or type(data) is not bytes or not data.startswith(self.discriminator):
                 data = as_bytes(data)
                 for discriminator in (self.account.discriminator, *self.account.also):
-                    if discriminator.value:  # a size tells account types apart, it refuses no longer account
+                    if (
+                        discriminator.value
+                    ):  # a size tells account types apart, it refuses no longer account
                         check_discriminator(discriminator, data)
             return self.codec.decode_from(data, self._start)[0]
         except CodecError as error:

@@ -192,14 +192,19 @@ class Codecs:
         with self._lock:
             return self._compile_writer(node, prefix, fallback)
 
-    def _compile_writer(self, node: Type, prefix: bytes, fallback: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+    def _compile_writer(
+        self, node: Type, prefix: bytes, fallback: Callable[[Any], bytes]
+    ) -> Callable[[Any], bytes]:
         source = Writer(self)
         source.constant(prefix)
         source.write(node, "value")
         body = source.finish()
         name = f"encode_{next(_numbers)}"
         text = [f"def {name}(value):", "    try:", *(f"        {line}" for line in body)]
-        text += ["    except NOT_PLAIN: pass", f"    return {self.name(fallback, 'careful')}(value)"]
+        text += [
+            "    except NOT_PLAIN: pass",
+            f"    return {self.name(fallback, 'careful')}(value)",
+        ]
         return self._compile(name, text)
 
     def reader(self, node: Type) -> Callable[..., tuple[Any, int]]:
@@ -224,7 +229,10 @@ class Codecs:
             "        if type(d) is not bytes or o < 0: raise Odd",
         ]
         text += [f"        {line}" for line in body]
-        text += ["    except NOT_PLAIN: pass", f"    return {self.name(fallback, 'careful')}(d, at)"]
+        text += [
+            "    except NOT_PLAIN: pass",
+            f"    return {self.name(fallback, 'careful')}(d, at)",
+        ]
         return self._compile(name, text)
 
     # --- for the writers of source below -----------------------------------------------------------------------------

@@ -16,7 +16,11 @@ def leading(name: str, discriminator: Discriminator) -> bytes:
     if not discriminator.consumed:
         return b""
     if discriminator.offset:
-        raise NotUsable("discriminator of", name, f"it stands at offset {discriminator.offset}, and no field is there")
+        raise NotUsable(
+            "discriminator of",
+            name,
+            f"it stands at offset {discriminator.offset}, and no field is there",
+        )
     return discriminator.value
 
 
@@ -24,7 +28,9 @@ def matches(discriminator: Discriminator, data: bytes) -> bool:
     """Is *data* of this discriminator?"""
     if discriminator.size is not None and len(data) != discriminator.size:
         return False
-    return data.startswith(discriminator.value, discriminator.offset) if discriminator.value else True
+    return (
+        data.startswith(discriminator.value, discriminator.offset) if discriminator.value else True
+    )
 
 
 def check_discriminator(discriminator: Discriminator, data: bytes) -> None:
@@ -34,7 +40,9 @@ def check_discriminator(discriminator: Discriminator, data: bytes) -> None:
     at, value = discriminator.offset, discriminator.value
     if discriminator.size is not None and len(data) != discriminator.size:
         raise DecodeError(
-            f"it has {len(data)} bytes, not {discriminator.size}", left=len(data), wanted=discriminator.size
+            f"it has {len(data)} bytes, not {discriminator.size}",
+            left=len(data),
+            wanted=discriminator.size,
         )
     raise DecodeError(
         f"the discriminator 0x{value.hex()} must stand at offset {at}, not 0x{data[at : at + len(value)].hex()}",
@@ -52,7 +60,9 @@ class _Known(Protocol):
 _K = TypeVar("_K", bound=_Known)
 
 
-def best_match(known: Iterable[_K], data: bytes, fits: Callable[[_K], bool] | None = None) -> _K | None:
+def best_match(
+    known: Iterable[_K], data: bytes, fits: Callable[[_K], bool] | None = None
+) -> _K | None:
     """Whose data this is: of those whose discriminators all match, the one with the longest; of equals the first that
     *fits* (the first of all, if none does).
 
@@ -85,7 +95,9 @@ class Finder(Generic[_K]):
         self._known, self._fits = known, fits
         self._table = {one.discriminator.value: one for one in known if _simple(one)}
         self._lengths = (
-            sorted({len(value) for value in self._table}, reverse=True) if len(self._table) == len(known) else []
+            sorted({len(value) for value in self._table}, reverse=True)
+            if len(self._table) == len(known)
+            else []
         )
 
     def find(self, data: bytes) -> _K | None:
@@ -102,5 +114,8 @@ class Finder(Generic[_K]):
 def _simple(one: _Known) -> bool:
     discriminator = one.discriminator
     return not (
-        getattr(one, "also", ()) or discriminator.offset or discriminator.size is not None or not discriminator.value
+        getattr(one, "also", ())
+        or discriminator.offset
+        or discriminator.size is not None
+        or not discriminator.value
     )

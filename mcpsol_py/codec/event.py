@@ -44,7 +44,9 @@ class EventCodec:
             value, end = self.codec.decode_from(data, len(self.discriminator))
             if end != len(data):
                 raise DecodeError(
-                    f"{len(data) - end} bytes are left over from offset {end}", offset=end, left=len(data) - end
+                    f"{len(data) - end} bytes are left over from offset {end}",
+                    offset=end,
+                    left=len(data) - end,
                 )
         except CodecError as error:
             raise error.under(self.event.name) from None
@@ -63,7 +65,9 @@ class _Events:
         self._made: dict[int, EventCodec] = {}
         self._finder = Finder(codecs.model.events, self._fits)
         #: programs without Anchor may have the tag in their discriminators
-        self._tagged = any(e.discriminator.value.startswith(EVENT_CPI_TAG) for e in codecs.model.events)
+        self._tagged = any(
+            e.discriminator.value.startswith(EVENT_CPI_TAG) for e in codecs.model.events
+        )
 
     def find(self, data: bytes) -> Event | None:
         found = self._finder.find(data) if self._tagged else None
@@ -105,5 +109,7 @@ def _of(codecs: Codecs, data: Data) -> tuple[Event, EventCodec]:
     event = events.find(as_bytes(data))
     if event is None:
         starts = as_bytes(data).removeprefix(EVENT_CPI_TAG)[:8].hex()
-        raise DecodeError(f"data starting 0x{starts} is none of the program's {len(codecs.model.events)} events")
+        raise DecodeError(
+            f"data starting 0x{starts} is none of the program's {len(codecs.model.events)} events"
+        )
     return event, events.codec(event)

@@ -44,7 +44,9 @@ class InstructionCodec:
     def straight(self) -> Callable[[dict[str, Any]], bytes]:
         """The compiled `encode` itself: what nothing should stand between its caller and."""
         compiled = self._codecs.writer(
-            self.codec.node, prefix=self.discriminator, careful=lambda value: self._careful(value, strict=False)
+            self.codec.node,
+            prefix=self.discriminator,
+            careful=lambda value: self._careful(value, strict=False),
         )
         if self._told_by_arguments:
             written = compiled
@@ -72,12 +74,18 @@ class InstructionCodec:
         try:
             check_discriminator(self.instruction.discriminator, data)
         except DecodeError as error:
-            raise EncodeError(f"these arguments do not make {self.instruction.name}: {error.text}") from None
+            raise EncodeError(
+                f"these arguments do not make {self.instruction.name}: {error.text}"
+            ) from None
         return data
 
     def _careful(self, args: Any, strict: bool) -> bytes:
         try:
-            return self._known(self._written(args, strict)) if self._told_by_arguments else self._written(args, strict)
+            return (
+                self._known(self._written(args, strict))
+                if self._told_by_arguments
+                else self._written(args, strict)
+            )
         except CodecError as error:
             raise error.under(self.instruction.name) from None
 
@@ -103,13 +111,21 @@ class InstructionCodec:
         absent: dict[str, tuple[Field, ...]] = {}
         for arg in self.instruction.args:
             body = self._codecs.layouts.resolver.target(arg.type)
-            if arg.default is None and isinstance(body, Struct) and not any(form in args for form in forms(arg.name)):
+            if (
+                arg.default is None
+                and isinstance(body, Struct)
+                and not any(form in args for form in forms(arg.name))
+            ):
                 absent[arg.name] = body.fields
         homes: dict[str, dict[Any, Any]] = {
-            name: {} for name, fields in absent.items() if all(f.default is not None for f in fields)
+            name: {}
+            for name, fields in absent.items()
+            if all(f.default is not None for f in fields)
         }
         for key in loose:
-            owners = [name for name, fields in absent.items() if any(key in forms(f.name) for f in fields)]
+            owners = [
+                name for name, fields in absent.items() if any(key in forms(f.name) for f in fields)
+            ]
             if len(owners) != 1:
                 return args
             homes.setdefault(owners[0], {})[key] = args[key]
@@ -137,7 +153,9 @@ class InstructionCodec:
 
     def decode_json(self, data: Data) -> dict[str, Any]:
         """The arguments in *data* in the JSON forms. Raises DecodeError."""
-        arguments: dict[str, Any] = leaf.to_json(self._codecs.layouts, self.codec.node, self.decode(data))
+        arguments: dict[str, Any] = leaf.to_json(
+            self._codecs.layouts, self.codec.node, self.decode(data)
+        )
         return arguments
 
 

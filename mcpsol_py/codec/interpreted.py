@@ -100,14 +100,20 @@ def match_names(
             options = {by_form.get(form) for form in forms(key)} - {None}
             match = options.pop() if len(options) == 1 else None
         if match is None:
-            raise EncodeError(f"there is no {what} {abbr(key)}. {suggest(str(key), known)}", value=key)
+            raise EncodeError(
+                f"there is no {what} {abbr(key)}. {suggest(str(key), known)}", value=key
+            )
         if match in found:
-            raise EncodeError(f"{what} {match!r} is given twice, as {found[match]!r} and {key!r}", value=key)
+            raise EncodeError(
+                f"{what} {match!r} is given twice, as {found[match]!r} and {key!r}", value=key
+            )
         found[match] = key
     missing = [name for name in required if name not in found]
     if missing:
         listed = ", ".join(map(repr, missing[:20]))
-        raise EncodeError(f"missing {what}{'s' if len(missing) > 1 else ''} {listed}. {suggest('', known)}")
+        raise EncodeError(
+            f"missing {what}{'s' if len(missing) > 1 else ''} {listed}. {suggest('', known)}"
+        )
     return found
 
 
@@ -143,17 +149,23 @@ class Careful:
         try:
             buffer = Buffer()
             self._write(node, value, buffer, strict, depth)
-            if self.layouts.moves_cursor(node):  # an absolute offset counts from the end: the length must be known
+            if self.layouts.moves_cursor(
+                node
+            ):  # an absolute offset counts from the end: the length must be known
                 buffer, size = Buffer(buffer.size), buffer.size
                 self._write(node, value, buffer, strict, depth)
                 if len(buffer.data) > size:
                     raise EncodeError(
-                        f"an offset moves past the end of the {size} bytes", value=value, type=type_text(node)
+                        f"an offset moves past the end of the {size} bytes",
+                        value=value,
+                        type=type_text(node),
                     )
                 buffer.data.extend(bytes(size - len(buffer.data)))
             return bytes(buffer.data)
         except RecursionError:
-            raise EncodeError("the value nests too deep", value=None, type=type_text(node)) from None
+            raise EncodeError(
+                "the value nests too deep", value=None, type=type_text(node)
+            ) from None
 
     def _write(self, node: Type, value: Any, out: Buffer, strict: bool, depth: int) -> None:
         match node:
@@ -164,7 +176,8 @@ class Careful:
             case Float(bits, big):
                 out.put(
                     struct.pack(
-                        (">" if big else "<") + ("f" if bits == 32 else "d"), leaf.float_of(node, value, strict)
+                        (">" if big else "<") + ("f" if bits == 32 else "d"),
+                        leaf.float_of(node, value, strict),
                     )
                 )
             case Bool(size):
@@ -187,7 +200,9 @@ class Careful:
             case Sentinel(item, mark):
                 data = self.encode(item, value, strict=strict, depth=depth)
                 if (data + mark).find(mark) != len(data):
-                    raise _refuse(node, value, f"it holds the bytes 0x{mark.hex()} that mark its end")
+                    raise _refuse(
+                        node, value, f"it holds the bytes 0x{mark.hex()} that mark its end"
+                    )
                 out.put(data + mark)
             case HiddenPrefix(item, data):
                 out.put(data)
@@ -210,7 +225,9 @@ class Careful:
             case Tuple(items):
                 value = leaf.container_of(value, strict)
                 if not isinstance(value, (list, tuple)) or len(value) != len(items):
-                    raise _refuse(node, value, f"it takes a list of {len(items)}, not {_found(value)}")
+                    raise _refuse(
+                        node, value, f"it takes a list of {len(items)}, not {_found(value)}"
+                    )
                 for index, (part, of) in enumerate(zip(value, items, strict=True)):
                     self._under(f"[{index}]", of, part, out, strict, depth)
             case Struct(fields):
@@ -224,22 +241,34 @@ class Careful:
             case _:
                 raise _refuse(node, value, "the type cannot be encoded")
 
-    def _under(self, step: str, node: Type, value: Any, out: Buffer, strict: bool, depth: int) -> None:
+    def _under(
+        self, step: str, node: Type, value: Any, out: Buffer, strict: bool, depth: int
+    ) -> None:
         try:
             self._write(node, value, out, strict, depth)
         except CodecError as error:
             raise error.under(step) from None
 
     def write_fields(
-        self, fields: tuple[Field, ...], value: Any, out: Buffer, strict: bool, depth: int, what: str
+        self,
+        fields: tuple[Field, ...],
+        value: Any,
+        out: Buffer,
+        strict: bool,
+        depth: int,
+        what: str,
     ) -> None:
         """Writes the fields of a struct, or the arguments of an instruction (*what* says which)."""
         value = leaf.container_of(value, strict)
         if not isinstance(value, Mapping):
             node = Struct(fields)
-            raise _refuse(node, value, f"it takes an object with its {what}s by name, not {_found(value)}")
+            raise _refuse(
+                node, value, f"it takes an object with its {what}s by name, not {_found(value)}"
+            )
         keys = field_keys(fields)
-        shown = [k for k, f in zip(keys, fields, strict=True) if not (f.default and f.default.omitted)]
+        shown = [
+            k for k, f in zip(keys, fields, strict=True) if not (f.default and f.default.omitted)
+        ]
         required = [k for k, f in zip(keys, fields, strict=True) if f.default is None]
         given = match_names(shown, value, what, required)
         for key, field in zip(keys, fields, strict=True):
@@ -248,13 +277,21 @@ class Careful:
             elif field.default is not None:
                 self._under(key, field.type, field.default.value, out, False, depth)
 
-    def _write_length(self, prefix: Int | ShortU16, length: int, of: str, node: Type, value: Any, out: Buffer) -> None:
+    def _write_length(
+        self, prefix: Int | ShortU16, length: int, of: str, node: Type, value: Any, out: Buffer
+    ) -> None:
         most = leaf.int_range(prefix)[1]
         if length > most:
-            raise _refuse(node, value, f"{length} {of} are more than its {type_text(prefix)} prefix can say ({most})")
+            raise _refuse(
+                node,
+                value,
+                f"{length} {of} are more than its {type_text(prefix)} prefix can say ({most})",
+            )
         out.put(_int_bytes(prefix, length))
 
-    def _write_count(self, count: Any, length: int, of: str, node: Type, value: Any, out: Buffer) -> None:
+    def _write_count(
+        self, count: Any, length: int, of: str, node: Type, value: Any, out: Buffer
+    ) -> None:
         if isinstance(count, int):
             if length != count:
                 raise _refuse(node, value, f"it takes exactly {count} {of}, not {length}")
@@ -262,7 +299,14 @@ class Careful:
             self._write_length(count, length, of, node, value, out)
 
     def _write_list(
-        self, node: Array | Set, item: Type, count: Any, value: Any, out: Buffer, strict: bool, depth: int
+        self,
+        node: Array | Set,
+        item: Type,
+        count: Any,
+        value: Any,
+        out: Buffer,
+        strict: bool,
+        depth: int,
     ) -> None:
         value = leaf.container_of(value, strict)
         if isinstance(node, Set) and item == Int(8) and isinstance(value, (str, bytes)):
@@ -276,7 +320,9 @@ class Careful:
             if isinstance(node, Set):
                 data = self.encode(item, part, strict=strict, depth=depth)
                 if data in seen:
-                    raise _refuse(node, part, "this value is in the set already").under(f"[{index}]")
+                    raise _refuse(node, part, "this value is in the set already").under(
+                        f"[{index}]"
+                    )
                 seen.add(data)
 
     def _write_map(self, node: Map, value: Any, out: Buffer, strict: bool, depth: int) -> None:
@@ -289,7 +335,9 @@ class Careful:
         seen: set[bytes] = set()
         for index, pair in enumerate(value):
             if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-                raise _refuse(node, pair, f"an entry is a list of [key, value], not {_found(pair)}").under(f"[{index}]")
+                raise _refuse(
+                    node, pair, f"an entry is a list of [key, value], not {_found(pair)}"
+                ).under(f"[{index}]")
             try:
                 self._under("[0]", node.key, pair[0], out, strict, depth)
                 data = self.encode(node.key, pair[0], strict=strict, depth=depth)
@@ -301,13 +349,21 @@ class Careful:
                 raise error.under(f"[{index}]") from None
 
     def _write_option(
-        self, node: Option | ZeroableOption | RemainderOption, value: Any, out: Buffer, strict: bool, depth: int
+        self,
+        node: Option | ZeroableOption | RemainderOption,
+        value: Any,
+        out: Buffer,
+        strict: bool,
+        depth: int,
     ) -> None:
         item = node.item
         if value is None:
             match node:
                 case Option(_, prefix, fixed):
-                    out.put(_int_bytes(prefix, 0) + bytes((self.layouts.fixed_size(item) or 0) if fixed else 0))
+                    out.put(
+                        _int_bytes(prefix, 0)
+                        + bytes((self.layouts.fixed_size(item) or 0) if fixed else 0)
+                    )
                 case ZeroableOption(_, zero):
                     out.put(bytes(self.layouts.fixed_size(item) or 0) if zero is None else zero)
             return
@@ -321,12 +377,18 @@ class Careful:
             data = self.encode(item, value, strict=strict, depth=depth)
             zero = bytes(self.layouts.fixed_size(item) or 0) if node.zero is None else node.zero
             if data.startswith(zero):
-                raise _refuse(node, value, f"its bytes are those that mean absent (0x{zero.hex()}); give null for that")
+                raise _refuse(
+                    node,
+                    value,
+                    f"its bytes are those that mean absent (0x{zero.hex()}); give null for that",
+                )
             out.put(data)
         else:
             self._write(item, value, out, strict, depth)
 
-    def _write_offset(self, node: Offset, value: Any, out: Buffer, strict: bool, depth: int) -> None:
+    def _write_offset(
+        self, node: Offset, value: Any, out: Buffer, strict: bool, depth: int
+    ) -> None:
         before = out.at
         if node.when == "pre":
             out.at = self._move(node, out.at, out.at, before, out.length)
@@ -340,7 +402,9 @@ class Careful:
             if node.strategy == "padded":
                 out.size += node.amount
         if out.at < 0 or (out.length is not None and out.at > out.length):
-            raise _refuse(node, value, f"an offset moves to {out.at}, outside the {out.length} bytes")
+            raise _refuse(
+                node, value, f"an offset moves to {out.at}, outside the {out.length} bytes"
+            )
         if out.at > len(out.data) and node.strategy == "padded":
             out.data.extend(bytes(out.at - len(out.data)))
 
@@ -363,16 +427,18 @@ class Careful:
             name = value = leaf.container_of(value, True)
         if isinstance(value, Mapping):
             if len(value) != 1:
-                raise _refuse(node, value, f"it takes one variant, as {{name: payload}}, not {_found(value)}")
+                raise _refuse(
+                    node, value, f"it takes one variant, as {{name: payload}}, not {_found(value)}"
+                )
             ((name, given),) = value.items()
         index = self._variant(node, name, value)
         variant = node.variants[index]
         out.put(_int_bytes(node.tag, _tag(variant, index)))
         if variant.payload is None:
             if given not in (None, {}, [], ()):
-                raise _refuse(node, value, f"variant {variant.name!r} holds nothing, {_found(given)} is given").under(
-                    variant.name
-                )
+                raise _refuse(
+                    node, value, f"variant {variant.name!r} holds nothing, {_found(given)} is given"
+                ).under(variant.name)
             return
         if given is None and not isinstance(value, Mapping):
             if self.layouts.fixed_size(variant.payload) == 0:
@@ -395,7 +461,9 @@ class Careful:
             if len(near) == 1:
                 return near[0]
             raise _refuse(node, value, f"there is no variant {abbr(name)}. {suggest(name, names)}")
-        raise _refuse(node, value, f"it takes a variant by name, not {_found(value)}. {suggest('', names)}")
+        raise _refuse(
+            node, value, f"it takes a variant by name, not {_found(value)}. {suggest('', names)}"
+        )
 
     # --- decoding --------------------------------------------------------------------------------------------------
 
@@ -404,13 +472,17 @@ class Careful:
         try:
             return self._read(node, _Data(data, 0), offset, 0)
         except RecursionError:
-            raise DecodeError("the data nests too deep", offset=offset, type=type_text(node)) from None
+            raise DecodeError(
+                "the data nests too deep", offset=offset, type=type_text(node)
+            ) from None
 
     def _read(self, node: Type, data: _Data, at: int, depth: int) -> tuple[Any, int]:
         match node:
             case Int(bits, signed, big):
                 raw = data.take(node, at, bits // 8)
-                return int.from_bytes(raw, "big" if big else "little", signed=signed), at + bits // 8
+                return int.from_bytes(
+                    raw, "big" if big else "little", signed=signed
+                ), at + bits // 8
             case ShortU16():
                 try:
                     return decode_short_u16(data.bytes, at)
@@ -422,7 +494,9 @@ class Careful:
                 return self._read(number, data, at, depth)
             case Float(bits, big):
                 raw = data.take(node, at, bits // 8)
-                return struct.unpack((">" if big else "<") + ("f" if bits == 32 else "d"), raw)[0], at + bits // 8
+                return struct.unpack((">" if big else "<") + ("f" if bits == 32 else "d"), raw)[
+                    0
+                ], at + bits // 8
             case Bool(size):
                 number, end = self._read(size, data, at, depth)
                 if number not in (0, 1):
@@ -435,7 +509,9 @@ class Careful:
                 try:
                     return leaf.text_of(encoding, raw), at + len(raw)
                 except UnicodeDecodeError as error:
-                    raise data.refuse(node, at + error.start, f"text is not utf8 ({error.reason})") from None
+                    raise data.refuse(
+                        node, at + error.start, f"text is not utf8 ({error.reason})"
+                    ) from None
             case Bytes():
                 return data.bytes[at:], max(at, len(data.bytes))
             case SizePrefixed(item, prefix):
@@ -444,7 +520,9 @@ class Careful:
                 value, end = self._read(item, inner, 0, depth)
                 if end != length:
                     raise inner.refuse(
-                        item, end, f"{length - end} of the {length} bytes that its prefix says are left over"
+                        item,
+                        end,
+                        f"{length - end} of the {length} bytes that its prefix says are left over",
                     )
                 return value, start + length
             case FixedSize(item, size):
@@ -455,11 +533,17 @@ class Careful:
             case Sentinel(item, mark):
                 end = data.bytes.find(mark, at)
                 if end < 0:
-                    raise data.refuse(node, at, f"the bytes 0x{mark.hex()} that mark its end are not there")
+                    raise data.refuse(
+                        node, at, f"the bytes 0x{mark.hex()} that mark its end are not there"
+                    )
                 inner = _Data(data.bytes[at:end], data.base + at)
                 value, used = self._read(item, inner, 0, depth)
                 if used != len(inner.bytes):
-                    raise inner.refuse(item, used, f"{len(inner.bytes) - used} bytes are left over before its end mark")
+                    raise inner.refuse(
+                        item,
+                        used,
+                        f"{len(inner.bytes) - used} bytes are left over before its end mark",
+                    )
                 return value, end + len(mark)
             case HiddenPrefix(item, const):
                 return self._read(item, data, self._constant(node, const, data, at), depth)
@@ -497,22 +581,30 @@ class Careful:
                     if _tag(variant, index) == number:
                         if variant.payload is None:
                             return variant.name, end
-                        value, end = self._read_under(variant.name, variant.payload, data, end, depth)
+                        value, end = self._read_under(
+                            variant.name, variant.payload, data, end, depth
+                        )
                         return {variant.name: value}, end
-                raise data.refuse(node, at, f"no variant has tag {number}; there are {len(variants)}")
+                raise data.refuse(
+                    node, at, f"no variant has tag {number}; there are {len(variants)}"
+                )
             case Link():
                 if depth >= MAX_DEPTH:
                     raise data.refuse(node, at, f"the data nests deeper than {MAX_DEPTH} levels")
                 return self._read(self.layouts.resolver.expand(node)[1], data, at, depth + 1)
         raise data.refuse(node, at, "the type cannot be decoded")
 
-    def _read_under(self, step: str, node: Type, data: _Data, at: int, depth: int) -> tuple[Any, int]:
+    def _read_under(
+        self, step: str, node: Type, data: _Data, at: int, depth: int
+    ) -> tuple[Any, int]:
         try:
             return self._read(node, data, at, depth)
         except CodecError as error:
             raise error.under(step) from None
 
-    def _read_fields(self, fields: tuple[Field, ...], data: _Data, at: int, depth: int) -> tuple[dict[str, Any], int]:
+    def _read_fields(
+        self, fields: tuple[Field, ...], data: _Data, at: int, depth: int
+    ) -> tuple[dict[str, Any], int]:
         out = {}
         for key, field in zip(field_keys(fields), fields, strict=True):
             if field.default is not None and field.default.omitted:
@@ -528,7 +620,9 @@ class Careful:
     def _constant(self, node: Type, const: bytes, data: _Data, at: int) -> int:
         found = data.take(node, at, len(const))
         if found != const:
-            raise data.refuse(node, at, f"the constant bytes 0x{const.hex()} must stand here, not 0x{found.hex()}")
+            raise data.refuse(
+                node, at, f"the constant bytes 0x{const.hex()} must stand here, not 0x{found.hex()}"
+            )
         return at + len(const)
 
     def _length(self, prefix: Int | ShortU16, data: _Data, at: int, depth: int) -> tuple[int, int]:
@@ -537,10 +631,14 @@ class Careful:
             raise data.refuse(prefix, at, f"a length cannot be {number}")
         return number, end
 
-    def _count(self, count: Any, item: Type, data: _Data, at: int, depth: int) -> tuple[int | None, int]:
+    def _count(
+        self, count: Any, item: Type, data: _Data, at: int, depth: int
+    ) -> tuple[int | None, int]:
         if count is None:
             return None, at
-        number, end = (count, at) if isinstance(count, int) else self._length(count, data, at, depth)
+        number, end = (
+            (count, at) if isinstance(count, int) else self._length(count, data, at, depth)
+        )
         least = self.layouts.least(item)
         left = max(0, len(data.bytes) - end)
         if number * least > left:
@@ -553,16 +651,24 @@ class Careful:
                 type=type_text(item),
             )
         if not least and number > MAX_EMPTY_ITEMS:
-            raise data.refuse(item, at, f"{number} items that may take no bytes are promised, over {MAX_EMPTY_ITEMS}")
+            raise data.refuse(
+                item,
+                at,
+                f"{number} items that may take no bytes are promised, over {MAX_EMPTY_ITEMS}",
+            )
         return number, end
 
-    def _read_list(self, node: Type, item: Type, count: Any, data: _Data, at: int, depth: int) -> tuple[list[Any], int]:
+    def _read_list(
+        self, node: Type, item: Type, count: Any, data: _Data, at: int, depth: int
+    ) -> tuple[list[Any], int]:
         number, at = self._count(count, item, data, at, depth)
         values: list[Any] = []
         while len(values) < number if number is not None else at < len(data.bytes):
             value, end = self._read_under(f"[{len(values)}]", item, data, at, depth)
             if number is None and end <= at:
-                raise data.refuse(node, at, "its items take no bytes, so their number cannot be known")
+                raise data.refuse(
+                    node, at, "its items take no bytes, so their number cannot be known"
+                )
             values.append(value)
             at = end
         return values, at
@@ -594,7 +700,9 @@ class Careful:
     def _moved(self, node: Offset, data: _Data, at: int, before: int) -> int:
         to = self._move(node, at, at, before, len(data.bytes))
         if not 0 <= to <= len(data.bytes):
-            raise data.refuse(node, at, f"an offset moves to {to}, outside the {len(data.bytes)} bytes")
+            raise data.refuse(
+                node, at, f"an offset moves to {to}, outside the {len(data.bytes)} bytes"
+            )
         return to
 
 
@@ -623,14 +731,19 @@ class _Data:
     def refuse(self, node: Type, at: int, why: str) -> DecodeError:
         left = max(0, len(self.bytes) - at)
         return DecodeError(
-            f"{why} (at offset {self.base + at})", offset=self.base + at, left=left, type=type_text(node)
+            f"{why} (at offset {self.base + at})",
+            offset=self.base + at,
+            left=left,
+            type=type_text(node),
         )
 
 
 def _int_bytes(node: Int | ShortU16, number: int) -> bytes:
     if isinstance(node, ShortU16):
         return encode_short_u16(number)
-    return number.to_bytes(node.bits // 8, "big" if node.big_endian else "little", signed=node.signed)
+    return number.to_bytes(
+        node.bits // 8, "big" if node.big_endian else "little", signed=node.signed
+    )
 
 
 def _tag(variant: Variant, index: int) -> int:
@@ -639,7 +752,9 @@ def _tag(variant: Variant, index: int) -> int:
 
 def _refuse(node: Type, value: object, why: str) -> EncodeError:
     name = type_text(node)
-    return EncodeError(f"{name if len(name) < 80 else type(node).__name__.lower()}: {why}", value=value, type=name)
+    return EncodeError(
+        f"{name if len(name) < 80 else type(node).__name__.lower()}: {why}", value=value, type=name
+    )
 
 
 def _found(value: object) -> str:

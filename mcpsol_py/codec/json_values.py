@@ -104,17 +104,27 @@ def int_of(node: Int | ShortU16, value: object, strict: bool) -> int:
         raise EncodeError(f"{name} takes an integer, not {value!r}", value=value, type=name)
     if isinstance(value, str):
         if not _DECIMAL.fullmatch(value):
-            raise EncodeError(f"{name} takes an integer or its decimal text, not {abbr(value)}", value=value, type=name)
+            raise EncodeError(
+                f"{name} takes an integer or its decimal text, not {abbr(value)}",
+                value=value,
+                type=name,
+            )
         number = int(value)
     elif isinstance(value, float):
         if not (strict and value.is_integer() and abs(value) <= JSON_MAX_INT):
             raise EncodeError(
-                f"{name} takes a whole number, {value!r} is a fraction or inexact", value=value, type=name
+                f"{name} takes a whole number, {value!r} is a fraction or inexact",
+                value=value,
+                type=name,
             )
         number = int(value)
     elif hasattr(value, "__index__"):
         number = value.__index__()
-        if strict and abs(number) > JSON_MAX_INT and (isinstance(node, ShortU16) or node.bits >= 64):
+        if (
+            strict
+            and abs(number) > JSON_MAX_INT
+            and (isinstance(node, ShortU16) or node.bits >= 64)
+        ):
             raise EncodeError(
                 f"{abbr(number)} as a JSON number may have lost digits on its way (over 2^53-1); "
                 f'give {name} as a decimal string, "{abbr(number)}" if that is the number meant',
@@ -122,10 +132,14 @@ def int_of(node: Int | ShortU16, value: object, strict: bool) -> int:
                 type=name,
             )
     else:
-        raise EncodeError(f"{name} takes an integer, not {_kind(value)} {abbr(value)}", value=value, type=name)
+        raise EncodeError(
+            f"{name} takes an integer, not {_kind(value)} {abbr(value)}", value=value, type=name
+        )
     low, high = int_range(node)
     if not low <= number <= high:
-        raise EncodeError(f"{abbr(number)} is out of range for {name} ({low} to {high})", value=value, type=name)
+        raise EncodeError(
+            f"{abbr(number)} is out of range for {name} ({low} to {high})", value=value, type=name
+        )
     return number
 
 
@@ -142,20 +156,28 @@ def float_of(node: Float, value: object, strict: bool) -> float:
             number = math.nan
         if number != number:
             raise EncodeError(
-                f'{name} takes a number, "NaN", "Infinity" or "-Infinity", not {abbr(value)}', value=value, type=name
+                f'{name} takes a number, "NaN", "Infinity" or "-Infinity", not {abbr(value)}',
+                value=value,
+                type=name,
             )
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             number = float(value)
         except OverflowError:
-            raise EncodeError(f"{abbr(value)} is out of range for {name}", value=value, type=name) from None
+            raise EncodeError(
+                f"{abbr(value)} is out of range for {name}", value=value, type=name
+            ) from None
     else:
-        raise EncodeError(f"{name} takes a number, not {_kind(value)} {abbr(value)}", value=value, type=name)
+        raise EncodeError(
+            f"{name} takes a number, not {_kind(value)} {abbr(value)}", value=value, type=name
+        )
     if node.bits == 32:
         try:
             struct.pack("<f", number)
         except OverflowError:
-            raise EncodeError(f"{value!r} is out of range for {name}", value=value, type=name) from None
+            raise EncodeError(
+                f"{value!r} is out of range for {name}", value=value, type=name
+            ) from None
     return number
 
 
@@ -177,7 +199,9 @@ def address_of(value: object) -> bytes:
             return bytes(Address.from_string(value))
         except ValueError as error:
             raise EncodeError(
-                f"pubkey takes a base58 address; {abbr(value)} is none ({error})", value=value, type="pubkey"
+                f"pubkey takes a base58 address; {abbr(value)} is none ({error})",
+                value=value,
+                type="pubkey",
             ) from None
     if isinstance(value, (bytes, bytearray)) and len(value) == 32:
         return bytes(value)
@@ -209,9 +233,9 @@ def bytes_of(value: object, name: str = "bytes") -> bytes:
     if isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             if isinstance(item, bool) or not isinstance(item, int) or not 0 <= item <= 255:
-                raise EncodeError(f"a byte is a number from 0 to 255, not {abbr(item)}", value=item, type="u8").under(
-                    f"[{index}]"
-                )
+                raise EncodeError(
+                    f"a byte is a number from 0 to 255, not {abbr(item)}", value=item, type="u8"
+                ).under(f"[{index}]")
         return bytes(value)
     raise EncodeError(
         f'{name} takes "0x" and hex, "base64:…", "base58:…", a list of numbers or bytes, '
@@ -224,7 +248,9 @@ def bytes_of(value: object, name: str = "bytes") -> bytes:
 def text_bytes(encoding: str, value: object) -> bytes:
     """The bytes of a string of *encoding*. Raises EncodeError."""
     if not isinstance(value, str):
-        raise EncodeError(f"string takes text, not {_kind(value)} {abbr(value)}", value=value, type="string")
+        raise EncodeError(
+            f"string takes text, not {_kind(value)} {abbr(value)}", value=value, type="string"
+        )
     try:
         match encoding:
             case "base16":
@@ -267,7 +293,9 @@ def container_of(value: object, strict: bool) -> object:
 
 def _b58(text: str) -> bytes:
     if len(text) > MAX_BASE58_TEXT:
-        raise ValueError(f"base58 text over {MAX_BASE58_TEXT} characters is not read; use hex or base64")
+        raise ValueError(
+            f"base58 text over {MAX_BASE58_TEXT} characters is not read; use hex or base64"
+        )
     return b58decode(text)
 
 
@@ -305,7 +333,11 @@ def to_json(layouts: Layouts, node: Type, value: Any) -> Any:
             return [to_json(layouts, t, v) for t, v in zip(items, value, strict=True)]
         case Struct(fields):
             shown = zip(field_keys(fields), fields, strict=True)
-            return {k: to_json(layouts, f.type, value[k]) for k, f in shown if not (f.default and f.default.omitted)}
+            return {
+                k: to_json(layouts, f.type, value[k])
+                for k, f in shown
+                if not (f.default and f.default.omitted)
+            }
         case Enum(variants, _):
             if isinstance(value, str):
                 return value

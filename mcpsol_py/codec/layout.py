@@ -124,7 +124,11 @@ class Layouts:
                 return Tuple(parts), size, align
             case Struct(fields):
                 parts, size, align = self._lower_members(tuple(f.type for f in fields), layout)
-                return Struct(tuple(replace(f, type=t) for f, t in zip(fields, parts, strict=True))), size, align
+                return (
+                    Struct(tuple(replace(f, type=t) for f, t in zip(fields, parts, strict=True))),
+                    size,
+                    align,
+                )
             case Enum(_, Int() as tag):
                 return self._lower_enum(node, tag, layout)
             case Option(item, prefix, True):
@@ -151,9 +155,15 @@ class Layouts:
                 fixed = self.fixed_size(node)
                 if fixed is not None:
                     return node, fixed, 1
-        raise NotUsable("type", type_text(node), f"it has no fixed place in memory, which layout {layout!r} needs")
+        raise NotUsable(
+            "type",
+            type_text(node),
+            f"it has no fixed place in memory, which layout {layout!r} needs",
+        )
 
-    def _lower_members(self, items: tuple[Type, ...], layout: str) -> tuple[tuple[Type, ...], int, int]:
+    def _lower_members(
+        self, items: tuple[Type, ...], layout: str
+    ) -> tuple[tuple[Type, ...], int, int]:
         parts: list[Type] = []
         at, whole = 0, 1
         for item in items:
@@ -175,7 +185,9 @@ class Layouts:
         align = 1 if layout == "packed" else min(tag_size, _MAX_INT_ALIGN)
         if all(v.payload is None for v in node.variants):
             return node, tag_size, align
-        payloads = [None if v.payload is None else self._lower(v.payload, layout) for v in node.variants]
+        payloads = [
+            None if v.payload is None else self._lower(v.payload, layout) for v in node.variants
+        ]
         if layout != "packed":
             align = max([align, *(p[2] for p in payloads if p)])
         union_align = 1 if layout == "packed" else max(p[2] for p in payloads if p)
@@ -249,7 +261,9 @@ def _only_field(definition: TypeDef, body: Type) -> Type:
         case Struct((Field(type=only),)) | Tuple((only,)):
             return only
         case Struct() | Tuple():
-            raise NotUsable("type", definition.name, "layout 'transparent' is for types of one field")
+            raise NotUsable(
+                "type", definition.name, "layout 'transparent' is for types of one field"
+            )
         case _:
             return body
 

@@ -6,7 +6,14 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.codec.layout import MAX_EMPTY_ITEMS, is_bytes
-from mcpsol_py.codec.source import INLINE_SLOTS, MAX_BLOCKS, Source, Table, byte_order, number_format
+from mcpsol_py.codec.source import (
+    INLINE_SLOTS,
+    MAX_BLOCKS,
+    Source,
+    Table,
+    byte_order,
+    number_format,
+)
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.types import (
     Amount,
@@ -80,7 +87,11 @@ class Reader(Source):
                 self.line(f"{whole} = {call}")
                 start = 0
                 for name, numbers in named:
-                    part = f"{whole}[{start}]" if numbers == 1 else f"list({whole}[{start}:{start + numbers}])"
+                    part = (
+                        f"{whole}[{start}]"
+                        if numbers == 1
+                        else f"list({whole}[{start}:{start + numbers}])"
+                    )
                     self.line(f"{name} = {part}")
                     start += numbers
             if size:
@@ -208,14 +219,18 @@ class Reader(Source):
     def call(self, node: Type, depth: str) -> str:
         self.flush()
         name = self.temp()
-        self.line(f"{name}, {self.at} = {self.codecs.function('r', node)}({self.data}, {self.at}, {depth})")
+        self.line(
+            f"{name}, {self.at} = {self.codecs.function('r', node)}({self.data}, {self.at}, {depth})"
+        )
         return name
 
     def text(self, node: String | Bytes, data: str) -> str:
         """The expression that makes a value of the bytes *data*."""
         if isinstance(node, Bytes):
             return data
-        return f"{data}.decode()" if node.encoding == "utf8" else f"text_of({node.encoding!r}, {data})"
+        return (
+            f"{data}.decode()" if node.encoding == "utf8" else f"text_of({node.encoding!r}, {data})"
+        )
 
     def read_number(self, node: Int | Float) -> str:
         form = number_format(node)
@@ -319,7 +334,9 @@ class Reader(Source):
             else:
                 self.line(f"if {many} > {MAX_EMPTY_ITEMS}: raise Odd")
         if form and size and count is not None:
-            name = self.bind(f"list(unpack(f'<{{{many}}}{form}', {self.data}[{self.at}:{self.at} + {many} * {size}]))")
+            name = self.bind(
+                f"list(unpack(f'<{{{many}}}{form}', {self.data}[{self.at}:{self.at} + {many} * {size}]))"
+            )
             self.line(f"{self.at} += {many} * {size}")
             return name
         values, one = self.temp(), self.temp("i")
@@ -328,7 +345,12 @@ class Reader(Source):
             inner._temps = self._temps
             expression = inner.read(item)
             named = [name for _, name, _ in inner.run if name]
-            if not inner.lines and not inner.checks and named and all(n <= 1 for _, _, n in inner.run):
+            if (
+                not inner.lines
+                and not inner.checks
+                and named
+                and all(n <= 1 for _, _, n in inner.run)
+            ):
                 forms = "<" + "".join(f for f, _, _ in inner.run)
                 unpack = self.codecs.layout(forms, "iter_unpack")
                 part = f"{self.data}[{self.at}:{self.at} + {many} * {size}]"
@@ -336,7 +358,11 @@ class Reader(Source):
                 self.line(f"{self.at} += {many} * {size}")
                 return values
         self.line(f"{values} = []")
-        self.line(f"for {one} in range({many}):" if count is not None else f"while {self.at} < {self.end}:")
+        self.line(
+            f"for {one} in range({many}):"
+            if count is not None
+            else f"while {self.at} < {self.end}:"
+        )
         self.blocks += 1
         start = self.bind(self.at) if count is None else ""
         value = self.read(item)
@@ -366,7 +392,9 @@ class Reader(Source):
             case ZeroableOption(_, zero):
                 zero = bytes(self.layouts.fixed_size(item) or 0) if zero is None else zero
                 self.flush()
-                self.line(f"if {self.data}.startswith({self.codecs.name(zero, 'const')}, {self.at}):")
+                self.line(
+                    f"if {self.data}.startswith({self.codecs.name(zero, 'const')}, {self.at}):"
+                )
                 self.line(f"    {result} = None")
                 self.line(f"    {self.at} += {len(zero)}")
                 self.line("else:")
@@ -377,7 +405,11 @@ class Reader(Source):
         self.blocks += 1
         value = self.read(item)
         self.flush()
-        self.line(f"{result} = {{'some': {value}}}" if self.layouts.nullable(item) else f"{result} = {value}")
+        self.line(
+            f"{result} = {{'some': {value}}}"
+            if self.layouts.nullable(item)
+            else f"{result} = {value}"
+        )
         self.blocks -= 1
         if isinstance(node, Option):
             self.line("else: raise Odd")
@@ -387,7 +419,11 @@ class Reader(Source):
         tags: dict[int, int] = {}
         for index, variant in enumerate(node.variants):
             tags.setdefault(index if variant.value is None else variant.value, index)
-        if node.variants and all(v.payload is None for v in node.variants) and isinstance(node.tag, Int):
+        if (
+            node.variants
+            and all(v.payload is None for v in node.variants)
+            and isinstance(node.tag, Int)
+        ):
             names = {tag: node.variants[index].name for tag, index in tags.items()}
             return f"{self.codecs.name(Table(names), 'variants')}[{self.read_number(node.tag)}]"
         if isinstance(node.tag, ShortU16):

@@ -30,7 +30,16 @@ from mcpsol_py.model.types import (
 if TYPE_CHECKING:
     from mcpsol_py.codec.compiled import Codecs
 
-__all__ = ["INLINE_SLOTS", "MAX_BLOCKS", "Source", "Table", "byte_order", "depth_check", "number_format", "tag_bytes"]
+__all__ = [
+    "INLINE_SLOTS",
+    "MAX_BLOCKS",
+    "Source",
+    "Table",
+    "byte_order",
+    "depth_check",
+    "number_format",
+    "tag_bytes",
+]
 
 #: Fixed arrays of up to this many numbers are written out; longer ones become loops.
 INLINE_SLOTS = 32

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.codec.layout import is_bytes
-from mcpsol_py.codec.source import INLINE_SLOTS, MAX_BLOCKS, Source, Table, byte_order, number_format, tag_bytes
+from mcpsol_py.codec.source import (
+    INLINE_SLOTS,
+    MAX_BLOCKS,
+    Source,
+    Table,
+    byte_order,
+    number_format,
+    tag_bytes,
+)
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.types import (
     Amount,
@@ -73,7 +81,9 @@ class Writer(Source):
             elif len(names) == 1:
                 self.line(f"if type({names[0]}) is not {kind}: raise Odd")
             else:
-                self.line(f"if not ({' is '.join(f'type({n})' for n in names)} is {kind}): raise Odd")
+                self.line(
+                    f"if not ({' is '.join(f'type({n})' for n in names)} is {kind}): raise Odd"
+                )
         self.checks = {}
         run, self.run = self.run, []
         if not run:
@@ -86,7 +96,9 @@ class Writer(Source):
                 return argument
         forms = "<" + "".join(form for form, _ in run)
         args = [
-            self.codecs.name(a, "const") if isinstance(a, bytes) else a for form, a in run if not form.endswith("x")
+            self.codecs.name(a, "const") if isinstance(a, bytes) else a
+            for form, a in run
+            if not form.endswith("x")
         ]
         return f"{self.codecs.layout(forms, 'pack')}({', '.join(args)})"
 
@@ -146,7 +158,9 @@ class Writer(Source):
                 self.check("bool", value)
                 form = number_format(size)
                 self.run.append(
-                    (form, value) if form else (f"{size.bits // 8}s", f"{value}.to_bytes({size.bits // 8}, 'big')")
+                    (form, value)
+                    if form
+                    else (f"{size.bits // 8}s", f"{value}.to_bytes({size.bits // 8}, 'big')")
                 )
             case Pubkey():
                 self.run.append(("32s", f"address({x})"))
@@ -186,7 +200,9 @@ class Writer(Source):
             case Array(_, count) if is_bytes(node):
                 value = self.bind(x)
                 if isinstance(count, int):
-                    self.line(f"if len({value}) != {count}: raise Odd")  # pack refuses all but bytes
+                    self.line(
+                        f"if len({value}) != {count}: raise Odd"
+                    )  # pack refuses all but bytes
                     self.run.append((f"{count}s", value))
                 else:
                     self.line(f"if type({value}) is not bytes: raise Odd")
@@ -198,7 +214,9 @@ class Writer(Source):
                 self.write_map(key, val, count, x)
             case Tuple(items):
                 value = self.bind(x)
-                self.line(f"if type({value}) is not list or len({value}) != {len(items)}: raise Odd")
+                self.line(
+                    f"if type({value}) is not list or len({value}) != {len(items)}: raise Odd"
+                )
                 for index, item in enumerate(items):
                     self.write(item, f"{value}[{index}]")
             case Struct(fields):
@@ -225,7 +243,10 @@ class Writer(Source):
         elif isinstance(node, Int):
             size = node.bits // 8
             self.run.append(
-                (f"{size}s", f"{value}.to_bytes({size}, {byte_order(node)!r}{', signed=True' * node.signed})")
+                (
+                    f"{size}s",
+                    f"{value}.to_bytes({size}, {byte_order(node)!r}{', signed=True' * node.signed})",
+                )
             )
         else:
             form = ">f" if node.bits == 32 else ">d"
@@ -266,7 +287,9 @@ class Writer(Source):
         form = number_format(prefix)
         size = prefix.bits // 8
         self.run.append(
-            (form, f"len({of})") if form else (f"{size}s", f"len({of}).to_bytes({size}, {byte_order(prefix)!r})")
+            (form, f"len({of})")
+            if form
+            else (f"{size}s", f"len({of}).to_bytes({size}, {byte_order(prefix)!r})")
         )
 
     def write_count(self, count: Any, of: str) -> None:
@@ -289,7 +312,12 @@ class Writer(Source):
                 self.append(f"pack(f'<{{len({value})}}{form}', *{value})")
             return
         slots = self.slots(item)
-        if isinstance(node, Array) and isinstance(count, int) and slots is not None and slots * count <= INLINE_SLOTS:
+        if (
+            isinstance(node, Array)
+            and isinstance(count, int)
+            and slots is not None
+            and slots * count <= INLINE_SLOTS
+        ):
             for index in range(count):
                 self.write(item, f"{value}[{index}]")
             return
@@ -352,7 +380,10 @@ class Writer(Source):
         self.blocks += 1
         match node:
             case Option(_, prefix, fixed):
-                self.constant(bytes(prefix.bits // 8) + bytes((self.layouts.fixed_size(item) or 0) if fixed else 0))
+                self.constant(
+                    bytes(prefix.bits // 8)
+                    + bytes((self.layouts.fixed_size(item) or 0) if fixed else 0)
+                )
             case ZeroableOption(_, zero):
                 self.constant(bytes(self.layouts.fixed_size(item) or 0) if zero is None else zero)
         self.flush()
@@ -380,7 +411,10 @@ class Writer(Source):
         self.blocks -= 1
 
     def write_enum(self, node: Enum, value: str) -> None:
-        tags = {v.name: i if v.value is None else v.value for i, v in reversed(list(enumerate(node.variants)))}
+        tags = {
+            v.name: i if v.value is None else v.value
+            for i, v in reversed(list(enumerate(node.variants)))
+        }
         form = number_format(node.tag) if isinstance(node.tag, Int) else None
         if node.variants and all(v.payload is None for v in node.variants):
             if form:
@@ -389,7 +423,11 @@ class Writer(Source):
                 written = Table({name: tag_bytes(node.tag, tag) for name, tag in tags.items()})
                 self.append(f"{self.codecs.name(written, 'tags')}[{value}]")
             return
-        units = {v.name: tag_bytes(node.tag, tags[v.name]) for v in reversed(node.variants) if v.payload is None}
+        units = {
+            v.name: tag_bytes(node.tag, tags[v.name])
+            for v in reversed(node.variants)
+            if v.payload is None
+        }
         self.flush()
         self.line(f"if type({value}) is str:")
         self.blocks += 1

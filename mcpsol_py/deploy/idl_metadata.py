@@ -32,7 +32,14 @@ from mcpsol_py.deploy.program import FEE, Step, chunks, refuse_poor, top_up
 from mcpsol_py.errors import DeployRefused, NoProgram, TransportError
 from mcpsol_py.solana.addresses import PROGRAM_METADATA, SYSTEM_PROGRAM
 
-__all__ = ["Instructions", "PublicationPlan", "Published", "close_buffers", "plan_publication", "run_publication"]
+__all__ = [
+    "Instructions",
+    "PublicationPlan",
+    "Published",
+    "close_buffers",
+    "plan_publication",
+    "run_publication",
+]
 
 _RENT = Pubkey.from_string("SysvarRent111111111111111111111111111111111")
 #: Bytes before the content, in metadata and in buffers alike.
@@ -80,12 +87,16 @@ class Instructions:
 
     def allocate(self, account: Pubkey, seed: str) -> Instruction:
         """Makes an account that holds its rent a buffer, at the address of *seed*."""
-        return self._make(b"\7" + _seed(seed), *self._who(account), AccountMeta(SYSTEM_PROGRAM, False, False))
+        return self._make(
+            b"\7" + _seed(seed), *self._who(account), AccountMeta(SYSTEM_PROGRAM, False, False)
+        )
 
     def extend(self, account: Pubkey, more: int) -> list[Instruction]:
         """Lengthens an account by *more* bytes, with as many instructions as it takes."""
         parts = [min(_GROWTH, more - at) for at in range(0, more, _GROWTH)]
-        return [self._make(b"\x08" + part.to_bytes(2, "little"), *self._who(account)) for part in parts]
+        return [
+            self._make(b"\x08" + part.to_bytes(2, "little"), *self._who(account)) for part in parts
+        ]
 
     def write(self, account: Pubkey, offset: int, data: bytes) -> Instruction:
         """Puts *data* at *offset* of a buffer's content."""
@@ -100,18 +111,33 @@ class Instructions:
         """Makes the IDL's metadata of *data*, or of the buffer that the account is."""
         system = SYSTEM_PROGRAM if data else PROGRAM_METADATA
         return self._make(
-            b"\1" + _seed(_IDL) + _FORM + _DIRECT + data, *self._who(account), AccountMeta(system, False, False)
+            b"\1" + _seed(_IDL) + _FORM + _DIRECT + data,
+            *self._who(account),
+            AccountMeta(system, False, False),
         )
 
-    def set_data(self, account: Pubkey, data: bytes = b"", buffer: Pubkey | None = None) -> Instruction:
+    def set_data(
+        self, account: Pubkey, data: bytes = b"", buffer: Pubkey | None = None
+    ) -> Instruction:
         """Replaces the content by *data*, or by a buffer's."""
         target, authority, program, programdata = self._who(account)
-        source = AccountMeta(PROGRAM_METADATA, False, False) if buffer is None else AccountMeta(buffer, False, True)
-        return self._make(b"\3" + _FORM + _DIRECT + data, target, authority, source, program, programdata)
+        source = (
+            AccountMeta(PROGRAM_METADATA, False, False)
+            if buffer is None
+            else AccountMeta(buffer, False, True)
+        )
+        return self._make(
+            b"\3" + _FORM + _DIRECT + data, target, authority, source, program, programdata
+        )
 
     def trim(self, account: Pubkey, to: Pubkey) -> Instruction:
         """Gives back the rent of what was cut off."""
-        return self._make(b"\5", *self._who(account), AccountMeta(to, False, True), AccountMeta(_RENT, False, False))
+        return self._make(
+            b"\5",
+            *self._who(account),
+            AccountMeta(to, False, True),
+            AccountMeta(_RENT, False, False),
+        )
 
     def close(self, account: Pubkey, to: Pubkey) -> Instruction:
         """Ends a buffer or metadata; its lamports go to *to*."""
@@ -183,14 +209,20 @@ async def plan_publication(
     await _refuse_foreign(transport, name, program_id, authority)
     packed = zlib.compress(document, 9)
     if len(packed) > _MOST:
-        raise DeployRefused(name, f"{len(packed):,} bytes compressed; an account holds {_MOST:,}", "Shorten its docs")
+        raise DeployRefused(
+            name,
+            f"{len(packed):,} bytes compressed; an account holds {_MOST:,}",
+            "Shorten its docs",
+        )
     rent = await Rent.read(transport)
     address, following = metadata_address(program_id), metadata_address(program_id, _NEXT)
     account, beside, purse = await transport.get_accounts([address, following, payer])
     balance = 0 if purse is None else purse.lamports
     kind = _kind(account)
     if kind == _METADATA and account is not None and not account.data[65]:
-        raise DeployRefused(name, f"{address} was made immutable: nobody can change it", "Nothing would do")
+        raise DeployRefused(
+            name, f"{address} was made immutable: nobody can change it", "Nothing would do"
+        )
     whole = rent.of(_HEADER + len(packed))
     rows = Instructions(program_id, authority)
     if kind == _METADATA and account is not None:
@@ -229,14 +261,22 @@ async def plan_publication(
     )
 
 
-async def _refuse_foreign(transport: Transport, name: str, program_id: Pubkey, authority: Pubkey) -> None:
+async def _refuse_foreign(
+    transport: Transport, name: str, program_id: Pubkey, authority: Pubkey
+) -> None:
     found = await deployment(transport, program_id)
     if found is None:
         raise NoProgram(str(program_id), transport.endpoint, "Deploy it first")
     if not found.upgradeable:
-        raise DeployRefused(name, f"its loader is {found.loader}, which keeps no upgrade authority", "Nothing would do")
+        raise DeployRefused(
+            name,
+            f"its loader is {found.loader}, which keeps no upgrade authority",
+            "Nothing would do",
+        )
     if found.authority is None:
-        raise DeployRefused(name, "the program is final, so nobody may write its metadata", "Nothing would do")
+        raise DeployRefused(
+            name, "the program is final, so nobody may write its metadata", "Nothing would do"
+        )
     if found.authority != authority:
         raise DeployRefused(
             name,
@@ -292,7 +332,15 @@ async def run_publication(
 
     Raises DeployRefused where the payer is too poor (nothing was sent), ProgramFailed, SendUnknown, TransportError.
     """
-    refuse_poor(plan.payer, plan.balance, plan.needed, f"to {plan.action} the IDL", plan.rent, plan.lent, plan.fees)
+    refuse_poor(
+        plan.payer,
+        plan.balance,
+        plan.needed,
+        f"to {plan.action} the IDL",
+        plan.rent,
+        plan.lent,
+        plan.fees,
+    )
     rows = Instructions(plan.program_id, plan.authority)
     sender = Sender(transport, plan.payer, [payer, authority], price)
     signature = None
@@ -307,7 +355,9 @@ async def run_publication(
         if there and (plan.action == "none" or _content(account) == plan.packed):
             return Published(plan, signature)
         await transport.sleep(0.4)
-    raise TransportError(transport.endpoint, f"{plan.address} does not hold what was written. Run the command again")
+    raise TransportError(
+        transport.endpoint, f"{plan.address} does not hold what was written. Run the command again"
+    )
 
 
 async def _create(
@@ -316,9 +366,14 @@ async def _create(
     if plan.buffer is None:
         step("writing the IDL")
         (account,) = await transport.get_accounts([plan.address])
-        lacks = plan.rent if account is None else _lacks(await Rent.read(transport), account, len(plan.packed))
+        lacks = (
+            plan.rent
+            if account is None
+            else _lacks(await Rent.read(transport), account, len(plan.packed))
+        )
         return await sender.one(
-            [*top_up(plan.payer, plan.address, lacks), rows.initialize(plan.address, plan.packed)], units=_UNITS
+            [*top_up(plan.payer, plan.address, lacks), rows.initialize(plan.address, plan.packed)],
+            units=_UNITS,
         )
     await _fill(transport, sender, rows, plan, _IDL, step)
     step("making it the program's IDL")
@@ -332,7 +387,9 @@ async def _update(
         await _fill(transport, sender, rows, plan, _NEXT, step)
     (account,) = await transport.get_accounts([plan.address])
     assert account is not None
-    pay = top_up(plan.payer, plan.address, _lacks(await Rent.read(transport), account, len(plan.packed)))
+    pay = top_up(
+        plan.payer, plan.address, _lacks(await Rent.read(transport), account, len(plan.packed))
+    )
     more = _HEADER + len(plan.packed) - len(account.data)
     if more > _GROWTH:  # the copy itself can lengthen the account by so much and no more
         step("making room")
@@ -352,7 +409,11 @@ def _lacks(rent: Rent, account: Account | None, length: int) -> int:
 
 
 async def _grow(
-    sender: Sender, rows: Instructions, account: Pubkey, more: int, first: Sequence[Instruction] = ()
+    sender: Sender,
+    rows: Instructions,
+    account: Pubkey,
+    more: int,
+    first: Sequence[Instruction] = (),
 ) -> None:
     steps = rows.extend(account, more)
     for at in range(0, len(steps), 8):
@@ -360,7 +421,12 @@ async def _grow(
 
 
 async def _fill(
-    transport: Transport, sender: Sender, rows: Instructions, plan: PublicationPlan, seed: str, step: Step
+    transport: Transport,
+    sender: Sender,
+    rows: Instructions,
+    plan: PublicationPlan,
+    seed: str,
+    step: Step,
 ) -> None:
     """Until the buffer at *seed* holds the packed document and nothing else."""
     target, packed = metadata_address(plan.program_id, seed), plan.packed
@@ -384,7 +450,13 @@ async def _fill(
         more = _HEADER + len(packed) - len(account.data)
         if more > 0:
             step("making room")
-            await _grow(sender, rows, target, more, top_up(plan.payer, target, _lacks(rent, account, len(packed))))
+            await _grow(
+                sender,
+                rows,
+                target,
+                more,
+                top_up(plan.payer, target, _lacks(rent, account, len(packed))),
+            )
             (account,) = await transport.get_accounts([target])
         held = b"" if account is None else bytes(account.data[_HEADER:])
         missing = chunks(packed, held, size)
@@ -397,7 +469,9 @@ async def _fill(
 
         step(f"writing {len(jobs)} chunks")
         await sender.many(jobs, units=_WRITE_UNITS, landed=told)
-    raise TransportError(transport.endpoint, f"{target} does not keep what is written to it: does another run write?")
+    raise TransportError(
+        transport.endpoint, f"{target} does not keep what is written to it: does another run write?"
+    )
 
 
 async def close_buffers(

@@ -167,7 +167,9 @@ def _make_buffer(plan: DeploymentPlan, lamports: int) -> list[Instruction]:
     ]
 
 
-def refuse_poor(payer: Pubkey, balance: int, needed: int, doing: str, rent: int, lent: int, fees: int) -> None:
+def refuse_poor(
+    payer: Pubkey, balance: int, needed: int, doing: str, rent: int, lent: int, fees: int
+) -> None:
     """Raises DeployRefused, with the parts of the sum, where *payer* has less than *needed* lamports."""
     if balance >= needed:
         return
@@ -209,18 +211,32 @@ async def plan_deployment(
     name = f"program {program_id}"
     room = max(len(elf), max_len or 0)
     if max_len is not None and max_len < len(elf):
-        raise DeployRefused(name, f"--max-len {max_len:,} is less than the file's {len(elf):,} bytes", "Leave it out")
+        raise DeployRefused(
+            name,
+            f"--max-len {max_len:,} is less than the file's {len(elf):,} bytes",
+            "Leave it out",
+        )
     if room > loader.MAX_ELF:
         raise DeployRefused(
-            name, f"{room:,} bytes; an account holds {loader.MAX_ELF:,} of a program", "Make it smaller"
+            name,
+            f"{room:,} bytes; an account holds {loader.MAX_ELF:,} of a program",
+            "Make it smaller",
         )
     rent = await Rent.read(transport)
     buffer = buffer_address(authority, program_id)
     found = await deployment(transport, program_id)
     account, held, purse = await transport.get_accounts([program_id, buffer, payer])
     balance = 0 if purse is None else purse.lamports
-    if found is None and account is not None and (account.data or account.owner != Pubkey.default()):
-        why = "was closed: the address cannot be used again" if account.owner == LOADER else "is an account in use"
+    if (
+        found is None
+        and account is not None
+        and (account.data or account.owner != Pubkey.default())
+    ):
+        why = (
+            "was closed: the address cannot be used again"
+            if account.owner == LOADER
+            else "is an account in use"
+        )
         raise DeployRefused(name, f"it {why}", "Deploy under another --program-id")
     if found is not None:
         _refuse_foreign(name, found, authority)
@@ -243,7 +259,9 @@ async def plan_deployment(
         )  # fmt: skip
     if found is None:
         there = 0 if account is None else account.lamports
-        locked = max(0, rent.of(loader.PROGRAM_SIZE) - there) + rent.of(loader.PROGRAMDATA_HEADER + room)
+        locked = max(0, rent.of(loader.PROGRAM_SIZE) - there) + rent.of(
+            loader.PROGRAMDATA_HEADER + room
+        )
         peak = locked - in_buffer
         action: Literal["deploy", "upgrade", "none"] = "deploy"
     else:
@@ -271,10 +289,14 @@ def _digest(elf: bytes) -> str:
 def _refuse_foreign(name: str, found: Deployment, authority: Pubkey) -> None:
     if not found.upgradeable:
         raise DeployRefused(
-            name, f"its loader is {found.loader}, which this command does not upgrade", "Deploy under another id"
+            name,
+            f"its loader is {found.loader}, which this command does not upgrade",
+            "Deploy under another id",
         )
     if found.authority is None:
-        raise DeployRefused(name, "it is final: nobody may upgrade it", "Deploy under another --program-id")
+        raise DeployRefused(
+            name, "it is final: nobody may upgrade it", "Deploy under another --program-id"
+        )
     if found.authority != authority:
         raise DeployRefused(
             name,
@@ -294,9 +316,13 @@ async def _extension(
         outcome = await run_instructions(transport, [instruction], Payers(option=payer))
         if outcome.err is None:
             return size, checked
-        if any("insufficient lamports" in line for line in outcome.logs) or isinstance(outcome.err, str):
+        if any("insufficient lamports" in line for line in outcome.logs) or isinstance(
+            outcome.err, str
+        ):
             return more, True  # the payer is too poor, which is told with the whole sum
-        why = "; ".join(line for line in outcome.logs if "log:" in line or "failed" in line) or str(outcome.err)
+        why = "; ".join(line for line in outcome.logs if "log:" in line or "failed" in line) or str(
+            outcome.err
+        )
     raise DeployRefused(
         f"program {program_id}",
         f"it has to grow by {more:,} bytes, and the cluster refuses to extend it ({why[:300]})",
@@ -326,10 +352,14 @@ async def run_deployment(
     key pair of the id is missing (nothing was sent), ProgramFailed, SendUnknown, TransportError.
     """
     name = f"program {plan.program_id}"
-    refuse_poor(plan.payer, plan.balance, plan.needed, f"to {plan.action}", plan.rent, plan.lent, plan.fees)
+    refuse_poor(
+        plan.payer, plan.balance, plan.needed, f"to {plan.action}", plan.rent, plan.lent, plan.fees
+    )
     if plan.action == "deploy" and (program is None or program.pubkey() != plan.program_id):
         raise DeployRefused(
-            name, "it is not there yet, and its first deployment is signed by its own key", "Give its key pair file"
+            name,
+            "it is not there yet, and its first deployment is signed by its own key",
+            "Give its key pair file",
         )
     signers = [payer, authority, *([program] if program is not None else [])]
     sender = Sender(transport, plan.payer, signers, price)
@@ -345,7 +375,8 @@ async def run_deployment(
         found = await deployment(transport, plan.program_id)
     if found is None or found.slot is None or not found.holds(elf):
         raise TransportError(
-            transport.endpoint, f"{name} does not hold the file's bytes after the deployment. Run the command again"
+            transport.endpoint,
+            f"{name} does not hold the file's bytes after the deployment. Run the command again",
         )
     if final:
         step("taking the upgrade authority away")
@@ -353,7 +384,9 @@ async def run_deployment(
     return Deployed(plan, found.slot, signature, final)
 
 
-async def _install(transport: Transport, sender: Sender, elf: bytes, plan: DeploymentPlan, step: Step) -> Signature:
+async def _install(
+    transport: Transport, sender: Sender, elf: bytes, plan: DeploymentPlan, step: Step
+) -> Signature:
     await _fill_buffer(transport, sender, elf, plan, step)
     if plan.extend is not None:
         step(f"making room for {plan.extend[0]:,} more bytes")
@@ -378,7 +411,9 @@ async def _install(transport: Transport, sender: Sender, elf: bytes, plan: Deplo
     return await sender.one(job, units=_DEPLOY_UNITS)
 
 
-async def _fill_buffer(transport: Transport, sender: Sender, elf: bytes, plan: DeploymentPlan, step: Step) -> None:
+async def _fill_buffer(
+    transport: Transport, sender: Sender, elf: bytes, plan: DeploymentPlan, step: Step
+) -> None:
     """Until the buffer holds *elf*: read, write what differs, read again."""
     size = _chunk_size(plan.payer, plan.authority, plan.buffer, sender.price)
     rent = await Rent.read(transport)
@@ -387,11 +422,15 @@ async def _fill_buffer(transport: Transport, sender: Sender, elf: bytes, plan: D
         state = loader.read_buffer(held)
         if state is not None and len(state.data) != len(elf):
             step("closing the buffer of another size")
-            await sender.one([loader.close(plan.buffer, plan.payer, plan.authority)], units=_DEPLOY_UNITS)
+            await sender.one(
+                [loader.close(plan.buffer, plan.payer, plan.authority)], units=_DEPLOY_UNITS
+            )
             held, state = None, None
         if state is None:
             step("making the buffer")
-            lacks = rent.of(loader.BUFFER_HEADER + len(elf)) - (0 if held is None else held.lamports)
+            lacks = rent.of(loader.BUFFER_HEADER + len(elf)) - (
+                0 if held is None else held.lamports
+            )
             await sender.one(_make_buffer(plan, lacks), units=_DEPLOY_UNITS)
         missing = chunks(elf, None if state is None else state.data, size)
         if not missing:
@@ -404,7 +443,8 @@ async def _fill_buffer(transport: Transport, sender: Sender, elf: bytes, plan: D
 
         await sender.many(jobs, units=_WRITE_UNITS, landed=told)
     raise TransportError(
-        transport.endpoint, f"buffer {plan.buffer} does not keep what is written to it: does another run write to it?"
+        transport.endpoint,
+        f"buffer {plan.buffer} does not keep what is written to it: does another run write to it?",
     )
 
 

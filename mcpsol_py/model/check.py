@@ -131,7 +131,11 @@ def unusable(model: ProgramModel) -> dict[str, str]:
 
 def answers_schema(ix: Instruction) -> bool:
     """Is this the protocol's own instruction? The IDL of an Anchor program lists it if it stands in its module."""
-    return ix.discriminator.offset == 0 and ix.discriminator.value == LIST_TOOLS and snake(ix.name) == "list_tools"
+    return (
+        ix.discriminator.offset == 0
+        and ix.discriminator.value == LIST_TOOLS
+        and snake(ix.name) == "list_tools"
+    )
 
 
 def only_itself(ix: Instruction, facade_of: str | None = None) -> str | None:
@@ -167,14 +171,18 @@ class _Words:
         self.args = "arguments" if self.codama else "args"
         self.types = "definedTypes" if self.codama else "types"
         in_place = (
-            {a.name: i for i, a in enumerate(model.accounts)} if model.dialect in ("anchor legacy", "shank") else {}
+            {a.name: i for i, a in enumerate(model.accounts)}
+            if model.dialect in ("anchor legacy", "shank")
+            else {}
         )
         self.definitions: list[str] = []
         for i, definition in enumerate(model.types):
             # legacy forms hold an account's type in place: the readers put those after all others
             account = in_place.get(definition.name) if isinstance(definition.type, Struct) else None
             moved = account is not None and model.accounts[account].type == Link(definition.name)
-            self.definitions.append(f"{self.root}accounts[{account}]" if moved else f"{self.root}{self.types}[{i}]")
+            self.definitions.append(
+                f"{self.root}accounts[{account}]" if moved else f"{self.root}{self.types}[{i}]"
+            )
 
     def inner(self, node: Type) -> Iterator[tuple[str, Type]]:
         """The types that *node* holds, with the step to each."""
@@ -189,14 +197,25 @@ class _Words:
                 for i, variant in enumerate(variants):
                     if variant.payload is not None:
                         inner = (
-                            "" if not self.codama else ".struct" if isinstance(variant.payload, Struct) else ".tuple"
+                            ""
+                            if not self.codama
+                            else ".struct"
+                            if isinstance(variant.payload, Struct)
+                            else ".tuple"
                         )
                         yield f".variants[{i}]{inner}", variant.payload
             case Option(item=item):
                 yield ".item" if self.codama else ".option" if not node.fixed else ".coption", item
             case Array(item, count) | Set(item, count):
                 vec = ".hashSet" if isinstance(node, Set) else ".vec"
-                yield ".item" if self.codama else vec if not isinstance(count, (int, Generic)) else ".array[0]", item
+                yield (
+                    ".item"
+                    if self.codama
+                    else vec
+                    if not isinstance(count, (int, Generic))
+                    else ".array[0]",
+                    item,
+                )
             case Map(key, value, _):
                 yield (".key", key) if self.codama else (".hashMap[0]", key)
                 yield (".value", value) if self.codama else (".hashMap[1]", value)
@@ -255,7 +274,13 @@ class _Check:
     # --- names
 
     def unique(
-        self, items: Sequence[T], name: Callable[[T], str], path: str, what: str, level: Level = "error", rule: str = ""
+        self,
+        items: Sequence[T],
+        name: Callable[[T], str],
+        path: str,
+        what: str,
+        level: Level = "error",
+        rule: str = "",
     ) -> None:
         """Names that repeat, and names that become one in snake_case."""
         first: dict[str, int] = {}
@@ -294,7 +319,10 @@ class _Check:
             )
         elif not _IDENTIFIER.match(name):
             self.add(
-                "info", path, f"{abbr(name, 60)} is no identifier; code calls it by a cleaned name", "reserved-word"
+                "info",
+                path,
+                f"{abbr(name, 60)} is no identifier; code calls it by a cleaned name",
+                "reserved-word",
             )
 
     # --- types
@@ -309,7 +337,14 @@ class _Check:
             case Link(name, args):
                 self.link(name, len(args), path)
             case Struct(fields):
-                self.unique(fields, lambda f: f.name, f"{path}.fields", "field", "warning", "duplicate-field")
+                self.unique(
+                    fields,
+                    lambda f: f.name,
+                    f"{path}.fields",
+                    "field",
+                    "warning",
+                    "duplicate-field",
+                )
                 for i, field in enumerate(fields):
                     self.word(field.name, f"{path}.fields[{i}].name")
             case Enum(variants, tag):
@@ -378,7 +413,12 @@ class _Check:
                 "unsupported-type",
             )
         if not definition.generics and self.resolver.endless(Link(definition.name)):
-            self.add("error", f"{path}.type", f"type {definition.name!r} holds itself without end", "endless-type")
+            self.add(
+                "error",
+                f"{path}.type",
+                f"type {definition.name!r} holds itself without end",
+                "endless-type",
+            )
         params = {g.name for g in definition.generics}
         for name in sorted(_generics(definition.type) - params):
             self.add(
@@ -399,7 +439,10 @@ class _Check:
             self.instruction(ix, f"{path}[{i}]")
             if ix.name in why:
                 self.add(
-                    "warning", f"{path}[{i}]", f"instruction {ix.name!r} cannot be served: {why[ix.name]}", "unusable"
+                    "warning",
+                    f"{path}[{i}]",
+                    f"instruction {ix.name!r} cannot be served: {why[ix.name]}",
+                    "unusable",
                 )
         self.discriminators()
 
@@ -417,7 +460,12 @@ class _Check:
         args = {a.name for a in ix.args}
         for name in dict.fromkeys(p[-1] for p in leaves):
             if name in args:
-                self.add("info", path, f"an argument and an account are both called {abbr(name, 60)}", "shared-name")
+                self.add(
+                    "info",
+                    path,
+                    f"an argument and an account are both called {abbr(name, 60)}",
+                    "shared-name",
+                )
         _Seeds(self, ix, leaves).run(path)
 
     def group(self, items: tuple[AccountItem, ...], path: str) -> None:
@@ -475,7 +523,10 @@ class _Check:
                 )
 
     def shadows(
-        self, entries: list[tuple[Discriminator, tuple[Discriminator, ...], str, str]], what: str, level: Level
+        self,
+        entries: list[tuple[Discriminator, tuple[Discriminator, ...], str, str]],
+        what: str,
+        level: Level,
     ) -> None:
         """Discriminators of one list that cannot be told apart by their bytes."""
         ordered = sorted(
@@ -493,8 +544,16 @@ class _Check:
                 open_.pop()
             if open_:
                 shorter, j = open_[-1]
-                first, second = (entries[j], entries[i]) if j < i or shorter != data else (entries[i], entries[j])
-                how = "is also that of" if shorter == data else f"starts with 0x{shorter[:32].hex()} of"
+                first, second = (
+                    (entries[j], entries[i])
+                    if j < i or shorter != data
+                    else (entries[i], entries[j])
+                )
+                how = (
+                    "is also that of"
+                    if shorter == data
+                    else f"starts with 0x{shorter[:32].hex()} of"
+                )
                 self.add(
                     level,
                     f"{second[3]}.discriminator",
@@ -523,7 +582,9 @@ class _Check:
             ):
                 untold.append(account.name)
         if untold and len(model.accounts) > 1:
-            shown = ", ".join(untold[:5]) + (f" and {len(untold) - 5} more" if len(untold) > 5 else "")
+            shown = ", ".join(untold[:5]) + (
+                f" and {len(untold) - 5} more" if len(untold) > 5 else ""
+            )
             self.add(
                 "info",
                 f"{root}accounts",
@@ -531,7 +592,10 @@ class _Check:
                 "untold-accounts",
             )
         self.shadows(
-            [(a.discriminator, a.also, a.name, f"{root}accounts[{i}]") for i, a in enumerate(model.accounts)],
+            [
+                (a.discriminator, a.also, a.name, f"{root}accounts[{i}]")
+                for i, a in enumerate(model.accounts)
+            ],
             "account type",
             "warning",
         )
@@ -548,7 +612,10 @@ class _Check:
             else:
                 self.type(event.type, path)
         self.shadows(
-            [(e.discriminator, (), e.name, f"{root}events[{i}]") for i, e in enumerate(model.events)],
+            [
+                (e.discriminator, (), e.name, f"{root}events[{i}]")
+                for i, e in enumerate(model.events)
+            ],
             "event",
             "warning",
         )
@@ -567,7 +634,13 @@ class _Check:
                 )
 
     def constants(self) -> None:
-        self.unique(self.model.constants, lambda c: c.name, f"{self.words.root}constants", "constant", "warning")
+        self.unique(
+            self.model.constants,
+            lambda c: c.name,
+            f"{self.words.root}constants",
+            "constant",
+            "warning",
+        )
 
 
 # --- seeds -----------------------------------------------------------------------------------------------------------
@@ -576,7 +649,9 @@ class _Check:
 class _Seeds:
     """Which addresses of one instruction can be derived from what it says."""
 
-    def __init__(self, check: _Check, ix: Instruction, leaves: dict[tuple[str, ...], tuple[Account, str]]) -> None:
+    def __init__(
+        self, check: _Check, ix: Instruction, leaves: dict[tuple[str, ...], tuple[Account, str]]
+    ) -> None:
         self.check, self.ix, self.leaves = check, ix, leaves
         self.args = {a.name: a for a in ix.args}
         self.edges: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
@@ -596,13 +671,18 @@ class _Seeds:
     def pda(self, pda: Pda, owner: tuple[str, ...], path: str) -> None:
         if len(pda.seeds) > MAX_SEEDS:
             self.check.add(
-                "error", path, f"{len(pda.seeds)} seeds; an address has at most {MAX_SEEDS} and a bump", "seed"
+                "error",
+                path,
+                f"{len(pda.seeds)} seeds; an address has at most {MAX_SEEDS} and a bump",
+                "seed",
             )
         for i, seed in enumerate(pda.seeds):
             at = f"{path}.seeds[{i}]"
             match seed:
                 case ConstSeed(data) if len(data) > 32:
-                    self.check.add("error", at, f"a seed of {len(data)} bytes; at most 32 are allowed", "seed")
+                    self.check.add(
+                        "error", at, f"a seed of {len(data)} bytes; at most 32 are allowed", "seed"
+                    )
                 case ArgSeed(path=steps):
                     self.arg(steps, at)
                 case AccountSeed():
@@ -645,7 +725,8 @@ class _Seeds:
         if field is None:
             name = ".".join(steps)
             self.warn(
-                path, f"no argument named {abbr(name, 60)}, so the address must be given. {suggest(name, self.args)}"
+                path,
+                f"no argument named {abbr(name, 60)}, so the address must be given. {suggest(name, self.args)}",
             )
             return
         self.inside(field.type, steps[1:], path)
@@ -653,16 +734,25 @@ class _Seeds:
     def inside(self, node: Type, steps: tuple[str, ...], path: str) -> None:
         """Follows *steps* through structs."""
         for step in steps:
-            node = self.check.resolver.target(node) if not isinstance(node, Link) or self.known(node) else node
+            node = (
+                self.check.resolver.target(node)
+                if not isinstance(node, Link) or self.known(node)
+                else node
+            )
             if not isinstance(node, Struct):
                 if isinstance(node, Link):
                     return  # dangling: told where the type stands
-                self.warn(path, f"there is no field {abbr(step, 40)} to follow, so the address must be given")
+                self.warn(
+                    path,
+                    f"there is no field {abbr(step, 40)} to follow, so the address must be given",
+                )
                 return
             found = _field(node.fields, step)
             if found is None:
                 names = suggest(step, [f.name for f in node.fields])
-                self.warn(path, f"no field named {abbr(step, 40)}, so the address must be given. {names}")
+                self.warn(
+                    path, f"no field named {abbr(step, 40)}, so the address must be given. {names}"
+                )
                 return
             node = found.type
 
@@ -670,20 +760,29 @@ class _Seeds:
         return link.name in self.check.names
 
     def account(
-        self, steps: tuple[str, ...], field: tuple[str, ...], kind: str | None, owner: tuple[str, ...], path: str
+        self,
+        steps: tuple[str, ...],
+        field: tuple[str, ...],
+        kind: str | None,
+        owner: tuple[str, ...],
+        path: str,
     ) -> None:
         found = self.leaves.get(steps)
         if found is None:
             name = ".".join(steps)
             candidates = [".".join(p) for p in self.leaves]
             self.warn(
-                path, f"no account named {abbr(name, 60)}, so the address must be given. {suggest(name, candidates)}"
+                path,
+                f"no account named {abbr(name, 60)}, so the address must be given. {suggest(name, candidates)}",
             )
             return
         if field and steps == owner:
             name = ".".join(owner)
             self.check.add(
-                "info", path, f"{name} is derived from what it holds: callers give its address", "own-fields"
+                "info",
+                path,
+                f"{name} is derived from what it holds: callers give its address",
+                "own-fields",
             )
         else:
             self.edges.setdefault(owner, set()).add(steps)
@@ -696,7 +795,10 @@ class _Seeds:
             self.inside(Link(kind), field, path)
         else:
             what = f"its type {kind!r} is not described here" if kind else "its type is not said"
-            self.warn(path, f"the field {abbr('.'.join(field), 60)} of {steps[-1]!r} is needed, and {what}")
+            self.warn(
+                path,
+                f"the field {abbr('.'.join(field), 60)} of {steps[-1]!r} is needed, and {what}",
+            )
 
     def cycles(self, path: str) -> None:
         """Accounts that derive from one another in a circle: one of them must be given."""
@@ -704,7 +806,9 @@ class _Seeds:
         for start in self.edges:
             if state.get(start):
                 continue
-            trail: list[tuple[tuple[str, ...], Iterator[tuple[str, ...]]]] = [(start, iter(sorted(self.edges[start])))]
+            trail: list[tuple[tuple[str, ...], Iterator[tuple[str, ...]]]] = [
+                (start, iter(sorted(self.edges[start])))
+            ]
             state[start] = 1
             while trail:
                 node, rest = trail[-1]

@@ -75,7 +75,11 @@ class _Own:
                 node = replace(node, owner=self.address)
         if not is_dataclass(node) or isinstance(node, type):
             return node
-        changed = {f.name: new for f in fields(node) if (new := self.named(old := getattr(node, f.name))) is not old}
+        changed = {
+            f.name: new
+            for f in fields(node)
+            if (new := self.named(old := getattr(node, f.name))) is not old
+        }
         return replace(node, **changed) if changed else node
 
 
@@ -96,9 +100,19 @@ def _with_event_pair(items: tuple[AccountItem, ...]) -> tuple[AccountItem, ...]:
         after = items[place + 1 : place + 2]
         before = items[place - 1] if place else None
         said = item.address is not None or item.pda is not None or item.default is not None
-        if not said and snake(item.name) == "event_authority" and after and snake(after[0].name) == "program":
+        if (
+            not said
+            and snake(item.name) == "event_authority"
+            and after
+            and snake(after[0].name) == "program"
+        ):
             item = replace(item, pda=Pda((ConstSeed(b"__event_authority"),)))
-        elif not said and snake(item.name) == "program" and before and snake(before.name) == "event_authority":
+        elif (
+            not said
+            and snake(item.name) == "program"
+            and before
+            and snake(before.name) == "event_authority"
+        ):
             item = replace(item, default=ProgramIdValue())
         out.append(item)
     return tuple(out)
@@ -107,4 +121,6 @@ def _with_event_pair(items: tuple[AccountItem, ...]) -> tuple[AccountItem, ...]:
 def _free(name: str, ix: Instruction) -> str:
     """*name*, or with a number behind it where an account, group or argument of the instruction is called so."""
     taken = {form for item in (*ix.accounts, *ix.args, *ix.remaining) for form in forms(item.name)}
-    return next(n for n in chain((name,), (f"{name}_{i}" for i in count(2))) if not taken & set(forms(n)))
+    return next(
+        n for n in chain((name,), (f"{name}_{i}" for i in count(2))) if not taken & set(forms(n))
+    )

@@ -17,7 +17,10 @@ def quicken(*classes: Any) -> None:
     """Replaces the `__init__` of frozen dataclasses with slots, whose defaults are plain values."""
     for cls in classes:
         names = [f.name for f in fields(cls)]
-        scope: dict[str, Any] = {"_open": type(cls.__name__, (), {"__slots__": tuple(names)}), "_closed": cls}
+        scope: dict[str, Any] = {
+            "_open": type(cls.__name__, (), {"__slots__": tuple(names)}),
+            "_closed": cls,
+        }
         scope["_set"] = object.__setattr__
         params = []
         for f in fields(cls):

@@ -84,7 +84,9 @@ def substitute(node: Type, env: dict[str, Type | int]) -> Type:
                 return value
             if isinstance(value, Link) and not value.args:  # a const parameter passed on by name
                 return env.get(value.name, Generic(value.name))
-            raise UnresolvedName("const parameter", c.name, [k for k, v in env.items() if isinstance(v, int)])
+            raise UnresolvedName(
+                "const parameter", c.name, [k for k, v in env.items() if isinstance(v, int)]
+            )
         return c
 
     match node:
@@ -102,11 +104,18 @@ def substitute(node: Type, env: dict[str, Type | int]) -> Type:
         case Tuple(items):
             return Tuple(tuple(substitute(i, env) for i in items))
         case Struct(fields):
-            return Struct(tuple(Field(f.name, substitute(f.type, env), f.docs, f.default) for f in fields))
+            return Struct(
+                tuple(Field(f.name, substitute(f.type, env), f.docs, f.default) for f in fields)
+            )
         case Enum(variants, tag):
             return Enum(
                 tuple(
-                    Variant(v.name, None if v.payload is None else substitute(v.payload, env), v.value, v.docs)
+                    Variant(
+                        v.name,
+                        None if v.payload is None else substitute(v.payload, env),
+                        v.value,
+                        v.docs,
+                    )
                     for v in variants
                 ),
                 tag,
@@ -143,7 +152,9 @@ class Resolver:
     def __init__(self, model: ProgramModel) -> None:
         self.model = model
         self._defs: dict[str, TypeDef] = {}
-        self._twice: set[str] = set()  # names of which there are different definitions: which is meant is not known
+        self._twice: set[str] = (
+            set()
+        )  # names of which there are different definitions: which is meant is not known
         for d in model.types:
             if self._defs.setdefault(d.name, d) != d:
                 self._twice.add(d.name)
@@ -169,10 +180,14 @@ class Resolver:
             params = definition.generics
             if len(params) != len(link.args):
                 cached = Unsupported(
-                    link.name, f"{link.name} takes {len(params)} generic arguments, {len(link.args)} are given"
+                    link.name,
+                    f"{link.name} takes {len(params)} generic arguments, {len(link.args)} are given",
                 )
             else:
-                cached = substitute(definition.type, {p.name: a.value for p, a in zip(params, link.args, strict=True)})
+                cached = substitute(
+                    definition.type,
+                    {p.name: a.value for p, a in zip(params, link.args, strict=True)},
+                )
             self._expanded[link] = cached
         return definition, cached
 
@@ -278,6 +293,8 @@ class Resolver:
             case Array(item, count) | Set(item, count):
                 return not isinstance(count, int) or count == 0 or self._finite(item)
             case Enum(variants, _):
-                return not variants or any(v.payload is None or self._finite(v.payload) for v in variants)
+                return not variants or any(
+                    v.payload is None or self._finite(v.payload) for v in variants
+                )
             case _:
                 return all(self._finite(c) for c in children(node))

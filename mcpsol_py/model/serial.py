@@ -53,7 +53,11 @@ Decoder = Callable[[Any, "_Budget"], Any]
 #: Types that are one word. The first of two words for one node would be written; there are none.
 WORDS: dict[str, Type] = {
     **types.INTS,
-    **{f"{name}be": types.Int(n.bits, n.signed, True) for name, n in types.INTS.items() if n.bits > 8},
+    **{
+        f"{name}be": types.Int(n.bits, n.signed, True)
+        for name, n in types.INTS.items()
+        if n.bits > 8
+    },
     "shortU16": types.ShortU16(),
     "f32": types.F32,
     "f64": types.F64,
@@ -232,7 +236,9 @@ def _any_from_json(value: Any, budget: _Budget) -> Any:
         if len(value) == 1:
             key, item = next(iter(value.items()))
             if key.startswith("$"):
-                return _UNWRAP[key](item, budget) if key in _UNWRAP else _bad(value, "a wrapped value")
+                return (
+                    _UNWRAP[key](item, budget) if key in _UNWRAP else _bad(value, "a wrapped value")
+                )
         return {k: _any_from_json(v, budget) for k, v in value.items()}
 
 
@@ -250,7 +256,11 @@ def _big_int(value: Any, _: _Budget) -> int:
 
 def _float(value: Any, _: _Budget) -> float:
     try:
-        return float(value) if isinstance(value, str) and len(value) < 40 else cast(float, _bad(value, "a number"))
+        return (
+            float(value)
+            if isinstance(value, str) and len(value) < 40
+            else cast(float, _bad(value, "a number"))
+        )
     except ValueError:
         return cast(float, _bad(value, "a number"))
 
@@ -258,7 +268,9 @@ def _float(value: Any, _: _Budget) -> float:
 _UNWRAP: dict[str, Decoder] = {
     "$int": _big_int,
     "$float": _float,
-    "$tuple": lambda v, b: tuple(_any_from_json(v, b)) if isinstance(v, list) else _bad(v, "a list"),
+    "$tuple": lambda v, b: (
+        tuple(_any_from_json(v, b)) if isinstance(v, list) else _bad(v, "a list")
+    ),
     "$hex": lambda v, _: _hex(v),
     "$": _plain_object,
 }
@@ -339,17 +351,23 @@ def _decoder(hint: Any) -> Decoder:
     if hint is bool:
         return lambda v, _: v if isinstance(v, bool) else _bad(v, "true or false")
     if hint is int:
-        return lambda v, _: v if isinstance(v, int) and not isinstance(v, bool) else _bad(v, "a whole number")
+        return lambda v, _: (
+            v if isinstance(v, int) and not isinstance(v, bool) else _bad(v, "a whole number")
+        )
     if hint is bytes:
         return lambda v, _: _hex(v)
     if hint is types.TypeArg:
-        return lambda v, b: types.TypeArg(v if isinstance(v, int) and not isinstance(v, bool) else _node("type")(v, b))
+        return lambda v, b: types.TypeArg(
+            v if isinstance(v, int) and not isinstance(v, bool) else _node("type")(v, b)
+        )
     origin = get_origin(hint)
     if origin is tuple:
         return _tuple_decoder(get_args(hint))
     if origin is Literal:
         allowed = frozenset(get_args(hint))
-        return lambda v, _: v if isinstance(v, str) and v in allowed else _bad(v, " or ".join(map(repr, allowed)))
+        return lambda v, _: (
+            v if isinstance(v, str) and v in allowed else _bad(v, " or ".join(map(repr, allowed)))
+        )
     if origin is Union or origin is UnionType:
         return _union_decoder(get_args(hint))
     if hint in _TAGS:
@@ -443,7 +461,11 @@ def _count(value: Any, budget: _Budget) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return value if value >= 0 else _bad(value, "a count")
     node = _node("type")(value, budget)
-    return node if isinstance(node, (types.Int, types.ShortU16, types.Generic)) else _bad(value, "a count")
+    return (
+        node
+        if isinstance(node, (types.Int, types.ShortU16, types.Generic))
+        else _bad(value, "a count")
+    )
 
 
 def _account_item(value: Any, budget: _Budget) -> Any:
@@ -454,7 +476,9 @@ def _account_item(value: Any, budget: _Budget) -> Any:
 def _one_class(kind: type) -> Decoder:
     union = next(name for name, members in _UNIONS.items() if kind in members)
     read = _node(union)
-    return lambda v, b: found if isinstance(found := read(v, b), kind) else _bad(v, f"a node {_TAGS[kind]!r}")
+    return lambda v, b: (
+        found if isinstance(found := read(v, b), kind) else _bad(v, f"a node {_TAGS[kind]!r}")
+    )
 
 
 @cache
@@ -474,7 +498,12 @@ def _node(union: str) -> Decoder:
             if isinstance(value, list) and len(value) == 2 and value[0] == "vec":
                 with budget:
                     return types.Array(read(value[1], budget), types.U32)
-        if not isinstance(value, list) or not value or not isinstance(value[0], str) or value[0] not in classes:
+        if (
+            not isinstance(value, list)
+            or not value
+            or not isinstance(value[0], str)
+            or value[0] not in classes
+        ):
             return _bad(value, f"a {union}")
         return _row_decoder(classes[value[0]])(value[1:], budget)
 
@@ -513,7 +542,9 @@ def _record_decoder(kind: Any) -> Decoder:
             return _bad(value, f"an object ({kind.__name__})")
         for name in required:
             if name not in value:
-                raise SourceError(f"{kind.__name__} without {name!r}; an object with it must stand here")
+                raise SourceError(
+                    f"{kind.__name__} without {name!r}; an object with it must stand here"
+                )
         out: dict[str, Any] = {}
         with budget:
             for name, item in value.items():

@@ -134,7 +134,9 @@ def _least(resolver: Resolver, node: Type, depth: int) -> int:
         case Tuple() | Struct():
             return sum(least(child) for child in children(node))
         case Enum(variants, tag):
-            return least(tag) + min((0 if v.payload is None else least(v.payload) for v in variants), default=0)
+            return least(tag) + min(
+                (0 if v.payload is None else least(v.payload) for v in variants), default=0
+            )
         case Link():
             known = resolver.least_sizes
             if node not in known:

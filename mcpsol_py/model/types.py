@@ -424,7 +424,8 @@ BORSH_BYTES = SizePrefixed(Bytes(), U32)
 
 #: "u8" … "i256" -> node
 INTS: dict[str, Int] = {
-    f"{'i' if n.signed else 'u'}{n.bits}": n for n in (U8, U16, U32, U64, U128, U256, I8, I16, I32, I64, I128, I256)
+    f"{'i' if n.signed else 'u'}{n.bits}": n
+    for n in (U8, U16, U32, U64, U128, U256, I8, I16, I32, I64, I128, I256)
 }
 
 
@@ -508,9 +509,8 @@ def type_text(node: Type) -> str:
         case Link(name, args):
             if not args:
                 return name
-            return (
-                f"{name}<{', '.join(str(a.value) if isinstance(a.value, int) else type_text(a.value) for a in args)}>"
-            )
+            texts = (str(a.value) if isinstance(a.value, int) else type_text(a.value) for a in args)
+            return f"{name}<{', '.join(texts)}>"
         case Amount(number, _, _) | DateTime(number):
             return type_text(number)
         case Unsupported(text, _):

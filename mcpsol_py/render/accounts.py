@@ -154,7 +154,9 @@ def accounts_view(
     return _Builder(ix, types, states, error_type, error_names, arg_names, api).build()
 
 
-def flatten(items: tuple[AccountItem, ...], prefix: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Account]]:
+def flatten(
+    items: tuple[AccountItem, ...], prefix: tuple[str, ...] = ()
+) -> list[tuple[tuple[str, ...], Account]]:
     """The accounts in order, each with its path: the groups that it stands in, then its name."""
     out: list[tuple[tuple[str, ...], Account]] = []
     for item in items:
@@ -184,7 +186,9 @@ class _Builder:
         self.error_names = error_names
         self.arg_names = arg_names
         self.view = AccountsView()
-        self.names = Names("program_id", "accounts", "args", "remaining", "rest", "data", "state", "self_")
+        self.names = Names(
+            "program_id", "accounts", "args", "remaining", "rest", "data", "state", "self_"
+        )
         flat = flatten(ix.accounts)
         needed = max((i + 1 for i, (_, a) in enumerate(flat) if not a.optional), default=0)
         omitted = ix.optional_accounts == "omitted"
@@ -232,11 +236,19 @@ class _Builder:
         try:
             data = address_bytes(text)
         except ValueError as error:
-            raise RenderError(f"{self.ix.name}.{'.'.join(account.path)}: {text!r} is no address: {error}.") from error
+            raise RenderError(
+                f"{self.ix.name}.{'.'.join(account.path)}: {text!r} is no address: {error}."
+            ) from error
         if not any(data):
             return code("checks::SYSTEM_PROGRAM")
-        name = self.constant_names.take(f"{account.name.removeprefix('r#')}_{suffix}".strip("_"), "screaming")
-        self.view.constants += [code(""), *comment([text]), code(f"const {name}: Address = {address(data)};")]
+        name = self.constant_names.take(
+            f"{account.name.removeprefix('r#')}_{suffix}".strip("_"), "screaming"
+        )
+        self.view.constants += [
+            code(""),
+            *comment([text]),
+            code(f"const {name}: Address = {address(data)};"),
+        ]
         return name
 
     def guarded(self, account: _Account, statements: list[str]) -> list[str]:
@@ -252,7 +264,9 @@ class _Builder:
         head = [a for a in self.accounts if not a.tail]
         tail = [a for a in self.accounts if a.tail]
         view.remaining = bool(self.ix.remaining)
-        view.remaining_docs = doc(d for r in self.ix.remaining for d in (r.docs or (f"The accounts {r.name}.",)))
+        view.remaining_docs = doc(
+            d for r in self.ix.remaining for d in (r.docs or (f"The accounts {r.name}.",))
+        )
         view.has_tail = bool(tail)
         view.needs_some = bool(head)
         view.takes_rest = bool(tail) or view.remaining
@@ -274,11 +288,19 @@ class _Builder:
         m = a.model
         pointer = self.api.written if m.writable else self.api.read
         flags = [
-            f for f, on in (("writable", m.writable), ("signer", m.signer is True), ("optional", m.optional)) if on
+            f
+            for f, on in (
+                ("writable", m.writable),
+                ("signer", m.signer is True),
+                ("optional", m.optional),
+            )
+            if on
         ]
         text = doc([" ".join([".".join(a.path), *m.docs])]) or (code("///"),)
         row = [code(text[0].replace("///", f"/// {index}. `[{', '.join(flags)}]`", 1))]
-        row += [code(line.replace("/// ", "/// " + " " * len(f"{index}. "), 1)) for line in text[1:]]
+        row += [
+            code(line.replace("/// ", "/// " + " " * len(f"{index}. "), 1)) for line in text[1:]
+        ]
         same = m.writable or not m.optional or not self.api.accounts_mut
         build = a.name if same else code(f"{a.name}: {a.name}.map(|account| &*account)")
         return Slot(
@@ -298,7 +320,9 @@ class _Builder:
             if a.model.signer is True:
                 fault = self.fault(a, "signer", "AccountNotSigner")
                 own = fault != "Check::AccountNotSigner"
-                statements.append(f"checks::{f'signer_or({a.name}, {fault})' if own else f'signer({a.name})'}?;")
+                statements.append(
+                    f"checks::{f'signer_or({a.name}, {fault})' if own else f'signer({a.name})'}?;"
+                )
             if a.model.writable:
                 statements.append(f"checks::writable({a.name})?;")
             for s in self.guarded(a, statements):
@@ -311,16 +335,24 @@ class _Builder:
             if a.model.address is not None:
                 name = self.constant(a, "", a.model.address)
                 kind = (
-                    "AccountSysvarMismatch" if c.sysvar else "InvalidProgramId" if c.executable else "ConstraintAddress"
+                    "AccountSysvarMismatch"
+                    if c.sysvar
+                    else "InvalidProgramId"
+                    if c.executable
+                    else "ConstraintAddress"
                 )
                 statements.append(
                     f"checks::equal({self.api.address(a.name)}, &{name}, {self.fault(a, 'address', kind)})?;"
                 )
             elif c.one_of:
                 names = [self.constant(a, str(i), text) for i, text in enumerate(c.one_of)]
-                fault = self.fault(a, "address", "InvalidProgramId" if c.executable else "ConstraintAddress")
+                fault = self.fault(
+                    a, "address", "InvalidProgramId" if c.executable else "ConstraintAddress"
+                )
                 listed = ", ".join(f"&{name}" for name in names)
-                statements.append(f"checks::one_of({self.api.address(a.name)}, &[{listed}], {fault})?;")
+                statements.append(
+                    f"checks::one_of({self.api.address(a.name)}, &[{listed}], {fault})?;"
+                )
             elif c.executable:
                 statements.append(f"checks::executable({a.name})?;")
             for s in self.guarded(a, statements):
@@ -341,13 +373,21 @@ class _Builder:
                 target = "&checks::SYSTEM_PROGRAM"
             else:
                 target = f"&{self.constant(a, 'owner', owner)}"
-            kind = "AccountNotSystemOwned" if owner == "11111111111111111111111111111111" else "ConstraintOwner"
+            kind = (
+                "AccountNotSystemOwned"
+                if owner == "11111111111111111111111111111111"
+                else "ConstraintOwner"
+            )
             fault = self.fault(a, "owner", kind)
             for s in self.guarded(a, [f"checks::owner({a.name}, {target}, {fault})?;"]):
                 self.line(s)
 
     def duplicates(self) -> None:
-        held = [a for a in self.accounts if a.model.writable and (a.constraints.state or a.constraints.token)]
+        held = [
+            a
+            for a in self.accounts
+            if a.model.writable and (a.constraints.state or a.constraints.token)
+        ]
         for i, one in enumerate(held):
             for other in held[i + 1 :]:
                 both = [x for x in (one, other) if x.model.optional]
@@ -374,7 +414,11 @@ class _Builder:
             for seed in a.model.pda.seeds:
                 if isinstance(seed, AccountSeed) and seed.field:
                     owner = self.by_path.get(seed.account)
-                    if owner is not None and owner.constraints.state and owner.constraints.init is None:
+                    if (
+                        owner is not None
+                        and owner.constraints.state
+                        and owner.constraints.init is None
+                    ):
                         out.setdefault(owner.path, []).append(seed.field[0])
         return {path: list(dict.fromkeys(fields)) for path, fields in out.items()}
 
@@ -386,7 +430,9 @@ class _Builder:
                 continue
             state = self.states.get(c.state)
             if state is None:
-                raise RenderError(f"{self.ix.name}.{'.'.join(a.path)}: the state {c.state!r} has no Rust form.")
+                raise RenderError(
+                    f"{self.ix.name}.{'.'.join(a.path)}: the state {c.state!r} has no Rust form."
+                )
             self.view.uses_program_id = True
             if state.name not in self.view.states:
                 self.view.states.append(state.name)
@@ -433,11 +479,15 @@ class _Builder:
         token = a.constraints.token
         if token is not None and token.program is not None:
             return f"{self.api.address(self.need(token.program, a).name)}"
-        known = ("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb")
+        known = (
+            "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+            "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
+        )
         found = [
             x
             for x in self.accounts
-            if not x.model.optional and (x.model.address in known or set(x.constraints.one_of) == set(known))
+            if not x.model.optional
+            and (x.model.address in known or set(x.constraints.one_of) == set(known))
         ]
         return f"{self.api.address(found[0].name)}" if len(found) == 1 else None
 
@@ -449,7 +499,11 @@ class _Builder:
                 continue
 
             def some(name: str | None, of: _Account = a) -> str:
-                return "None" if name is None else f"Some({self.api.address(self.need(name, of).name)})"
+                return (
+                    "None"
+                    if name is None
+                    else f"Some({self.api.address(self.need(name, of).name)})"
+                )
 
             program = self.token_program(a)
             owner = "None" if program is None else f"Some({program})"
@@ -489,7 +543,9 @@ class _Builder:
         for s in seeds:
             if s.kept is not None:
                 self.line(f"let {s.kept.name} = {s.value};")
-        stored = self.captured.get((a.path, pda.bump)) if pda.bump is not None else self.given_bump(a)
+        stored = (
+            self.captured.get((a.path, pda.bump)) if pda.bump is not None else self.given_bump(a)
+        )
         if stored is not None and own:
             self.line(f"checks::derived({a.name}, {array}, {stored}, program_id, {fault})?;")
             bump = stored
@@ -511,14 +567,21 @@ class _Builder:
         stem = a.name.removeprefix("r#")
         view.seeds.append(
             SeedsView(
-                code(f"{stem}_seeds"), a.name, code(str(len(later))), tuple(code(self.api.seed_of(t)) for t in later)
+                code(f"{stem}_seeds"),
+                a.name,
+                code(str(len(later))),
+                tuple(code(self.api.seed_of(t)) for t in later),
             )
         )
 
     def given_bump(self, a: _Account) -> str | None:
         """A local variable with the bump that an argument gives; None where none does."""
         for arg, value in self.ix.arg_values:
-            if a.model.constraints is not None and value == AccountBumpValue(a.path) and arg in (self.arg_names or {}):
+            if (
+                a.model.constraints is not None
+                and value == AccountBumpValue(a.path)
+                and arg in (self.arg_names or {})
+            ):
                 assert self.arg_names is not None
                 self.view.uses_args = True
                 local = self.names.take(f"{a.name.removeprefix('r#')}_bump")
@@ -557,7 +620,8 @@ class _Builder:
                 if owner.model.optional:
                     raise _CannotCheck("a seed is an account that may be absent")
                 return _Seed(
-                    f"{self.api.address(owner.name)}.as_ref()", f"{self.api.address('self.' + owner.name)}.as_ref()"
+                    f"{self.api.address(owner.name)}.as_ref()",
+                    f"{self.api.address('self.' + owner.name)}.as_ref()",
                 )
             case AccountSeed(account=path, field=(name, *more)) if not more and seed.sort is None:
                 local = self.captured.get((path, name))
@@ -570,7 +634,9 @@ class _Builder:
                 return self.argument(a, index, path, kind, encoding)
         raise _CannotCheck("the source does not say how it is derived")
 
-    def stored(self, a: _Account, index: int, local: str, kind: Type, encoding: str | None) -> _Seed:
+    def stored(
+        self, a: _Account, index: int, local: str, kind: Type, encoding: str | None
+    ) -> _Seed:
         """A value in a local variable as a seed, kept for the handler as bytes."""
         number = kind.number if isinstance(kind, Amount) else kind
         name = self.names.take(f"{a.name.removeprefix('r#')}_seed_{index}")
@@ -580,8 +646,15 @@ class _Builder:
         if isinstance(number, Int) and number.bits <= 128 and encoding in (None, "be"):
             order = "be" if number.big_endian or encoding == "be" else "le"
             kept = Kept(name, code(f"[u8; {number.bits // 8}]"), doc([f"A seed of {a.name}."]))
-            return _Seed(f"{name}.as_slice()", f"self.{name}.as_slice()", kept, f"{local}.to_{order}_bytes()")
-        if isinstance(number, Array) and number.item == U8 and isinstance(number.count, int) and number.count <= 32:
+            return _Seed(
+                f"{name}.as_slice()", f"self.{name}.as_slice()", kept, f"{local}.to_{order}_bytes()"
+            )
+        if (
+            isinstance(number, Array)
+            and number.item == U8
+            and isinstance(number.count, int)
+            and number.count <= 32
+        ):
             kept = Kept(name, code(f"[u8; {number.count}]"), doc([f"A seed of {a.name}."]))
             return _Seed(
                 f"{name}.as_slice()",
@@ -592,7 +665,12 @@ class _Builder:
         raise _CannotCheck("a seed is of a type that is no seed here")
 
     def argument(
-        self, a: _Account, index: int, path: tuple[str, ...], kind: Type | None, encoding: str | None
+        self,
+        a: _Account,
+        index: int,
+        path: tuple[str, ...],
+        kind: Type | None,
+        encoding: str | None,
     ) -> _Seed:
         if self.arg_names is None:
             raise _CannotCheck("a seed is an argument that is not decoded")
@@ -621,7 +699,9 @@ class _Builder:
             kept_name = self.names.take(f"{a.name.removeprefix('r#')}_seed_{index}")
             is_text = self.types.type(node) == "&'a str"
             kept = Kept(kept_name, code("&'a [u8]"), doc([f"A seed of {a.name}."]))
-            return _Seed(kept_name, f"self.{kept_name}", kept, f"{text}.as_bytes()" if is_text else text)
+            return _Seed(
+                kept_name, f"self.{kept_name}", kept, f"{text}.as_bytes()" if is_text else text
+            )
         if kind is not None and not isinstance(node, Int) and isinstance(kind, Int):
             raise _CannotCheck("a seed is an argument of another type than the source says")
         return self.stored(a, index, text, node, encoding)
@@ -670,16 +750,23 @@ class _Builder:
         if token is not None:
             program = self.token_program(a)
             if program is None:
-                raise RenderError(f"{self.ix.name}.{'.'.join(a.path)}: which token program makes it is not said.")
+                raise RenderError(
+                    f"{self.ix.name}.{'.'.join(a.path)}: which token program makes it is not said."
+                )
             create = f"checks::Create {{ account: {a.name}, payer: {payer.name}, space: 0, owner: {program}, "
             create += f"signers: {signers} }}"
             if token.kind == "associated":
                 lines += self.associated(a, payer, program)
             elif token.kind == "mint":
                 authority = self.need(token.authority or "", a)
-                lines.append(f"checks::create_mint({create}, {self.api.address(authority.name)}, {token.decimals})?;")
+                lines.append(
+                    f"checks::create_mint({create}, {self.api.address(authority.name)}, {token.decimals})?;"
+                )
             else:
-                mint, authority = self.need(token.mint or "", a), self.need(token.authority or "", a)
+                mint, authority = (
+                    self.need(token.mint or "", a),
+                    self.need(token.authority or "", a),
+                )
                 lines.append(
                     f"checks::create_token_account({create}, {mint.name}, {self.api.address(authority.name)})?;"
                 )
@@ -707,9 +794,14 @@ class _Builder:
         token = a.constraints.token
         assert token is not None
         wallet, mint = self.need(token.authority or "", a), self.need(token.mint or "", a)
-        system = next((x for x in self.accounts if x.model.address == "11111111111111111111111111111111"), None)
+        system = next(
+            (x for x in self.accounts if x.model.address == "11111111111111111111111111111111"),
+            None,
+        )
         if system is None:
-            raise RenderError(f"{self.ix.name}.{'.'.join(a.path)}: creating it needs the system program's account.")
+            raise RenderError(
+                f"{self.ix.name}.{'.'.join(a.path)}: creating it needs the system program's account."
+            )
         token_program = program.removesuffix(self.api.key.removeprefix("{x}"))
         given = {
             "account": a.name,
@@ -719,7 +811,9 @@ class _Builder:
             "system_program": system.name,
             "token_program": token_program,
         }
-        parts = ", ".join(name if name == value else f"{name}: {value}" for name, value in given.items())
+        parts = ", ".join(
+            name if name == value else f"{name}: {value}" for name, value in given.items()
+        )
         return [f"checks::CreateAssociated {{ {parts} }}.invoke()?;"]
 
     def closings(self) -> None:
@@ -730,5 +824,7 @@ class _Builder:
             self.view.is_heavy = True
             other = self.need(target, a)
             if a.model.optional or other.model.optional:
-                raise RenderError(f"{self.ix.name}.{'.'.join(a.path)}: an account that may be absent cannot be closed.")
+                raise RenderError(
+                    f"{self.ix.name}.{'.'.join(a.path)}: an account that may be absent cannot be closed."
+                )
             self.view.finish.append(code(f"checks::close(self.{a.name}, self.{other.name})?;"))

@@ -52,19 +52,116 @@ __all__ = ["AnchorView", "anchor_plan", "anchor_view", "module_plan"]
 #: What Anchor's prelude and Rust's bring into each file, and what the #[program] macro makes: no type of a source may
 #: be called so.
 _TAKEN = (
-    *("Account", "AccountInfo", "AccountLoader", "AccountMeta", "Accounts", "AccountsExit", "AnchorDeserialize"),
-    *("AnchorSerialize", "AssociatedToken", "Box", "Bumps", "Clock", "Context", "CpiContext", "Cursor", "Default"),
-    *("Discriminator", "EpochSchedule", "Err", "Error", "Event", "Id", "Instruction", "Instructions", "Interface"),
-    *("InterfaceAccount", "Key", "LazyAccount", "Lamports", "ListTools", "Migration", "Mint", "None", "Ok", "Option"),
-    *("Owner", "Owners", "Program", "ProgramData", "ProgramError", "Pubkey", "RemainingBytes", "Rent", "Result"),
-    *("Rewards", "Self", "Signer", "SlotHashes", "SlotHistory", "Some", "Space", "StakeHistory", "String"),
-    *("SystemAccount", "System", "Sysvar", "ToAccountInfo", "ToAccountInfos", "ToAccountMetas", "Token", "Token2022"),
-    *("TokenAccount", "TokenInterface", "UncheckedAccount", "UpgradeableLoaderState", "Vec", "InitSpace", "Owned"),
+    *(
+        "Account",
+        "AccountInfo",
+        "AccountLoader",
+        "AccountMeta",
+        "Accounts",
+        "AccountsExit",
+        "AnchorDeserialize",
+    ),
+    *(
+        "AnchorSerialize",
+        "AssociatedToken",
+        "Box",
+        "Bumps",
+        "Clock",
+        "Context",
+        "CpiContext",
+        "Cursor",
+        "Default",
+    ),
+    *(
+        "Discriminator",
+        "EpochSchedule",
+        "Err",
+        "Error",
+        "Event",
+        "Id",
+        "Instruction",
+        "Instructions",
+        "Interface",
+    ),
+    *(
+        "InterfaceAccount",
+        "Key",
+        "LazyAccount",
+        "Lamports",
+        "ListTools",
+        "Migration",
+        "Mint",
+        "None",
+        "Ok",
+        "Option",
+    ),
+    *(
+        "Owner",
+        "Owners",
+        "Program",
+        "ProgramData",
+        "ProgramError",
+        "Pubkey",
+        "RemainingBytes",
+        "Rent",
+        "Result",
+    ),
+    *(
+        "Rewards",
+        "Self",
+        "Signer",
+        "SlotHashes",
+        "SlotHistory",
+        "Some",
+        "Space",
+        "StakeHistory",
+        "String",
+    ),
+    *(
+        "SystemAccount",
+        "System",
+        "Sysvar",
+        "ToAccountInfo",
+        "ToAccountInfos",
+        "ToAccountMetas",
+        "Token",
+        "Token2022",
+    ),
+    *(
+        "TokenAccount",
+        "TokenInterface",
+        "UncheckedAccount",
+        "UpgradeableLoaderState",
+        "Vec",
+        "InitSpace",
+        "Owned",
+    ),
 )
 #: Modules of the crate and those that the #[program] macro makes.
 _MODULES = (
-    *("accounts", "constants", "cpi", "error", "events", "instruction", "instructions", "list_tools", "processor"),
-    *("program", "state", "types", "anchor_lang", "anchor_spl", "std", "core", "alloc", "entry", "try_entry"),
+    *(
+        "accounts",
+        "constants",
+        "cpi",
+        "error",
+        "events",
+        "instruction",
+        "instructions",
+        "list_tools",
+        "processor",
+    ),
+    *(
+        "program",
+        "state",
+        "types",
+        "anchor_lang",
+        "anchor_spl",
+        "std",
+        "core",
+        "alloc",
+        "entry",
+        "try_entry",
+    ),
 )
 
 
@@ -158,7 +255,9 @@ def anchor_view(
 ) -> AnchorView:
     """The view of *model*. Raises RenderError where something has no form in Anchor, SchemaError."""
     if not model.instructions:
-        raise RenderError(f"{model.name or 'this program'} has no instruction, so there is nothing to render.")
+        raise RenderError(
+            f"{model.name or 'this program'} has no instruction, so there is nothing to render."
+        )
     address = _address(model)
     name = crate_name(model.name)
     library = name.replace("-", "_")
@@ -171,19 +270,28 @@ def anchor_view(
     errors = tuple(_error(e, error_names) for e in _once(model.errors))
     by_name = {e.name: v.name for e, v in zip(_once(model.errors), errors, strict=True)}
     # Their modules come in by a glob, before the crates of those names.
-    functions = Names("list_tools", "entry", "super_", "std", "core", "alloc", "anchor_lang", "anchor_spl")
+    functions = Names(
+        "list_tools", "entry", "super_", "std", "core", "alloc", "anchor_lang", "anchor_spl"
+    )
     data_names = {"ListTools"}
     instructions = tuple(
-        _instruction(ix, types, known, error_type, by_name, functions, names, data_names) for ix in _ordered(model)
+        _instruction(ix, types, known, error_type, by_name, functions, names, data_names)
+        for ix in _ordered(model)
     )
-    uses: set[str] = {path for ix in instructions for path in _mentioned(types, ix.args) | _words(types, ix.returns)}
+    uses: set[str] = {
+        path
+        for ix in instructions
+        for path in _mentioned(types, ix.args) | _words(types, ix.returns)
+    }
     spl = ["associated_token", "mint", "solana-v3", "token", "token_2022"]
     if any(c.init and c.token and c.token.kind == "mint" for c in _constraints(model)):
         spl.append("token_2022_extensions")
     features = ["init-if-needed"] if any(i.accounts.init_if_needed for i in instructions) else []
     return AnchorView(
         name=name,
-        module=Names(*_MODULES).take(library.removeprefix("r#") if library not in _MODULES else f"{library} program"),
+        module=Names(*_MODULES).take(
+            library.removeprefix("r#") if library not in _MODULES else f"{library} program"
+        ),
         title=doc(model.docs or [f"The program {model.name}."], inner=True),
         version=crate_version(model.version),
         address=string(address),
@@ -211,7 +319,11 @@ def _constraints(model: ProgramModel) -> Iterator[Constraints]:
 
 
 def pages_view(
-    model: ProgramModel, *, form: Form = "compact", descriptions: Descriptions = "full", lossless: bool = True
+    model: ProgramModel,
+    *,
+    form: Form = "compact",
+    descriptions: Descriptions = "full",
+    lossless: bool = True,
 ) -> PagesView:
     """The pages of *model* as one file. Raises SchemaError."""
     pages = page_set(model, form=form, descriptions=descriptions, lossless=lossless)
@@ -221,7 +333,9 @@ def pages_view(
         at += len(page)
         ends.append(number(at))
     blob = b"".join([*pages.json_pages, *pages.stream_pages])
-    return PagesView(code(str(len(ends))), tuple(ends), bool(pages.stream_pages), number(pages.stream_base), blob)
+    return PagesView(
+        code(str(len(ends))), tuple(ends), bool(pages.stream_pages), number(pages.stream_base), blob
+    )
 
 
 # --- the parts -------------------------------------------------------------------------------------------------------
@@ -252,7 +366,10 @@ def _error(error: ErrorCode, names: Names) -> ErrorView:
     name = names.take(error.name, "pascal")
     message = abbr(error.message, 200)[1:-1] if len(error.message) > 200 else error.message
     return ErrorView(
-        name, number(error.code % 2**32), doc([error.message or error.name]), format_string(message or error.name)
+        name,
+        number(error.code % 2**32),
+        doc([error.message or error.name]),
+        format_string(message or error.name),
     )
 
 
@@ -264,7 +381,9 @@ def _plain_discriminator(d: Discriminator, what: str, *, zeros: bool = False) ->
     """The bytes that Anchor puts before the fields; `zeros`: they may be nothing but zeros. Raises CannotRender where
     they stand elsewhere."""
     if not d.consumed or d.offset or d.size is not None or not d.value:
-        raise CannotRender(f"{what} is not told apart by bytes that stand before the rest, as Anchor needs it")
+        raise CannotRender(
+            f"{what} is not told apart by bytes that stand before the rest, as Anchor needs it"
+        )
     if not zeros and not any(d.value):
         raise CannotRender(f"{what} is known by zeros, which Anchor refuses: so does new data look")
     return d.value
@@ -288,7 +407,9 @@ def _states(
             value = _plain_discriminator(account.discriminator, f"the account type {account.name}")
             if account.also:
                 raise CannotRender("it is told apart by several constants")
-            view, body, size = _struct(account.name, account.type, account.docs, name, value, "account", types)
+            view, body, size = _struct(
+                account.name, account.type, account.docs, name, value, "account", types
+            )
         except CannotRender as why:
             raise RenderError(f"accounts.{account.name}: {why}.") from why
         views.append(view)
@@ -309,14 +430,22 @@ def _events(model: ProgramModel, types: AnchorTypes) -> tuple[StateView, ...]:
     for event, name in taken.values():
         try:
             value = _plain_discriminator(event.discriminator, f"the event {event.name}")
-            views.append(_struct(event.name, event.type, event.docs, name, value, "event", types)[0])
+            views.append(
+                _struct(event.name, event.type, event.docs, name, value, "event", types)[0]
+            )
         except CannotRender as why:
             raise RenderError(f"events.{event.name}: {why}.") from why
     return tuple(views)
 
 
 def _struct(
-    source: str, kind: Type, docs: tuple[str, ...], name: Rust, value: bytes, space: str, types: AnchorTypes
+    source: str,
+    kind: Type,
+    docs: tuple[str, ...],
+    name: Rust,
+    value: bytes,
+    space: str,
+    types: AnchorTypes,
 ) -> tuple[StateView, Struct, int | None]:
     definition, body = types.body(kind)
     if not isinstance(body, Struct):
@@ -326,7 +455,11 @@ def _struct(
     attribute = "" if value == _derived(space, name) else f"(discriminator = {byte_array(value)})"
     lines = doc(docs or (definition.docs if definition is not None else ()))
     fields = types.fields(body.fields, name)
-    return StateView(name, lines, code(attribute), fields, code(str(whole)), whole is not None), body, whole
+    return (
+        StateView(name, lines, code(attribute), fields, code(str(whole)), whole is not None),
+        body,
+        whole,
+    )
 
 
 def _ordered(model: ProgramModel) -> list[Instruction]:
@@ -361,18 +494,27 @@ def _instruction(
             raise CannotRender("bytes without a length stand before other arguments")
         names = Names("ctx", "processor", name)
         args = tuple(FieldView(_argument(names, a.name), a.type, a.docs) for a in args)
-        returns = code("()" if ix.returns is None else types.type(ix.returns, f"{ix.name} returned"))
+        returns = code(
+            "()" if ix.returns is None else types.type(ix.returns, f"{ix.name} returned")
+        )
     except CannotRender as why:
         raise RenderError(f"instructions.{ix.name}: {why}.") from why
     except NotUsable as why:
         raise RenderError(f"instructions.{ix.name}: {why.why}.") from why
-    accounts = anchor_accounts(ix, types, states, error_type, error_names, tuple((a.name, a.type) for a in args))
+    accounts = anchor_accounts(
+        ix, types, states, error_type, error_names, tuple((a.name, a.type) for a in args)
+    )
     struct = structs.take(name, "pascal")
     when = [text for key, text in ix.hints if key == "when"]
-    docs = [*(ix.docs or (f"{ix.name}.",)), *(line for w in when for line in ("", f"When to use: {w}"))]
+    docs = [
+        *(ix.docs or (f"{ix.name}.",)),
+        *(line for w in when for line in ("", f"When to use: {w}")),
+    ]
     docs += [line for r in ix.args if r.docs for line in ("", f"{r.name}: {' '.join(r.docs)}")]
     attribute = (
-        () if value == _derived("global", name) else (code(f"#[instruction(discriminator = {byte_array(value)})]"),)
+        ()
+        if value == _derived("global", name)
+        else (code(f"#[instruction(discriminator = {byte_array(value)})]"),)
     )
     own = {f"crate::instructions::{struct}"} | _mentioned(types, args) | _words(types, returns)
     listed = accounts.arguments
@@ -413,8 +555,15 @@ def _argument(names: Names, name: str) -> Rust:
 
 def _data_names(model: ProgramModel) -> set[str]:
     """What the #[program] macro calls its structs of arguments, where a type of an argument would be called so too."""
-    words = {w for ix in model.instructions for f in ix.args for w in re.findall(r"\w+", type_text(f.type))}
-    return {str(ident(w, "pascal")) for w in words} & {_upper_camel(ident(ix.name)) for ix in model.instructions}
+    words = {
+        w
+        for ix in model.instructions
+        for f in ix.args
+        for w in re.findall(r"\w+", type_text(f.type))
+    }
+    return {str(ident(w, "pascal")) for w in words} & {
+        _upper_camel(ident(ix.name)) for ix in model.instructions
+    }
 
 
 def _upper_camel(name: str) -> str:
@@ -424,7 +573,9 @@ def _upper_camel(name: str) -> str:
 
 def _words(types: AnchorTypes, text: str) -> set[str]:
     """The paths of the crate's own types in a type's text."""
-    own = {str(v.name): "types" for v in types.views()} | {str(v): m for v, m in types.modules.items()}
+    own = {str(v.name): "types" for v in types.views()} | {
+        str(v): m for v, m in types.modules.items()
+    }
     if types.takes_rest:
         own["RemainingBytes"] = "types"
     found = set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
@@ -461,8 +612,12 @@ def anchor_plan(view: AnchorView, *, shared: bool = False) -> list[Planned]:
     if shared:
         files.append(Planned("src/processor/shared.rs", b"", owned=True))
     for ix in view.instructions:
-        files.append(made("src/instructions/instruction.rs", f"src/instructions/{ix.name}.rs", ix=ix))
-        files.append(made("src/processor/handler.rs", f"src/processor/{ix.name}.rs", owned=True, ix=ix))
+        files.append(
+            made("src/instructions/instruction.rs", f"src/instructions/{ix.name}.rs", ix=ix)
+        )
+        files.append(
+            made("src/processor/handler.rs", f"src/processor/{ix.name}.rs", owned=True, ix=ix)
+        )
     return files
 
 
@@ -471,7 +626,9 @@ def module_plan(pages: PagesView, program: str) -> list[Planned]:
     lines that the author adds."""
     env = environment("anchor")
     module = env.get_template("src/list_tools.rs.jinja").render(pages=pages)
-    readme = env.get_template("list_tools.md.jinja").render(program=ident(program or "your program"))
+    readme = env.get_template("list_tools.md.jinja").render(
+        program=ident(program or "your program")
+    )
     return [
         Planned("src/list_tools.rs", module.encode()),
         Planned("src/list_tools.bin", pages.blob),

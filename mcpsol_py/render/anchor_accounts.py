@@ -25,7 +25,17 @@ from mcpsol_py.model.program import (
     ProgramIdValue,
     Seed,
 )
-from mcpsol_py.model.types import BORSH_BYTES, BORSH_STRING, PUBKEY, U8, Amount, Array, Int, Struct, Type
+from mcpsol_py.model.types import (
+    BORSH_BYTES,
+    BORSH_STRING,
+    PUBKEY,
+    U8,
+    Amount,
+    Array,
+    Int,
+    Struct,
+    Type,
+)
 from mcpsol_py.names import snake
 from mcpsol_py.render.accounts import flatten
 from mcpsol_py.render.anchor_types import AnchorTypes, fields_of
@@ -120,8 +130,17 @@ class _Builder:
         self.ix, self.types, self.states, self.args = ix, types, states, args
         self.error_type, self.error_names = error_type, error_names
         self.view = AnchorAccounts()
-        names = Names("ctx", "accounts", "bumps", "program_id", "remaining_accounts", *(name for name, _ in args))
-        self.accounts = [_Account(path, a, _plain(names, "_".join(path))) for path, a in flatten(ix.accounts)]
+        names = Names(
+            "ctx",
+            "accounts",
+            "bumps",
+            "program_id",
+            "remaining_accounts",
+            *(name for name, _ in args),
+        )
+        self.accounts = [
+            _Account(path, a, _plain(names, "_".join(path))) for path, a in flatten(ix.accounts)
+        ]
         self.by_path = {a.path: a for a in self.accounts}
         self.constant_names = Names()
         self.last_argument = 0
@@ -172,7 +191,9 @@ class _Builder:
         for a in self.accounts:
             self.view.fields.append(self.account(a, boxed))
         self.view.arguments = tuple(code(f"{n}: {t}") for n, t in self.args[: self.last_argument])
-        self.view.remaining_docs = doc(d for r in self.ix.remaining for d in (r.docs or (f"The accounts {r.name}.",)))
+        self.view.remaining_docs = doc(
+            d for r in self.ix.remaining for d in (r.docs or (f"The accounts {r.name}.",))
+        )
         return self.view
 
     def account(self, a: _Account, boxed: bool) -> AnchorAccount:
@@ -202,7 +223,11 @@ class _Builder:
         if c.realloc is not None and c.realloc_payer is not None:
             self.field_called(a, "system_program", SYSTEM)
             payer = self.need(c.realloc_payer, a)
-            items += [f"realloc = {c.realloc}", f"realloc::payer = {payer.name}", "realloc::zero = false"]
+            items += [
+                f"realloc = {c.realloc}",
+                f"realloc::payer = {payer.name}",
+                "realloc::zero = false",
+            ]
         if c.close is not None:
             items.append(f"close = {self.need(c.close, a).name}")
         if boxed and kind.startswith(("Account<", "InterfaceAccount<")):
@@ -251,7 +276,13 @@ class _Builder:
         own = self.own_error(a, "address")
         if c.executable and checked and not own and (m.address in _PROGRAMS or c.one_of):
             return  # by its type
-        usual = "AccountSysvarMismatch" if c.sysvar else "InvalidProgramId" if c.executable else "ConstraintAddress"
+        usual = (
+            "AccountSysvarMismatch"
+            if c.sysvar
+            else "InvalidProgramId"
+            if c.executable
+            else "ConstraintAddress"
+        )
         fault = own or f" @ {_FRAMEWORK}::{usual}"
         if m.address is not None:
             items.append(
@@ -261,14 +292,22 @@ class _Builder:
             listed = ", ".join(self.constant(a, str(i), text) for i, text in enumerate(c.one_of))
             items.append(f"constraint = [{listed}].contains({a.name}.key){fault}")
         elif c.executable:
-            items.append(f"constraint = {a.name}.executable @ {_FRAMEWORK}::InvalidProgramExecutable")
+            items.append(
+                f"constraint = {a.name}.executable @ {_FRAMEWORK}::InvalidProgramExecutable"
+            )
 
     def owner(self, a: _Account, items: list[str], checked: bool) -> None:
         owner = a.constraints.owner
         if owner is None or a.constraints.init is not None or (checked and owner == SYSTEM):
             return
         named = self.find(owner, a.path) if owner else None
-        wanted = "crate::ID" if owner == "" else f"{named.name}.key()" if named else self.constant(a, "owner", owner)
+        wanted = (
+            "crate::ID"
+            if owner == ""
+            else f"{named.name}.key()"
+            if named
+            else self.constant(a, "owner", owner)
+        )
         fault = self.own_error(a, "owner")
         if not fault and owner == SYSTEM:
             fault = f" @ {_FRAMEWORK}::AccountNotSystemOwned"
@@ -300,7 +339,8 @@ class _Builder:
         found = [
             x
             for x in self.accounts
-            if not x.model.optional and (x.model.address in both or set(x.constraints.one_of) == both)
+            if not x.model.optional
+            and (x.model.address in both or set(x.constraints.one_of) == both)
         ]
         return found[0] if len(found) == 1 else None
 
@@ -329,8 +369,13 @@ class _Builder:
 
     def field_called(self, a: _Account, name: str, address: str) -> None:
         """Anchor looks for these accounts by their names."""
-        if not any(x.name == name and x.model.address == address and not x.model.optional for x in self.accounts):
-            raise self.refuse(a, f"Anchor makes it with the help of an account that must be called {name}; add it")
+        if not any(
+            x.name == name and x.model.address == address and not x.model.optional
+            for x in self.accounts
+        ):
+            raise self.refuse(
+                a, f"Anchor makes it with the help of an account that must be called {name}; add it"
+            )
 
     # --- derived addresses --------------------------------------------------------------------------------------------
 
@@ -370,7 +415,11 @@ class _Builder:
                 return ""
             case ConstValue(str(text), _):
                 found = self.find(text, a.path)
-                return f"{found.name}.key()" if found is not None else self.constant(a, "seeds_program", text)
+                return (
+                    f"{found.name}.key()"
+                    if found is not None
+                    else self.constant(a, "seeds_program", text)
+                )
             case AccountValue(account=path, field=()):
                 owner = self.by_path.get(path)
                 if owner is not None and not owner.model.optional:
@@ -386,7 +435,9 @@ class _Builder:
             case AccountSeed(account=path, sort=None):
                 owner = self.by_path.get(path)
                 if owner is None or owner.model.optional:
-                    raise _CannotCheck("a seed is an account that this instruction does not always have")
+                    raise _CannotCheck(
+                        "a seed is an account that this instruction does not always have"
+                    )
                 if not seed.field:
                     return f"{owner.name}.key().as_ref()"
                 state = owner.constraints.state
@@ -394,7 +445,11 @@ class _Builder:
                     body = self.states[state][1]
                     kind = next((f.type for f in body.fields if f.name == seed.field[0]), None)
                     if kind is not None:
-                        return self.value(f"{owner.name}.{fields_of(body.fields)[seed.field[0]]}", kind, seed.encoding)
+                        return self.value(
+                            f"{owner.name}.{fields_of(body.fields)[seed.field[0]]}",
+                            kind,
+                            seed.encoding,
+                        )
                 raise _CannotCheck("a seed is a field of another account")
             case ArgSeed(path, _, encoding):
                 return self.argument(path, encoding)
@@ -406,7 +461,9 @@ class _Builder:
         for depth, step in enumerate(path):
             node = self.types.resolver.target(node)
             fields = node.fields if isinstance(node, Struct) else ()
-            found = next(((i, f) for i, f in enumerate(fields) if snake(f.name) == snake(step)), None)
+            found = next(
+                ((i, f) for i, f in enumerate(fields) if snake(f.name) == snake(step)), None
+            )
             if found is None:
                 raise _CannotCheck("a seed is an argument that is not there")
             index, model = found
@@ -444,7 +501,12 @@ def _attribute(items: list[str]) -> tuple[Rust, ...]:
     line = f"#[account({', '.join(items)})]"
     if len(line) <= 90:
         return (code(line),)
-    return (code("#[account("), *(code(f"    {item},") for item in items[:-1]), code(f"    {items[-1]}"), code(")]"))
+    return (
+        code("#[account("),
+        *(code(f"    {item},") for item in items[:-1]),
+        code(f"    {items[-1]}"),
+        code(")]"),
+    )
 
 
 def _plain(names: Names, name: str) -> Rust:

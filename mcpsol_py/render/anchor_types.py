@@ -132,7 +132,10 @@ class AnchorTypes:
         """The fields of a struct, in order. Raises CannotRender."""
         names = Names()
         return tuple(
-            FieldView(_plain(names, f.name), code(self.type(f.type, f"{hint} {f.name}")), doc(f.docs)) for f in fields
+            FieldView(
+                _plain(names, f.name), code(self.type(f.type, f"{hint} {f.name}")), doc(f.docs)
+            )
+            for f in fields
         )
 
     def body(self, node: Type) -> tuple[TypeDef | None, Type]:
@@ -159,9 +162,13 @@ class AnchorTypes:
             return f"Box<{self._named[link]}>" if link in self._open else self._named[link]
         definition, body = self.body(link)
         assert definition is not None
-        if not isinstance(body, (Struct, Enum)) and not (isinstance(body, Tuple) and definition.shape == "struct"):
+        if not isinstance(body, (Struct, Enum)) and not (
+            isinstance(body, Tuple) and definition.shape == "struct"
+        ):
             return self.type(body, link.name)
-        suffix = "".join(f" {a.value if isinstance(a.value, int) else type_text(a.value)}" for a in link.args)
+        suffix = "".join(
+            f" {a.value if isinstance(a.value, int) else type_text(a.value)}" for a in link.args
+        )
         name = self.names.take(link.name.rpartition("::")[2] + suffix, "pascal")
         self._named[link] = name
         self._open.add(link)
@@ -183,16 +190,27 @@ class AnchorTypes:
             case Struct(fields):
                 return TypeView(name, doc(docs), False, False, self.fields(fields, name), ())
             case Tuple(items):
-                inner = tuple(FieldView(code(""), code(self.type(t, f"{name} {i}")), ()) for i, t in enumerate(items))
+                inner = tuple(
+                    FieldView(code(""), code(self.type(t, f"{name} {i}")), ())
+                    for i, t in enumerate(items)
+                )
                 return TypeView(name, doc(docs), False, True, inner, ())
             case Enum(variants, tag):
-                if tag not in (U8, Int(8, True)) or any(v.value not in (None, i) for i, v in enumerate(variants)):
-                    raise CannotRender(f"{name} numbers its variants in another way than borsh does")
+                if tag not in (U8, Int(8, True)) or any(
+                    v.value not in (None, i) for i, v in enumerate(variants)
+                ):
+                    raise CannotRender(
+                        f"{name} numbers its variants in another way than borsh does"
+                    )
                 names = Names()
                 views: list[VariantView] = []
                 for v in variants:
                     own = names.take(v.name, "pascal")
-                    views.append(VariantView(code(own + self._payload(v.payload, f"{name} {own}")), doc(v.docs)))
+                    views.append(
+                        VariantView(
+                            code(own + self._payload(v.payload, f"{name} {own}")), doc(v.docs)
+                        )
+                    )
                 return TypeView(name, doc(docs), True, False, (), tuple(views))
         raise CannotRender(f"{name} is no struct and no enum")
 
@@ -201,9 +219,15 @@ class AnchorTypes:
             case None:
                 return ""
             case Struct(fields):
-                return " { " + ", ".join(f"{f.name}: {f.type}" for f in self.fields(fields, hint)) + " }"
+                return (
+                    " { "
+                    + ", ".join(f"{f.name}: {f.type}" for f in self.fields(fields, hint))
+                    + " }"
+                )
             case Tuple(items):
-                return "(" + ", ".join(self.type(t, f"{hint} {i}") for i, t in enumerate(items)) + ")"
+                return (
+                    "(" + ", ".join(self.type(t, f"{hint} {i}") for i, t in enumerate(items)) + ")"
+                )
             case _:
                 return f"({self.type(payload, hint)})"
 
@@ -217,4 +241,6 @@ def fields_of(fields: tuple[Field, ...]) -> dict[str, Rust]:
 def _plain(names: Names, name: str, style: str = "snake") -> Rust:
     """As `names.take`, and never raw: Anchor's macros make other identifiers of it."""
     taken = names.take(name, style)
-    return names.take(f"{taken.removeprefix('r#')} field", style) if taken.startswith("r#") else taken
+    return (
+        names.take(f"{taken.removeprefix('r#')} field", style) if taken.startswith("r#") else taken
+    )

@@ -46,12 +46,16 @@ def render(
     """
     out = Path(out)
     source = source or _source(model, out)
-    model = replace(model, instructions=tuple(ix for ix in model.instructions if not answers_schema(ix)))
+    model = replace(
+        model, instructions=tuple(ix for ix in model.instructions if not answers_schema(ix))
+    )
     if facade is not None:
         if target != "pinocchio":
             raise RenderError(f"a facade is written for pinocchio; --target {target} has none.")
         files, formatted = format_rust(
-            facade_plan(facade_view(model, facade, form=form, descriptions=descriptions, lossless=lossless))
+            facade_plan(
+                facade_view(model, facade, form=form, descriptions=descriptions, lossless=lossless)
+            )
         )
         return write_plan(files, out, source, handlers="src/processor", formatted=formatted)
     if target == "anchor-module":
@@ -115,14 +119,25 @@ def plan(view: CrateView, *, shared: bool = False) -> list[Planned]:
     if view.states:
         files.append(made("src/state/mod.rs", "src/state/mod.rs"))
     for state in view.states:
-        files.append(made("src/state/account.rs", f"src/state/{_file(state.module)}.rs", state=state))
+        files.append(
+            made("src/state/account.rs", f"src/state/{_file(state.module)}.rs", state=state)
+        )
     files.append(made("src/instruction/mod.rs", "src/instruction/mod.rs"))
     files.append(made("src/processor/mod.rs", "src/processor/mod.rs", shared=shared))
     if shared:
         files.append(Planned(_SHARED, b"", owned=True))
     for ix in view.instructions:
-        files.append(made("src/instruction/instruction.rs", f"src/instruction/{_file(ix.module)}.rs", ix=ix))
-        files.append(made("src/processor/handler.rs", f"src/processor/{_file(ix.module)}.rs", owned=True, ix=ix))
+        files.append(
+            made("src/instruction/instruction.rs", f"src/instruction/{_file(ix.module)}.rs", ix=ix)
+        )
+        files.append(
+            made(
+                "src/processor/handler.rs",
+                f"src/processor/{_file(ix.module)}.rs",
+                owned=True,
+                ix=ix,
+            )
+        )
     return files
 
 

@@ -19,7 +19,9 @@ def templates_folder() -> Path:
     for folder in (package / "_templates", package.parent / "templates"):
         if (folder / "pinocchio").is_dir():
             return folder
-    raise RenderError(f"the templates are neither in {package / '_templates'} nor in {package.parent / 'templates'}.")
+    raise RenderError(
+        f"the templates are neither in {package / '_templates'} nor in {package.parent / 'templates'}."
+    )
 
 
 def only_rust(value: object) -> Rust:

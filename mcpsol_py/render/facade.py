@@ -91,13 +91,17 @@ def facade_view(
     """The view of a facade for the program at *program_id*, which *model* describes. Raises RenderError where that is
     no address, a program that cannot be called, or *model* has no instruction or is a facade; SchemaError."""
     if not model.instructions:
-        raise RenderError(f"{model.name or 'this program'} has no instruction, so a facade has nothing to serve.")
+        raise RenderError(
+            f"{model.name or 'this program'} has no instruction, so a facade has nothing to serve."
+        )
     try:
         served = facade_model(model, program_id)
     except ValueError as error:
         raise RenderError(f"--facade {program_id[:60]!r}: {error}.") from error
     if program_id in _CALLED_BY_NONE:
-        raise RenderError(f"--facade {program_id}: no program may call {_CALLED_BY_NONE[program_id]}.")
+        raise RenderError(
+            f"--facade {program_id}: no program may call {_CALLED_BY_NONE[program_id]}."
+        )
     pages = page_set(served, form=form, descriptions=descriptions, lossless=lossless)
     ends = list(accumulate(map(len, pages.stream_pages)))
     docs = [f"A facade of {model.name}: its tools, for a program that cannot serve them itself."]
@@ -108,7 +112,8 @@ def facade_view(
         target_id=byte_array(address_bytes(program_id)),
         target_text=comment([program_id]),
         has_absent=any(
-            ix.optional_accounts == "program_id" and _has_optional(ix.accounts) for ix in served.instructions
+            ix.optional_accounts == "program_id" and _has_optional(ix.accounts)
+            for ix in served.instructions
         ),
         pages=tuple(byte_string(p) for p in pages.json_pages),
         page_count=code(str(len(pages.json_pages))),
@@ -116,7 +121,8 @@ def facade_view(
         stream_base=code(str(pages.stream_base)),
         stream_count=code(str(len(pages.stream_pages))),
         stream_parts=tuple(
-            code(f"part({end - len(page)}, {end})") for page, end in zip(pages.stream_pages, ends, strict=True)
+            code(f"part({end - len(page)}, {end})")
+            for page, end in zip(pages.stream_pages, ends, strict=True)
         ),
         stream=b"".join(pages.stream_pages),
         checks=tuple(
@@ -128,14 +134,22 @@ def facade_view(
 
 
 def _has_optional(items: tuple[AccountItem, ...]) -> bool:
-    return any(_has_optional(i.accounts) if isinstance(i, AccountGroup) else i.optional for i in items)
+    return any(
+        _has_optional(i.accounts) if isinstance(i, AccountGroup) else i.optional for i in items
+    )
 
 
 def facade_plan(view: FacadeView) -> list[Planned]:
     """Every file of the crate, before rustfmt and without headers."""
     env = environment("facade", "pinocchio")
     imports = Imports(PINOCCHIO.imports)
-    files = [Planned("Cargo.toml", env.get_template("Cargo.toml.jinja").render(crate=view).encode(), owned=True)]
+    files = [
+        Planned(
+            "Cargo.toml",
+            env.get_template("Cargo.toml.jinja").render(crate=view).encode(),
+            owned=True,
+        )
+    ]
     for name in ("lib", "entrypoint", "forward", "schema", "error", "log"):
         text = env.get_template(f"src/{name}.rs.jinja").render(crate=view)
         files.append(Planned(f"src/{name}.rs", imports.fill(text, f"crate::{name}").encode()))

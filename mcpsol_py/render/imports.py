@@ -15,7 +15,9 @@ _SKIPPED = re.compile(r'//[^\n]*|b?"(?:\\.|[^"\\])*"')
 _WORD = re.compile(r"(?<![\w:])[A-Za-z_]\w*")
 _DEFINED = re.compile(r"\b(?:struct|enum|trait|mod|fn)\s+(\w+)|\buse\s+[\w:]*?(\w+);|\bas (\w+);")
 _OUTPUT = re.compile(r"\b(?:w|bytes)\.(?:put|zeros|padded|length|length_be|short_u16|exactly)\b")
-_VARIANT = re.compile(r"(?m)^    [A-Z]\w*(?=,| \{| =|\()")  # as templates indent the variants of an enum
+_VARIANT = re.compile(
+    r"(?m)^    [A-Z]\w*(?=,| \{| =|\()"
+)  # as templates indent the variants of an enum
 _MARK = "// imports\n"
 
 

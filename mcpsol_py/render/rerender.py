@@ -25,16 +25,28 @@ def render_again(folder: str | Path, *, descriptions: Descriptions) -> RenderRes
     root = folder / "src" / "lib.rs"
     found = _SOURCE.match(root.read_text(encoding="utf-8")) if root.is_file() else None
     if found is None:
-        raise RenderError(f"{root} was not rendered by idl2mcp: there are no pages to render with other descriptions.")
+        raise RenderError(
+            f"{root} was not rendered by idl2mcp: there are no pages to render with other descriptions."
+        )
     source = folder / found[1]
     target = _target(folder)
     if target is None or not source.is_file():
-        why = "it is a facade" if target is None else f"{found[1]}, which it was rendered from, is not in it"
-        raise RenderError(f"{folder}: {why}; use `idl2mcp render … --out {folder} --descriptions {descriptions}`.")
+        why = (
+            "it is a facade"
+            if target is None
+            else f"{found[1]}, which it was rendered from, is not in it"
+        )
+        raise RenderError(
+            f"{folder}: {why}; use `idl2mcp render … --out {folder} --descriptions {descriptions}`."
+        )
     pages = folder / "src" / ("list_tools.bin" if target == "anchor" else "schema.rs")
     verbose = re.search(rb'\\?"parameters\\?":', pages.read_bytes()) is not None
     return render(
-        read(source), target=target, out=folder, descriptions=descriptions, form="verbose" if verbose else "compact"
+        read(source),
+        target=target,
+        out=folder,
+        descriptions=descriptions,
+        form="verbose" if verbose else "compact",
     )
 
 

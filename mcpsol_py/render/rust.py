@@ -55,7 +55,10 @@ def crate_name(name: str) -> Rust:
     >>> crate_name("tokenVault"), crate_name("2 fast"), crate_name("")
     ('token-vault', 'program-2-fast', 'program')
     """
-    words = snake("".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)) or "program"
+    words = (
+        snake("".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name))
+        or "program"
+    )
     return Rust((("program_" if words[0].isdigit() else "") + words).replace("_", "-"))
 
 
@@ -123,7 +126,11 @@ def format_string(text: str) -> Rust:
     """
     plain = text.replace('"', "'").replace("\\", "/").replace("{", "{{").replace("}", "}}")
     return Rust(
-        '"' + "".join(c if " " <= c <= "~" else " " if c.isspace() and c < "\x80" else "?" for c in plain) + '"'
+        '"'
+        + "".join(
+            c if " " <= c <= "~" else " " if c.isspace() and c < "\x80" else "?" for c in plain
+        )
+        + '"'
     )
 
 
@@ -169,7 +176,9 @@ def doc(texts: Iterable[str], *, inner: bool = False, limit: int = 4000) -> tupl
     ('/// a \\\\*/ b', '/// c')
     """
     mark = "//!" if inner else "///"
-    escaped = [_LIST.sub(r"\1\\\2", _MARKUP.sub(r"\\\1", line.lstrip())) for line in _lines(texts, limit)]
+    escaped = [
+        _LIST.sub(r"\1\\\2", _MARKUP.sub(r"\\\1", line.lstrip())) for line in _lines(texts, limit)
+    ]
     return tuple(Rust(f"{mark} {line}" if line else mark) for line in escaped)
 
 

@@ -46,7 +46,17 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.render.rust import Names, Rust, byte_array, code, doc
 
-__all__ = ["TAKEN", "CannotRender", "EnumView", "FieldView", "StructView", "Types", "Val", "VariantView", "array_text"]
+__all__ = [
+    "TAKEN",
+    "CannotRender",
+    "EnumView",
+    "FieldView",
+    "StructView",
+    "Types",
+    "Val",
+    "VariantView",
+    "array_text",
+]
 
 #: Names that mean something else where generated code stands: no type or state of a source may be called so.
 TAKEN = (
@@ -232,7 +242,9 @@ class Types:
         known = self._by_link.get(link)
         if known is None:
             base = link.name.rpartition("::")[2]
-            name = self.names.take(base + "".join(self._suffix(a.value) for a in link.args), "pascal")
+            name = self.names.take(
+                base + "".join(self._suffix(a.value) for a in link.args), "pascal"
+            )
             known = _Definition(name, body, definition.docs)
             known.borrows = self._borrows(body, frozenset({link}))
             known.owns = self._owns(body, frozenset({link}))
@@ -250,7 +262,9 @@ class Types:
     def _suffix(self, value: Type | int) -> str:
         if isinstance(value, int):
             return f"_{value}"
-        return "_" + (value.name if isinstance(value, Link) else self.type(value).replace("'a ", ""))
+        return "_" + (
+            value.name if isinstance(value, Link) else self.type(value).replace("'a ", "")
+        )
 
     def _hoist(self, node: Struct | Enum, hint: str) -> _Definition:
         """A type that the source wrote in place gets a name: where it stands."""
@@ -277,7 +291,9 @@ class Types:
         if why is not None:
             raise CannotRender(why)
         definition, body = self._resolve(link)
-        if isinstance(body, (Struct, Enum)) or (isinstance(body, Tuple) and definition.shape == "struct"):
+        if isinstance(body, (Struct, Enum)) or (
+            isinstance(body, Tuple) and definition.shape == "struct"
+        ):
             return self._define(link, definition, body)
         return body
 
@@ -339,7 +355,9 @@ class Types:
 
     # --- views --------------------------------------------------------------------------------------------------------
 
-    def fields(self, fields: tuple[Field, ...], hint: str, root: str = "self.") -> tuple[FieldView, ...]:
+    def fields(
+        self, fields: tuple[Field, ...], hint: str, root: str = "self."
+    ) -> tuple[FieldView, ...]:
         """The fields of a struct, or the arguments of an instruction. Raises CannotRender."""
         names = Names("r", "w")  # the Reader and the Output
         out: list[FieldView] = []
@@ -412,15 +430,27 @@ class Types:
         names = Names("Self")
         for i, v in enumerate(body.variants):
             out.append(
-                self._variant(v, names.take(v.name, "pascal"), i if v.value is None else v.value, body.tag, name)
+                self._variant(
+                    v,
+                    names.take(v.name, "pascal"),
+                    i if v.value is None else v.value,
+                    body.tag,
+                    name,
+                )
             )
         return tuple(out)
 
-    def _variant(self, v: Variant, name: Rust, tag: int, tag_type: Int | ShortU16, owner: str) -> VariantView:
+    def _variant(
+        self, v: Variant, name: Rust, tag: int, tag_type: Int | ShortU16, owner: str
+    ) -> VariantView:
         payload = v.payload
         if isinstance(payload, Link):
             target = self.resolver.target(payload)
-            payload = target if isinstance(target, (Struct, Tuple)) and not payload.args else Tuple((payload,))
+            payload = (
+                target
+                if isinstance(target, (Struct, Tuple)) and not payload.args
+                else Tuple((payload,))
+            )
         if payload is not None and not isinstance(payload, (Struct, Tuple)):
             payload = Tuple((payload,))
         place = f"{owner} {name}"
@@ -532,7 +562,11 @@ class Types:
         if isinstance(prefix, ShortU16):
             return "usize::from(r.short_u16()?)"
         size = prefix.bits // 8
-        return f"r.length_be::<{size}>()?" if prefix.big_endian and size > 1 else f"r.length::<{size}>()?"
+        return (
+            f"r.length_be::<{size}>()?"
+            if prefix.big_endian and size > 1
+            else f"r.length::<{size}>()?"
+        )
 
     def read(self, node: Type, hint: str = "Inline") -> str:
         """An expression that reads a value of *node* from `r`. Raises CannotRender."""
@@ -625,7 +659,9 @@ class Types:
     def closure(self, node: Type, hint: str = "Inline") -> str:
         """A function that reads a value of *node* from the Reader that it is given."""
         text = self.result(node, hint)
-        return text.removesuffix("(r)") if re.fullmatch(r"\w+::decode\(r\)", text) else f"|r| {text}"
+        return (
+            text.removesuffix("(r)") if re.fullmatch(r"\w+::decode\(r\)", text) else f"|r| {text}"
+        )
 
     def _read_list(self, count: object, item: str, node: Type) -> str:
         least = least_size(self.resolver, node)
@@ -671,14 +707,18 @@ class Types:
             case SizePrefixed(item, prefix):
                 inner = " ".join(self.write(item, v, hint))
                 put = self._put_length(prefix, "part.len()")
-                return [f"{{ let mut part = Vec::new(); {{ let w = &mut part; {inner} }} {put} w.put(&part)?; }}"]
+                return [
+                    f"{{ let mut part = Vec::new(); {{ let w = &mut part; {inner} }} {put} w.put(&part)?; }}"
+                ]
             case FixedSize(Bytes() | String("base16" | "base58" | "base64"), _):
                 return [f"w.put({v.text}.as_slice())?;"]
             case FixedSize(String("utf8"), size):
                 return [f"w.padded({v.text}.as_bytes(), {size})?;"]
             case FixedSize(item, size):
                 inner = " ".join(self.write(item, v, hint))
-                return [f"{{ let mut part = Vec::new(); {{ let w = &mut part; {inner} }} w.padded(&part, {size})?; }}"]
+                return [
+                    f"{{ let mut part = Vec::new(); {{ let w = &mut part; {inner} }} w.padded(&part, {size})?; }}"
+                ]
             case Sentinel(item, end):
                 return [*self.write(item, v, hint), f"w.put({array_text(end)})?;"]
             case HiddenPrefix(item, data):
@@ -692,7 +732,9 @@ class Types:
             case Option(item, prefix, fixed):
                 some = " ".join(self.write(item, Val("value", True), hint))
                 width = prefix.bits // 8
-                none = f"w.length::<{width}>(0)?;" + (f" w.zeros({self._exact(item)})?;" if fixed else "")
+                none = f"w.length::<{width}>(0)?;" + (
+                    f" w.zeros({self._exact(item)})?;" if fixed else ""
+                )
                 return [
                     f"match {v.ref} {{ Some(value) => {{ w.length::<{width}>(1)?; {some} }} None => {{ {none} }} }}"
                 ]
@@ -704,8 +746,15 @@ class Types:
                 some = " ".join(self.write(item, Val("value", True), hint))
                 return [f"if let Some(value) = {v.ref} {{ {some} }}"]
             case Array(item, count) | Set(item, count) if item == U8:
-                head = [] if isinstance(count, int) or count is None else [self._put_length(count, f"{v.text}.len()")]  # type: ignore[arg-type]  # Generic is gone
-                return [*head, f"w.put({v.text}{'.as_slice()' if isinstance(count, int) else ''})?;"]
+                head = (
+                    []
+                    if isinstance(count, int) or count is None
+                    else [self._put_length(count, f"{v.text}.len()")]  # type: ignore[arg-type]  # Generic is gone
+                )
+                return [
+                    *head,
+                    f"w.put({v.text}{'.as_slice()' if isinstance(count, int) else ''})?;",
+                ]
             case Array(item, count) | Set(item, count):
                 each = " ".join(self.write(item, Val("item", True), hint))
                 return self._write_list(count, v, "item", each)
@@ -727,14 +776,22 @@ class Types:
                 return [f"{v.text}.encode(w)?;"]
             case Link():
                 found = self._named(node)
-                return [f"{v.text}.encode(w)?;"] if isinstance(found, _Definition) else self.write(found, v, hint)
+                return (
+                    [f"{v.text}.encode(w)?;"]
+                    if isinstance(found, _Definition)
+                    else self.write(found, v, hint)
+                )
             case _:
                 raise CannotRender(type(node).__name__)
 
     def _write_list(self, count: object, v: Val, pattern: str, each: str) -> list[str]:
         loop = f"for {pattern} in {v.text}.iter() {{ {each} }}"
         if isinstance(count, int):
-            return [loop] if count <= _ARRAY_ON_STACK else [f"w.exactly({v.text}.len(), {count})?;", loop]
+            return (
+                [loop]
+                if count <= _ARRAY_ON_STACK
+                else [f"w.exactly({v.text}.len(), {count})?;", loop]
+            )
         if count is None:
             return [loop]
         if not isinstance(count, (Int, ShortU16)):

@@ -151,7 +151,9 @@ def state_view(account: AccountType, types: Types, names: Names, modules: Names)
     )
 
 
-def _discriminator(d: Discriminator) -> tuple[Rust, Rust, tuple[Rust, ...], bool, Rust, Rust, Rust, bool]:
+def _discriminator(
+    d: Discriminator,
+) -> tuple[Rust, Rust, tuple[Rust, ...], bool, Rust, Rust, Rust, bool]:
     n = len(d.value)
     note = comment(["derived as Anchor does"]) if d.origin == "anchor" else ()
     if n in (2, 4, 8):
@@ -163,7 +165,16 @@ def _discriminator(d: Discriminator) -> tuple[Rust, Rust, tuple[Rust, ...], bool
     if d.offset:
         found = f"data.get({d.offset}..).and_then(|rest| rest.first_chunk::<{n}>())"
         found_mut = f"data.get_mut({d.offset}..).and_then(|rest| rest.first_chunk_mut())"
-    return (byte_array(d.value), code(str(n)), note, n > 0, code(differs), code(found), code(found_mut), d.consumed)
+    return (
+        byte_array(d.value),
+        code(str(n)),
+        note,
+        n > 0,
+        code(differs),
+        code(found),
+        code(found_mut),
+        d.consumed,
+    )
 
 
 def _fixed(
@@ -184,7 +195,9 @@ def _fixed(
 
     def pad(amount: int) -> None:
         if amount:
-            members.append(Member(code(f"padding_{len(members)}"), code(f"[u8; {amount}]"), (), False))
+            members.append(
+                Member(code(f"padding_{len(members)}"), code(f"[u8; {amount}]"), (), False)
+            )
 
     for f in body.fields:
         before, kind, after = _unpadded(f.type)
@@ -267,12 +280,20 @@ def _member(
     scalar = _scalar(node)
     docs = doc(f.docs)
     if scalar is not None:
-        copy = f"state.{ident}" if scalar in ("u8", "i8", "Address", "[u8; 32]") else f"state.{ident}.get()"
+        copy = (
+            f"state.{ident}"
+            if scalar in ("u8", "i8", "Address", "[u8; 32]")
+            else f"state.{ident}.get()"
+        )
         return Member(ident, code(scalar), docs, True), None, copy
     if isinstance(node, Array) and isinstance(node.count, int):
         inner = "u8" if node.item == U8 else _scalar(types.resolver.target(node.item))
         if inner is not None:
-            return Member(ident, code(f"[{inner}; {node.count}]"), docs, True), None, f"state.{ident}"
+            return (
+                Member(ident, code(f"[{inner}; {node.count}]"), docs, True),
+                None,
+                f"state.{ident}",
+            )
     kind = types.type(node, hint).replace("'a ", "")
     kind = kind.replace("<'a>", "<'_>")
     complex_ = Complex(

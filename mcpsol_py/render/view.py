@@ -29,7 +29,15 @@ from mcpsol_py.render.rust import (
     number,
     string,
 )
-from mcpsol_py.render.rust_types import TAKEN, CannotRender, EnumView, FieldView, StructView, Types, Val
+from mcpsol_py.render.rust_types import (
+    TAKEN,
+    CannotRender,
+    EnumView,
+    FieldView,
+    StructView,
+    Types,
+    Val,
+)
 from mcpsol_py.render.state import StateView, state_view
 from mcpsol_py.render.targets import PINOCCHIO, Target
 from mcpsol_py.schema.pages import Descriptions, Form, page_set
@@ -182,7 +190,9 @@ def crate_view(
 ) -> CrateView:
     """The view of *model*. Raises RenderError, SchemaError."""
     if not model.instructions:
-        raise RenderError(f"{model.name or 'this program'} has no instruction, so there is nothing to render.")
+        raise RenderError(
+            f"{model.name or 'this program'} has no instruction, so there is nothing to render."
+        )
     resolver = Resolver(model)
     own = _fixed_states(model, resolver)
     types = Types(resolver, *own)
@@ -250,7 +260,11 @@ def constants_view(model: ProgramModel) -> tuple[ConstantView, ...]:
             match kind:
                 case Int(bits, signed, _) if bits <= 128:
                     amount = int(text.replace("_", ""))
-                    if not (-(2 ** (bits - 1)) if signed else 0) <= amount < 2 ** (bits - 1 if signed else bits):
+                    if (
+                        not (-(2 ** (bits - 1)) if signed else 0)
+                        <= amount
+                        < 2 ** (bits - 1 if signed else bits)
+                    ):
                         continue
                     rust, value = code(f"{'i' if signed else 'u'}{bits}"), number(amount)
                 case _ if kind == BOOL and text in ("true", "false"):
@@ -270,13 +284,21 @@ def constants_view(model: ProgramModel) -> tuple[ConstantView, ...]:
 _LONG_TYPE = 250
 
 
-def _has_long_types(instructions: tuple[InstructionView, ...], types: Types, states: dict[str, StateView]) -> bool:
-    texts: list[str] = [text for ix in instructions for text in (ix.returns, *(f.type for f in ix.args))]
+def _has_long_types(
+    instructions: tuple[InstructionView, ...], types: Types, states: dict[str, StateView]
+) -> bool:
+    texts: list[str] = [
+        text for ix in instructions for text in (ix.returns, *(f.type for f in ix.args))
+    ]
     for view in types.views():
         texts += (
-            [f.type for f in view.fields] if isinstance(view, StructView) else [v.declaration for v in view.variants]
+            [f.type for f in view.fields]
+            if isinstance(view, StructView)
+            else [v.declaration for v in view.variants]
         )
-    texts += [text for state in states.values() for c in state.complexes for text in (c.type, c.given)]
+    texts += [
+        text for state in states.values() for c in state.complexes for text in (c.type, c.given)
+    ]
     return any(complexity(f"Result<{text}, ProgramError>") > _LONG_TYPE for text in texts)
 
 
@@ -319,14 +341,18 @@ def _stream(pages: list[bytes]) -> bytes:
 def _parts(pages: list[bytes]) -> tuple[Rust, ...]:
     """Where each page stands in the stream's bytes: calls of the template's `part`."""
     ends = list(accumulate(map(len, pages)))
-    return tuple(code(f"part({end - len(page)}, {end})") for page, end in zip(pages, ends, strict=True))
+    return tuple(
+        code(f"part({end - len(page)}, {end})") for page, end in zip(pages, ends, strict=True)
+    )
 
 
 def _error(error: ErrorCode, names: Names) -> ErrorView:
     name = names.take(error.name, "pascal")
     message = abbr(error.message, 200)[1:-1] if len(error.message) > 200 else error.message
     text = f"{name} ({error.code})" + (f": {message}" if message else "")
-    return ErrorView(name, number(error.code % 2**32), doc([error.message or error.name]), string(text))
+    return ErrorView(
+        name, number(error.code % 2**32), doc([error.message or error.name]), string(text)
+    )
 
 
 def _fixed_states(model: ProgramModel, resolver: Resolver) -> list[str]:
@@ -424,7 +450,10 @@ def _instruction(
         rows.append(code(lines[0].replace("///", f"/// {i}.", 1)))
         rows += [code(line.replace("/// ", "/// " + " " * len(f"{i}. "), 1)) for line in lines[1:]]
     when = [text for key, text in ix.hints if key == "when"]
-    docs = [*(ix.docs or (f"{ix.name}.",)), *(line for w in when for line in ("", f"When to use: {w}"))]
+    docs = [
+        *(ix.docs or (f"{ix.name}.",)),
+        *(line for w in when for line in ("", f"When to use: {w}")),
+    ]
     heavy = many or accounts.is_heavy
     has_accounts = bool(accounts.slots) or accounts.remaining
     return InstructionView(
@@ -446,7 +475,9 @@ def _instruction(
         raw_why=comment([f"Not decoded: {raw}."]) if raw else (),
         accounts=accounts,
         generics=target.generics if has_accounts else code("<'a>"),
-        handler_generics=code(target.generics.replace("'info", "'_")) if has_accounts else code("<'a>"),
+        handler_generics=code(target.generics.replace("'info", "'_"))
+        if has_accounts
+        else code("<'a>"),
         listed=target.listed if has_accounts else code(target.listed.replace("'info", "'_")),
         returns=returns,
         has_returns=ix.returns is not None and returns != "()",
@@ -474,7 +505,9 @@ def _arguments(ix: Instruction, types: Types) -> tuple[tuple[FieldView, ...], st
         return (), why.why
 
 
-def _returns(ix: Instruction, types: Types, skipped: list[str]) -> tuple[Rust, tuple[Rust, ...], bool]:
+def _returns(
+    ix: Instruction, types: Types, skipped: list[str]
+) -> tuple[Rust, tuple[Rust, ...], bool]:
     if ix.returns is None:
         return code("()"), (), False
     try:
@@ -498,7 +531,10 @@ def _dispatch(model: ProgramModel, views: tuple[InstructionView, ...]) -> Dispat
     instructions = _unique(model.instructions)
     sizes = {len(ix.discriminator.value) for ix in instructions}
     plain = all(
-        ix.discriminator.offset == 0 and ix.discriminator.consumed and ix.discriminator.size is None and not ix.also
+        ix.discriminator.offset == 0
+        and ix.discriminator.consumed
+        and ix.discriminator.size is None
+        and not ix.also
         for ix in instructions
     )
     size = next(iter(sizes)) if len(sizes) == 1 else 0
@@ -527,7 +563,9 @@ def _dispatch(model: ProgramModel, views: tuple[InstructionView, ...]) -> Dispat
         )
         arms.append(((-weight, len(arms)), arm))
     ordered = arms if is_word else sorted(arms, key=lambda pair: pair[0])
-    return DispatchView(is_word, code(str(size)), code(f"u{size * 8}"), size == 8, tuple(a for _, a in ordered))
+    return DispatchView(
+        is_word, code(str(size)), code(f"u{size * 8}"), size == 8, tuple(a for _, a in ordered)
+    )
 
 
 def _condition(ix: Instruction) -> str:
@@ -536,7 +574,9 @@ def _condition(ix: Instruction) -> str:
         if d.value and d.offset == 0:
             parts.append(f"data.starts_with(&{byte_array(d.value)})")
         elif d.value:
-            parts.append(f"data.get({d.offset}..).is_some_and(|rest| rest.starts_with(&{byte_array(d.value)}))")
+            parts.append(
+                f"data.get({d.offset}..).is_some_and(|rest| rest.starts_with(&{byte_array(d.value)}))"
+            )
         if d.size is not None:
             parts.append(f"data.len() == {d.size}")
     return " && ".join(parts) or "true"

@@ -19,7 +19,9 @@ from mcpsol_py.errors import EditedByHand, RenderError
 
 __all__ = ["Planned", "RenderResult", "digest", "format_rust", "header", "write_plan"]
 
-_HEADER = re.compile(rb"^// Rendered by idl2mcp from [^\n]*; edit the source\. \[([0-9a-f]{16})\]\n")
+_HEADER = re.compile(
+    rb"^// Rendered by idl2mcp from [^\n]*; edit the source\. \[([0-9a-f]{16})\]\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,16 @@ def header(source: str, text: bytes) -> bytes:
 
 def _rustfmt() -> str | None:
     """A rustfmt that runs: rustup puts one on PATH that does not, where its toolchain has none."""
-    there = [p for p in (shutil.which("rustfmt"), "/usr/bin/rustfmt") if p is not None and Path(p).exists()]
-    runs = (p for p in there if subprocess.run([p, "--version"], capture_output=True, check=False).returncode == 0)
+    there = [
+        p
+        for p in (shutil.which("rustfmt"), "/usr/bin/rustfmt")
+        if p is not None and Path(p).exists()
+    ]
+    runs = (
+        p
+        for p in there
+        if subprocess.run([p, "--version"], capture_output=True, check=False).returncode == 0
+    )
     return next(runs, None)
 
 
@@ -75,7 +85,9 @@ def format_rust(files: list[Planned], *, root: str = "src/lib.rs") -> tuple[list
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.data)
         options = ["--edition", "2021", "--config", "newline_style=Unix"]
-        done = subprocess.run([program, *options, str(scratch_root / root)], capture_output=True, check=False)
+        done = subprocess.run(
+            [program, *options, str(scratch_root / root)], capture_output=True, check=False
+        )
         if done.returncode != 0:
             why = done.stderr.decode(errors="replace").replace(scratch, "")[:600]
             raise RenderError(f"rustfmt refuses what was rendered: {why}")

@@ -131,7 +131,11 @@ class _Writer:
         self.known: dict[Type, str] = {}  # what is defined already needs no second definition
         for definition in self.model.types:
             self.bodies.setdefault(definition.name, definition.type)
-            if not definition.generics and definition.layout == "borsh" and definition.align is None:
+            if (
+                not definition.generics
+                and definition.layout == "borsh"
+                and definition.align is None
+            ):
                 self.known.setdefault(definition.type, definition.name)
         described: tuple[TypeDef | AccountType | Event, ...]
         described = (*self.model.types, *self.model.accounts, *self.model.events)
@@ -149,26 +153,41 @@ class _Writer:
         model = self.model
         out: dict[str, Any] = {}
         if model.address is None:
-            self.lose("the program's address is not known; Anchor wants one (--program-id gives it)", "address")
+            self.lose(
+                "the program's address is not known; Anchor wants one (--program-id gives it)",
+                "address",
+            )
         else:
             out["address"] = model.address
         if model.facade_of is not None:
-            self.lose(f"it is a facade: accounts, return data and errors are those of {model.facade_of}", "")
+            self.lose(
+                f"it is a facade: accounts, return data and errors are those of {model.facade_of}",
+                "",
+            )
         out["metadata"] = {"name": model.name, "version": model.version or "0.1.0", "spec": "0.1.0"}
         if model.docs:
             out["docs"] = list(model.docs)
         for i, definition in enumerate(model.types):
             if definition.name in self.types:
-                self.lose(f"a second type of the name {definition.name!r} is left out", f"types[{i}]")
+                self.lose(
+                    f"a second type of the name {definition.name!r} is left out", f"types[{i}]"
+                )
                 continue
             self.path = f"types.{definition.name}"
-            self.types[definition.name] = {}  # its place in the list, before the types that its own fields need
+            self.types[
+                definition.name
+            ] = {}  # its place in the list, before the types that its own fields need
             self.types[definition.name] = self.definition(definition)
-        out["instructions"] = [self.instruction(ix, f"instructions[{i}]") for i, ix in enumerate(model.instructions)]
-        out["accounts"] = [self.described(a, f"accounts[{i}]") for i, a in enumerate(model.accounts)]
+        out["instructions"] = [
+            self.instruction(ix, f"instructions[{i}]") for i, ix in enumerate(model.instructions)
+        ]
+        out["accounts"] = [
+            self.described(a, f"accounts[{i}]") for i, a in enumerate(model.accounts)
+        ]
         out["events"] = [self.described(e, f"events[{i}]") for i, e in enumerate(model.events)]
         out["errors"] = [
-            {"code": e.code, "name": e.name, **({"msg": e.message} if e.message else {})} for e in model.errors
+            {"code": e.code, "name": e.name, **({"msg": e.message} if e.message else {})}
+            for e in model.errors
         ]
         constants = []
         for i, constant in enumerate(model.constants):
@@ -179,7 +198,9 @@ class _Writer:
         out["types"] = list(self.types.values())
         if model.pdas:
             self.lose(f"{len(model.pdas)} named PDAs that no instruction needs to hold", "")
-        return {k: v for k, v in out.items() if v != [] or k in ("instructions", "accounts", "types")}
+        return {
+            k: v for k, v in out.items() if v != [] or k in ("instructions", "accounts", "types")
+        }
 
     # --- types
 
@@ -236,18 +257,27 @@ class _Writer:
         key = (node, params)
         if key not in self.hoisted:
             name = self.free_name(node)
-            args = [{"kind": "type", "type": {"generic": p.name}} for p in params]  # Anchor passes consts on so, too
+            args = [
+                {"kind": "type", "type": {"generic": p.name}} for p in params
+            ]  # Anchor passes consts on so, too
             self.hoisted[key] = _defined(name, args)
             self.types[name] = {}
             shape: Any = (
-                "struct" if isinstance(node, (Struct, Tuple)) else "enum" if isinstance(node, Enum) else "alias"
+                "struct"
+                if isinstance(node, (Struct, Tuple))
+                else "enum"
+                if isinstance(node, Enum)
+                else "alias"
             )
             self.types[name] = self.definition(TypeDef(name, node, generics=params, shape=shape))
         return self.hoisted[key]
 
     def free_name(self, node: Type) -> str:
         shown = self.path if isinstance(node, (Struct, Enum)) else type_text(node)[:200]
-        base = pascal(re.sub(r"[^0-9A-Za-z]+", " ", f"{_KINDS.get(type(node), '')} {shown}"))[:48] or "Type"
+        base = (
+            pascal(re.sub(r"[^0-9A-Za-z]+", " ", f"{_KINDS.get(type(node), '')} {shown}"))[:48]
+            or "Type"
+        )
         if base[0].isdigit():
             base = f"Type{base}"
         name, n = base, 1
@@ -270,7 +300,9 @@ class _Writer:
         out.update(_layout(definition))
         if definition.generics:
             out["generics"] = [
-                {"kind": "const", "name": g.name, "type": g.const} if g.const else {"kind": "type", "name": g.name}
+                {"kind": "const", "name": g.name, "type": g.const}
+                if g.const
+                else {"kind": "type", "name": g.name}
                 for g in definition.generics
             ]
         if not exact:
@@ -306,24 +338,43 @@ class _Writer:
             case Enum(variants, tag):
                 plain = tag == U8 and all(v.value in (None, i) for i, v in enumerate(variants))
                 exact = plain and all(_native_payload(v.payload) for v in variants)
-                return {"kind": "enum", "variants": [self.variant(v) for v in variants]}, exact, plain
+                return (
+                    {"kind": "enum", "variants": [self.variant(v) for v in variants]},
+                    exact,
+                    plain,
+                )
             case Option(item, prefix, True):
                 return (
-                    _parts(("tag", type_text(replace(prefix, big_endian=False))), ("value", self.type(item))),
+                    _parts(
+                        ("tag", type_text(replace(prefix, big_endian=False))),
+                        ("value", self.type(item)),
+                    ),
                     False,
                     (not prefix.big_endian),
                 )
             case HiddenPrefix(item, data):
-                return _parts(("prefix", _bytes(len(data))), ("value", self.type(item))), False, True
+                return (
+                    _parts(("prefix", _bytes(len(data))), ("value", self.type(item))),
+                    False,
+                    True,
+                )
             case HiddenSuffix(item, data):
-                return _parts(("value", self.type(item)), ("suffix", _bytes(len(data)))), False, True
+                return (
+                    _parts(("value", self.type(item)), ("suffix", _bytes(len(data)))),
+                    False,
+                    True,
+                )
             case Offset(item, amount, when, "padded") if amount >= 0:
                 parts = (("value", self.type(item)), ("padding", _bytes(amount)))
                 return _parts(*(parts if when == "post" else reversed(parts))), False, True
             case _:
                 near, same_bytes = self.near(node)
                 exact = near is None
-                return {"kind": "type", "alias": self.type(node) if exact else near}, exact, same_bytes
+                return (
+                    {"kind": "type", "alias": self.type(node) if exact else near},
+                    exact,
+                    same_bytes,
+                )
 
     def variant(self, variant: Variant) -> dict[str, Any]:
         out: dict[str, Any] = {"name": variant.name, **_docs(variant.docs)}
@@ -345,9 +396,9 @@ class _Writer:
         a word."""
         match node:
             case Amount(number, _, _) | DateTime(number):
-                return self.type(number) if not number.big_endian else type_text(replace(number, big_endian=False)), (
-                    not number.big_endian
-                )
+                return self.type(number) if not number.big_endian else type_text(
+                    replace(number, big_endian=False)
+                ), (not number.big_endian)
             case Bool(size) if size != U8:
                 return type_text(replace(size, big_endian=False)), not size.big_endian
             case Int(bits, signed, True):
@@ -392,11 +443,17 @@ class _Writer:
 
     def field(self, field: Field) -> dict[str, Any]:
         """A struct's field or an argument; what it has when it is not given stands in the extension."""
-        out: dict[str, Any] = {"name": field.name, **_docs(field.docs), "type": self.type(field.type)}
+        out: dict[str, Any] = {
+            "name": field.name,
+            **_docs(field.docs),
+            "type": self.type(field.type),
+        }
         if field.default is not None:
             out[IDL_KEY] = {"default": to_json(field.default)}
             what = "is always" if field.default.omitted else "is, when not given,"
-            self.lose(f"{field.name} {what} {str(field.default.value)[:60]}; other tools ask for it")
+            self.lose(
+                f"{field.name} {what} {str(field.default.value)[:60]}; other tools ask for it"
+            )
         return out
 
     # --- instructions
@@ -424,11 +481,15 @@ class _Writer:
             self.lose("further discriminators, by which it is told from others")
         if ix.remaining:
             extension["remaining"] = to_json(ix.remaining)
-            self.lose(f"the accounts that follow the named ones: {', '.join(r.name for r in ix.remaining)}")
+            self.lose(
+                f"the accounts that follow the named ones: {', '.join(r.name for r in ix.remaining)}"
+            )
         if ix.optional_accounts != "program_id":
             extension["optional_accounts"] = ix.optional_accounts
             if any(a.optional for a in _flat(ix.accounts)):
-                self.lose("an absent optional account is left out of the list; Anchor puts the program's id there")
+                self.lose(
+                    "an absent optional account is left out of the list; Anchor puts the program's id there"
+                )
         if ix.arg_values:
             extension["arg_values"] = [[name, to_json(value)] for name, value in ix.arg_values]
             self.lose(f"a client fills in {', '.join(name for name, _ in ix.arg_values)} by itself")
@@ -447,10 +508,14 @@ class _Writer:
         if known.size is not None:
             self.lose(f"it is known by its size of {known.size} bytes")
         if known.value:
-            self.lose(f"it is known by 0x{known.value.hex()} at byte {known.offset} of its own fields")
+            self.lose(
+                f"it is known by 0x{known.value.hex()} at byte {known.offset} of its own fields"
+            )
         return []
 
-    def accounts(self, items: tuple[AccountItem, ...], prefix: tuple[str, ...], path: str) -> list[dict[str, Any]]:
+    def accounts(
+        self, items: tuple[AccountItem, ...], prefix: tuple[str, ...], path: str
+    ) -> list[dict[str, Any]]:
         out = []
         for i, item in enumerate(items):
             self.path = f"{path}[{i}]"
@@ -482,8 +547,13 @@ class _Writer:
                 self.lose("seeds that Anchor cannot say")
             else:
                 out["pda"] = written
-                if any(isinstance(s, (ArgSeed, AccountSeed)) and s.type is not None for s in account.pda.seeds):
-                    extension["pda"] = to_json(account.pda)  # the same, with the types that Anchor leaves to its reader
+                if any(
+                    isinstance(s, (ArgSeed, AccountSeed)) and s.type is not None
+                    for s in account.pda.seeds
+                ):
+                    extension["pda"] = to_json(
+                        account.pda
+                    )  # the same, with the types that Anchor leaves to its reader
         if account.relations:
             out["relations"] = list(account.relations)
         if account.default is not None:
@@ -491,10 +561,16 @@ class _Writer:
             match account.default:
                 case ConstValue(str(address), None) if "address" not in out:
                     out["address"] = address
-                    self.lose("its address is a default that may be replaced; Anchor holds it fixed")
-                case PdaValue(pda) if (written := self.pda(pda, prefix)) is not None and "pda" not in out:
+                    self.lose(
+                        "its address is a default that may be replaced; Anchor holds it fixed"
+                    )
+                case PdaValue(pda) if (
+                    written := self.pda(pda, prefix)
+                ) is not None and "pda" not in out:
                     out["pda"] = written
-                    self.lose("its address is a default that may be replaced; Anchor holds it fixed")
+                    self.lose(
+                        "its address is a default that may be replaced; Anchor holds it fixed"
+                    )
                 case _:
                     self.lose("how a client fills it in")
         if extension:
@@ -522,12 +598,20 @@ class _Writer:
             case ConstSeed(value):
                 return {"kind": "const", "value": list(value)}
             case ArgSeed(path, kind, None) if kind is None or self.as_given(path, kind):
-                return {"kind": "arg", "path": ".".join(path)} if not any("." in p for p in path) else None
+                return (
+                    {"kind": "arg", "path": ".".join(path)}
+                    if not any("." in p for p in path)
+                    else None
+                )
             case AccountSeed(account, field, kind, shape, None, None, _) if shape in (None, PUBKEY):
                 steps = (*_relative(account, prefix), *field)
                 if any("." in s for s in steps):
                     return None
-                return {"kind": "account", "path": ".".join(steps), **({"account": kind} if kind else {})}
+                return {
+                    "kind": "account",
+                    "path": ".".join(steps),
+                    **({"account": kind} if kind else {}),
+                }
             case ProgramIdSeed() if self.model.address is not None:
                 return {"kind": "const", "value": list(b58decode(self.model.address))}
             case UnknownSeed():
@@ -557,7 +641,11 @@ class _Writer:
                 return {"kind": "arg", "path": ".".join(path)}
             case AccountValue(account, field, kind):
                 steps = (*_relative(account, prefix), *field)
-                return {"kind": "account", "path": ".".join(steps), **({"account": kind} if kind else {})}
+                return {
+                    "kind": "account",
+                    "path": ".".join(steps),
+                    **({"account": kind} if kind else {}),
+                }
             case _:
                 return None
 
@@ -575,11 +663,17 @@ class _Writer:
         body = item.type
         if not (isinstance(body, Link) and body.name == item.name and not body.args):
             shape: Any = (
-                "struct" if isinstance(body, (Struct, Tuple)) else "enum" if isinstance(body, Enum) else "alias"
+                "struct"
+                if isinstance(body, (Struct, Tuple))
+                else "enum"
+                if isinstance(body, Enum)
+                else "alias"
             )
             if self.bodies.setdefault(item.name, body) != body:
                 extension["type"] = type_to_json(body)
-                self.lose(f"another {item.name!r} is described already; this one's type stands beside it")
+                self.lose(
+                    f"another {item.name!r} is described already; this one's type stands beside it"
+                )
             elif item.name not in self.types:
                 self.types[item.name] = {}
                 self.types[item.name] = self.definition(TypeDef(item.name, body, shape=shape))
@@ -602,7 +696,11 @@ class _Writer:
 
 def _said(node: Type) -> str:
     if isinstance(node, Enum):
-        return f"an enum with {type_text(node.tag)} tags" if node.tag != U8 else "an enum with tags of its own choice"
+        return (
+            f"an enum with {type_text(node.tag)} tags"
+            if node.tag != U8
+            else "an enum with tags of its own choice"
+        )
     return type_text(node)[:80]
 
 
@@ -646,9 +744,15 @@ def _layout(definition: TypeDef) -> dict[str, Any]:
         out["serialization"] = serialization
     kind = declared.get(
         "repr",
-        "" if layout == "borsh" or "serialization" in declared else "transparent" if layout == "transparent" else "c",
+        ""
+        if layout == "borsh" or "serialization" in declared
+        else "transparent"
+        if layout == "transparent"
+        else "c",
     )
-    packed = "packed" in declared or (layout == "packed" and kind != "" and "serialization" not in declared)
+    packed = "packed" in declared or (
+        layout == "packed" and kind != "" and "serialization" not in declared
+    )
     if kind or packed or definition.align is not None:
         out["repr"] = {
             "kind": kind or "rust",
@@ -684,7 +788,11 @@ def _with_free_names(model: ProgramModel) -> ProgramModel:
     names = {d.name for d in model.types} | set(wanted)
     renamed: dict[str, str] = {}
     for definition in model.types:
-        if definition.name in wanted and definition.type != wanted[definition.name] and definition.name not in renamed:
+        if (
+            definition.name in wanted
+            and definition.type != wanted[definition.name]
+            and definition.name not in renamed
+        ):
             name, n = f"{definition.name}Type", 1
             while name in names:
                 n += 1
@@ -702,9 +810,13 @@ def _with_free_names(model: ProgramModel) -> ProgramModel:
 
     return replace(
         model,
-        types=tuple(replace(d, name=renamed.get(d.name, d.name), type=link(d.type)) for d in model.types),
+        types=tuple(
+            replace(d, name=renamed.get(d.name, d.name), type=link(d.type)) for d in model.types
+        ),
         instructions=tuple(
-            replace(ix, args=args(ix.args), returns=None if ix.returns is None else link(ix.returns))
+            replace(
+                ix, args=args(ix.args), returns=None if ix.returns is None else link(ix.returns)
+            )
             for ix in model.instructions
         ),
         accounts=tuple(replace(a, type=link(a.type)) for a in model.accounts),
@@ -719,7 +831,10 @@ def _relink(node: Type, renamed: dict[str, str]) -> Type:
         case Link(name, args):
             return Link(
                 renamed.get(name, name),
-                tuple(a if isinstance(a.value, int) else TypeArg(_relink(a.value, renamed)) for a in args),
+                tuple(
+                    a if isinstance(a.value, int) else TypeArg(_relink(a.value, renamed))
+                    for a in args
+                ),
             )
         case Struct(fields):
             return Struct(tuple(replace(f, type=_relink(f.type, renamed)) for f in fields))
@@ -729,7 +844,8 @@ def _relink(node: Type, renamed: dict[str, str]) -> Type:
             return replace(
                 node,
                 variants=tuple(
-                    v if v.payload is None else replace(v, payload=_relink(v.payload, renamed)) for v in variants
+                    v if v.payload is None else replace(v, payload=_relink(v.payload, renamed))
+                    for v in variants
                 ),
             )
         case Map(key, value, _):

@@ -10,7 +10,17 @@ from mcpsol_py.schema.json_schema import Profile
 
 __all__ = ["fitted"]
 
-_LIMITS = ("pattern", "format", "default", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
+_LIMITS = (
+    "pattern",
+    "format",
+    "default",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+)
 
 
 def fitted(schema: Mapping[str, Any], profile: Profile) -> dict[str, Any]:

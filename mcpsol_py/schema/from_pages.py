@@ -92,7 +92,8 @@ def _doubts(tool: Tool, path: str) -> list[tuple[str, str, str]]:
             out.append((where, "warning", why))
     for name in tool.ambiguous:
         why = (
-            f"{tool.name}.{name}: an account or a pubkey argument; mcpsol's pages cannot say which. Read as an account"
+            f"{tool.name}.{name}: an account or a pubkey argument; mcpsol's pages cannot say which."
+            " Read as an account"
         )
         out.append((path, "info", why))
     return out
@@ -126,7 +127,9 @@ def _instruction(tool: Tool) -> Instruction:
 def _grouped(accounts: tuple[AccountParam, ...], depth: int) -> tuple[AccountItem, ...]:
     """Accounts in order; those that share the head of their path stand in a group again."""
     out: list[AccountItem] = []
-    for (name, leaf), members in groupby(accounts, lambda a: (a.path[depth], len(a.path) == depth + 1)):
+    for (name, leaf), members in groupby(
+        accounts, lambda a: (a.path[depth], len(a.path) == depth + 1)
+    ):
         if leaf:
             out += [_account(a) for a in members]
         else:

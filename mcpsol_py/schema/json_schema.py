@@ -103,7 +103,9 @@ PROFILES: dict[str, Profile] = {
     "cursor": Profile("cursor"),
     "vscode": Profile("vscode"),
     "gemini": Profile("gemini", unions=False, closed=False, depth=8),
-    "strict": Profile("strict", unions=False, type_lists=True, all_required=True, limits=False, depth=4, nodes=500),
+    "strict": Profile(
+        "strict", unions=False, type_lists=True, all_required=True, limits=False, depth=4, nodes=500
+    ),
 }
 
 
@@ -171,7 +173,9 @@ def join(*parts: str, limit: int = 1024) -> str:
 class Schemas:
     """The shapes of one program's types, for callers (`output` False) or for results. All are kept."""
 
-    def __init__(self, resolver: Resolver, profile: Profile = _DEFAULT, *, output: bool = False) -> None:
+    def __init__(
+        self, resolver: Resolver, profile: Profile = _DEFAULT, *, output: bool = False
+    ) -> None:
         self.resolver = resolver
         self.profile = profile
         self.output = output
@@ -188,7 +192,11 @@ class Schemas:
 
     def _shape(self, node: Type, depth: int) -> Shape:
         kept = self._kept.get(node)
-        if kept is not None and kept.nodes <= self._left and depth + kept.depth <= self.profile.depth:
+        if (
+            kept is not None
+            and kept.nodes <= self._left
+            and depth + kept.depth <= self.profile.depth
+        ):
             self._left -= kept.nodes
             return kept
         if depth >= self.profile.depth or self._left <= 0:
@@ -240,10 +248,20 @@ class Schemas:
             case Int() | ShortU16():
                 return Shape(self._int(node, type_text(node)))
             case Amount(number, decimals, unit):
-                whole = f" ({10**decimals:,} make one {clean_text(unit, 20)})" if unit and decimals <= 30 else ""
-                return Shape(self._int(number, f"{type_text(number)}, base units with {decimals} decimals{whole}"))
+                whole = (
+                    f" ({10**decimals:,} make one {clean_text(unit, 20)})"
+                    if unit and decimals <= 30
+                    else ""
+                )
+                return Shape(
+                    self._int(
+                        number, f"{type_text(number)}, base units with {decimals} decimals{whole}"
+                    )
+                )
             case DateTime(number):
-                return Shape(self._int(number, f"{type_text(number)}, seconds since 1970-01-01 UTC"))
+                return Shape(
+                    self._int(number, f"{type_text(number)}, seconds since 1970-01-01 UTC")
+                )
             case Float(bits):
                 named = {"type": "string", "enum": ["NaN", "Infinity", "-Infinity"]}
                 if self.output:
@@ -260,7 +278,9 @@ class Schemas:
             case FixedSize(Bytes(), size):
                 return Shape(self._bytes(None, f", at most {size}"))
             case String(encoding):
-                return Shape({"type": "string"} if encoding == "utf8" else self._text(f"{encoding} text"))
+                return Shape(
+                    {"type": "string"} if encoding == "utf8" else self._text(f"{encoding} text")
+                )
             case _ if node == BORSH_STRING:
                 return Shape({"type": "string"})
             case _:
@@ -291,7 +311,10 @@ class Schemas:
         self._left -= 1
         nullable = self._nullable(node)
         if self.output:
-            return Shape({"type": ["object", "array", "string", "number", "boolean", "null"]}, nullable=nullable)
+            return Shape(
+                {"type": ["object", "array", "string", "number", "boolean", "null"]},
+                nullable=nullable,
+            )
         about = f"{clean_text(type_text(node), 80)}, as JSON text"
         return Shape({"type": "string", "description": about}, nullable=nullable)
 
@@ -334,7 +357,9 @@ class Schemas:
         shape = self._shape(body, depth)
         self._open.pop()
         if not self._open and self._left > 0:
-            self._cut = cuts  # what was cut within was this type itself: the same wherever it stands
+            self._cut = (
+                cuts  # what was cut within was this type itself: the same wherever it stands
+            )
             self._kept[node] = shape
         return shape
 
@@ -372,14 +397,18 @@ class Schemas:
             return [v if v is None else convert(v) for v in value]
 
         self._left -= 1
-        return Shape(schema, each if convert else None, nodes=inner.nodes + 1, depth=inner.depth + 1)
+        return Shape(
+            schema, each if convert else None, nodes=inner.nodes + 1, depth=inner.depth + 1
+        )
 
     def _map(self, key: Type, value: Type, depth: int) -> Shape:
         if self.output:
             pair = self._tuple((key, value), depth + 1)
         else:
             shapes = [self._shape(key, depth + 2), self._shape(value, depth + 2)]
-            pair = self.object_of([(n, n, s, "", True) for n, s in zip(("key", "value"), shapes, strict=True)], False)
+            pair = self.object_of(
+                [(n, n, s, "", True) for n, s in zip(("key", "value"), shapes, strict=True)], False
+            )
         first, second = (self._shape(t, depth + 2).convert for t in (key, value))
 
         def pairs(given: Any) -> Any:
@@ -393,11 +422,19 @@ class Schemas:
                 if isinstance(entry, dict) and entry.keys() <= {"key", "value"}:
                     entry = [entry.get("key"), entry.get("value")]
                 if isinstance(entry, (list, tuple)) and len(entry) == 2:
-                    entry = [c(x) if c and x is not None else x for c, x in zip((first, second), entry, strict=True)]
+                    entry = [
+                        c(x) if c and x is not None else x
+                        for c, x in zip((first, second), entry, strict=True)
+                    ]
                 out.append(entry)
             return out
 
-        return Shape({"type": "array", "items": pair.schema}, pairs, nodes=pair.nodes + 1, depth=pair.depth + 1)
+        return Shape(
+            {"type": "array", "items": pair.schema},
+            pairs,
+            nodes=pair.nodes + 1,
+            depth=pair.depth + 1,
+        )
 
     def _tuple(self, items: tuple[Type, ...], depth: int) -> Shape:
         shapes = [self._shape(t, depth + 1) for t in items]
@@ -405,28 +442,47 @@ class Schemas:
         if self.output:  # the result's form is a list
             each = [self._or_null(s) for s in shapes]
             unlike = list({json.dumps(e, sort_keys=True): e for e in each}.values())
-            schema: dict[str, Any] = {"type": "array", "minItems": len(items), "maxItems": len(items)}
+            schema: dict[str, Any] = {
+                "type": "array",
+                "minItems": len(items),
+                "maxItems": len(items),
+            }
             if unlike:
                 schema["items"] = unlike[0] if len(unlike) == 1 else {"anyOf": unlike}
             return Shape(
-                schema, nodes=sum(s.nodes for s in shapes) + 1, depth=1 + max((s.depth for s in shapes), default=0)
+                schema,
+                nodes=sum(s.nodes for s in shapes) + 1,
+                depth=1 + max((s.depth for s in shapes), default=0),
             )
         names = [f"field_{i}" for i in range(len(items))]
-        whole = self.object_of([(n, n, s, "", True) for n, s in zip(names, shapes, strict=True)], False)
+        whole = self.object_of(
+            [(n, n, s, "", True) for n, s in zip(names, shapes, strict=True)], False
+        )
 
         def listed(value: Any) -> Any:
             value = opened(value)
             if isinstance(value, dict) and value.keys() <= set(names):
-                value = [value.get(n) for n, s in zip(names, shapes, strict=True) if n in value or s.nullable]
+                value = [
+                    value.get(n)
+                    for n, s in zip(names, shapes, strict=True)
+                    if n in value or s.nullable
+                ]
             if isinstance(value, list) and len(value) == len(shapes):
-                return [s.convert(v) if s.convert and v is not None else v for s, v in zip(shapes, value, strict=True)]
+                return [
+                    s.convert(v) if s.convert and v is not None else v
+                    for s, v in zip(shapes, value, strict=True)
+                ]
             return value
 
         return Shape(whole.schema, listed, nodes=whole.nodes, depth=whole.depth)
 
     def _struct(self, fields: tuple[Field, ...], depth: int) -> Shape:
         keys = field_keys(fields)
-        shown = [(k, f) for k, f in zip(keys, fields, strict=True) if not (f.default and f.default.omitted)]
+        shown = [
+            (k, f)
+            for k, f in zip(keys, fields, strict=True)
+            if not (f.default and f.default.omitted)
+        ]
         names = [k for k, _ in shown] if self.output else property_names(k for k, _ in shown)
         members = []
         for name, (key, f) in zip(names, shown, strict=True):
@@ -447,7 +503,9 @@ class Schemas:
             must = self.output or (needed and not shape.nullable)
             schema = shape.schema
             if self.output or self.profile.all_required:
-                schema = self._or_null(shape if must or self.output else Shape(schema, nullable=True))
+                schema = self._or_null(
+                    shape if must or self.output else Shape(schema, nullable=True)
+                )
             properties[name] = described(schema, about, self.profile.about)
             if must or self.profile.all_required:
                 required.append(name)
@@ -468,11 +526,15 @@ class Schemas:
         members: list[tuple[str, str, Shape, str, bool]] = []
         for name, v in zip(names, shown, strict=True):
             shape = self._shape(v.payload if v.payload is not None else Struct(()), depth + 1)
-            members.append((name, v.name, shape, quoted(v.docs, 100) if not self.output else "", False))
+            members.append(
+                (name, v.name, shape, quoted(v.docs, 100) if not self.output else "", False)
+            )
         whole = self._one_of(members)
         words = self._units(units)
         if single and units:
-            whole = Shape({"anyOf": [words.schema, whole.schema]}, nodes=whole.nodes + 2, depth=whole.depth)
+            whole = Shape(
+                {"anyOf": [words.schema, whole.schema]}, nodes=whole.nodes + 2, depth=whole.depth
+            )
         if self.output:
             return whole
         bare = frozenset(units)
@@ -498,11 +560,17 @@ class Schemas:
 
     def _units(self, names: list[str]) -> Shape:
         """One of these words. Those that are no plain words are shown as `property_names` makes them."""
-        shown = [n if _WORD.fullmatch(n) else p for n, p in zip(names, property_names(names), strict=True)]
+        shown = [
+            n if _WORD.fullmatch(n) else p
+            for n, p in zip(names, property_names(names), strict=True)
+        ]
         if self.output or shown == names:
             return Shape({"type": "string", "enum": names} if names else {"type": "string"})
         meant = dict(zip(shown, names, strict=True))
-        return Shape({"type": "string", "enum": shown}, lambda v: meant.get(v, v) if isinstance(v, str) else v)
+        return Shape(
+            {"type": "string", "enum": shown},
+            lambda v: meant.get(v, v) if isinstance(v, str) else v,
+        )
 
     def _one_of(self, members: list[tuple[str, str, Shape, str, bool]]) -> Shape:
         """An object with exactly one of the members."""
@@ -519,12 +587,16 @@ class Schemas:
         if self.profile.limits:
             schema |= {"minProperties": 1, "maxProperties": 1}
         if not self.output:
-            schema["description"] = "exactly one of these" + (", the others null" if required else "")
+            schema["description"] = "exactly one of these" + (
+                ", the others null" if required else ""
+            )
         nodes = 1 + sum(s.nodes for _, _, s, _, _ in members)
         return Shape(schema, None, False, nodes, 1 + max(s.depth for _, _, s, _, _ in members))
 
 
-def object_schema(properties: dict[str, Any], required: list[str], profile: Profile) -> dict[str, Any]:
+def object_schema(
+    properties: dict[str, Any], required: list[str], profile: Profile
+) -> dict[str, Any]:
     """An object with these properties and no others."""
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
@@ -541,17 +613,23 @@ def described(schema: dict[str, Any], about: str, limit: int = 1024) -> dict[str
     return schema | {"description": join(schema.get("description", ""), about, limit=limit)}
 
 
-def object_converter(members: list[tuple[str, str, Shape, str, bool]], drops_null: bool) -> Convert | None:
+def object_converter(
+    members: list[tuple[str, str, Shape, str, bool]], drops_null: bool
+) -> Convert | None:
     """Properties -> the codec's keys: other ways to write a name are read, absent options are None, and what the schema
     made null that has a default of its own (`drops_null`) is left out."""
     names: dict[str, str] = {}
     for _, key, _, _, _ in members:
         for form in forms(key):
             names.setdefault(form, key)
-    names |= {name: key for name, key, _, _, _ in members} | {key: key for _, key, _, _, _ in members}
+    names |= {name: key for name, key, _, _, _ in members} | {
+        key: key for _, key, _, _, _ in members
+    }
     converts = {key: s.convert for _, key, s, _, _ in members if s.convert}
     absent = [key for _, key, s, _, needed in members if s.nullable and needed]
-    defaults = frozenset(key for _, key, s, _, needed in members if drops_null and not needed and not s.nullable)
+    defaults = frozenset(
+        key for _, key, s, _, needed in members if drops_null and not needed and not s.nullable
+    )
     if not converts and not absent and not defaults and all(n == k for n, k, _, _, _ in members):
         return None
 
@@ -595,7 +673,11 @@ def input_schema(
 ) -> dict[str, Any]:
     """The schema of an instruction's arguments alone: a plain object. (Tools add the accounts: schema/mcp_tools.py.)"""
     resolver = _resolver(model)
-    ix = instruction if isinstance(instruction, Instruction) else _named(resolver.model.instructions, instruction)
+    ix = (
+        instruction
+        if isinstance(instruction, Instruction)
+        else _named(resolver.model.instructions, instruction)
+    )
     return Schemas(resolver, PROFILES[profile]).shape(Struct(ix.args)).schema
 
 
@@ -608,7 +690,9 @@ def output_schema(model: ProgramModel | Resolver, node: Type) -> dict[str, Any]:
 def account_schema(model: ProgramModel | Resolver, account: AccountType | str) -> dict[str, Any]:
     """The schema of a decoded account."""
     resolver = _resolver(model)
-    found = account if isinstance(account, AccountType) else _named(resolver.model.accounts, account)
+    found = (
+        account if isinstance(account, AccountType) else _named(resolver.model.accounts, account)
+    )
     return output_schema(resolver, found.type)
 
 

@@ -59,7 +59,8 @@ CLIENTS: dict[str, _Limits] = {
 }
 
 _KEYLIKE = re.compile(
-    r"(private|secret|signing)_?(key|seed)|secret|mnemonic|seed_?phrase|keypair|passphrase|password", re.IGNORECASE
+    r"(private|secret|signing)_?(key|seed)|secret|mnemonic|seed_?phrase|keypair|passphrase|password",
+    re.IGNORECASE,
 )
 _FORBIDDEN = frozenset(
     {
@@ -101,7 +102,9 @@ def lint(model: ProgramModel, client: str | None = None) -> list[Finding]:
 
 
 def lint_tools(
-    tools: list[dict[str, Any]], client: str = "default", place: Callable[[str], str] = lambda name: f"tools.{name}"
+    tools: list[dict[str, Any]],
+    client: str = "default",
+    place: Callable[[str], str] = lambda name: f"tools.{name}",
 ) -> list[Finding]:
     """The same for finished MCP tool definitions, whoever made them (`place`: a tool's name -> the path of its
     findings).
@@ -115,26 +118,46 @@ def lint_tools(
         if not re.fullmatch(limits.name, name) or len(name) + limits.prefix > limits.longest:
             room = limits.longest - limits.prefix
             why = (
-                f"tool name {name!r}: {client} takes letters, digits, _ and -, and {room} characters beside its prefix"
+                f"tool name {name!r}: {client} takes letters, digits, _ and -,"
+                f" and {room} characters beside its prefix"
             )
             found.append(Finding("error", path, why, "tool-name"))
         if name.lower() in seen:
-            found.append(Finding("error", path, f"two tools are called {name!r}", "tool-name-twice"))
+            found.append(
+                Finding("error", path, f"two tools are called {name!r}", "tool-name-twice")
+            )
         seen.add(name.lower())
         if len(tool.get("description", "")) > 1024:
-            found.append(Finding("warning", path, f"{name}: a description over 1,024 characters is cut", "description"))
+            found.append(
+                Finding(
+                    "warning",
+                    path,
+                    f"{name}: a description over 1,024 characters is cut",
+                    "description",
+                )
+            )
         schema = tool.get("inputSchema")
         if (
             not isinstance(schema, dict)
             or schema.get("type") != "object"
             or not isinstance(schema.get("properties"), dict)
         ):
-            found.append(Finding("error", path, f"{name}: its schema is no object with properties", "root"))
+            found.append(
+                Finding("error", path, f"{name}: its schema is no object with properties", "root")
+            )
             continue
         if {"anyOf", "oneOf", "allOf", "enum", "not"} & schema.keys():
-            found.append(Finding("error", path, f"{name}: a union at the root fails the whole list of tools", "root"))
+            found.append(
+                Finding(
+                    "error",
+                    path,
+                    f"{name}: a union at the root fails the whole list of tools",
+                    "root",
+                )
+            )
         found += [
-            Finding(level, path, f"{name}{at}: {why}", rule) for level, at, why, rule in _walk(schema, "", limits, 1)
+            Finding(level, path, f"{name}{at}: {why}", rule)
+            for level, at, why, rule in _walk(schema, "", limits, 1)
         ]
     if limits.tools is not None and len(tools) > limits.tools:
         why = f"{len(tools)} tools; {client} takes {limits.tools}. Serve with --surface lazy"

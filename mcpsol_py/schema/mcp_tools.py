@@ -111,7 +111,9 @@ def unique_names(names: Iterable[str], budget: int = NAME_BUDGET) -> list[str]:
     out: list[str] = []
     taken: set[str] = set()
     for name, p in zip(names, plain, strict=True):
-        found = p if count[p.lower()] == 1 and p.lower() not in taken else hashed_name(p, name, budget)
+        found = (
+            p if count[p.lower()] == 1 and p.lower() not in taken else hashed_name(p, name, budget)
+        )
         salt = 0
         while found.lower() in taken:
             salt += 1
@@ -144,7 +146,9 @@ def _fills(account: Account) -> bool:
         return not any(isinstance(s, UnknownSeed) for s in account.pda.seeds) and not isinstance(
             account.pda.program, ResolverValue
         )
-    return account.default is not None and not isinstance(account.default, (ResolverValue, IdentityValue, PayerValue))
+    return account.default is not None and not isinstance(
+        account.default, (ResolverValue, IdentityValue, PayerValue)
+    )
 
 
 # --- one tool --------------------------------------------------------------------------------------------------------
@@ -153,9 +157,21 @@ def _fills(account: Account) -> bool:
 class _Tool:
     """What `ToolMap` keeps of a tool."""
 
-    __slots__ = ("_accounts", "convert", "definition", "groups", "instruction", "known", "must", "names", "remaining")
+    __slots__ = (
+        "_accounts",
+        "convert",
+        "definition",
+        "groups",
+        "instruction",
+        "known",
+        "must",
+        "names",
+        "remaining",
+    )
 
-    def __init__(self, instruction: Instruction, name: str, schemas: Schemas, program: str, must: MustGive) -> None:
+    def __init__(
+        self, instruction: Instruction, name: str, schemas: Schemas, program: str, must: MustGive
+    ) -> None:
         self.instruction = instruction
         self.known = frozenset(f.name for f in instruction.args)
         self._accounts: dict[int, dict[str, AccountItem]] = {}
@@ -163,12 +179,22 @@ class _Tool:
         shown = [f for f in instruction.args if not (f.default and f.default.omitted)]
         fills = {arg for arg, _ in instruction.arg_values}
         units = {key[5:]: text for key, text in instruction.hints if key.startswith("unit:")}
-        self.names = property_names(f"{f.name}_arg" if f.name in RESERVED else f.name for f in shown)
+        self.names = property_names(
+            f"{f.name}_arg" if f.name in RESERVED else f.name for f in shown
+        )
         members: list[tuple[str, str, Shape, str, bool]] = []
         for prop, f in zip(self.names, shown, strict=True):
             unit = units.get(f.name)
             about = join(f"unit: {clean_text(unit, 40)}" if unit else "", quoted(f.docs))
-            members.append((prop, f.name, schemas.shape(f.type), about, f.default is None and f.name not in fills))
+            members.append(
+                (
+                    prop,
+                    f.name,
+                    schemas.shape(f.type),
+                    about,
+                    f.default is None and f.name not in fills,
+                )
+            )
         self.must = frozenset(must(instruction))
         # `accounts` is converted by name when the call comes, since groups nest
         accounts = _accounts_schema(instruction.accounts, (), self.must, profile)
@@ -198,7 +224,9 @@ class _Tool:
             for item in items:
                 for form in forms(item.name):
                     found.setdefault(form, item)
-            found |= dict(zip(property_names(i.name for i in items), items, strict=True)) | {i.name: i for i in items}
+            found |= dict(zip(property_names(i.name for i in items), items, strict=True)) | {
+                i.name: i for i in items
+            }
             self._accounts[id(items)] = found
         return found
 
@@ -211,7 +239,10 @@ def _argument_properties(
 
 
 def _accounts_schema(
-    items: tuple[AccountItem, ...], above: tuple[str, ...], must: Collection[tuple[str, ...]], profile: Profile
+    items: tuple[AccountItem, ...],
+    above: tuple[str, ...],
+    must: Collection[tuple[str, ...]],
+    profile: Profile,
 ) -> dict[str, Any] | None:
     """The object of a group's accounts, nested groups as nested objects; None where there are none."""
     if not items:
@@ -246,8 +277,12 @@ def _account_schema(account: Account, needed: bool, profile: Profile) -> dict[st
         how = "filled in when left out"
     else:
         how = ""
-    schema: dict[str, Any] = {"type": "string" if needed or not profile.all_required else ["string", "null"]}
-    schema["description"] = join(", ".join(["address", *flags]), how, quoted(account.docs, 160), limit=profile.about)
+    schema: dict[str, Any] = {
+        "type": "string" if needed or not profile.all_required else ["string", "null"]
+    }
+    schema["description"] = join(
+        ", ".join(["address", *flags]), how, quoted(account.docs, 160), limit=profile.about
+    )
     if profile.limits:
         schema["pattern"] = _BASE58
     return schema
@@ -258,9 +293,12 @@ def _remaining_schema(remaining: tuple[RemainingAccounts, ...], profile: Profile
 
     def listed(r: RemainingAccounts) -> dict[str, Any]:
         flags = [w for w, on in (("signers", r.signer is True), ("writable", r.writable)) if on]
-        address: dict[str, Any] = {"type": "string"} | ({"pattern": _BASE58} if profile.limits else {})
+        address: dict[str, Any] = {"type": "string"} | (
+            {"pattern": _BASE58} if profile.limits else {}
+        )
         about = join(
-            ", ".join([f"{clean_text(r.name, 64)}: addresses after the named accounts", *flags]), quoted(r.docs)
+            ", ".join([f"{clean_text(r.name, 64)}: addresses after the named accounts", *flags]),
+            quoted(r.docs),
         )
         return {"type": "array", "items": address, "description": about}
 
@@ -326,7 +364,10 @@ class ToolMap:
         #: instruction -> why it is no tool
         self.left_out = unusable(model)
         for ix in model.instructions:
-            if ix.name not in self.left_out and (why := only_itself(ix, model.facade_of)) is not None:
+            if (
+                ix.name not in self.left_out
+                and (why := only_itself(ix, model.facade_of)) is not None
+            ):
                 self.left_out[ix.name] = why
         usable = [ix for ix in model.instructions if ix.name not in self.left_out]
         names = unique_names((prefix + ix.name for ix in usable), budget)
@@ -368,13 +409,20 @@ class ToolMap:
         accounts = given.pop("accounts", None)
         rest = given.pop("remaining_accounts", None)
         args = tool.convert(given) if tool.convert else given
-        unknown = [k for k in args if k not in tool.known and not any(k in forms(f.name) for f in ix.args)]
+        unknown = [
+            k for k in args if k not in tool.known and not any(k in forms(f.name) for f in ix.args)
+        ]
         name = called or name
         if unknown:
             properties = tool.definition["inputSchema"]["properties"]
-            raise UnknownName("property", unknown[0], properties, where=name, hint=_is_account(unknown[0], ix))
+            raise UnknownName(
+                "property", unknown[0], properties, where=name, hint=_is_account(unknown[0], ix)
+            )
         return ToolCall(
-            ix.name, args, _account_names(tool, accounts, ix.accounts, f"{name}.accounts"), _remaining(rest, ix, name)
+            ix.name,
+            args,
+            _account_names(tool, accounts, ix.accounts, f"{name}.accounts"),
+            _remaining(rest, ix, name),
         )
 
 
@@ -386,8 +434,14 @@ def _is_account(name: str, ix: Instruction) -> str:
         return f"It is an account: write it as accounts.{'.'.join(path)}."
     args = {f.name for f in ix.args}
     near = get_close_matches(name, [*args, *(path[-1] for path in paths)], n=1, cutoff=0.7)
-    path = next((path for path in paths if near and path[-1] == near[0] and near[0] not in args), None)
-    return "" if path is None else f"Did you mean the account {near[0]!r}? Write it as accounts.{'.'.join(path)}."
+    path = next(
+        (path for path in paths if near and path[-1] == near[0] and near[0] not in args), None
+    )
+    return (
+        ""
+        if path is None
+        else f"Did you mean the account {near[0]!r}? Write it as accounts.{'.'.join(path)}."
+    )
 
 
 def _is_argument(name: str, tool: _Tool) -> str:
@@ -396,7 +450,9 @@ def _is_argument(name: str, tool: _Tool) -> str:
     return "It is an argument: write it beside accounts, not in it." if known else ""
 
 
-def _account_names(tool: _Tool, given: Any, items: tuple[AccountItem, ...], where: str) -> dict[str, Any]:
+def _account_names(
+    tool: _Tool, given: Any, items: tuple[AccountItem, ...], where: str
+) -> dict[str, Any]:
     """Account properties back to the source's names. Null for a required one means that it is left out (strict clients
     must give all).
     """
@@ -425,7 +481,9 @@ def _remaining(given: Any, ix: Instruction, where: str) -> dict[str, list[Any]]:
         return {}
     if isinstance(given, list):
         if not ix.remaining:
-            raise UnknownName("property", "remaining_accounts", [f.name for f in ix.args], where=where)
+            raise UnknownName(
+                "property", "remaining_accounts", [f.name for f in ix.args], where=where
+            )
         return {ix.remaining[0].name: given}
     own = [r.name for r in ix.remaining]
     names: dict[str, str] = dict(zip(property_names(own), own, strict=True))
@@ -440,6 +498,8 @@ def _remaining(given: Any, ix: Instruction, where: str) -> dict[str, list[Any]]:
     return out
 
 
-def tools(model: ProgramModel, profile: str = "default", *, must_give: MustGive | None = None) -> list[dict[str, Any]]:
+def tools(
+    model: ProgramModel, profile: str = "default", *, must_give: MustGive | None = None
+) -> list[dict[str, Any]]:
     """The MCP tool definitions of *model*'s instructions. Raises UnknownName for a profile that is not there."""
     return ToolMap(model, profile, must_give=must_give).tools

@@ -82,7 +82,9 @@ def page_set(
     PageTooLarge, SchemaError.
     """
     stream_pages, ref = stream(model) if lossless else ([], None)
-    return PageSet(write_pages(model, form=form, descriptions=descriptions, stream_ref=ref), stream_pages)
+    return PageSet(
+        write_pages(model, form=form, descriptions=descriptions, stream_ref=ref), stream_pages
+    )
 
 
 def write_pages(
@@ -123,7 +125,9 @@ def compact_document(model: ProgramModel, *, descriptions: Descriptions = "full"
     return document | ({"types": types} if types else {})
 
 
-def _tool_rows(model: ProgramModel, form: Form, descriptions: Descriptions) -> list[tuple[str, dict[str, Any]]]:
+def _tool_rows(
+    model: ProgramModel, form: Form, descriptions: Descriptions
+) -> list[tuple[str, dict[str, Any]]]:
     resolver = Resolver(model)
     write = write_compact if form == "compact" else write_verbose
     tools = [tool_of(i, descriptions) for i in model.instructions]
@@ -168,7 +172,9 @@ def _fitted(row: dict[str, Any], room: int, name: str) -> tuple[bytes, dict[str,
     plain = dict(full)
     if key["parameters"] == "parameters" and "parameters" in full:
         kept = ("type", "signer", "writable")
-        plain["parameters"] = {n: {k: p[k] for k in kept if k in p} for n, p in full["parameters"].items()}
+        plain["parameters"] = {
+            n: {k: p[k] for k in kept if k in p} for n, p in full["parameters"].items()
+        }
     for candidate in (full, plain):
         for limit in (None, 100, 0):
             tried = dict(candidate)
@@ -221,15 +227,21 @@ def _pack(head: bytes, extra: bytes, items: list[tuple[str, bytes]]) -> list[byt
     page: dict[str, list[bytes]] = {"tools": []}
 
     def body(last: bool) -> bytes:
-        sections = b"".join(b',"%s":[%s]' % (key.encode(), b",".join(rows)) for key, rows in page.items())
-        return head + sections + (b"" if pages else extra) + (b"}" if last else _next(len(pages) + 1))
+        sections = b"".join(
+            b',"%s":[%s]' % (key.encode(), b",".join(rows)) for key, rows in page.items()
+        )
+        return (
+            head + sections + (b"" if pages else extra) + (b"}" if last else _next(len(pages) + 1))
+        )
 
     size = len(body(False))
     for i, (key, data) in enumerate(items):
         last = i == len(items) - 1  # the last page names no next one
         for _ in range(2):
             more = len(data) + (1 if page.get(key) else 0 if key in page else len(key) + 6)
-            if size + more - (len(_next(len(pages) + 1)) - 1 if last else 0) <= PAGE_LIMIT or not any(page.values()):
+            if size + more - (
+                len(_next(len(pages) + 1)) - 1 if last else 0
+            ) <= PAGE_LIMIT or not any(page.values()):
                 break
             pages.append(body(False))
             page = {"tools": []}
@@ -278,8 +290,14 @@ def read_page(data: bytes, cursor: int = 0, *, limit: int = MAX_PAGE) -> Page:
     ours = document.get("x") == 1
     rows = document["tools"]
     more, types = (document.get(key, []) if ours else [] for key in ("more", "types"))
-    if not isinstance(types, list) or not isinstance(more, list) or len(rows) + len(types) + len(more) > MAX_ROWS:
-        raise MalformedPage(cursor, f"its types are no list, or it has more than {MAX_ROWS:,} rows", data)
+    if (
+        not isinstance(types, list)
+        or not isinstance(more, list)
+        or len(rows) + len(types) + len(more) > MAX_ROWS
+    ):
+        raise MalformedPage(
+            cursor, f"its types are no list, or it has more than {MAX_ROWS:,} rows", data
+        )
     name, version = document.get("name"), document.get("v")
     return Page(
         cursor=cursor,
@@ -289,10 +307,14 @@ def read_page(data: bytes, cursor: int = 0, *, limit: int = MAX_PAGE) -> Page:
         types=types,
         ours=ours,
         next_cursor=_next_cursor(document.get("nextCursor"), cursor, data),
-        stream=StreamRef.from_json(document["stream"], cursor) if document.get("stream") is not None else None,
+        stream=StreamRef.from_json(document["stream"], cursor)
+        if document.get("stream") is not None
+        else None,
         version=text_of(version, 32) if isinstance(version, str) else "",
         pairs=_repeated(rows, data, cursor),
-        facade=text_of(facade, 44) if ours and isinstance(facade := document.get("facade"), str) else None,
+        facade=text_of(facade, 44)
+        if ours and isinstance(facade := document.get("facade"), str)
+        else None,
     )
 
 
@@ -307,7 +329,10 @@ def _lenient(data: bytes, cursor: int, hook: Any) -> Any:
     """As mcpsol's writer can make it: control characters stand raw in its strings (M9)."""
     try:
         return json.loads(
-            data.decode("utf-8", "replace"), strict=False, object_pairs_hook=hook, parse_constant=_no_constant
+            data.decode("utf-8", "replace"),
+            strict=False,
+            object_pairs_hook=hook,
+            parse_constant=_no_constant,
         )
     except (ValueError, RecursionError) as error:
         why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
@@ -325,7 +350,9 @@ def _next_cursor(value: Any, cursor: int, data: bytes) -> int | None:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 0xFFFF:
         return value
-    raise MalformedPage(cursor, f"its nextCursor {str(value)[:20]!r} is no number from 0 to 65535", data)
+    raise MalformedPage(
+        cursor, f"its nextCursor {str(value)[:20]!r} is no number from 0 to 65535", data
+    )
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -372,7 +399,9 @@ def read_schema(pages: Iterable[bytes | Page]) -> Schema:
         page = given if isinstance(given, Page) else read_page(given, cursor)
         name, version, facade = name or page.name, version or page.version, facade or page.facade
         if cursor >= MAX_PAGES or len(rows) + len(types) > MAX_ROWS:
-            raise MalformedPage(page.cursor, f"more than {MAX_PAGES:,} pages or {MAX_ROWS:,} tools and types")
+            raise MalformedPage(
+                page.cursor, f"more than {MAX_PAGES:,} pages or {MAX_ROWS:,} tools and types"
+            )
         rows += [(row, page, page.pairs.get(i)) for i, row in enumerate(page.tools)]
         for entry in page.more:
             place, members = more.add(entry, page)
@@ -388,7 +417,10 @@ def read_schema(pages: Iterable[bytes | Page]) -> Schema:
         raise MalformedPage(cursor, f'"more" speaks of tool {max(merged)}; there are {len(rows)}')
     tools = [
         read_tool(
-            row | merged[i] if i in merged and isinstance(row, dict) else row, page.cursor, ours=page.ours, pairs=pairs
+            row | merged[i] if i in merged and isinstance(row, dict) else row,
+            page.cursor,
+            ours=page.ours,
+            pairs=pairs,
         )
         for i, (row, page, pairs) in enumerate(rows)
     ]
@@ -419,15 +451,29 @@ class _Parts:
         number = entry[0]
         if len(entry) == 2 and isinstance(entry[1], dict) and not self.pieces:
             return number, entry[1]
-        if len(entry) != 4 or not isinstance(entry[3], str) or type(entry[1]) is not int or type(entry[2]) is not int:
+        if (
+            len(entry) != 4
+            or not isinstance(entry[3], str)
+            or type(entry[1]) is not int
+            or type(entry[2]) is not int
+        ):
             raise self._bad(
-                page, f"{str(entry)[:40]!r} is no entry" + (", and a part is missing" if self.pieces else "")
+                page,
+                f"{str(entry)[:40]!r} is no entry"
+                + (", and a part is missing" if self.pieces else ""),
             )
         _, place, count, piece = entry
         if not self.pieces:
             self.number, self.count = number, count
-        if (number, place, count) != (self.number, len(self.pieces), self.count) or not 0 < count <= MAX_PAGES:
-            raise self._bad(page, f"part {place} of {count} of {number} where part {len(self.pieces)} must stand")
+        if (number, place, count) != (
+            self.number,
+            len(self.pieces),
+            self.count,
+        ) or not 0 < count <= MAX_PAGES:
+            raise self._bad(
+                page,
+                f"part {place} of {count} of {number} where part {len(self.pieces)} must stand",
+            )
         self.pieces.append(piece)
         self.size += len(piece)
         if self.size > MAX_SPLIT:
@@ -448,5 +494,6 @@ class _Parts:
         """Raises MalformedPage where the last parts are missing."""
         if self.pieces:
             raise MalformedPage(
-                cursor, f'under "{self.what}": {len(self.pieces)} of {self.count} parts, then the schema ends'
+                cursor,
+                f'under "{self.what}": {len(self.pieces)} of {self.count} parts, then the schema ends',
             )

@@ -98,7 +98,9 @@ class StreamRef:
         """Raises MalformedPage where *value* is not what `to_json` writes."""
         if isinstance(value, dict):
             numbers: list[Any] = [value.get(k) for k in ("at", "size", "text")]
-            at, size, text = (n if isinstance(n, int) and not isinstance(n, bool) else 0 for n in numbers)
+            at, size, text = (
+                n if isinstance(n, int) and not isinstance(n, bool) else 0 for n in numbers
+            )
             sha = value.get("sha256")
             if (
                 isinstance(sha, str)
@@ -155,7 +157,10 @@ def stream(model: ProgramModel, at: int = STREAM_BASE) -> tuple[list[bytes], Str
             "Shorten its docs, or render with --descriptions short."
         )
     chunks = [packed[i : i + CHUNK] for i in range(0, len(packed), CHUNK)]
-    pages = [_HEAD.pack(_VERSION, i, len(chunks), zlib.crc32(c)) + c + bytes([_END]) for i, c in enumerate(chunks)]
+    pages = [
+        _HEAD.pack(_VERSION, i, len(chunks), zlib.crc32(c)) + c + bytes([_END])
+        for i, c in enumerate(chunks)
+    ]
     return pages, ref
 
 
@@ -178,12 +183,16 @@ def read_stream(pages: Sequence[bytes] | Iterable[bytes], ref: StreamRef) -> Pro
         if total > ref.size:
             break
     if total != ref.size:
-        raise MalformedPage(ref.at, f"the stream's pages hold {total:,} bytes; page 0 announces {ref.size:,}")
+        raise MalformedPage(
+            ref.at, f"the stream's pages hold {total:,} bytes; page 0 announces {ref.size:,}"
+        )
     text = _unpack(b"".join(chunks), ref)
     try:
         return text_model(text)
     except SourceError as error:
-        raise MalformedPage(ref.at, f"the stream holds no model that this version can read: {error}") from error
+        raise MalformedPage(
+            ref.at, f"the stream holds no model that this version can read: {error}"
+        ) from error
 
 
 def _chunk(page: bytes, index: int, ref: StreamRef) -> bytes:
@@ -195,7 +204,11 @@ def _chunk(page: bytes, index: int, ref: StreamRef) -> bytes:
     if version != _VERSION:
         raise MalformedPage(cursor, f"stream version {version}; this reader knows {_VERSION}", page)
     if place != index or count != ref.pages:
-        raise MalformedPage(cursor, f"stream page {place} of {count} where {index} of {ref.pages} was asked for", page)
+        raise MalformedPage(
+            cursor,
+            f"stream page {place} of {count} where {index} of {ref.pages} was asked for",
+            page,
+        )
     chunk = page[_HEAD.size : -1]
     if zlib.crc32(chunk) != crc:
         raise MalformedPage(cursor, "its checksum does not fit its bytes", page)
@@ -209,7 +222,9 @@ def _unpack(packed: bytes, ref: StreamRef) -> bytes:
     except zlib.error as error:
         raise MalformedPage(ref.at, f"the stream does not unpack: {error}") from None
     if not unpacker.eof or unpacker.unused_data or len(text) != ref.text:
-        raise MalformedPage(ref.at, f"the stream does not unpack to the {ref.text:,} bytes that page 0 announces")
+        raise MalformedPage(
+            ref.at, f"the stream does not unpack to the {ref.text:,} bytes that page 0 announces"
+        )
     if hashlib.sha256(text).hexdigest() != ref.sha256:
         raise MalformedPage(ref.at, "the stream's sha256 is not the one that page 0 announces")
     return text

@@ -23,7 +23,17 @@ from mcpsol_py.model.resolve import children
 from mcpsol_py.model.types import Default, Link, Type, TypeDef
 from mcpsol_py.names import clean_text
 
-__all__ = ["AccountParam", "ArgParam", "Schema", "Tool", "describe", "leaves", "needed_types", "schema_of", "tool_of"]
+__all__ = [
+    "AccountParam",
+    "ArgParam",
+    "Schema",
+    "Tool",
+    "describe",
+    "leaves",
+    "needed_types",
+    "schema_of",
+    "tool_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +106,9 @@ class Schema:
     facade_of: str | None = None
 
 
-def leaves(items: tuple[AccountItem, ...], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Account]]:
+def leaves(
+    items: tuple[AccountItem, ...], above: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Account]]:
     """The accounts of *items* in wire order, each with its path through the groups."""
     for item in items:
         if isinstance(item, AccountGroup):
@@ -124,7 +136,14 @@ def tool_of(instruction: Instruction, descriptions: str = "full") -> Tool:
         discriminator=instruction.discriminator,
         accounts=tuple(
             AccountParam(
-                path, a.writable, a.signer, a.optional, a.address, a.pda, a.default, describe(a.docs, descriptions)
+                path,
+                a.writable,
+                a.signer,
+                a.optional,
+                a.address,
+                a.pda,
+                a.default,
+                describe(a.docs, descriptions),
             )
             for path, a in leaves(instruction.accounts)
         ),

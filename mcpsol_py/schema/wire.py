@@ -105,7 +105,9 @@ def _guarded(tool: Tool, resolver: Resolver) -> str | None:
     if tool.disabled:
         return f"it is disabled: {tool.disabled}"
     if len(disc.value) > 8:
-        return f"its discriminator has {len(disc.value)} bytes; mcpsol's Rust client sends the first 8"
+        return (
+            f"its discriminator has {len(disc.value)} bytes; mcpsol's Rust client sends the first 8"
+        )
     if disc.offset or not disc.consumed:
         return "its discriminator does not stand before the arguments"
     for arg in tool.args:
@@ -199,7 +201,9 @@ def _words(arg: ArgParam, resolver: Resolver) -> tuple[str, bool]:
     if isinstance(spelled, str) and _READ_WORDS.get(spelled) == arg.type:
         return spelled, True
     label = text_of(type_text(arg.type), 24)
-    return (f"={label}" if label in _READ_WORDS or label in _ACCOUNT_WORDS or label == "int" else label), False
+    return (
+        f"={label}" if label in _READ_WORDS or label in _ACCOUNT_WORDS or label == "int" else label
+    ), False
 
 
 def _bare(pda: Pda) -> Pda:
@@ -221,11 +225,15 @@ def _tool_extras(tool: Tool) -> dict[str, Any]:
     if tool.optional_accounts == "omitted" and any(a.optional for a in tool.accounts):
         extras["absent"] = "omitted"
     if tool.remaining:
-        extras["rest"] = [to_json(replace(r, docs=(), name=text_of(r.name))) for r in tool.remaining]
+        extras["rest"] = [
+            to_json(replace(r, docs=(), name=text_of(r.name))) for r in tool.remaining
+        ]
     if tool.returns is not None:
         extras["ret"] = to_json(tool.returns)
     if tool.arg_values:
-        extras["fill"] = [[text_of(name), to_json(_bare_value(value))] for name, value in tool.arg_values]
+        extras["fill"] = [
+            [text_of(name), to_json(_bare_value(value))] for name, value in tool.arg_values
+        ]
     if tool.disabled:
         extras["off"] = text_of(tool.disabled, 200)
     return extras
@@ -333,7 +341,9 @@ class _Reader:
         return frozenset(value)
 
 
-def read_tool(row: Any, cursor: int = 0, *, ours: bool = False, pairs: list[tuple[str, Any]] | None = None) -> Tool:
+def read_tool(
+    row: Any, cursor: int = 0, *, ours: bool = False, pairs: list[tuple[str, Any]] | None = None
+) -> Tool:
     """The tool that *row* says, compact, verbose, or the mixture that mcpsol's documents show.
 
     `ours`: the page says that it is one of ours, whose pubkey parameters are all accounts. `pairs`: the parameters in
@@ -388,7 +398,11 @@ def _ordered(reader: _Reader, pairs: list[tuple[str, Any]] | None) -> list[tuple
     params = {} if params is None else params
     order = reader.get("r", "required")
     order = [] if order is None else order
-    if not isinstance(params, dict) or not isinstance(order, list) or not all(isinstance(k, str) for k in order):
+    if (
+        not isinstance(params, dict)
+        or not isinstance(order, list)
+        or not all(isinstance(k, str) for k in order)
+    ):
         raise reader.bad("its parameters are no object, or their order is no list of names")
     if len(params) > _MAX_PARAMS or len(order) > _MAX_PARAMS or len(pairs or ()) > _MAX_PARAMS:
         raise reader.bad(f"more than {_MAX_PARAMS} parameters")
@@ -429,7 +443,9 @@ def _params(
     return accounts, args, [] if reader.ours else run
 
 
-def _account(reader: _Reader, key: str, value: Any, details: dict[str, Any], about: str) -> tuple[AccountParam, bool]:
+def _account(
+    reader: _Reader, key: str, value: Any, details: dict[str, Any], about: str
+) -> tuple[AccountParam, bool]:
     signer: bool | Literal["either"]
     if isinstance(value, dict):
         base, signer, writable = key, details.get("signer") is True, details.get("writable") is True
@@ -454,7 +470,9 @@ def _account(reader: _Reader, key: str, value: Any, details: dict[str, Any], abo
             signer=signer,
             optional=details.get("optional") is True,
             address=reader.text(address, "an address") if address is not None else None,
-            pda=reader.parse(Pda, details["seeds"], f"seeds of {key!r}") if "seeds" in details else None,
+            pda=reader.parse(Pda, details["seeds"], f"seeds of {key!r}")
+            if "seeds" in details
+            else None,
             default=_value(reader, details["value"], key) if "value" in details else None,
             description=about,
         ),
@@ -484,6 +502,8 @@ def _arg(reader: _Reader, key: str, word: str, details: dict[str, Any], about: s
         type=node,
         word=text_of(word, 64),
         exact=exact,
-        default=reader.parse(Default, default, f"default of {key!r}") if default is not None else None,
+        default=reader.parse(Default, default, f"default of {key!r}")
+        if default is not None
+        else None,
         description=about,
     )

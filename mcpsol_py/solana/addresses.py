@@ -152,7 +152,9 @@ _FOREIGN: dict[str, dict[str, tuple[int, int, str | None]]] = {
 }
 
 
-def foreign_field(type_name: str | None, field: str, owner: Pubkey, data: bytes) -> tuple[bytes, Any] | None:
+def foreign_field(
+    type_name: str | None, field: str, owner: Pubkey, data: bytes
+) -> tuple[bytes, Any] | None:
     """A field of SPL Token's or Token-2022's state, as (its bytes, its value), for types that an IDL only names.
 
     None where *owner* is neither program, or type and field are not known. Without a type name the data's size tells
@@ -160,7 +162,9 @@ def foreign_field(type_name: str | None, field: str, owner: Pubkey, data: bytes)
     """
     if owner not in (TOKEN_PROGRAM, TOKEN_2022_PROGRAM):
         return None
-    layout = _FOREIGN.get(type_name) if type_name else (_MINT if len(data) == 82 else _TOKEN_ACCOUNT)
+    layout = (
+        _FOREIGN.get(type_name) if type_name else (_MINT if len(data) == 82 else _TOKEN_ACCOUNT)
+    )
     place = (layout or {}).get(snake(field))
     if place is None:
         return None

@@ -15,14 +15,23 @@ from solders.pubkey import Pubkey
 from mcpsol_py.errors import PdaError
 from mcpsol_py.solana.addresses import ASSOCIATED_TOKEN_PROGRAM, TOKEN_PROGRAM
 
-__all__ = ["MAX_SEEDS", "MAX_SEED_BYTES", "anchor_idl_address", "associated_token", "event_authority", "find_pda"]
+__all__ = [
+    "MAX_SEEDS",
+    "MAX_SEED_BYTES",
+    "anchor_idl_address",
+    "associated_token",
+    "event_authority",
+    "find_pda",
+]
 
 #: The runtime takes 16 seeds, the bump among them, of 32 bytes each (solana-pubkey: MAX_SEEDS, MAX_SEED_LEN).
 MAX_SEEDS = 15
 MAX_SEED_BYTES = 32
 
 
-def find_pda(seeds: Sequence[bytes], program: Pubkey, *, account: str = "address") -> tuple[Pubkey, int]:
+def find_pda(
+    seeds: Sequence[bytes], program: Pubkey, *, account: str = "address"
+) -> tuple[Pubkey, int]:
     """The address that *seeds* and *program* give, and its bump (255 downwards, the first off the curve).
 
     Raises PdaError, naming *account*, for more than 15 seeds or one over 32 bytes: the runtime would refuse them, and a
@@ -30,12 +39,14 @@ def find_pda(seeds: Sequence[bytes], program: Pubkey, *, account: str = "address
     """
     if len(seeds) > MAX_SEEDS:
         raise PdaError(
-            account, f"{len(seeds)} seeds; an address takes at most {MAX_SEEDS} and its bump. Look at the IDL's seeds."
+            account,
+            f"{len(seeds)} seeds; an address takes at most {MAX_SEEDS} and its bump. Look at the IDL's seeds.",
         )
     for place, seed in enumerate(seeds):
         if len(seed) > MAX_SEED_BYTES:
             raise PdaError(
-                account, f"seed {place + 1} has {len(seed)} bytes; a seed holds {MAX_SEED_BYTES}. Shorten its value."
+                account,
+                f"seed {place + 1} has {len(seed)} bytes; a seed holds {MAX_SEED_BYTES}. Shorten its value.",
             )
     return Pubkey.find_program_address(list(seeds), program)
 

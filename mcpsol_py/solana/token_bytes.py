@@ -36,7 +36,9 @@ AUTHORITY, SUPPLY, DECIMALS, INITIALIZED_MINT = 0, 36, 44, 45
 def mint_data(authority: Pubkey | None, decimals: int = 6, supply: int = 10**15) -> bytes:
     """82 bytes: mint authority, supply, decimals, initialized, no freeze authority."""
     key = bytes(32) if authority is None else bytes(authority)
-    return struct.pack("<I32sQBBI32s", int(authority is not None), key, supply, decimals, 1, 0, bytes(32))
+    return struct.pack(
+        "<I32sQBBI32s", int(authority is not None), key, supply, decimals, 1, 0, bytes(32)
+    )
 
 
 def token_data(mint: Pubkey, owner: Pubkey, amount: int, state: int = 1) -> bytes:

@@ -23,14 +23,26 @@ from mcpsol_py.model.program import (
     Value,
 )
 from mcpsol_py.model.serial import from_json
-from mcpsol_py.model.types import Default, Enum, Field, Link, Struct, Tuple, Type, TypeDef, Unsupported
+from mcpsol_py.model.types import (
+    Default,
+    Enum,
+    Field,
+    Link,
+    Struct,
+    Tuple,
+    Type,
+    TypeDef,
+    Unsupported,
+)
 from mcpsol_py.sources.anchor_accounts import Scope
 from mcpsol_py.sources.idl_items import ItemReader, names_of
 from mcpsol_py.sources.reader import derived, keys, kind_of
 
 __all__ = ["read_anchor"]
 
-_ROOT = keys("address metadata docs instructions accounts events errors types constants version name")
+_ROOT = keys(
+    "address metadata docs instructions accounts events errors types constants version name"
+)
 _INSTRUCTION = keys(f"name docs discriminator accounts args returns {IDL_KEY}")
 _TYPEDEF = keys(f"name docs serialization repr generics type {IDL_KEY}")
 _ACCOUNT = keys(f"name docs writable signer optional address pda relations {IDL_KEY}")
@@ -44,7 +56,13 @@ _INSTRUCTION_MORE = {
     "arg_values": tuple[tuple[str, Value], ...],
     "disabled": str,
 }
-_ACCOUNT_MORE = {"discriminator": Discriminator, "also": _DISCRIMINATORS, "size": int, "pda": Pda, "type": Type}
+_ACCOUNT_MORE = {
+    "discriminator": Discriminator,
+    "also": _DISCRIMINATORS,
+    "size": int,
+    "pda": Pda,
+    "type": Type,
+}
 _EVENT_MORE = {"discriminator": Discriminator, "type": Type}
 _TYPEDEF_MORE = {"type": Type, "layout": str, "align": int | None}
 
@@ -68,20 +86,26 @@ class _Anchor(ItemReader):
         if metadata is None:
             metadata = {}
         if type(metadata) is not dict:
-            raise SourceError(f"found {kind_of(metadata)} where an object must stand.", path="metadata")
+            raise SourceError(
+                f"found {kind_of(metadata)} where an object must stand.", path="metadata"
+            )
         self.surplus(doc, _ROOT, "the IDL")
         named = metadata if "name" in metadata else doc
         docs = self.docs(doc) if "docs" in doc else ()
         description = self.inside("metadata", lambda m: self.text(m, "description"), metadata)
         return ProgramModel(
-            name=self.inside("metadata", self.program_name, metadata) if named is metadata else self.program_name(doc),
+            name=self.inside("metadata", self.program_name, metadata)
+            if named is metadata
+            else self.program_name(doc),
             instructions=self.each(doc, "instructions", self.instruction),
             accounts=self.each(doc, "accounts", self.account_type),
             events=self.each(doc, "events", self.event),
             errors=self.each(doc, "errors", self.error),
             types=self.each(doc, "types", self.typedef),
             constants=self.each(doc, "constants", self.constant),
-            address=self.address(doc.get("address") or metadata.get("address") or None, "the program"),
+            address=self.address(
+                doc.get("address") or metadata.get("address") or None, "the program"
+            ),
             version=self.text(metadata, "version", 64) or self.text(doc, "version", 64),
             docs=docs or ((description,) if description else ()),
             origin=self.origin,
@@ -114,7 +138,9 @@ class _Anchor(ItemReader):
 
     def field(self, item: dict[str, Any], depth: int = 0) -> Field:
         out = super().field(item, depth)
-        return replace(out, **self.extension(item, {"default": Default})) if IDL_KEY in item else out
+        return (
+            replace(out, **self.extension(item, {"default": Default})) if IDL_KEY in item else out
+        )
 
     def account(self, item: dict[str, Any], scope: Scope) -> AccountItem:
         out = super().account(item, scope)
@@ -127,12 +153,16 @@ class _Anchor(ItemReader):
 
     def account_type(self, item: dict[str, Any]) -> AccountType:
         name = self.name(item)
-        out = AccountType(name, self.discriminator(item, "account"), self._data(item, name), self.docs(item))
+        out = AccountType(
+            name, self.discriminator(item, "account"), self._data(item, name), self.docs(item)
+        )
         return replace(out, **self.extension(item, _ACCOUNT_MORE)) if IDL_KEY in item else out
 
     def event(self, item: dict[str, Any]) -> Event:
         name = self.name(item)
-        out = Event(name, self.discriminator(item, "event"), self._data(item, name), self.docs(item))
+        out = Event(
+            name, self.discriminator(item, "event"), self._data(item, name), self.docs(item)
+        )
         return replace(out, **self.extension(item, _EVENT_MORE)) if IDL_KEY in item else out
 
     def extension(self, item: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
@@ -173,10 +203,19 @@ class _Anchor(ItemReader):
         more = self.extension(item, _TYPEDEF_MORE)
         node = more.get("type", near.type)
         shape: Literal["struct", "enum", "alias"] = (
-            "struct" if isinstance(node, (Struct, Tuple)) else "enum" if isinstance(node, Enum) else "alias"
+            "struct"
+            if isinstance(node, (Struct, Tuple))
+            else "enum"
+            if isinstance(node, Enum)
+            else "alias"
         )
         if near.layout == f"custom:{IDL_KEY}":
             return replace(
-                near, type=node, shape=shape, layout=more.get("layout", "borsh"), align=more.get("align"), declared=()
+                near,
+                type=node,
+                shape=shape,
+                layout=more.get("layout", "borsh"),
+                align=more.get("align"),
+                declared=(),
             )
         return replace(near, type=node, shape=shape)

@@ -98,10 +98,14 @@ class AccountReader(TypeReader):
         items = owner.get("accounts")
         if not items:
             if items is not None and type(items) is not list:
-                raise SourceError(f"found {kind_of(items)} where a list must stand.", path="accounts")
+                raise SourceError(
+                    f"found {kind_of(items)} where a list must stand.", path="accounts"
+                )
             return ()
         if len(prefix) > MAX_GROUPS:
-            raise SourceError(f"account groups nest deeper than {MAX_GROUPS} levels.", path="accounts")
+            raise SourceError(
+                f"account groups nest deeper than {MAX_GROUPS} levels.", path="accounts"
+            )
         scope = Scope(items, prefix, outer)
         if not prefix:
             self.args = owner.get("args")
@@ -125,7 +129,10 @@ class AccountReader(TypeReader):
             seen.add(name)
             if number > 1:
                 what = "a group" if isinstance(item, AccountGroup) else "an account"
-                self.note(f"{what} named {abbr(item.name, 60)} again; called {abbr(name, 60)} here", f"accounts[{i}]")
+                self.note(
+                    f"{what} named {abbr(item.name, 60)} again; called {abbr(name, 60)} here",
+                    f"accounts[{i}]",
+                )
                 more: dict[str, Any] = {"name": name}
                 if isinstance(item, Account) and item.address is None and item.pda is None:
                     more["default"] = item.default or AccountValue((*prefix, item.name))
@@ -179,18 +186,24 @@ class AccountReader(TypeReader):
             return ()
         if type(values) is list and all(type(v) is str for v in values):
             return tuple([self.clean_name(v) for v in values])
-        raise SourceError(f"found {kind_of(values)} where a list of account names must stand.", path="relations")
+        raise SourceError(
+            f"found {kind_of(values)} where a list of account names must stand.", path="relations"
+        )
 
     # --- PDAs
 
     def pda(self, value: Any, scope: Scope) -> Pda | None:
         """{"seeds": […], "program": seed} (legacy: "programId")."""
         if type(value) is not dict:
-            self.note(f"found {kind_of(value)} where an object with seeds must stand; its address must be given")
+            self.note(
+                f"found {kind_of(value)} where an object with seeds must stand; its address must be given"
+            )
             return None
         seeds = value.get("seeds")
         if type(seeds) is list and len(seeds) > MAX_SEEDS:
-            raise SourceError(f"{len(seeds)} seeds; an address has at most 15 and a bump.", path="seeds")
+            raise SourceError(
+                f"{len(seeds)} seeds; an address has at most 15 and a bump.", path="seeds"
+            )
         program = None
         for key in ("program", "programId"):
             if value.get(key) is not None:
@@ -244,7 +257,9 @@ class AccountReader(TypeReader):
                 return ArgSeed((self._arg_name(steps[0]), *steps[1:]), node, encoding)
             account, field = scope.locate(steps)
             of = seed.get("account")
-            return AccountSeed(account, field, self.clean_name(of) if type(of) is str else None, node, encoding)
+            return AccountSeed(
+                account, field, self.clean_name(of) if type(of) is str else None, node, encoding
+            )
         why = f"a seed of kind {abbr(kind, 40)}, which this reader does not know"
         self.note(why, "kind", "error")
         return UnknownSeed(why)
@@ -256,7 +271,9 @@ class AccountReader(TypeReader):
             if type(value) is str:
                 return ConstSeed(value.encode())
             return ConstSeed(self.inside("value", self.bytes_of, value))
-        return ConstSeed(self.inside("value", lambda v: self._typed(v, self.type(seed["type"])), value))
+        return ConstSeed(
+            self.inside("value", lambda v: self._typed(v, self.type(seed["type"])), value)
+        )
 
     def _typed(self, value: Any, node: Type) -> bytes:
         match node:
@@ -286,9 +303,13 @@ class AccountReader(TypeReader):
                     try:
                         return value.to_bytes(bits // 8, "little", signed=signed)
                     except OverflowError:
-                        raise SourceError(f"the number {abbr(value, 40)} does not fit the seed's type.") from None
+                        raise SourceError(
+                            f"the number {abbr(value, 40)} does not fit the seed's type."
+                        ) from None
             case Float():
                 pass
             case _:
                 pass
-        raise SourceError(f"found {kind_of(value)} as a constant seed, which does not fit its type.")
+        raise SourceError(
+            f"found {kind_of(value)} as a constant seed, which does not fit its type."
+        )

@@ -29,9 +29,13 @@ from mcpsol_py.sources.reader import derived, keys
 
 __all__ = ["read_anchor_legacy"]
 
-_ROOT = keys("version name docs constants instructions accounts types events errors metadata state address")
+_ROOT = keys(
+    "version name docs constants instructions accounts types events errors metadata state address"
+)
 _INSTRUCTION = keys("name docs accounts args returns discriminator")
-_ACCOUNT = keys("name docs isMut isSigner isOptional optional pda relations address writable signer")
+_ACCOUNT = keys(
+    "name docs isMut isSigner isOptional optional pda relations address writable signer"
+)
 
 #: a digit after a small letter; "V2" is v2 by everyone's habit
 _DIGITS = re.compile(r"([a-z])([0-9])")
@@ -90,7 +94,9 @@ class _Legacy(ItemReader):
                 self.digits(item["name"])
             name = item["name"]
             # Rust hashed the struct's own name, "PriceUpdateV2"; Anchor's TypeScript types write it "priceUpdateV2".
-            return derived(namespace, name[:1].upper() + name[1:] if namespace == "account" else name)
+            return derived(
+                namespace, name[:1].upper() + name[1:] if namespace == "account" else name
+            )
         return Discriminator(self.inside("discriminator", self.bytes_of, value))
 
     def digits(self, name: str) -> None:
@@ -99,7 +105,10 @@ class _Legacy(ItemReader):
             return
         taken, other = snake(name), snake(_DIGITS.sub(r"\1_\2", name))
         if taken != other:
-            first, second = derived("global", taken).value.hex(), derived("global", other).value.hex()
+            first, second = (
+                derived("global", taken).value.hex(),
+                derived("global", other).value.hex(),
+            )
             self.note(
                 f"{abbr(name, 60)} is taken for Rust's {taken}, discriminator 0x{first}; if it is {other} there, "
                 f"it is 0x{second}. Write the right one into the file as 'discriminator'",
@@ -125,7 +134,9 @@ class _Legacy(ItemReader):
     def account_in_place(self, item: dict[str, Any]) -> tuple[AccountType, TypeDef]:
         definition = self.definition(item, empty=True)
         name = definition.name
-        return AccountType(name, self.discriminator(item, "account"), Link(name), definition.docs), definition
+        return AccountType(
+            name, self.discriminator(item, "account"), Link(name), definition.docs
+        ), definition
 
     def event(self, item: dict[str, Any]) -> Event:
         fields = self.fields(item) or Struct(())

@@ -166,7 +166,9 @@ class _Codama(Reader):
         self.pdas: dict[str, Node] = {}  # qualified name -> pdaNode
         self.space = ""  # "program::" while an additional program is read
         self._links: dict[str, Type] = {}
-        self.defined: set[str] = set()  # qualified names of all defined types, known before they are read
+        self.defined: set[str] = (
+            set()
+        )  # qualified names of all defined types, known before they are read
 
     # --- root and program
 
@@ -183,11 +185,16 @@ class _Codama(Reader):
                     path="version",
                 )
             if doc.get("standard", "codama") != "codama":
-                self.note(f"found {kind_of(doc['standard'])} where 'codama' must stand; read as Codama", "standard")
+                self.note(
+                    f"found {kind_of(doc['standard'])} where 'codama' must stand; read as Codama",
+                    "standard",
+                )
             self.count_unread(doc)
         program = doc.get("program")
         if type(program) is not dict:
-            raise SourceError(f"found {kind_of(program)} where a programNode must stand.", path="program")
+            raise SourceError(
+                f"found {kind_of(program)} where a programNode must stand.", path="program"
+            )
         extra = _nodes(doc.get("additionalPrograms"))
         self._index(program, "")
         for other in extra:
@@ -196,7 +203,9 @@ class _Codama(Reader):
         for i, other in enumerate(extra):
             self.space = f"{self.clean_name(str(other.get('name', '')))}::"
             for definition in self.inside(
-                f"additionalPrograms[{i}]", lambda p: self.each(p, "definedTypes", self.typedef), other
+                f"additionalPrograms[{i}]",
+                lambda p: self.each(p, "definedTypes", self.typedef),
+                other,
             ):
                 self.types.setdefault(definition.name, definition)
             if other.get("instructions"):
@@ -206,7 +215,9 @@ class _Codama(Reader):
                     "info",
                 )
         self.space = ""
-        model = self.program(program) if standalone else self.inside("program", self.program, program)
+        model = (
+            self.program(program) if standalone else self.inside("program", self.program, program)
+        )
         return replace(model, findings=self.found())
 
     def _index(self, program: Node, space: str) -> None:
@@ -215,7 +226,9 @@ class _Codama(Reader):
         if type(name) is str and type(program.get("publicKey")) is str:
             self.programs[name] = program["publicKey"]
         self.defined.update(
-            space + t["name"] for t in _nodes(program.get("definedTypes")) if type(t.get("name")) is str
+            space + t["name"]
+            for t in _nodes(program.get("definedTypes"))
+            if type(t.get("name")) is str
         )
         for pda in _nodes(program.get("pdas")):
             if type(pda.get("name")) is str:
@@ -267,9 +280,15 @@ class _Codama(Reader):
         name = self.space + self.name(node)
         body = self.inside("type", self.type, node.get("type"))
         shape: Literal["struct", "enum", "alias"] = (
-            "struct" if isinstance(body, (Struct, Tuple)) else "enum" if isinstance(body, Enum) else "alias"
+            "struct"
+            if isinstance(body, (Struct, Tuple))
+            else "enum"
+            if isinstance(body, Enum)
+            else "alias"
         )
-        return TypeDef(name, body, self.docs(node) if "docs" in node else (), (), "borsh", None, shape)
+        return TypeDef(
+            name, body, self.docs(node) if "docs" in node else (), (), "borsh", None, shape
+        )
 
     def error(self, node: Node) -> ErrorCode:
         return ErrorCode(self.whole(node, "code"), self.name(node), self.text(node, "message"))
@@ -284,7 +303,9 @@ class _Codama(Reader):
     def type(self, node: Any, depth: int = 0) -> Type:
         """The type that *node* writes. What the model cannot say becomes Unsupported; wrong kinds in structs raise."""
         if type(node) is not dict:
-            return Unsupported(abbr(node, 80), f"found {kind_of(node)} where a type node must stand")
+            return Unsupported(
+                abbr(node, 80), f"found {kind_of(node)} where a type node must stand"
+            )
         kind = node.get("kind")
         read = _TYPES.get(kind) if type(kind) is str else None
         if read is None:
@@ -300,9 +321,13 @@ class _Codama(Reader):
         form, endian = node.get("format"), node.get("endian", "le")
         if "display" in node:
             self.ignored["number", "display"] += 1
-        found = _FORMATS.get(f"{form}/be" if endian == "be" else form) if type(form) is str else None
+        found = (
+            _FORMATS.get(f"{form}/be" if endian == "be" else form) if type(form) is str else None
+        )
         if found is None or endian not in ("le", "be"):
-            return self._bad(node, f"a number of format {abbr(form, 40)} and endian {abbr(endian, 20)}")
+            return self._bad(
+                node, f"a number of format {abbr(form, 40)} and endian {abbr(endian, 20)}"
+            )
         return found
 
     def _width(self, node: Any, depth: int) -> Int | ShortU16 | None:
@@ -320,7 +345,10 @@ class _Codama(Reader):
             return Amount(number, 9, "SOL")
         decimals = node.get("decimals")
         if type(decimals) is not int or not 0 <= decimals <= 255:
-            self.note(f"found {kind_of(decimals)} as an amount's decimals; read as a plain number", "decimals")
+            self.note(
+                f"found {kind_of(decimals)} as an amount's decimals; read as a plain number",
+                "decimals",
+            )
             return number
         return Amount(number, decimals, self.text(node, "unit", 32) or None)
 
@@ -330,7 +358,11 @@ class _Codama(Reader):
 
     def _boolean(self, node: Node, depth: int) -> Type:
         size = self._width(node["size"], depth) if "size" in node else Int(8)
-        return Bool(size) if isinstance(size, Int) else self._bad(node, "a boolean's size is an unsigned integer")
+        return (
+            Bool(size)
+            if isinstance(size, Int)
+            else self._bad(node, "a boolean's size is an unsigned integer")
+        )
 
     def _string(self, node: Node, depth: int) -> Type:
         encoding = node.get("encoding", "utf8")
@@ -409,7 +441,9 @@ class _Codama(Reader):
         when: Literal["pre", "post"] = "pre" if node["kind"] == "preOffsetTypeNode" else "post"
         if type(amount) is not int or abs(amount) > MAX_LENGTH:
             return self._bad(node, f"found {kind_of(amount)} where an offset in bytes must stand")
-        if strategy not in ("relative", "absolute", "padded") and not (strategy == "preOffset" and when == "post"):
+        if strategy not in ("relative", "absolute", "padded") and not (
+            strategy == "preOffset" and when == "post"
+        ):
             return self._bad(node, f"an offset of strategy {abbr(strategy, 40)}")
         return Offset(self.type(node.get("type"), depth), amount, when, strategy)
 
@@ -432,9 +466,16 @@ class _Codama(Reader):
         kind = node.get("kind") if type(node) is dict else None
         if kind == "fixedCountNode":
             value = node.get("value")
-            return value if type(value) is int and 0 <= value <= MAX_LENGTH else f"a count of {abbr(value, 40)}"
+            return (
+                value
+                if type(value) is int and 0 <= value <= MAX_LENGTH
+                else f"a count of {abbr(value, 40)}"
+            )
         if kind == "prefixedCountNode":
-            return self._width(node.get("prefix"), depth) or "a count whose prefix is no unsigned integer"
+            return (
+                self._width(node.get("prefix"), depth)
+                or "a count whose prefix is no unsigned integer"
+            )
         if kind == "remainderCountNode":
             return None
         return f"found {kind_of(node)} where a count node must stand"
@@ -473,7 +514,10 @@ class _Codama(Reader):
                 self.note(f"the default value is not read: {error.text}", "defaultValue")
         docs = self.docs(node) if "docs" in node else ()
         return Field(
-            self.name(node), self.inside("type", lambda t: self.type(t, depth), node.get("type")), docs, default
+            self.name(node),
+            self.inside("type", lambda t: self.type(t, depth), node.get("type")),
+            docs,
+            default,
         )
 
     def _enum(self, node: Node, depth: int) -> Type:
@@ -489,7 +533,9 @@ class _Codama(Reader):
         elif kind == "enumTupleVariantTypeNode":
             payload = self.inside("tuple", lambda t: self.type(t, depth), node.get("tuple"))
         elif kind != "enumEmptyVariantTypeNode":
-            raise SourceError(f"found {abbr(kind, 60)} where an enum variant node must stand.", path="kind")
+            raise SourceError(
+                f"found {abbr(kind, 60)} where an enum variant node must stand.", path="kind"
+            )
         value = self.whole(node, "discriminator") if node.get("discriminator") is not None else None
         return Variant(self.name(node), payload, value, self.docs(node) if "docs" in node else ())
 
@@ -501,7 +547,9 @@ class _Codama(Reader):
         program = node.get("program")
         if program is not None:
             if type(program) is not dict or type(program.get("name")) is not str:
-                return self._bad(node, f"found {kind_of(program)} where a programLinkNode must stand")
+                return self._bad(
+                    node, f"found {kind_of(program)} where a programLinkNode must stand"
+                )
             space = self._space(program["name"])
         key = space + name
         link = self._links.get(key)
@@ -540,14 +588,19 @@ class _Codama(Reader):
             case "publicKeyValueNode":
                 key = node.get("publicKey")
                 if type(key) is not str or not is_address(key):
-                    raise SourceError(f"{kind_of(key)} is no address (32 bytes in base58).", path="publicKey")
+                    raise SourceError(
+                        f"{kind_of(key)} is no address (32 bytes in base58).", path="publicKey"
+                    )
                 return key
             case "noneValueNode":
                 return None
             case "someValueNode":
                 inner = node.get("value")
                 value = self.value(inner, depth + 1)
-                nested = type(inner) is dict and inner.get("kind") in ("someValueNode", "noneValueNode")
+                nested = type(inner) is dict and inner.get("kind") in (
+                    "someValueNode",
+                    "noneValueNode",
+                )
                 return {"some": value} if nested else value
             case "arrayValueNode" | "setValueNode" | "tupleValueNode":
                 return [self.value(i, depth + 1) for i in self._items(node, "items")]
@@ -557,10 +610,17 @@ class _Codama(Reader):
                     for e in self._items(node, "entries")
                 ]
             case "structValueNode":
-                return {self.name(f): self.value(f.get("value"), depth + 1) for f in self._items(node, "fields")}
+                return {
+                    self.name(f): self.value(f.get("value"), depth + 1)
+                    for f in self._items(node, "fields")
+                }
             case "enumValueNode":
                 name = self.name(node, "variant")
-                return name if node.get("value") is None else {name: self.value(node["value"], depth + 1)}
+                return (
+                    name
+                    if node.get("value") is None
+                    else {name: self.value(node["value"], depth + 1)}
+                )
             case "constantValueNode":
                 return self.value(node.get("value"), depth + 1)
             case "injectedValueNode":
@@ -583,7 +643,9 @@ class _Codama(Reader):
     def _decoded(self, text: str, encoding: object) -> bytes:
         try:
             match encoding:
-                case "base16":  # a digit alone is a byte, as for Codama's encoders; other odd lengths are none
+                case (
+                    "base16"
+                ):  # a digit alone is a byte, as for Codama's encoders; other odd lengths are none
                     return bytes([int(text, 16)]) if len(text) == 1 else bytes.fromhex(text)
                 case "base58":
                     if len(text) > 4096:
@@ -605,22 +667,32 @@ class _Codama(Reader):
         if value == "constantValueNode":
             return self.encode(self.type(node.get("type")), node.get("value"), depth + 1)
         match kind:
-            case Int(bits, signed, big) if value == "numberValueNode" and type(node.get("number")) is int:
+            case Int(bits, signed, big) if (
+                value == "numberValueNode" and type(node.get("number")) is int
+            ):
                 try:
-                    return int(node["number"]).to_bytes(bits // 8, "big" if big else "little", signed=signed)
+                    return int(node["number"]).to_bytes(
+                        bits // 8, "big" if big else "little", signed=signed
+                    )
                 except OverflowError:
-                    raise SourceError(f"{node['number']} does not fit {type_text(kind)}.", path="number") from None
+                    raise SourceError(
+                        f"{node['number']} does not fit {type_text(kind)}.", path="number"
+                    ) from None
             case ShortU16() if value == "numberValueNode" and type(node.get("number")) is int:
                 return _short_u16(node["number"])
             case Bool(size) if value == "booleanValueNode":
-                return int(self.flag(node, "boolean")).to_bytes(size.bits // 8, "big" if size.big_endian else "little")
+                return int(self.flag(node, "boolean")).to_bytes(
+                    size.bits // 8, "big" if size.big_endian else "little"
+                )
             case Pubkey() if value == "publicKeyValueNode":
                 return b58decode(str(self.value(node)))
             case Bytes() if value == "bytesValueNode":
                 return self._bytes(node)
             case String(encoding) if value == "stringValueNode" and type(node.get("string")) is str:
                 return self._decoded(node["string"], encoding)
-            case Bytes() | String() if value == "stringValueNode" and type(node.get("string")) is str:
+            case Bytes() | String() if (
+                value == "stringValueNode" and type(node.get("string")) is str
+            ):
                 return str(node["string"]).encode()
             case Pubkey() | String() if value == "bytesValueNode":
                 return self._bytes(node)
@@ -635,7 +707,10 @@ class _Codama(Reader):
                 data = self.encode(item, node, depth + 1)
                 if isinstance(prefix, ShortU16):
                     return _short_u16(len(data)) + data
-                return len(data).to_bytes(prefix.bits // 8, "big" if prefix.big_endian else "little") + data
+                return (
+                    len(data).to_bytes(prefix.bits // 8, "big" if prefix.big_endian else "little")
+                    + data
+                )
             case HiddenPrefix(item, data):
                 return data + self.encode(item, node, depth + 1)
             case HiddenSuffix(item, data):
@@ -651,18 +726,28 @@ class _Codama(Reader):
                 items = self._items(node, "items")
                 body = b"".join(self.encode(item, i, depth + 1) for i in items)
                 if isinstance(length, Int):
-                    return len(items).to_bytes(length.bits // 8, "big" if length.big_endian else "little") + body
+                    return (
+                        len(items).to_bytes(
+                            length.bits // 8, "big" if length.big_endian else "little"
+                        )
+                        + body
+                    )
                 if length is None or length == len(items):
                     return body
-            case Tuple(items_) if value == "tupleValueNode" and len(self._items(node, "items")) == len(items_):
+            case Tuple(items_) if value == "tupleValueNode" and len(
+                self._items(node, "items")
+            ) == len(items_):
                 return b"".join(
-                    self.encode(t, i, depth + 1) for t, i in zip(items_, self._items(node, "items"), strict=True)
+                    self.encode(t, i, depth + 1)
+                    for t, i in zip(items_, self._items(node, "items"), strict=True)
                 )
             case Enum(variants, tag) if value == "enumValueNode":
                 for i, variant in enumerate(variants):
                     if variant.name == node.get("variant"):
                         place = i if variant.value is None else variant.value
-                        head = self.encode(tag, {"kind": "numberValueNode", "number": place}, depth + 1)
+                        head = self.encode(
+                            tag, {"kind": "numberValueNode", "number": place}, depth + 1
+                        )
                         if variant.payload is None:
                             return head
                         return head + self.encode(variant.payload, node.get("value"), depth + 1)
@@ -693,7 +778,11 @@ class _Codama(Reader):
                     return AccountBumpValue((self.name(node),))
                 case "accountFieldValueNode":
                     path = node.get("path")
-                    field = tuple(self.clean_name(p) for p in path.split(".")) if type(path) is str and path else ()
+                    field = (
+                        tuple(self.clean_name(p) for p in path.split("."))
+                        if type(path) is str and path
+                        else ()
+                    )
                     return AccountValue((self.name(node, "account"),), field)
                 case "argumentValueNode":
                     return ArgValue((self.name(node),))
@@ -732,7 +821,9 @@ class _Codama(Reader):
             raise SourceError("its condition is not known.", path="condition")
         equals = self.value(node["value"]) if node.get("value") is not None else None
         then = self.fill(node["ifTrue"], depth + 1) if node.get("ifTrue") is not None else None
-        otherwise = self.fill(node["ifFalse"], depth + 1) if node.get("ifFalse") is not None else None
+        otherwise = (
+            self.fill(node["ifFalse"], depth + 1) if node.get("ifFalse") is not None else None
+        )
         return ConditionalValue(condition, equals, then, otherwise)
 
     # --- PDAs
@@ -757,7 +848,9 @@ class _Codama(Reader):
         out = self.pda(pda, values, address or "")
         if node.get("programId") is not None:
             program_value = self.fill(node["programId"])
-            out = Pda(out.seeds, program_value or ResolverValue("its program is not known"), out.name)
+            out = Pda(
+                out.seeds, program_value or ResolverValue("its program is not known"), out.name
+            )
         return out
 
     def pda(self, node: Node, values: dict[Any, Any] | None, address: str) -> Pda:
@@ -787,7 +880,9 @@ class _Codama(Reader):
                 return UnknownSeed(f"nothing gives the seed {name!r}")
             match value.get("kind"):
                 case "accountValueNode":
-                    return AccountSeed((self.name(value),), (), None, None if shape == PUBKEY else shape)
+                    return AccountSeed(
+                        (self.name(value),), (), None, None if shape == PUBKEY else shape
+                    )
                 case "argumentValueNode":
                     return ArgSeed((self.name(value),), shape)
                 case _:
@@ -806,7 +901,9 @@ class _Codama(Reader):
     # --- instructions
 
     def instruction(self, node: Node) -> Instruction:
-        self.count_unread(node) if node.get("kind") == "instructionNode" else self._expect(node, "instructionNode")
+        self.count_unread(node) if node.get("kind") == "instructionNode" else self._expect(
+            node, "instructionNode"
+        )
         strategy = node.get("optionalAccountStrategy")
         if strategy not in (None, "programId", "omitted"):
             self.note(f"found {kind_of(strategy)}; read as programId", "optionalAccountStrategy")
@@ -827,7 +924,10 @@ class _Codama(Reader):
         )
 
     def _expect(self, node: Node, kind: str) -> None:
-        raise SourceError(f"found {abbr(node.get('kind'), 60)} where a node of kind {kind} must stand.", path="kind")
+        raise SourceError(
+            f"found {abbr(node.get('kind'), 60)} where a node of kind {kind} must stand.",
+            path="kind",
+        )
 
     def account(self, node: Node) -> Account:
         self.count_unread(node) if node.get("kind") == "instructionAccountNode" else self._expect(
@@ -854,9 +954,15 @@ class _Codama(Reader):
         self.count_unread(node)
         value = node.get("value")
         if type(value) is not dict:
-            raise SourceError(f"found {kind_of(value)} where a value node must stand.", path="value")
+            raise SourceError(
+                f"found {kind_of(value)} where a value node must stand.", path="value"
+            )
         if value.get("kind") == "resolverValueNode":
-            self.note("remaining accounts that a client's own code finds; they are given as a list", "value", "info")
+            self.note(
+                "remaining accounts that a client's own code finds; they are given as a list",
+                "value",
+                "info",
+            )
         signer = node.get("isSigner", False)
         if signer != "either":
             signer = self.flag(node, "isSigner")
@@ -871,7 +977,9 @@ class _Codama(Reader):
     # --- accounts and events
 
     def account_type(self, node: Node) -> AccountType:
-        self.count_unread(node) if node.get("kind") == "accountNode" else self._expect(node, "accountNode")
+        self.count_unread(node) if node.get("kind") == "accountNode" else self._expect(
+            node, "accountNode"
+        )
         body, first, also = self._described(node)
         size = node.get("size")
         if size is not None:
@@ -887,13 +995,19 @@ class _Codama(Reader):
                 self.note(f"no PDA named {abbr(link.get('name'), 60)}", "pda")
             else:
                 pda = self.inside("pda", lambda p: self.pda(p, None, ""), found)
-        return AccountType(self.name(node), first, body, self.docs(node) if "docs" in node else (), size, pda, also)
+        return AccountType(
+            self.name(node), first, body, self.docs(node) if "docs" in node else (), size, pda, also
+        )
 
     def event(self, node: Node) -> Event:
-        self.count_unread(node) if node.get("kind") == "eventNode" else self._expect(node, "eventNode")
+        self.count_unread(node) if node.get("kind") == "eventNode" else self._expect(
+            node, "eventNode"
+        )
         body, first, also = self._described(node)
         if also:
-            self.note("an event with several discriminators is known by the first", "discriminators")
+            self.note(
+                "an event with several discriminators is known by the first", "discriminators"
+            )
         return Event(self.name(node), first, body, self.docs(node) if "docs" in node else ())
 
     def _described(self, node: Node) -> tuple[Type, Discriminator, tuple[Discriminator, ...]]:
@@ -1006,15 +1120,20 @@ class _Data:
             field = next((f for f in self.fields if f.name == name), None)
             if field is None or given is None:
                 reader.note(
-                    f"the discriminator {name!r} is no field with a constant; not used to tell data apart", "name"
+                    f"the discriminator {name!r} is no field with a constant; not used to tell data apart",
+                    "name",
                 )
                 return
             try:
-                also.append(Discriminator(reader.encode(field.type, given), "codama", offset, False))
+                also.append(
+                    Discriminator(reader.encode(field.type, given), "codama", offset, False)
+                )
             except SourceError as error:
                 reader.note(f"the discriminator {name!r} is not read: {error.text}", "name")
         else:
-            reader.note(f"a discriminator of kind {abbr(kind, 40)}, which this reader does not know", "kind")
+            reader.note(
+                f"a discriminator of kind {abbr(kind, 40)}, which this reader does not know", "kind"
+            )
 
 
 def _kind(node: Node) -> str:
@@ -1056,7 +1175,9 @@ _TYPES: dict[str, Callable[[_Codama, Node, int], Type]] = {
     "postOffsetTypeNode": _Codama._offset,
     "optionTypeNode": _Codama._option,
     "zeroableOptionTypeNode": _Codama._zeroable,
-    "remainderOptionTypeNode": lambda reader, node, depth: RemainderOption(reader.type(node.get("item"), depth)),
+    "remainderOptionTypeNode": lambda reader, node, depth: RemainderOption(
+        reader.type(node.get("item"), depth)
+    ),
     "arrayTypeNode": _Codama._array,
     "setTypeNode": _Codama._array,
     "mapTypeNode": _Codama._map,

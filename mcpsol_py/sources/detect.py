@@ -33,7 +33,9 @@ MAX_WRAPPERS = 4
 
 
 def read(
-    source: str | PathLike[str] | bytes | bytearray | Mapping[str, Any] | ModuleType | type, *, origin: str = ""
+    source: str | PathLike[str] | bytes | bytearray | Mapping[str, Any] | ModuleType | type,
+    *,
+    origin: str = "",
 ) -> ProgramModel:
     """The program that *source* describes.
 
@@ -81,7 +83,11 @@ def _unwrapped(doc: Any, origin: str) -> tuple[Any, str]:
     for _ in range(MAX_WRAPPERS):
         if type(doc) is str and doc.lstrip()[:1] == "{":
             doc = parse_json(doc.encode("utf-8", "replace"), origin)
-        elif type(doc) is dict and "idl" in doc and not {"instructions", "kind", "program"} & doc.keys():
+        elif (
+            type(doc) is dict
+            and "idl" in doc
+            and not {"instructions", "kind", "program"} & doc.keys()
+        ):
             doc = doc["idl"]
             path.append("idl")
         else:
@@ -94,11 +100,15 @@ def _is_module(text: str) -> bool:
     if text.endswith((".json", ".ts", ".js", ".mjs", ".cjs")):
         return False
     module, _, name = text.partition(":")
-    return all(part.isidentifier() for part in module.split(".")) and (not name or name.isidentifier())
+    return all(part.isidentifier() for part in module.split(".")) and (
+        not name or name.isidentifier()
+    )
 
 
 def _spec(source: str | ModuleType | type, origin: str) -> ProgramModel:
-    from mcpsol_py.sources.spec import read_spec  # imports the user's module: only when one is asked for
+    from mcpsol_py.sources.spec import (
+        read_spec,
+    )  # imports the user's module: only when one is asked for
 
     model = read_spec(source)
     return replace(model, origin=origin) if origin else model
@@ -130,7 +140,9 @@ def detect(doc: object) -> Dialect:
                 path="metadata.spec",
             )
         return "anchor"
-    if "spec" in doc and doc["spec"] not in _SPECS:  # Quasar's, whose arguments have codecs of their own
+    if (
+        "spec" in doc and doc["spec"] not in _SPECS
+    ):  # Quasar's, whose arguments have codecs of their own
         raise UnknownDialect(
             f"found {kind_of(doc['spec'])}: an IDL of another kind, which would be misread. Known are Anchor IDLs (new "
             "and legacy), Shank IDLs and Codama roots.",
@@ -139,10 +151,19 @@ def detect(doc: object) -> Dialect:
     instructions = doc.get("instructions")
     if type(instructions) is not list:
         if "kind" in doc:
-            raise UnknownDialect(f"found {kind_of(doc['kind'])}; a Codama document's root is a rootNode.", path="kind")
+            raise UnknownDialect(
+                f"found {kind_of(doc['kind'])}; a Codama document's root is a rootNode.",
+                path="kind",
+            )
         if "tools" in doc:
-            raise UnknownDialect("these are mcpsol tools, not an IDL. `idl2mcp list-tools` reads them from a program.")
-        what = "no 'instructions'" if instructions is None else f"{kind_of(instructions)} as 'instructions'"
+            raise UnknownDialect(
+                "these are mcpsol tools, not an IDL. `idl2mcp list-tools` reads them from a program."
+            )
+        what = (
+            "no 'instructions'"
+            if instructions is None
+            else f"{kind_of(instructions)} as 'instructions'"
+        )
         raise UnknownDialect(
             f"found {kind_of(doc)} and {what}. Known are Anchor IDLs (new and legacy), Shank IDLs and Codama roots."
         )
@@ -151,7 +172,9 @@ def detect(doc: object) -> Dialect:
         return "shank"
     if doc.get("address") is not None and type(metadata) is dict and "name" in metadata:
         return "anchor"
-    if any(type(i.get("discriminator")) is list for i in objects) and not any("isMut" in a for a in _accounts(objects)):
+    if any(type(i.get("discriminator")) is list for i in objects) and not any(
+        "isMut" in a for a in _accounts(objects)
+    ):
         return "anchor"
     if any("discriminant" in i for i in objects):
         return "shank"

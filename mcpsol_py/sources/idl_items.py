@@ -42,9 +42,13 @@ class ItemReader(AccountReader):
         if body is None and empty:
             body = {"kind": "struct", "fields": []}
         if body is None:  # as tools leave types that they cannot write
-            return TypeDef(self.name(item), Unsupported("null", "its definition is missing"), self.docs(item))
+            return TypeDef(
+                self.name(item), Unsupported("null", "its definition is missing"), self.docs(item)
+            )
         if type(body) is not dict:
-            raise SourceError(f"found {kind_of(body)} where a type definition must stand.", path="type")
+            raise SourceError(
+                f"found {kind_of(body)} where a type definition must stand.", path="type"
+            )
         layout = (item.get("serialization"), item.get("repr")) if self.says_layout else (None, None)
         return typedef(self, item, body, layout=layout)
 
@@ -56,7 +60,9 @@ class ItemReader(AccountReader):
         """An entry of "accounts" whose data is described in place."""
         raise NotImplementedError
 
-    def types_and_accounts(self, doc: dict[str, Any]) -> tuple[tuple[TypeDef, ...], tuple[AccountType, ...]]:
+    def types_and_accounts(
+        self, doc: dict[str, Any]
+    ) -> tuple[tuple[TypeDef, ...], tuple[AccountType, ...]]:
         """Both lists of a form that describes the data of accounts in place. What describes an account becomes a type
         of its name; where a different type has that name, the account keeps its own.
         """
@@ -81,7 +87,9 @@ class ItemReader(AccountReader):
         value = item.get("value")
         text = value if type(value) is str else orjson.dumps(value).decode()
         kept = clean_text(text, _LONGEST_CONSTANT)
-        return Constant(self.name(item), self.constant_type(item.get("type")), kept, self.docs(item))
+        return Constant(
+            self.name(item), self.constant_type(item.get("type")), kept, self.docs(item)
+        )
 
     def constant_type(self, value: Any) -> Type:
         """A constant's type; what it is defined as may be Rust text that defines nothing."""

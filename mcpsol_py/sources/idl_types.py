@@ -116,7 +116,11 @@ class TypeReader(Reader):
             return rust_text.parse(name, self.defined.__contains__)
         if name in rust_text.PRIMITIVES and name not in self.defined:
             return rust_text.PRIMITIVES[name]
-        hint = f'write {{"defined": {abbr(name, 60)}}} for the defined type' if name in self.defined else _INTEGERS
+        hint = (
+            f'write {{"defined": {abbr(name, 60)}}} for the defined type'
+            if name in self.defined
+            else _INTEGERS
+        )
         return Unsupported(_shown(name), f"no type of this name; {hint}")
 
     # --- types
@@ -140,7 +144,11 @@ class TypeReader(Reader):
             return self._array(value["array"], depth)
         if "generic" in value:
             name = value["generic"]
-            return Generic(self.clean_name(name)) if type(name) is str else self._bad(value, "a generic without a name")
+            return (
+                Generic(self.clean_name(name))
+                if type(name) is str
+                else self._bad(value, "a generic without a name")
+            )
         if "coption" in value:
             return self._option(value, value["coption"], U32, True, depth)
         if "fixedSizeOption" in value:
@@ -179,7 +187,10 @@ class TypeReader(Reader):
             if not args:
                 return self.link(value["name"])
             if type(args) is list:
-                return Link(self.clean_name(value["name"]), tuple([self._generic_arg(a, depth) for a in args]))
+                return Link(
+                    self.clean_name(value["name"]),
+                    tuple([self._generic_arg(a, depth) for a in args]),
+                )
         return self._bad(value, "a defined type is given by its name")
 
     def _generic_arg(self, arg: Any, depth: int) -> TypeArg:
@@ -203,19 +214,31 @@ class TypeReader(Reader):
             for suffix in ("usize", *INTS):
                 text = text.removesuffix(suffix) if text[:1].isdigit() else text
             try:
-                return int(text, 0) if len(text) < 24 else self._bad(value, "a const argument that is too large")
+                return (
+                    int(text, 0)
+                    if len(text) < 24
+                    else self._bad(value, "a const argument that is too large")
+                )
             except ValueError:
                 if text.isidentifier():
                     return Generic(self.clean_name(text))
         return self._bad(value, "a const argument that is no integer")
 
     def _with_type_args(self, value: Any, depth: int) -> Type:
-        if type(value) is dict and type(value.get("name")) is str and type(value.get("args", [])) is list:
+        if (
+            type(value) is dict
+            and type(value.get("name")) is str
+            and type(value.get("args", [])) is list
+        ):
             args = value.get("args", [])
-            return Link(self.clean_name(value["name"]), tuple([self._generic_arg(a, depth) for a in args]))
+            return Link(
+                self.clean_name(value["name"]), tuple([self._generic_arg(a, depth) for a in args])
+            )
         return self._bad(value, "a type with arguments is given by its name and args")
 
-    def _option(self, owner: dict[str, Any], item: Any, prefix: Type, fixed: bool, depth: int) -> Type:
+    def _option(
+        self, owner: dict[str, Any], item: Any, prefix: Type, fixed: bool, depth: int
+    ) -> Type:
         node = self.type(item, depth + 1)
         if len(owner) > 1:  # Kinobi's extra keys
             width = owner.get("prefix")
@@ -227,17 +250,23 @@ class TypeReader(Reader):
             if isinstance(given, bool):
                 fixed = given
             elif given is not None:
-                return self._bad(owner, f"found {kind_of(given)} for fixed, where true or false must stand")
+                return self._bad(
+                    owner, f"found {kind_of(given)} for fixed, where true or false must stand"
+                )
         assert isinstance(prefix, Int)
         return Option(node, prefix, fixed)
 
     def _fixed_option(self, value: Any, depth: int) -> Type:
         """Shank's option of Pod types: {"inner": type, "sentinel": the bytes that mean none}."""
         if type(value) is not dict or "inner" not in value:
-            return self._bad({"fixedSizeOption": value}, "such an option has an inner type and a sentinel")
+            return self._bad(
+                {"fixedSizeOption": value}, "such an option has an inner type and a sentinel"
+            )
         zero = value.get("sentinel")
         if zero is None:
-            return self._bad({"fixedSizeOption": value}, "its sentinel, the bytes that mean none, is not given")
+            return self._bad(
+                {"fixedSizeOption": value}, "its sentinel, the bytes that mean none, is not given"
+            )
         try:
             return ZeroableOption(self.type(value["inner"], depth + 1), self.bytes_of(zero))
         except SourceError as error:
@@ -255,7 +284,11 @@ class TypeReader(Reader):
             leaf = LEAVES.get(size)
             if isinstance(leaf, (Int, ShortU16)):
                 return leaf
-        self.note(f"found {kind_of(size)} as the size of a list; its length is read as u32", "size", "error")
+        self.note(
+            f"found {kind_of(size)} as the size of a list; its length is read as u32",
+            "size",
+            "error",
+        )
         return U32
 
     def _array(self, pair: Any, depth: int) -> Type:
@@ -264,13 +297,17 @@ class TypeReader(Reader):
         item, length = pair
         if type(length) is not int:
             if type(length) is dict and type(length.get("generic")) is str:
-                return Array(self.type(item, depth + 1), Generic(self.clean_name(length["generic"])))
+                return Array(
+                    self.type(item, depth + 1), Generic(self.clean_name(length["generic"]))
+                )
             if type(length) is str and length.isdigit() and len(length) < 11:
                 length = int(length)
             elif type(length) is str and length.isidentifier():
                 return Array(self.type(item, depth + 1), Generic(self.clean_name(length)))
             else:
-                return self._bad({"array": pair}, f"found {kind_of(length)} where the array's length must stand")
+                return self._bad(
+                    {"array": pair}, f"found {kind_of(length)} where the array's length must stand"
+                )
         if not 0 <= length <= MAX_LENGTH:
             return self._bad({"array": pair}, f"an array of {length} items")
         return Array(self.type(item, depth + 1), length)
@@ -309,7 +346,9 @@ class TypeReader(Reader):
             return Struct(self.each(owner, "fields", self.field))
         return Tuple(tuple([self.type(i, depth + 1) for i in items]))
 
-    def body(self, value: dict[str, Any], depth: int = 0) -> tuple[Type, Literal["struct", "enum", "alias"]]:
+    def body(
+        self, value: dict[str, Any], depth: int = 0
+    ) -> tuple[Type, Literal["struct", "enum", "alias"]]:
         """{"kind": "struct" | "enum" | "alias" | "type", …} and how it was declared."""
         kind = value.get("kind")
         if kind == "struct":
@@ -319,17 +358,23 @@ class TypeReader(Reader):
             tag = U8 if size is None else LEAVES.get(size) if type(size) is str else None
             if not isinstance(tag, (Int, ShortU16)) or (isinstance(tag, Int) and tag.signed):
                 return self._bad(size, "an enum's tag is an unsigned integer"), "enum"
-            return Enum(self.each(value, "variants", lambda item: self._variant(item, depth)), tag), "enum"
+            return Enum(
+                self.each(value, "variants", lambda item: self._variant(item, depth)), tag
+            ), "enum"
         if kind in ("alias", "type"):
             for key in ("alias", "value"):
                 if key in value:
                     return self.type(value[key], depth + 1), "alias"
             return self._bad(value, "an alias without what it stands for"), "alias"
-        return self._bad(value, f"found {kind_of(kind)} as the kind; kinds are struct, enum and type"), "struct"
+        return self._bad(
+            value, f"found {kind_of(kind)} as the kind; kinds are struct, enum and type"
+        ), "struct"
 
     def _variant(self, item: dict[str, Any], depth: int) -> Variant:
         docs = self.docs(item) if "docs" in item else ()
-        return Variant(self.name(item), self.fields(item, depth) if "fields" in item else None, None, docs)
+        return Variant(
+            self.name(item), self.fields(item, depth) if "fields" in item else None, None, docs
+        )
 
     def generics(self, owner: dict[str, Any]) -> tuple[GenericParam, ...]:
         """The parameters that a type declares: {"kind", "name", "type"}, or in 0.29 their names alone."""
@@ -344,13 +389,20 @@ class TypeReader(Reader):
                 out.append(GenericParam(self.clean_name(item)))
             elif type(item) is dict:
                 try:
-                    const = (self.text(item, "type") or "usize") if item.get("kind") == "const" else None
+                    const = (
+                        (self.text(item, "type") or "usize")
+                        if item.get("kind") == "const"
+                        else None
+                    )
                     out.append(GenericParam(self.name(item), const))
                 except SourceError as error:
                     error.at(path=f"generics[{i}]")
                     raise
             else:
-                raise SourceError(f"found {kind_of(item)} where a generic parameter must stand.", path=f"generics[{i}]")
+                raise SourceError(
+                    f"found {kind_of(item)} where a generic parameter must stand.",
+                    path=f"generics[{i}]",
+                )
         return tuple(out)
 
 
@@ -389,9 +441,13 @@ def typedef_layout(
     elif isinstance(serialization, dict) and isinstance(serialization.get("custom"), str):
         layout = "custom:" + Reader.clean_name(serialization["custom"])
     else:
-        layout = "custom:" + (Reader.clean_name(serialization) if isinstance(serialization, str) else "?")
+        layout = "custom:" + (
+            Reader.clean_name(serialization) if isinstance(serialization, str) else "?"
+        )
     if serialization is not None:
-        declared.append(("serialization", layout if layout.startswith("custom:") else str(serialization)))
+        declared.append(
+            ("serialization", layout if layout.startswith("custom:") else str(serialization))
+        )
     if kind:
         declared.append(("repr", kind))
     if packed:
@@ -400,7 +456,11 @@ def typedef_layout(
 
 
 def typedef(
-    reader: TypeReader, item: dict[str, Any], body: dict[str, Any], *, layout: tuple[object, object] = (None, None)
+    reader: TypeReader,
+    item: dict[str, Any],
+    body: dict[str, Any],
+    *,
+    layout: tuple[object, object] = (None, None),
 ) -> TypeDef:
     """A TypeDef from an entry of "types" (or a legacy account) and its "type"."""
     name = reader.name(item)

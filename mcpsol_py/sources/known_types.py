@@ -50,4 +50,6 @@ def known_type(name: str) -> Type | None:
 
 def said_of(name: str, node: Type) -> str:
     """The finding that tells of such a reading."""
-    return f"nothing here defines {abbr(name, 60)}; read as that of Solana's crates, {type_text(node)}"
+    return (
+        f"nothing here defines {abbr(name, 60)}; read as that of Solana's crates, {type_text(node)}"
+    )

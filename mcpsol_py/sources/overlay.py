@@ -133,7 +133,8 @@ class _Overlay:
         program = doc.get("program")
         if program is not None and model.address is not None and program != model.address:
             raise SourceError(
-                f"this overlay is for {abbr(program, 60)}, the program is {model.address}.", path="program"
+                f"this overlay is for {abbr(program, 60)}, the program is {model.address}.",
+                path="program",
             )
         known_addresses(doc)
         everywhere = _table(doc.get("accounts", {}), "accounts")
@@ -144,7 +145,10 @@ class _Overlay:
             path = f"instructions.{name}"
             table = _table(entry, path)
             _only(table, ("accounts",), path)
-            own[_find(name, names, "instruction", path)] = (path, _table(table.get("accounts", {}), f"{path}.accounts"))
+            own[_find(name, names, "instruction", path)] = (
+                path,
+                _table(table.get("accounts", {}), f"{path}.accounts"),
+            )
         used: dict[str, SourceError | None] = {}
         instructions = []
         for ix in model.instructions:
@@ -155,7 +159,9 @@ class _Overlay:
                 raise failure
         unused = [name for name in everywhere if name not in used]
         if unused:
-            leaves = dict.fromkeys(path[-1] for ix in model.instructions for path, _ in _leaves(ix.accounts))
+            leaves = dict.fromkeys(
+                path[-1] for ix in model.instructions for path, _ in _leaves(ix.accounts)
+            )
             raise UnresolvedName("account", unused[0], leaves, path=f"accounts.{unused[0]}")
         return replace(model, instructions=tuple(instructions))
 
@@ -220,27 +226,39 @@ class _Accounts:
     def change(self, account: Account, entry: Mapping[str, Any], path: str) -> Account:
         _only(entry, ("seeds", "encodings", "program", "optional", "address"), path)
         if "address" in entry:
-            account = replace(account, address=_address(entry["address"], f"{path}.address"), default=None)
+            account = replace(
+                account, address=_address(entry["address"], f"{path}.address"), default=None
+            )
         if "optional" in entry:
             if not isinstance(entry["optional"], bool):
                 raise SourceError(
-                    f"found {kind_of(entry['optional'])} where true or false must stand.", path=f"{path}.optional"
+                    f"found {kind_of(entry['optional'])} where true or false must stand.",
+                    path=f"{path}.optional",
                 )
             account = replace(account, optional=entry["optional"])
-        pda = account.pda or (account.default.pda if isinstance(account.default, PdaValue) else None)
+        pda = account.pda or (
+            account.default.pda if isinstance(account.default, PdaValue) else None
+        )
         changed = pda
         if "seeds" in entry:
             seeds = _list(entry["seeds"], f"{path}.seeds")
             changed = Pda(
-                tuple(self.seed(_table(s, f"{path}.seeds[{i}]"), f"{path}.seeds[{i}]") for i, s in enumerate(seeds)),
+                tuple(
+                    self.seed(_table(s, f"{path}.seeds[{i}]"), f"{path}.seeds[{i}]")
+                    for i, s in enumerate(seeds)
+                ),
                 pda.program if pda else None,
                 pda.name if pda else "",
             )
         if "encodings" in entry:
-            changed = self.encodings(changed, _table(entry["encodings"], f"{path}.encodings"), f"{path}.encodings")
+            changed = self.encodings(
+                changed, _table(entry["encodings"], f"{path}.encodings"), f"{path}.encodings"
+            )
         if "program" in entry:
             if changed is None:
-                raise SourceError("a program of seeds, but there are no seeds. Give them.", path=f"{path}.program")
+                raise SourceError(
+                    "a program of seeds, but there are no seeds. Give them.", path=f"{path}.program"
+                )
             changed = replace(changed, program=self.program(entry["program"], f"{path}.program"))
         if changed is not pda:
             default = None if isinstance(account.default, PdaValue) else account.default
@@ -249,12 +267,16 @@ class _Accounts:
 
     def encodings(self, pda: Pda | None, wanted: Mapping[str, Any], path: str) -> Pda:
         if pda is None:
-            raise SourceError("the account has no seeds whose encoding could change. Give 'seeds'.", path=path)
+            raise SourceError(
+                "the account has no seeds whose encoding could change. Give 'seeds'.", path=path
+            )
         left = {snake(name): name for name in wanted}
         seeds: list[Seed] = []
         for seed in pda.seeds:
             if isinstance(seed, (ArgSeed, AccountSeed)):
-                name = ".".join(seed.path if isinstance(seed, ArgSeed) else (*seed.account, *seed.field))
+                name = ".".join(
+                    seed.path if isinstance(seed, ArgSeed) else (*seed.account, *seed.field)
+                )
                 if snake(name) in left:
                     key = left.pop(snake(name))
                     seed = replace(seed, encoding=_encoding(wanted[key], f"{path}.{key}"))
@@ -270,7 +292,11 @@ class _Accounts:
         return replace(pda, seeds=tuple(seeds))
 
     def seed(self, entry: Mapping[str, Any], path: str) -> Seed:
-        kinds = [k for k in ("literal", "bytes", "arg", "account", "min", "max", "program_id") if k in entry]
+        kinds = [
+            k
+            for k in ("literal", "bytes", "arg", "account", "min", "max", "program_id")
+            if k in entry
+        ]
         if len(kinds) != 1:
             raise SourceError(
                 "a seed is one of literal, bytes, arg, account, min, max, program_id; found "
@@ -279,7 +305,11 @@ class _Accounts:
             )
         kind = kinds[0]
         value = entry[kind]
-        _only(entry, (kind, *{"arg": ("encoding",), "account": ("field", "type", "encoding")}.get(kind, ())), path)
+        _only(
+            entry,
+            (kind, *{"arg": ("encoding",), "account": ("field", "type", "encoding")}.get(kind, ())),
+            path,
+        )
         encoding = _encoding(entry["encoding"], f"{path}.encoding") if "encoding" in entry else None
         match kind:
             case "literal":
@@ -295,15 +325,20 @@ class _Accounts:
                 return AccountSeed(account, field, of, None, encoding)
             case "program_id":
                 if value is not True:
-                    raise SourceError(f"found {kind_of(value)}; write program_id = true.", path=path)
+                    raise SourceError(
+                        f"found {kind_of(value)}; write program_id = true.", path=path
+                    )
                 return ProgramIdSeed()
             case _:
                 pair = _list(value, f"{path}.{kind}")
                 if len(pair) != 2 or not all(isinstance(p, str) for p in pair):
                     raise SourceError(
-                        f"found {kind_of(value)} where two account names must stand.", path=f"{path}.{kind}"
+                        f"found {kind_of(value)} where two account names must stand.",
+                        path=f"{path}.{kind}",
                     )
-                first, second = (self.account(name, f"{path}.{kind}[{i}]") for i, name in enumerate(pair))
+                first, second = (
+                    self.account(name, f"{path}.{kind}[{i}]") for i, name in enumerate(pair)
+                )
                 return AccountSeed(first, sort="min" if kind == "min" else "max", other=second)
 
     def program(self, value: Any, path: str) -> Value:
@@ -389,7 +424,9 @@ def _encoding(value: Any, path: str) -> Encoding:
     if value in ("be", "utf8"):
         out: Encoding = value
         return out
-    raise SourceError(f"found {kind_of(value)}; an encoding is be (big-endian) or utf8 (decimal text).", path=path)
+    raise SourceError(
+        f"found {kind_of(value)}; an encoding is be (big-endian) or utf8 (decimal text).", path=path
+    )
 
 
 def _bytes(value: Any, path: str) -> bytes:
@@ -400,4 +437,6 @@ def _bytes(value: Any, path: str) -> bytes:
             return bytes(value)
     except (ValueError, TypeError):
         pass
-    raise SourceError(f'found {kind_of(value)} where bytes must stand: "0x…" or a list of numbers.', path=path)
+    raise SourceError(
+        f'found {kind_of(value)} where bytes must stand: "0x…" or a list of numbers.', path=path
+    )

@@ -31,7 +31,9 @@ MAX_DIGITS = 20
 MAX_FINDINGS = 1000
 
 
-def load_bytes(source: str | PathLike[str] | bytes | bytearray, origin: str = "") -> tuple[bytes, str]:
+def load_bytes(
+    source: str | PathLike[str] | bytes | bytearray, origin: str = ""
+) -> tuple[bytes, str]:
     """The bytes of a file, or those given, at most MAX_BYTES; and what to call them. Raises SourceError."""
     if isinstance(source, (bytes, bytearray)):
         if len(source) > MAX_BYTES:
@@ -62,14 +64,18 @@ def load_bytes(source: str | PathLike[str] | bytes | bytearray, origin: str = ""
 
 def _too_large(size: int, origin: str) -> SourceError:
     return SourceError(
-        f"{size:,} bytes. The largest IDLs take under 2,000,000, and over {MAX_BYTES:,} none is read.", origin=origin
+        f"{size:,} bytes. The largest IDLs take under 2,000,000, and over {MAX_BYTES:,} none is read.",
+        origin=origin,
     )
 
 
 def parse_json(data: bytes, origin: str = "") -> Any:
     """The JSON value. Raises SourceError, which tells a truncated file from one that is no JSON."""
     data = data.removeprefix(b"\xef\xbb\xbf")
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # as a shell on Windows writes what is sent to a file
+    if data[:2] in (
+        b"\xff\xfe",
+        b"\xfe\xff",
+    ):  # as a shell on Windows writes what is sent to a file
         data = data.decode("utf-16", "replace").encode()
     if not data.strip():
         raise SourceError("the file is empty. An IDL is a JSON object.", origin=origin)
@@ -79,11 +85,14 @@ def parse_json(data: bytes, origin: str = "") -> Any:
         cut = error.pos >= len(data.rstrip()) - 1 or "unexpected end" in error.msg
         where = f"line {error.lineno}, column {error.colno}"
         starts = (
-            f" It starts with {abbr(data[:24])}; an IDL is a JSON object." if error.lineno == error.colno == 1 else ""
+            f" It starts with {abbr(data[:24])}; an IDL is a JSON object."
+            if error.lineno == error.colno == 1
+            else ""
         )
         if cut and not starts:
             raise SourceError(
-                f"the JSON ends too early, at {where}: the file is truncated. Fetch or build it again.", origin=origin
+                f"the JSON ends too early, at {where}: the file is truncated. Fetch or build it again.",
+                origin=origin,
             ) from error
         raise SourceError(f"not JSON: {error.msg}, at {where}.{starts}", origin=origin) from error
 
@@ -101,7 +110,9 @@ def kind_of(value: object) -> str:
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if isinstance(value, dict):
-        return "an object with " + (", ".join(abbr(k, 24) for k in list(value)[:4]) or "nothing in it")
+        return "an object with " + (
+            ", ".join(abbr(k, 24) for k in list(value)[:4]) or "nothing in it"
+        )
     return f"a {type(value).__name__}"
 
 
@@ -114,7 +125,9 @@ def derived(namespace: str, name: str) -> Discriminator:
     """Anchor's discriminator: the first 8 bytes of sha256("namespace:name"); an instruction's name ("global") in
     snake case."""
     text = f"{namespace}:{snake(name) if namespace == 'global' else name}"
-    return Discriminator(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "anchor")
+    return Discriminator(
+        hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "anchor"
+    )
 
 
 class Reader:
@@ -140,7 +153,9 @@ class Reader:
         """The findings as the model keeps them."""
         out = [(path, level, message) for path, level, message in self.findings]
         if len(out) == MAX_FINDINGS:
-            out.append(("", "warning", f"there are more findings than the {MAX_FINDINGS} that are kept"))
+            out.append(
+                ("", "warning", f"there are more findings than the {MAX_FINDINGS} that are kept")
+            )
         return tuple(out)
 
     def wrong(self, found: object, wanted: str) -> NoReturn:
@@ -149,7 +164,9 @@ class Reader:
 
     # --- walking
 
-    def each(self, owner: dict[str, Any], key: str, read: Callable[[dict[str, Any]], T]) -> tuple[T, ...]:
+    def each(
+        self, owner: dict[str, Any], key: str, read: Callable[[dict[str, Any]], T]
+    ) -> tuple[T, ...]:
         """read(item) for every object of the list owner[key]; an absent or null list is empty."""
         values = owner.get(key)
         if values is None:
@@ -214,7 +231,9 @@ class Reader:
         if len(value) <= MAX_NAME and value.isprintable():
             return value
         text = "".join(
-            c for c in clean_text(value.encode("utf-8", "replace").decode(), 4 * MAX_NAME) if c.isprintable()
+            c
+            for c in clean_text(value.encode("utf-8", "replace").decode(), 4 * MAX_NAME)
+            if c.isprintable()
         )
         if len(value) > MAX_NAME:
             digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:8]
@@ -240,7 +259,9 @@ class Reader:
         if type(value) is str:
             value = [value]
         if type(value) is not list:
-            raise SourceError(f"found {kind_of(value)} where a list of lines must stand.", path="docs")
+            raise SourceError(
+                f"found {kind_of(value)} where a list of lines must stand.", path="docs"
+            )
         if len(value) > MAX_DOC_LINES:
             self.note(f"{len(value)} lines of docs; the first {MAX_DOC_LINES} are kept", "docs")
             value = value[:MAX_DOC_LINES]
@@ -248,7 +269,9 @@ class Reader:
             return tuple([clean_text(line) for line in value])
         except (AttributeError, TypeError):
             bad = next(line for line in value if type(line) is not str)
-            raise SourceError(f"found {kind_of(bad)} where a line of docs must stand.", path="docs") from None
+            raise SourceError(
+                f"found {kind_of(bad)} where a line of docs must stand.", path="docs"
+            ) from None
 
     def flag(self, owner: dict[str, Any], *keys: str) -> bool:
         """Is any of the keys true? Absent and null are false."""
@@ -257,14 +280,23 @@ class Reader:
             if value is True:
                 return True
             if value is not None and value is not False:
-                raise SourceError(f"found {kind_of(value)} where true or false must stand.", path=key)
+                raise SourceError(
+                    f"found {kind_of(value)} where true or false must stand.", path=key
+                )
         return False
 
     def whole(self, owner: dict[str, Any], key: str) -> int:
         """owner[key] as an integer; one written as text is read."""
         value = owner.get(key)
-        if type(value) is str and len(value) <= MAX_DIGITS and value.removeprefix("-").isdecimal() and value.isascii():
-            self.note(f"found {kind_of(value)} where an integer must stand; read as one", key, "info")
+        if (
+            type(value) is str
+            and len(value) <= MAX_DIGITS
+            and value.removeprefix("-").isdecimal()
+            and value.isascii()
+        ):
+            self.note(
+                f"found {kind_of(value)} where an integer must stand; read as one", key, "info"
+            )
             return int(value)
         if type(value) is not int:
             raise SourceError(f"found {kind_of(value)} where an integer must stand.", path=key)
@@ -292,10 +324,17 @@ class Reader:
         """A finding for keys that the dialect does not have; they are ignored."""
         if not known.issuperset(owner):
             extra = sorted(abbr(k, 40) for k in owner if k not in known)
-            self.note(f"{what} has {_listed(extra)}, which this reader does not know; ignored", level="info")
+            self.note(
+                f"{what} has {_listed(extra)}, which this reader does not know; ignored",
+                level="info",
+            )
 
 
 def _listed(items: Iterable[str]) -> str:
     names = list(items)
     text = ", ".join(names[:6])
-    return f"keys {text} and {len(names) - 6} more" if len(names) > 6 else f"key{'s' if len(names) > 1 else ''} {text}"
+    return (
+        f"keys {text} and {len(names) - 6} more"
+        if len(names) > 6
+        else f"key{'s' if len(names) > 1 else ''} {text}"
+    )

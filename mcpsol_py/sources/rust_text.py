@@ -107,7 +107,9 @@ def _tokens(text: str) -> tuple[str, ...]:
 
 
 class _Parser:
-    def __init__(self, tokens: tuple[str, ...], defined: Callable[[str], bool], constant: bool) -> None:
+    def __init__(
+        self, tokens: tuple[str, ...], defined: Callable[[str], bool], constant: bool
+    ) -> None:
         self.tokens = tokens
         self.at = 0
         self.defined = defined
@@ -173,7 +175,9 @@ class _Parser:
             raise _Unclear("a reference, which borsh cannot read")
         if self.peek().startswith("'"):
             lifetime = self.take()
-            if lifetime.endswith("str") and not self.peek():  # "&'astr": the builder dropped the space
+            if (
+                lifetime.endswith("str") and not self.peek()
+            ):  # "&'astr": the builder dropped the space
                 return BORSH_STRING
         if self.peek() == "mut":
             self.take()

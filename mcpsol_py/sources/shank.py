@@ -31,11 +31,15 @@ from mcpsol_py.sources.reader import keys
 
 __all__ = ["read_shank"]
 
-_ROOT = keys("version name docs constants instructions accounts types events errors metadata address")
+_ROOT = keys(
+    "version name docs constants instructions accounts types events errors metadata address"
+)
 _INSTRUCTION = keys(
     "name docs accounts args discriminant discriminator defaultOptionalAccounts legacyOptionalAccountsStrategy"
 )
-_ACCOUNT = keys("name docs desc isMut isSigner isOptional optional isOptionalSigner optionalSigner pda writable signer")
+_ACCOUNT = keys(
+    "name docs desc isMut isSigner isOptional optional isOptionalSigner optionalSigner pda writable signer"
+)
 _SIGNER_EITHER = ("isOptionalSigner", "optionalSigner")
 
 
@@ -91,7 +95,10 @@ class _Shank(ItemReader):
         tells an event from other data that is logged."""
         name, fields = self.name(item), self.fields(item) or Struct(())
         if item.get("discriminator") is None:
-            self.note(f"event {abbr(name, 60)} has no discriminator to be known by; not read", level="info")
+            self.note(
+                f"event {abbr(name, 60)} has no discriminator to be known by; not read",
+                level="info",
+            )
             return None
         return Event(
             name,
@@ -131,7 +138,9 @@ class _Shank(ItemReader):
         if value is None:
             if self.place < 256:
                 return Discriminator(bytes([self.place]), "shank"), None
-            return Discriminator(b"", "none"), "it has no discriminant, and its place in the list does not fit a byte"
+            return Discriminator(
+                b"", "none"
+            ), "it has no discriminant, and its place in the list does not fit a byte"
         width: Any = "u8"
         if type(value) is dict:
             width = value.get("type", "u8")
@@ -145,7 +154,9 @@ class _Shank(ItemReader):
                 path="discriminant",
             )
         try:
-            return Discriminator(value.to_bytes(node.bits // 8, "little", signed=node.signed), "shank"), None
+            return Discriminator(
+                value.to_bytes(node.bits // 8, "little", signed=node.signed), "shank"
+            ), None
         except OverflowError:
             why = f"its discriminant {abbr(value, 40)} does not fit {width}"
             self.note(why, "discriminant", "error")
@@ -194,7 +205,11 @@ class _Shank(ItemReader):
         if kind == "constant":
             try:
                 return ConstSeed(
-                    self.inside("value", lambda v: self._typed(v, self.type(item.get("type"))), item.get("value"))
+                    self.inside(
+                        "value",
+                        lambda v: self._typed(v, self.type(item.get("type"))),
+                        item.get("value"),
+                    )
                 )
             except SourceError as error:
                 self.note(error.text, error.path, "error")

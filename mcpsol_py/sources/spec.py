@@ -55,7 +55,15 @@ from mcpsol_py.model.types import Variant as ModelVariant
 from mcpsol_py.names import snake
 from mcpsol_py.solana.base58 import address_bytes
 from mcpsol_py.sources import spec_words as words
-from mcpsol_py.sources.spec_file import Docs, Lines, docs_of, import_errors, import_file, lines_of, only_program
+from mcpsol_py.sources.spec_file import (
+    Docs,
+    Lines,
+    docs_of,
+    import_errors,
+    import_file,
+    lines_of,
+    only_program,
+)
 from mcpsol_py.sources.spec_instruction import InstructionReader, discriminator_of
 
 __all__ = ["ProgramReader", "read_spec"]
@@ -79,7 +87,8 @@ def read_spec(source: str | PathLike[str] | types.ModuleType | type) -> ProgramM
     if isinstance(source, type):
         if "mcpsol_program" not in vars(source):
             raise SourceError(
-                f"class {source.__name__} is no program: put @program(name=…) above it.", origin=source.__module__
+                f"class {source.__name__} is no program: put @program(name=…) above it.",
+                origin=source.__module__,
             )
         return ProgramReader(source).read()
     if isinstance(source, types.ModuleType):
@@ -137,7 +146,12 @@ class ProgramReader:
             if isinstance(v, type) and issubclass(v, words.Event)
             for event in self.read_event(v)
         ]
-        for _, value in members:  # every state, struct and enum that stands in the class is part of the program
+        for (
+            _,
+            value,
+        ) in (
+            members
+        ):  # every state, struct and enum that stands in the class is part of the program
             if isinstance(value, type) and issubclass(value, words.Account):
                 with self.at(f"{name}.{value.__name__}"):
                     self.state(value)
@@ -147,7 +161,9 @@ class ProgramReader:
         instructions: list[Instruction] = []
         for attribute, value in members:
             options = getattr(value, "mcpsol_instruction", None)
-            if isinstance(value, types.FunctionType) and isinstance(options, words.InstructionOptions):
+            if isinstance(value, types.FunctionType) and isinstance(
+                options, words.InstructionOptions
+            ):
                 with self.at(f"{name}.{attribute}"):
                     instructions.append(InstructionReader(self, attribute, value, options).read())
         model = ProgramModel(
@@ -190,7 +206,10 @@ class ProgramReader:
                 self.problem(path, "an instruction needs a discriminator of at least one byte.")
                 continue
             if value == LIST_TOOLS or LIST_TOOLS.startswith(value):
-                self.problem(path, f"the discriminator 0x{value.hex()} is taken by list_tools. Give another one.")
+                self.problem(
+                    path,
+                    f"the discriminator 0x{value.hex()} is taken by list_tools. Give another one.",
+                )
             for other, owner in taken.items():
                 if value.startswith(other) or other.startswith(value):
                     clash = f"the discriminator 0x{value.hex()} cannot be told from {owner}'s 0x{other.hex()}."
@@ -200,7 +219,9 @@ class ProgramReader:
         for ix in model.instructions:
             other_name = seen.setdefault(snake(ix.name), ix.name)
             if other_name != ix.name or [i.name for i in model.instructions].count(ix.name) > 1:
-                self.problem(f"{name}.{ix.name}", f"two instructions would be named {snake(ix.name)!r}.")
+                self.problem(
+                    f"{name}.{ix.name}", f"two instructions would be named {snake(ix.name)!r}."
+                )
         codes: dict[int, str] = {}
         for e in model.errors:
             if e.code in codes:
@@ -222,7 +243,10 @@ class ProgramReader:
                 continue
             code = value.code if value.code is not None else code
             if not 0 <= code < 2**32:
-                self.problem(f"{self.cls.__name__}.{name}", f"an error's code is 0 to 4294967295, not {code}.")
+                self.problem(
+                    f"{self.cls.__name__}.{name}",
+                    f"an error's code is 0 to 4294967295, not {code}.",
+                )
             out.append(ErrorCode(code, name, value.message))
             code += 1
         return tuple(out)
@@ -231,10 +255,14 @@ class ProgramReader:
         name = self.error_names.get(id(value))
         if name is None:
             # typing keeps `Mut[...]` of equal parts: when the file is read again, it hands out the first reading's
-            equal = [n for n, v in vars(self.cls).items() if isinstance(v, words.error) and v == value]
+            equal = [
+                n for n, v in vars(self.cls).items() if isinstance(v, words.error) and v == value
+            ]
             name = equal[0] if len(equal) == 1 else None
         if name is None:
-            self.problem(path, f"the error {abbr(value.message)} is no attribute of {self.cls.__name__}.")
+            self.problem(
+                path, f"the error {abbr(value.message)} is no attribute of {self.cls.__name__}."
+            )
             return ""
         return name
 
@@ -246,7 +274,11 @@ class ProgramReader:
             path = f"{self.cls.__name__}.{name}"
             with self.at(path):
                 kind = self.read_type(value.type)
-                out.append(Constant(name, kind, _literal(value.value, kind), (value.docs,) if value.docs else ()))
+                out.append(
+                    Constant(
+                        name, kind, _literal(value.value, kind), (value.docs,) if value.docs else ()
+                    )
+                )
         return tuple(out)
 
     # types
@@ -275,7 +307,8 @@ class ProgramReader:
             if len(given) == 1 and len(args) == 2:
                 return Option(self.read_type(given[0]))
             raise UnsupportedType(
-                "a union is no type here; use an Enum with a variant for each.", found=abbr(annotation)
+                "a union is no type here; use an Enum with a variant for each.",
+                found=abbr(annotation),
             )
         if origin is list:
             return vec(self.read_type(args[0]))
@@ -315,7 +348,9 @@ class ProgramReader:
         scope |= {k: v for k, v in vars(self.cls).items() if not isinstance(v, types.FunctionType)}
         if isinstance(obj, type):
             scope |= {k: v for k, v in vars(obj).items() if isinstance(v, type)}
-        annotations: dict[str, Any] = dict(vars(obj).get("__annotations__", {})) if isinstance(obj, type) else {}
+        annotations: dict[str, Any] = (
+            dict(vars(obj).get("__annotations__", {})) if isinstance(obj, type) else {}
+        )
         if isinstance(obj, types.FunctionType):
             scope = {**obj.__globals__, **scope}
             annotations = dict(obj.__annotations__)
@@ -323,10 +358,15 @@ class ProgramReader:
         for name, annotation in annotations.items():
             if isinstance(annotation, str):
                 try:
-                    annotation = eval(annotation, scope)  # the author's own words, as typing.get_type_hints does
+                    annotation = eval(
+                        annotation, scope
+                    )  # the author's own words, as typing.get_type_hints does
                 except Exception as error:  # noqa: BLE001  # an annotation is the user's code: it may raise anything
                     where = obj.__qualname__ if isinstance(obj, (type, types.FunctionType)) else ""
-                    self.problem(f"{where}.{name}", f"the annotation {abbr(annotation)} cannot be read: {error}.")
+                    self.problem(
+                        f"{where}.{name}",
+                        f"the annotation {abbr(annotation)} cannot be read: {error}.",
+                    )
                     continue
             out[name] = annotation
         return out
@@ -348,7 +388,9 @@ class ProgramReader:
             layout = getattr(cls, "mcpsol_layout", "borsh")
             if layout not in ("borsh", "c"):
                 raise SourceError(f'a layout is "borsh" or "c", not {abbr(layout)}.')
-            definition = TypeDef(name, ModelStruct(self.fields(cls, docs)), docs.text, layout=layout)
+            definition = TypeDef(
+                name, ModelStruct(self.fields(cls, docs)), docs.text, layout=layout
+            )
         self.types[name] = (cls, definition)
         return Link(name)
 
@@ -366,7 +408,9 @@ class ProgramReader:
         for name in names:
             other = seen.setdefault(snake(name), name)
             if other != name:
-                self.problem(f"{path}.{name}", f"{name!r} and {other!r} are the same name in snake_case.")
+                self.problem(
+                    f"{path}.{name}", f"{name!r} and {other!r} are the same name in snake_case."
+                )
 
     def read_enum(self, cls: type, docs: Docs) -> ModelEnum:
         tag = _PLAIN.get(getattr(cls, "mcpsol_tag", words.u8))
@@ -390,7 +434,9 @@ class ProgramReader:
                     if value.items:
                         payload = Tuple(tuple(self.read_type(i) for i in value.items))
                     elif value.fields:
-                        payload = ModelStruct(tuple(Field(n, self.read_type(t)) for n, t in value.fields))
+                        payload = ModelStruct(
+                            tuple(Field(n, self.read_type(t)) for n, t in value.fields)
+                        )
                 variants.append(ModelVariant(name, payload, None, doc))
             else:
                 self.problem(path, f"a variant is variant(…) or an int, not {abbr(value)}.")
@@ -402,7 +448,10 @@ class ProgramReader:
                 following = tagged + 1
         tags = [v.value if v.value is not None else i for i, v in enumerate(variants)]
         if len(set(tags)) != len(tags) or any(not 0 <= t < 2**tag.bits for t in tags):
-            self.problem(cls.__qualname__, f"tags are different numbers from 0 to {2**tag.bits - 1}, not {tags}.")
+            self.problem(
+                cls.__qualname__,
+                f"tags are different numbers from 0 to {2**tag.bits - 1}, not {tags}.",
+            )
         if not variants:
             self.problem(cls.__qualname__, "an enum has at least one variant.")
         return ModelEnum(tuple(variants), tag)
@@ -429,19 +478,28 @@ class ProgramReader:
         with self.at(path):
             link = self.link(cls)
             given = getattr(cls, "mcpsol_discriminator", None)
-            yield ModelEvent(cls.__name__, discriminator_of(given, "event", cls.__name__), link, docs_of(cls).text)
+            yield ModelEvent(
+                cls.__name__,
+                discriminator_of(given, "event", cls.__name__),
+                link,
+                docs_of(cls).text,
+            )
 
 
 def _is_type(value: object) -> TypeGuard[type]:
     return (
-        isinstance(value, type) and issubclass(value, (words.Struct, words.Enum)) and not issubclass(value, words.Event)
+        isinstance(value, type)
+        and issubclass(value, (words.Struct, words.Enum))
+        and not issubclass(value, words.Event)
     )
 
 
 def _literal(value: object, kind: Type) -> str:
     """A constant's value as a Rust literal, as Anchor's IDL writes it. Raises SourceError."""
     match kind:
-        case Int(bits, signed, _) if type(value) is int or (isinstance(value, int) and not isinstance(value, bool)):
+        case Int(bits, signed, _) if type(value) is int or (
+            isinstance(value, int) and not isinstance(value, bool)
+        ):
             low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
             if not low <= int(value) <= high:
                 raise SourceError(f"{value} does not fit {type_text(kind)} ({low} to {high}).")
@@ -450,7 +508,9 @@ def _literal(value: object, kind: Type) -> str:
             return "true" if value else "false"
         case _ if kind == BORSH_STRING and isinstance(value, str):
             return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-        case _ if isinstance(value, bytes) and (kind == BORSH_BYTES or kind == Array(U8, len(value))):
+        case _ if isinstance(value, bytes) and (
+            kind == BORSH_BYTES or kind == Array(U8, len(value))
+        ):
             return "[" + ", ".join(map(str, value)) + "]"
         case _ if kind == PUBKEY and isinstance(value, str):
             try:

@@ -55,24 +55,36 @@ def import_errors(origin: str) -> Iterator[None]:
     except SourceError:
         raise
     except Exception as error:  # a spec is the user's code: it may raise anything
-        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith(".py")]
+        frames = [
+            f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith(".py")
+        ]
         own = [f for f in frames if Path(f.filename).name == Path(origin).name] or frames[-1:]
         line = f":{own[-1].lineno}" if own and own[-1].filename.endswith(Path(origin).name) else ""
         hint = ""
         if isinstance(error, NameError) and error.name:
             near = suggest(error.name, words.__all__)
-            hint = " " + near.split(" Available")[0].split(" There are")[0] if near.startswith("Did") else ""
+            hint = (
+                " " + near.split(" Available")[0].split(" There are")[0]
+                if near.startswith("Did")
+                else ""
+            )
             if own and _defines(own[-1].filename, error.name):
                 hint = " Classes inside a class do not see each other's names: move it out of the class, above it."
         raise SourceError(
-            f"the spec raised {type(error).__name__} while it was imported: {error}.{hint}", origin=f"{origin}{line}"
+            f"the spec raised {type(error).__name__} while it was imported: {error}.{hint}",
+            origin=f"{origin}{line}",
         ) from error
 
 
 def _defines(file: str, name: str) -> bool:
     """Does *file* have a class of that name, indented?"""
     try:
-        return re.search(rf"^\s+class {re.escape(name)}\b", Path(file).read_text(encoding="utf-8"), re.M) is not None
+        return (
+            re.search(
+                rf"^\s+class {re.escape(name)}\b", Path(file).read_text(encoding="utf-8"), re.M
+            )
+            is not None
+        )
     except (OSError, UnicodeDecodeError):
         return False
 
@@ -82,7 +94,9 @@ def only_program(module: types.ModuleType, wanted: str | None) -> type:
     classes = {
         name: value
         for name, value in vars(module).items()
-        if isinstance(value, type) and "mcpsol_program" in vars(value) and value.__module__ == module.__name__
+        if isinstance(value, type)
+        and "mcpsol_program" in vars(value)
+        and value.__module__ == module.__name__
     }
     origin = getattr(module, "__file__", None) or module.__name__
     if wanted is not None:
@@ -92,7 +106,8 @@ def only_program(module: types.ModuleType, wanted: str | None) -> type:
     if len(classes) != 1:
         listed = ", ".join(classes) or "none"
         raise SourceError(
-            f"a spec has one class with @program; this has {listed}. Name one: module:Class.", origin=origin
+            f"a spec has one class with @program; this has {listed}. Name one: module:Class.",
+            origin=origin,
         )
     return next(iter(classes.values()))
 
@@ -175,7 +190,11 @@ def docs_of(obj: object) -> Docs:
     for line in inspect.cleandoc(raw or "").splitlines():
         bare = line.strip()
         lower = bare.lower()
-        if not line.startswith(" ") and lower in (*_ITEM_SECTIONS, *_WHEN_SECTIONS, *_OTHER_SECTIONS):
+        if not line.startswith(" ") and lower in (
+            *_ITEM_SECTIONS,
+            *_WHEN_SECTIONS,
+            *_OTHER_SECTIONS,
+        ):
             section, item = lower, ""
         elif bare and not line.startswith(" ") and section:
             section = ""  # free text again

@@ -95,7 +95,11 @@ class InstructionReader:
     """Reads one method: parameters in two rounds, since constraints name other parameters."""
 
     def __init__(
-        self, program: ProgramReader, attribute: str, function: Callable[..., object], options: words.InstructionOptions
+        self,
+        program: ProgramReader,
+        attribute: str,
+        function: Callable[..., object],
+        options: words.InstructionOptions,
     ) -> None:
         self.program = program
         self.function = function
@@ -105,7 +109,9 @@ class InstructionReader:
         self.docs = docs_of(function)
         self.args: list[Field] = []
         self.accounts: dict[tuple[str, ...], _Parameter] = {}
-        self.order: list[tuple[str, type | None]] = []  # top-level accounts: name, and the Group class
+        self.order: list[
+            tuple[str, type | None]
+        ] = []  # top-level accounts: name, and the Group class
         self.remaining: list[RemainingAccounts] = []
         self.bumps: list[tuple[str, Value]] = []  # arguments that give one
 
@@ -120,7 +126,9 @@ class InstructionReader:
                 self.program.problem(path, "an instruction has no **parameters.")
             elif p.name not in hints:
                 if p.annotation is inspect.Parameter.empty:
-                    self.program.problem(path, "the parameter has no type. Annotate it, as in `amount: u64`.")
+                    self.program.problem(
+                        path, "the parameter has no type. Annotate it, as in `amount: u64`."
+                    )
             else:
                 with self.program.at(path):
                     self.parameter(p, hints[p.name])
@@ -136,10 +144,14 @@ class InstructionReader:
         for name in self.docs.items:
             known = {p.name for p in parameters} | {path[-1] for path in self.accounts}
             if name not in known:
-                self.program.problem(self.path, f"the docstring describes {name!r}, which is no parameter.")
+                self.program.problem(
+                    self.path, f"the docstring describes {name!r}, which is no parameter."
+                )
         when = self.options.when or self.docs.when
         hints_out = [("when", when)] if when else []
-        hints_out += [(f"unit:{a.name}", self.docs.items[a.name][0]) for a in self.args if self.unit(a.name)]
+        hints_out += [
+            (f"unit:{a.name}", self.docs.items[a.name][0]) for a in self.args if self.unit(a.name)
+        ]
         discriminator = discriminator_of(self.options.discriminator, "global", snake(self.name))
         return Instruction(
             name=self.name,
@@ -160,22 +172,34 @@ class InstructionReader:
 
     def parameter(self, p: inspect.Parameter, annotation: object) -> None:
         base, remarks, optional = _unwrap(annotation)
-        is_account = isinstance(base, type) and issubclass(base, (words.Account, words.Kind, words.Group))
+        is_account = isinstance(base, type) and issubclass(
+            base, (words.Account, words.Kind, words.Group)
+        )
         if p.kind is inspect.Parameter.VAR_POSITIONAL:
             if not is_account or issubclass(base, (words.Account, words.Group)):
-                raise SourceError(f"remaining accounts are Signer, Payer or Unchecked, as in `*{p.name}: Signer`.")
+                raise SourceError(
+                    f"remaining accounts are Signer, Payer or Unchecked, as in `*{p.name}: Signer`."
+                )
             found = _Parameter((p.name,), base, remarks, optional, lines_of(self.docs, p.name))
-            self.remaining.append(RemainingAccounts(p.name, found.writable, found.signs, True, found.docs))
+            self.remaining.append(
+                RemainingAccounts(p.name, found.writable, found.signs, True, found.docs)
+            )
             return
         if not is_account:
             default = None
             if p.default is not inspect.Parameter.empty:
                 default = Default(_json(p.default))
-            self.args.append(Field(p.name, self.program.read_type(annotation), lines_of(self.docs, p.name), default))
+            self.args.append(
+                Field(
+                    p.name, self.program.read_type(annotation), lines_of(self.docs, p.name), default
+                )
+            )
             return
         if issubclass(base, words.Group):
             if remarks or optional:
-                raise SourceError("a group has no constraints of its own; put them on its accounts.")
+                raise SourceError(
+                    "a group has no constraints of its own; put them on its accounts."
+                )
             group_docs = docs_of(base)
             self.order.append((p.name, base))
             for name, inner in self.program.hints(base).items():
@@ -188,7 +212,9 @@ class InstructionReader:
     def add(self, path: tuple[str, ...], annotation: object, docs: tuple[str, ...]) -> None:
         base, remarks, optional = _unwrap(annotation)
         if not (isinstance(base, type) and issubclass(base, (words.Account, words.Kind))):
-            raise SourceError(f"{abbr(annotation)} is no account: use an Account class, Signer, Wallet, Unchecked, ….")
+            raise SourceError(
+                f"{abbr(annotation)} is no account: use an Account class, Signer, Wallet, Unchecked, …."
+            )
         if base in (words.Account, words.Kind, words.Sysvar):
             raise SourceError(f"{base.__name__} is no account by itself: name one of its classes.")
         kept: list[object] = []
@@ -196,9 +222,14 @@ class InstructionReader:
             if remark is Ellipsis:
                 continue
             if not isinstance(remark, (words.Constraint, words.Access)):
-                shown = f"{remark.__name__} without ()" if isinstance(remark, type) else abbr(remark)
+                shown = (
+                    f"{remark.__name__} without ()" if isinstance(remark, type) else abbr(remark)
+                )
                 raise SourceError(f"{shown} is no constraint.")
-            if any(type(remark) is type(k) and not isinstance(remark, (words.has_one, words._Flag)) for k in kept):
+            if any(
+                type(remark) is type(k) and not isinstance(remark, (words.has_one, words._Flag))
+                for k in kept
+            ):
                 raise SourceError(f"{type(remark).__name__} is given twice.")
             kept.append(remark)
         self.accounts[path] = _Parameter(path, base, tuple(kept), optional, docs)
@@ -206,7 +237,9 @@ class InstructionReader:
     def item(self, name: str, group: type | None) -> AccountItem:
         if group is None:
             return self.account((name,))
-        inner = tuple(self.account(path) for path in self.accounts if len(path) == 2 and path[0] == name)
+        inner = tuple(
+            self.account(path) for path in self.accounts if len(path) == 2 and path[0] == name
+        )
         return AccountGroup(name, inner, docs_of(group).text)
 
     # names in constraints
@@ -235,7 +268,9 @@ class InstructionReader:
     def field_type(self, p: _Parameter, name: str) -> Type:
         if not issubclass(p.base, words.Account):
             if issubclass(p.base, (words.TokenAccount, words.Mint)):
-                raise SourceError(f"{p.name!r} is no state of this program; seeds take only its address.")
+                raise SourceError(
+                    f"{p.name!r} is no state of this program; seeds take only its address."
+                )
             raise SourceError(f"{p.name!r} is a {p.base.__name__}: it has no field {name!r}.")
         fields = self.fields_of(p.base)
         if name not in fields:
@@ -252,7 +287,9 @@ class InstructionReader:
         return found[-1]  # a problem is remembered: what is read further may find more
 
     def constrained(self, p: _Parameter) -> ModelAccount:
-        address = getattr(p.base, "mcpsol_address", None) if issubclass(p.base, words.Kind) else None
+        address = (
+            getattr(p.base, "mcpsol_address", None) if issubclass(p.base, words.Kind) else None
+        )
         pda: Pda | None = None
         state = owned_by = close = payer = None
         has_one: list[tuple[str, str]] = []
@@ -273,14 +310,18 @@ class InstructionReader:
 
         def on_error(check: str, value: words.error | None) -> None:
             if value is not None:
-                errors.append((check, self.program.error_name(value, f"{self.path}.{'.'.join(p.path)}")))
+                errors.append(
+                    (check, self.program.error_name(value, f"{self.path}.{'.'.join(p.path)}"))
+                )
 
         for remark in p.remarks:
             match remark:
                 case words.has_one(name, account, failure):
                     kind = self.field_type(p, name)
                     if kind != PUBKEY:
-                        raise SourceError(f"has_one compares addresses; {name!r} is a {type_text(kind)}.")
+                        raise SourceError(
+                            f"has_one compares addresses; {name!r} is a {type_text(kind)}."
+                        )
                     self.need(account or name, p.path)
                     has_one.append((name, account or name))
                     on_error(f"has_one:{name}", failure)
@@ -413,9 +454,13 @@ class InstructionReader:
         if issubclass(p.base, words.Account):
             size = self.program.state(p.base).size
             if space is None and size is None:
-                raise SourceError(f"{p.base.__name__} has no fixed size: say init(…, space=…), discriminator included.")
+                raise SourceError(
+                    f"{p.base.__name__} has no fixed size: say init(…, space=…), discriminator included."
+                )
             if space is not None and size is not None and space < size:
-                raise SourceError(f"{p.base.__name__} takes {size} bytes, space={space} is too small.")
+                raise SourceError(
+                    f"{p.base.__name__} takes {size} bytes, space={space} is too small."
+                )
             if space is not None and not 0 < space <= 10 * 1024:
                 raise SourceError(f"an account is created with 1 to 10240 bytes, not {space}.")
         elif not issubclass(p.base, (words.TokenAccount, words.Mint)):
@@ -427,7 +472,9 @@ class InstructionReader:
     def token_init(self, p: _Parameter, tokens: TokenConstraint) -> None:
         self.program_account_any(_TOKEN_PROGRAMS, tokens.program)
         if tokens.kind == "associated":
-            self.program_account(words.AssociatedTokenProgram, "the associated token program creates the account")
+            self.program_account(
+                words.AssociatedTokenProgram, "the associated token program creates the account"
+            )
         elif tokens.kind == "account" and (tokens.mint is None or tokens.authority is None):
             raise SourceError("to create a token account say token(mint=…, authority=…).")
         elif tokens.kind == "mint" and (tokens.authority is None or tokens.decimals is None):
@@ -435,7 +482,9 @@ class InstructionReader:
 
     def program_account_any(self, kinds: tuple[type, ...], named: str | None) -> None:
         if named is None and not any(issubclass(o.base, kinds) for o in self.accounts.values()):
-            raise SourceError("the token program makes the account: add the parameter `token_program: TokenProgram`.")
+            raise SourceError(
+                "the token program makes the account: add the parameter `token_program: TokenProgram`."
+            )
 
     # seeds
 
@@ -443,12 +492,16 @@ class InstructionReader:
         if not remark.seeds:
             raise SourceError("seeds(…) needs at least one seed.")
         if len(remark.seeds) > 15:
-            raise SourceError(f"an address is derived from at most 15 seeds and the bump, not {len(remark.seeds)}.")
+            raise SourceError(
+                f"an address is derived from at most 15 seeds and the bump, not {len(remark.seeds)}."
+            )
         program: Value | None = None
         if remark.program is not None:
             self.check_address_or_name(remark.program)
             program = ConstValue(remark.program)
-        return Pda(tuple(self.seed(s, p) for s in remark.seeds), program, bump=self.bump(remark.bump, p))
+        return Pda(
+            tuple(self.seed(s, p) for s in remark.seeds), program, bump=self.bump(remark.bump, p)
+        )
 
     def bump(self, name: str | None, p: _Parameter) -> str | None:
         """The field that keeps the bump; None where nothing does, also where an argument gives it, which is
@@ -461,7 +514,9 @@ class InstructionReader:
         else:
             kind, how = given.type, "given as"
             if p.has(words.init):
-                raise SourceError("a new account's bump is searched: with another one it would stand elsewhere.")
+                raise SourceError(
+                    "a new account's bump is searched: with another one it would stand elsewhere."
+                )
             if any(name == arg for arg, _ in self.bumps):
                 raise SourceError(f"{name!r} gives another account's bump already.")
             self.bumps.append((name, AccountBumpValue(p.path)))
@@ -487,7 +542,9 @@ class InstructionReader:
         owner = self.find(head, p.path)
         if owner is not None and rest:
             if len(rest) > 1:
-                raise SourceError(f"{value!r} goes too deep: a seed takes a field of the account's state itself.")
+                raise SourceError(
+                    f"{value!r} goes too deep: a seed takes a field of the account's state itself."
+                )
             kind = self.field_type(self.accounts[owner], rest[0])
             self.seedable(kind, value)
             return AccountSeed(owner, tuple(rest), self.accounts[owner].base.__name__, kind)
@@ -502,7 +559,11 @@ class InstructionReader:
     def inside(self, kind: Type, rest: list[str]) -> Type:
         for step in rest:
             body = self.program.types[kind.name][1] if isinstance(kind, Link) else None
-            fields = {f.name: f.type for f in body.type.fields} if body and isinstance(body.type, ModelStruct) else {}
+            fields = (
+                {f.name: f.type for f in body.type.fields}
+                if body and isinstance(body.type, ModelStruct)
+                else {}
+            )
             if step not in fields:
                 raise UnresolvedName("field", step, fields)
             kind = fields[step]
@@ -514,7 +575,9 @@ class InstructionReader:
             size is not None and size <= _MAX_SEED and not isinstance(kind, Link)
         ):
             return
-        raise SourceError(f"{name!r} is a {type_text(kind)}; a seed is a number, an address, text or at most 32 bytes.")
+        raise SourceError(
+            f"{name!r} is a {type_text(kind)}; a seed is a number, an address, text or at most 32 bytes."
+        )
 
     def associated_pda(self, remark: words.associated, p: _Parameter) -> Pda:
         authority = self.need(remark.authority, p.path).path
@@ -557,4 +620,6 @@ def _json(value: object) -> object:
         return float(value)
     if isinstance(value, bytes):
         return "0x" + value.hex()
-    raise SourceError(f"{abbr(value)} is no default: use a number, text, bytes, True, False or None.")
+    raise SourceError(
+        f"{abbr(value)} is no default: use a number, text, bytes, True, False or None."
+    )

@@ -228,7 +228,9 @@ class Account(Struct):
 
     mcpsol_discriminator: ClassVar[bytes | None] = None
 
-    def __init_subclass__(cls, *, layout: str = "borsh", discriminator: bytes | None = None) -> None:
+    def __init_subclass__(
+        cls, *, layout: str = "borsh", discriminator: bytes | None = None
+    ) -> None:
         super().__init_subclass__(layout=layout)
         cls.mcpsol_discriminator = discriminator
 
@@ -578,7 +580,11 @@ def program(
 def instruction(function: _F, /) -> _F: ...
 @overload
 def instruction(
-    *, name: str | None = None, discriminator: bytes | None = None, returns: object = None, when: str = ""
+    *,
+    name: str | None = None,
+    discriminator: bytes | None = None,
+    returns: object = None,
+    when: str = "",
 ) -> Callable[[_F], _F]: ...
 def instruction(
     function: _F | None = None,

@@ -42,7 +42,9 @@ _TOKEN = re.compile(
       |(?P<end>\Z))""",
     re.VERBOSE | re.DOTALL,
 )
-_ESCAPE = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r?\n)|(.))", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\r?\n)|(.))", re.DOTALL
+)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "undefined": None}
 
@@ -57,7 +59,8 @@ def idl_of(data: bytes, is_idl: Callable[[Any], bool], origin: str = "") -> Any:
     several do that differ."""
     if len(data) > MAX_BYTES:
         raise SourceError(
-            f"TypeScript of {len(data):,} bytes; over {MAX_BYTES:,} none is read. Give the IDL's JSON.", origin=origin
+            f"TypeScript of {len(data):,} bytes; over {MAX_BYTES:,} none is read. Give the IDL's JSON.",
+            origin=origin,
         )
     text = data.decode("utf-8", "replace")
     values: dict[str, Any] = {}
@@ -80,7 +83,11 @@ def idl_of(data: bytes, is_idl: Callable[[Any], bool], origin: str = "") -> Any:
         if is_idl(value):
             (types if found["type"] else values).setdefault(found["name"] or "default", value)
     known = values or types
-    different = [name for i, (name, value) in enumerate(known.items()) if value not in list(known.values())[:i]]
+    different = [
+        name
+        for i, (name, value) in enumerate(known.items())
+        if value not in list(known.values())[:i]
+    ]
     if len(different) == 1:
         return known[different[0]]
     if different:

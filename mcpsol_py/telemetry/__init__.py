@@ -74,7 +74,9 @@ def traced(
 ) -> Callable[[Callable[_P, Coroutine[Any, Any, _T]]], Callable[_P, Coroutine[Any, Any, _T]]]:
     """Makes each run of a coroutine function a span."""
 
-    def wrap(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, Coroutine[Any, Any, _T]]:
+    def wrap(
+        function: Callable[_P, Coroutine[Any, Any, _T]],
+    ) -> Callable[_P, Coroutine[Any, Any, _T]]:
         @functools.wraps(function)
         async def run(*args: _P.args, **kwargs: _P.kwargs) -> _T:
             if _open is None:

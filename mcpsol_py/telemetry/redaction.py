@@ -20,7 +20,10 @@ _SHAPES = [
     # Authorization headers, in whole or in part
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}"), rf"\1 {MASK}"),
     # who logs in, the path and the query of a URL of a node (FIELD-NOTES C-63); its host stays
-    (re.compile(r"(?i)\b(https?|wss?)://(?:[^\s/@\"']+@)?([^\s/?#\"']+)([/?#][^\s\"')]*)?"), r"\1://\2"),
+    (
+        re.compile(r"(?i)\b(https?|wss?)://(?:[^\s/@\"']+@)?([^\s/?#\"']+)([/?#][^\s\"')]*)?"),
+        r"\1://\2",
+    ),
     # a JSON Web Token
     (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"), MASK),
     # a key as solana-keygen writes it: 64 numbers
@@ -57,7 +60,10 @@ def clean(value: Any, *, name: str = "") -> Any:
 
 def clean_fields(fields: dict[str, Any]) -> dict[str, Any]:
     """A dict of which keys that sound secret are masked whole."""
-    return {str(key): MASK if _NAME.search(str(key)) else clean(value, name=str(key)) for key, value in fields.items()}
+    return {
+        str(key): MASK if _NAME.search(str(key)) else clean(value, name=str(key))
+        for key, value in fields.items()
+    }
 
 
 def _text(text: str, name: str) -> str:

@@ -12,7 +12,12 @@ from typing import Any
 from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import (
+    BatchSpanProcessor,
+    ConsoleSpanExporter,
+    SpanExporter,
+    SpanExportResult,
+)
 
 from mcpsol_py import telemetry
 from mcpsol_py.errors import SourceError, suggest
@@ -42,7 +47,9 @@ def set_up(exporter: SpanExporter | str, *, service: str = "idl2mcp", version: s
             try:
                 yield _Open(found)
             except BaseException as error:
-                found.set_attribute("error.type", str(getattr(error, "reason", type(error).__name__)))
+                found.set_attribute(
+                    "error.type", str(getattr(error, "reason", type(error).__name__))
+                )
                 found.set_status(trace.StatusCode.ERROR)
                 raise
 
@@ -70,7 +77,9 @@ def _installed(name: str) -> SpanExporter:
         name = next((n for n in ("otlp", "otlp_proto_http", "otlp_proto_grpc") if n in found), name)
     if name not in found:
         advice = " It comes with the extra otlp." if name == "otlp" else ""
-        raise SourceError(f"no exporter of that name is installed.{advice} {suggest(name, found)}", path="traces")
+        raise SourceError(
+            f"no exporter of that name is installed.{advice} {suggest(name, found)}", path="traces"
+        )
     made: SpanExporter = found[name].load()()
     return made
 

@@ -104,7 +104,12 @@ class Counter:
     @instruction
     def close(
         self,
-        counter: Mut[State, has_one("authority"), seeds(b"counter", "authority", bump="bump"), close("authority")],
+        counter: Mut[
+            State,
+            has_one("authority"),
+            seeds(b"counter", "authority", bump="bump"),
+            close("authority"),
+        ],
         authority: Payer,
     ) -> None:
         """Close the counter and give its rent back to the wallet.

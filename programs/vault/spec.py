@@ -77,9 +77,14 @@ class Vault:
     @instruction
     def initialize(
         self,
-        vault: Mut[State, init(payer="authority"), seeds(b"vault", "authority", "mint", bump="bump")],
+        vault: Mut[
+            State, init(payer="authority"), seeds(b"vault", "authority", "mint", bump="bump")
+        ],
         tokens: Mut[
-            TokenAccount, init(payer="authority"), seeds(b"tokens", "vault"), token(mint="mint", authority="vault")
+            TokenAccount,
+            init(payer="authority"),
+            seeds(b"tokens", "vault"),
+            token(mint="mint", authority="vault"),
         ],
         mint: Mint,
         authority: Payer,

@@ -46,7 +46,12 @@ class _Channel:
     @property
     def opening(self) -> Call:
         """The call that opens it."""
-        args = {"salt": 7, "deposit": _DEPOSIT, "grace_period": _GRACE, "open_slot": self.scene.slot}
+        args = {
+            "salt": 7,
+            "deposit": _DEPOSIT,
+            "grace_period": _GRACE,
+            "open_slot": self.scene.slot,
+        }
         accounts = {
             "payer": self.payer,
             "rent_payer": self.sponsor,
@@ -67,7 +72,9 @@ class _Channel:
     def distribution(self) -> Call:
         """The call that pays out."""
         tail = [AccountMeta(self.purse(self.recipient), False, True)]
-        return Call({"recipients": self.entries}, {**self.holding, "rent_payer": self.sponsor}, tail)
+        return Call(
+            {"recipients": self.entries}, {**self.holding, "rent_payer": self.sponsor}, tail
+        )
 
     def settled(self, cumulative: int) -> None:
         """A voucher was settled."""
@@ -76,11 +83,15 @@ class _Channel:
 
     def sealed(self) -> None:
         """No voucher counts any more."""
-        self.scene.send("settle_and_seal", {"has_voucher": 0}, {"payee": self.payee, "channel": self.address})
+        self.scene.send(
+            "settle_and_seal", {"has_voucher": 0}, {"payee": self.payee, "channel": self.address}
+        )
 
 
 def _to_open(scene: Scene) -> _Channel:
-    payer, payee, sponsor, session = (scene.wallet(name) for name in ("payer", "payee", "sponsor", "session key"))
+    payer, payee, sponsor, session = (
+        scene.wallet(name) for name in ("payer", "payee", "sponsor", "session key")
+    )
     recipient = scene.wallet("recipient").pubkey()
     mint = scene.mint()
     scene.tokens(mint, payer)
@@ -115,7 +126,9 @@ def top_up(scene: Scene) -> Call:
 def settle_and_seal(scene: Scene) -> Call:
     channel = _opened(scene)
     voucher = x402.signed_voucher(channel.session, channel.address, 400)
-    return Call({"has_voucher": 1}, {"payee": channel.payee, "channel": channel.address}, before=[voucher])
+    return Call(
+        {"has_voucher": 1}, {"payee": channel.payee, "channel": channel.address}, before=[voucher]
+    )
 
 
 def request_close(scene: Scene) -> Call:
@@ -149,7 +162,10 @@ def reclaim(scene: Scene) -> Call:
     channel.settled(4_000)
     channel.sealed()
     scene.send(
-        "distribute", channel.distribution.args, channel.distribution.accounts, remaining=channel.distribution.remaining
+        "distribute",
+        channel.distribution.args,
+        channel.distribution.accounts,
+        remaining=channel.distribution.remaining,
     )
     scene.set_clock(slot=scene.slot + 1_501)
     return Call({}, {"channel": channel.address, "rent_payer": channel.sponsor})
@@ -207,8 +223,12 @@ def _parties(scene: Scene) -> dict[str, Any]:
 def _subscribed(scene: Scene) -> dict[str, Any]:
     """The same with a subscription, whose first period is paid."""
     parties = _parties(scene)
-    scene.send("subscribe", {**_TERMS, "periods": 3}, parties | {"rent_payer": scene.wallet("sponsor")})
-    subscription = x402.subscription_address(parties["plan"], parties["subscriber"].pubkey(), scene.program_id)
+    scene.send(
+        "subscribe", {**_TERMS, "periods": 3}, parties | {"rent_payer": scene.wallet("sponsor")}
+    )
+    subscription = x402.subscription_address(
+        parties["plan"], parties["subscriber"].pubkey(), scene.program_id
+    )
     del parties["plan"]
     return parties | {"subscription": subscription}
 
@@ -226,9 +246,22 @@ def charge(scene: Scene) -> Call:
 def change_plan(scene: Scene) -> Call:
     parties = _subscribed(scene)
     other = x402.plan_address(parties["merchant"].pubkey(), 2, scene.program_id)
-    terms = {"plan_id": 2, "price": 50, "period": 2_000, "trial": 0, "grace": 300, "max_charges": 12}
-    scene.send("create_plan", terms, {"plan": other, "merchant": parties["merchant"], "mint": parties["mint"]})
-    return Call({"price": 50, "period": 2_000, "grace": 300, "periods": 4}, parties | {"plan": other})
+    terms = {
+        "plan_id": 2,
+        "price": 50,
+        "period": 2_000,
+        "trial": 0,
+        "grace": 300,
+        "max_charges": 12,
+    }
+    scene.send(
+        "create_plan",
+        terms,
+        {"plan": other, "merchant": parties["merchant"], "mint": parties["mint"]},
+    )
+    return Call(
+        {"price": 50, "period": 2_000, "grace": 300, "periods": 4}, parties | {"plan": other}
+    )
 
 
 def cancel(scene: Scene) -> Call:
@@ -245,6 +278,10 @@ def merchant_cancel(scene: Scene) -> Call:
 
 def close_subscription(scene: Scene) -> Call:
     parties = _subscribed(scene)
-    scene.send("cancel", {}, {name: parties[name] for name in ("subscription", "subscriber", "mint")})
+    scene.send(
+        "cancel", {}, {name: parties[name] for name in ("subscription", "subscriber", "mint")}
+    )
     scene.set_clock(scene.now + 1_000)
-    return Call({}, {"subscription": parties["subscription"], "rent_payer": scene.wallet("sponsor")})
+    return Call(
+        {}, {"subscription": parties["subscription"], "rent_payer": scene.wallet("sponsor")}
+    )

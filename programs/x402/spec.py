@@ -172,11 +172,19 @@ class SubscriptionReport(Struct):
 class X402:
     """Payments for tools and APIs: exact payments with receipts, channels with vouchers, subscriptions."""
 
-    TREASURY_OWNER = constant(Pubkey, "DrLViEZBgqj6TgP8vKqu22uvLgV6p3tfkvCYfG8yqSUn", "Gets what nobody else can.")
-    OPEN_SLOT_WINDOW = constant(u64, 1_500, "Slots in which a channel must be opened, and before which it stays.")
+    TREASURY_OWNER = constant(
+        Pubkey, "DrLViEZBgqj6TgP8vKqu22uvLgV6p3tfkvCYfG8yqSUn", "Gets what nobody else can."
+    )
+    OPEN_SLOT_WINDOW = constant(
+        u64, 1_500, "Slots in which a channel must be opened, and before which it stays."
+    )
     MAX_RECIPIENTS = constant(u32, 32, "Entries of a channel's distribution at most.")
-    MAX_PAYMENT_TIME = constant(i64, 2_592_000, "Seconds from a payment to its expiry at most: 30 days.")
-    RECEIPT_RETENTION = constant(i64, 604_800, "Seconds that a receipt is kept after its expiry: 7 days.")
+    MAX_PAYMENT_TIME = constant(
+        i64, 2_592_000, "Seconds from a payment to its expiry at most: 30 days."
+    )
+    RECEIPT_RETENTION = constant(
+        i64, 604_800, "Seconds that a receipt is kept after its expiry: 7 days."
+    )
 
     # --- state --------------------------------------------------------------------------------------------------------
 
@@ -460,32 +468,48 @@ class X402:
     InvalidChannelMint = error("That is not the channel's mint", 7)
     InvalidEventAuthority = error("That is not the program's event authority", 8)
     InvalidChannelRentPayer = error("That is not who paid the channel's rent", 10)
-    ChannelAccountMismatch = error("The escrow is not the channel's associated token account, or cannot be used", 50)
+    ChannelAccountMismatch = error(
+        "The escrow is not the channel's associated token account, or cannot be used", 50
+    )
     InvalidChannelTokenAccount = error("The escrow holds no token account", 51)
     InvalidChannelTokenExtensions = error("The escrow has an extension that is not allowed", 52)
     MintAccountMismatch = error("That is no mint of this token program", 53)
     InvalidMintTokenProgram = error("The token program is neither SPL Token nor Token-2022", 54)
     MalformedMintTokenAccountData = error("The mint's data is malformed", 55)
-    MalformedMintTokenExtensions = error("The mint has an extension that is not allowed, or malformed ones", 56)
-    PayerAccountMismatch = error("That is not the payer's associated token account, or it cannot be used", 57)
+    MalformedMintTokenExtensions = error(
+        "The mint has an extension that is not allowed, or malformed ones", 56
+    )
+    PayerAccountMismatch = error(
+        "That is not the payer's associated token account, or it cannot be used", 57
+    )
     InvalidPayerTokenAccount = error("The payer's account holds no token account", 58)
-    InvalidPayerTokenExtensions = error("The payer's account has an extension that is not allowed", 59)
+    InvalidPayerTokenExtensions = error(
+        "The payer's account has an extension that is not allowed", 59
+    )
     PayeeAccountMismatch = error("That is not the payee's associated token account", 60)
     InvalidPayeeTokenExtensions = error("The payee's account has malformed extensions", 62)
     DepositMustBeNonZero = error("The deposit must be more than zero", 200)
     GracePeriodMustBeNonZero = error("The grace period must be more than zero", 201)
     MissingEd25519Verification = error("No Ed25519 instruction stands right before this one", 230)
-    MalformedEd25519Instruction = error("The Ed25519 instruction is not one plain signature over 50 bytes", 231)
+    MalformedEd25519Instruction = error(
+        "The Ed25519 instruction is not one plain signature over 50 bytes", 231
+    )
     VoucherChannelMismatch = error("The voucher is for another channel", 232)
     VoucherExpired = error("The voucher has expired", 233)
-    VoucherWatermarkNotMonotonic = error("The voucher is for no more than what is settled already", 234)
+    VoucherWatermarkNotMonotonic = error(
+        "The voucher is for no more than what is settled already", 234
+    )
     VoucherOverDeposit = error("The voucher is for more than the deposit", 235)
     VoucherSignerMismatch = error("The voucher is signed by another key", 237)
     VoucherBadMagic = error("The signed bytes are no voucher", 238)
     InvalidRecipientCount = error("There are more than 32 recipients", 260)
-    InvalidSplitConfig = error("A part is zero, the parts are over 10,000, or the channel pays itself", 261)
+    InvalidSplitConfig = error(
+        "A part is zero, the parts are over 10,000, or the channel pays itself", 261
+    )
     DuplicateRecipient = error("A recipient is named twice", 263)
-    ChannelAddressMismatch = error("The channel stands at another address than its seeds give", 2000)
+    ChannelAddressMismatch = error(
+        "The channel stands at another address than its seeds give", 2000
+    )
     PayerPayeeMustDiffer = error("Payer and payee must differ", 2001)
     InvalidAuthorizedSigner = error("The authorized signer is no Ed25519 public key", 2002)
     OpenSlotOutOfWindow = error("The open slot is in the future, or too long ago", 2003)
@@ -495,38 +519,56 @@ class X402:
     PayerAlreadyWithdrawn = error("The payer has taken the rest already", 2300)
     RefundCalculationOverflow = error("More is settled than was put in", 2301)
     ChannelNotDistributable = error("The channel is neither open nor sealed", 2400)
-    TreasuryAccountMismatch = error("That is not the treasury's associated token account, or it cannot be used", 2401)
+    TreasuryAccountMismatch = error(
+        "That is not the treasury's associated token account, or it cannot be used", 2401
+    )
     InvalidTreasuryTokenAccount = error("The treasury's account holds no token account", 2402)
-    InvalidTreasuryTokenExtensions = error("The treasury's account has an extension that is not allowed", 2403)
+    InvalidTreasuryTokenExtensions = error(
+        "The treasury's account has an extension that is not allowed", 2403
+    )
     RecipientAccountMismatch = error("That is not the recipient's associated token account", 2404)
-    InvalidRecipientTokenExtensions = error("The recipient's account has malformed extensions", 2406)
-    InvalidDistributionHash = error("These are not the entries that the channel was opened with", 2407)
+    InvalidRecipientTokenExtensions = error(
+        "The recipient's account has malformed extensions", 2406
+    )
+    InvalidDistributionHash = error(
+        "These are not the entries that the channel was opened with", 2407
+    )
     NothingToDistribute = error("Nothing was settled since the last distribution", 2408)
     RecipientAccountCountMismatch = error("There must be one token account for each entry", 2409)
     DistributePoolOverflow = error("More is paid out than is settled", 2410)
     DistributeBalanceCalculationOverflow = error("The escrow holds less than must be paid", 2411)
-    ChannelCloseTooEarly = error("The channel's account must stay until its window has passed", 2414)
+    ChannelCloseTooEarly = error(
+        "The channel's account must stay until its window has passed", 2414
+    )
 
     # --- errors: payments and subscriptions ---------------------------------------------------------------------------
 
     AlreadyPaid = error("This payment was made already; the return data is its receipt", 6000)
-    PaymentIdReused = error("This payment id was used for another amount, call or mint; the return data is its receipt")
+    PaymentIdReused = error(
+        "This payment id was used for another amount, call or mint; the return data is its receipt"
+    )
     ZeroAmount = error("The amount must be more than zero")
     PaymentExpired = error("The payment has expired")
     ExpiryTooFar = error("The expiry is more than 30 days away")
     PaymentIdWithoutExpiry = error("The first 8 bytes of a payment id are its expiry, big-endian")
-    ReceiptAddressMismatch = error("The receipt stands at another address than payer, payee and payment id give")
+    ReceiptAddressMismatch = error(
+        "The receipt stands at another address than payer, payee and payment id give"
+    )
     ReceiptRetained = error("The receipt must be kept until 7 days after its expiry")
     NotReceiptRentPayer = error("That is not who paid for the receipt")
     SelfPayment = error("Payer and payee are the same")
-    NotOwnerNorDelegate = error("The authority is neither the token account's owner nor its delegate")
+    NotOwnerNorDelegate = error(
+        "The authority is neither the token account's owner nor its delegate"
+    )
     AllowanceTooSmall = error("The delegate may take less than that")
     BalanceTooSmall = error("The token account holds less than that")
     AccountFrozen = error("The token account is frozen")
     UnsupportedMintExtension = error("The mint has an extension that payments do not allow")
     FeeTaken = error("The payee would get less than was paid")
     WrongTokenProgram = error("The token program is neither SPL Token nor Token-2022")
-    InvalidPlan = error("A plan needs a price, a period, a grace period and a number of charges, all more than zero")
+    InvalidPlan = error(
+        "A plan needs a price, a period, a grace period and a number of charges, all more than zero"
+    )
     PlanNotOpen = error("The plan takes no new subscribers")
     PlanMismatch = error("That is not the plan's merchant or mint")
     TermsChanged = error("The plan's terms are not what the subscriber agreed to")
@@ -568,10 +610,20 @@ class X402:
             ),
         ],
         payer_token_account: Mut[
-            Unchecked, seeds("payer", "token_program", "mint", program=ATA_PROGRAM, error=PayerAccountMismatch)
+            Unchecked,
+            seeds(
+                "payer", "token_program", "mint", program=ATA_PROGRAM, error=PayerAccountMismatch
+            ),
         ],
         channel_token_account: Mut[
-            Unchecked, seeds("channel", "token_program", "mint", program=ATA_PROGRAM, error=ChannelAccountMismatch)
+            Unchecked,
+            seeds(
+                "channel",
+                "token_program",
+                "mint",
+                program=ATA_PROGRAM,
+                error=ChannelAccountMismatch,
+            ),
         ],
         token_program: Ref[TokenInterface, otherwise(address=InvalidMintTokenProgram)],
         system_program: SystemProgram,
@@ -624,10 +676,20 @@ class X402:
             has_one("mint", error=InvalidChannelMint),
         ],
         payer_token_account: Mut[
-            Unchecked, seeds("payer", "token_program", "mint", program=ATA_PROGRAM, error=PayerAccountMismatch)
+            Unchecked,
+            seeds(
+                "payer", "token_program", "mint", program=ATA_PROGRAM, error=PayerAccountMismatch
+            ),
         ],
         channel_token_account: Mut[
-            Unchecked, seeds("channel", "token_program", "mint", program=ATA_PROGRAM, error=ChannelAccountMismatch)
+            Unchecked,
+            seeds(
+                "channel",
+                "token_program",
+                "mint",
+                program=ATA_PROGRAM,
+                error=ChannelAccountMismatch,
+            ),
         ],
         mint: Unchecked,
         token_program: Ref[TokenInterface, otherwise(address=InvalidMintTokenProgram)],
@@ -701,16 +763,40 @@ class X402:
         payer: Mut[Unchecked, ...],
         rent_payer: Mut[Unchecked, ...],
         channel_token_account: Mut[
-            Unchecked, seeds("channel", "token_program", "mint", program=ATA_PROGRAM, error=ChannelAccountMismatch)
+            Unchecked,
+            seeds(
+                "channel",
+                "token_program",
+                "mint",
+                program=ATA_PROGRAM,
+                error=ChannelAccountMismatch,
+            ),
         ],
         payer_token_account: Mut[
-            Unchecked, seeds("payer", "token_program", "mint", program=ATA_PROGRAM, error=PayerAccountMismatch)
+            Unchecked,
+            seeds(
+                "payer", "token_program", "mint", program=ATA_PROGRAM, error=PayerAccountMismatch
+            ),
         ],
         payee_token_account: Mut[
-            Unchecked, seeds("channel.payee", "token_program", "mint", program=ATA_PROGRAM, error=PayeeAccountMismatch)
+            Unchecked,
+            seeds(
+                "channel.payee",
+                "token_program",
+                "mint",
+                program=ATA_PROGRAM,
+                error=PayeeAccountMismatch,
+            ),
         ],
         treasury_token_account: Mut[
-            Unchecked, seeds(TREASURY, "token_program", "mint", program=ATA_PROGRAM, error=TreasuryAccountMismatch)
+            Unchecked,
+            seeds(
+                TREASURY,
+                "token_program",
+                "mint",
+                program=ATA_PROGRAM,
+                error=TreasuryAccountMismatch,
+            ),
         ],
         mint: Unchecked,
         token_program: Ref[TokenInterface, otherwise(address=InvalidMintTokenProgram)],
@@ -752,10 +838,20 @@ class X402:
             ),
         ],
         channel_token_account: Mut[
-            Unchecked, seeds("channel", "token_program", "mint", program=ATA_PROGRAM, error=ChannelAccountMismatch)
+            Unchecked,
+            seeds(
+                "channel",
+                "token_program",
+                "mint",
+                program=ATA_PROGRAM,
+                error=ChannelAccountMismatch,
+            ),
         ],
         payer_token_account: Mut[
-            Unchecked, seeds("payer", "token_program", "mint", program=ATA_PROGRAM, error=PayerAccountMismatch)
+            Unchecked,
+            seeds(
+                "payer", "token_program", "mint", program=ATA_PROGRAM, error=PayerAccountMismatch
+            ),
         ],
         mint: Unchecked,
         token_program: Ref[TokenInterface, otherwise(address=InvalidMintTokenProgram)],
@@ -784,7 +880,9 @@ class X402:
     def emit_event(
         self,
         event_authority: Ref[
-            Signer, seeds(b"event_authority", error=InvalidEventAuthority), otherwise(signer=MissingRequiredSignature)
+            Signer,
+            seeds(b"event_authority", error=InvalidEventAuthority),
+            otherwise(signer=MissingRequiredSignature),
         ],
         event: RemainingBytes,
     ) -> None:
@@ -806,7 +904,10 @@ class X402:
         mint: Ref[Mint, mint(program="token_program")],
         source: Mut[TokenAccount, token(mint="mint", authority="payer", program="token_program")],
         destination: Mut[TokenAccount, associated("mint", "payee", program="token_program")],
-        receipt: Mut[Unchecked, seeds(b"receipt", "payer", "payee", "payment_id", error=ReceiptAddressMismatch)],
+        receipt: Mut[
+            Unchecked,
+            seeds(b"receipt", "payer", "payee", "payment_id", error=ReceiptAddressMismatch),
+        ],
         token_program: Ref[TokenInterface, otherwise(address=WrongTokenProgram)],
         system_program: SystemProgram,
         payment_id: Array[u8, 32],
@@ -838,7 +939,9 @@ class X402:
     @instruction(discriminator=b"\x11")
     def close_receipt(
         self,
-        receipt: Mut[Receipt, has_one("rent_payer", error=NotReceiptRentPayer), close("rent_payer")],
+        receipt: Mut[
+            Receipt, has_one("rent_payer", error=NotReceiptRentPayer), close("rent_payer")
+        ],
         rent_payer: Mut[Unchecked, ...],
     ) -> None:
         """Give a receipt's rent back, 7 days after its expiry. Anyone may.
@@ -911,9 +1014,13 @@ class X402:
     def subscribe(
         self,
         subscription: Mut[
-            Subscription, init(payer="rent_payer"), seeds(b"subscription", "plan", "subscriber", bump="bump")
+            Subscription,
+            init(payer="rent_payer"),
+            seeds(b"subscription", "plan", "subscriber", bump="bump"),
         ],
-        plan: Ref[Plan, has_one("merchant", error=PlanMismatch), has_one("mint", error=PlanMismatch)],
+        plan: Ref[
+            Plan, has_one("merchant", error=PlanMismatch), has_one("mint", error=PlanMismatch)
+        ],
         subscriber: Signer,
         rent_payer: Payer,
         merchant: Unchecked,
@@ -983,7 +1090,9 @@ class X402:
             has_one("merchant", error=NotMerchant),
             has_one("mint", error=SubscriptionMismatch),
         ],
-        plan: Ref[Plan, has_one("merchant", error=PlanMismatch), has_one("mint", error=PlanMismatch)],
+        plan: Ref[
+            Plan, has_one("merchant", error=PlanMismatch), has_one("mint", error=PlanMismatch)
+        ],
         subscriber: Signer,
         merchant: Unchecked,
         mint: Ref[Mint, mint(program="token_program")],
@@ -1058,7 +1167,9 @@ class X402:
     @instruction(discriminator=b"\x28")
     def close_subscription(
         self,
-        subscription: Mut[Subscription, has_one("rent_payer", error=SubscriptionMismatch), close("rent_payer")],
+        subscription: Mut[
+            Subscription, has_one("rent_payer", error=SubscriptionMismatch), close("rent_payer")
+        ],
         rent_payer: Mut[Unchecked, ...],
     ) -> None:
         """Give the rent of a subscription back that is cancelled or expired, once what is paid has ended. Anyone may.

@@ -57,8 +57,18 @@ EDITS = [
         '    target_arch = "x86",\n    target_arch = "bpf",\n    target_arch = "arm",',
         1,
     ),
-    ("io/error/mod.rs", 'target_os = "zkvm",', 'target_os = "zkvm",\n        target_os = "solana",', 1),
-    ("thread_local/mod.rs", 'target_os = "zkvm",', 'target_os = "zkvm",\n        target_os = "solana",', 2),
+    (
+        "io/error/mod.rs",
+        'target_os = "zkvm",',
+        'target_os = "zkvm",\n        target_os = "solana",',
+        1,
+    ),
+    (
+        "thread_local/mod.rs",
+        'target_os = "zkvm",',
+        'target_os = "zkvm",\n        target_os = "solana",',
+        2,
+    ),
     (
         "random/mod.rs",
         '        target_os = "xous",\n        target_os = "vexos",\n    ) =>',
@@ -75,7 +85,9 @@ EDITS = [
         "../hash/random.rs",
         KEYS,
         '        #[cfg(target_os = "solana")]\n        return RandomState { k0: 0, k1: 0 };\n\n'
-        + KEYS.replace("        thread", '        #[cfg(not(target_os = "solana"))]\n        thread', 1).replace(
+        + KEYS.replace(
+            "        thread", '        #[cfg(not(target_os = "solana"))]\n        thread', 1
+        ).replace(
             "        KEYS.with", '        #[cfg(not(target_os = "solana"))]\n        KEYS.with', 1
         ),
         1,

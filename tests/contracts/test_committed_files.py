@@ -46,7 +46,9 @@ def test_no_file_names_a_package_registry(repo: Path, committed: list[Path]) -> 
 
 
 def test_no_file_is_large(repo: Path, committed: list[Path]) -> None:
-    assert {str(f.relative_to(repo)): f.stat().st_size for f in committed if f.stat().st_size > LARGEST} == {}
+    assert {
+        str(f.relative_to(repo)): f.stat().st_size for f in committed if f.stat().st_size > LARGEST
+    } == {}
 
 
 def test_text_files_end_with_one_line_break(repo: Path, committed: list[Path]) -> None:

@@ -40,12 +40,16 @@ def sections(repo: Path) -> dict[str, dict[str, str]]:
     page = (repo / "docs" / "configuration.md").read_text(encoding="utf-8")
     return {
         heading: dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", text, re.MULTILINE))
-        for heading, text in re.findall(r"^### ([^\n]+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
+        for heading, text in re.findall(
+            r"^### ([^\n]+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL
+        )
     }
 
 
 @pytest.mark.parametrize("heading", TABLES)
-def test_every_key_is_there_with_its_kind(sections: dict[str, dict[str, str]], heading: str) -> None:
+def test_every_key_is_there_with_its_kind(
+    sections: dict[str, dict[str, str]], heading: str
+) -> None:
     assert sections[heading] == {key: kind.words for key, kind in TABLES[heading].items()}
 
 
@@ -65,7 +69,11 @@ def test_every_variable_that_is_read_is_there(repo: Path) -> None:
         name
         for package in ("mcpsol_py", "idl2mcp")
         for file in (repo / package).rglob("*.py")
-        for name in re.findall(r"\b(?:IDL2MCP|MCPSOL)_[A-Z][A-Z_]+\b", file.read_text(encoding="utf-8"))
+        for name in re.findall(
+            r"\b(?:IDL2MCP|MCPSOL)_[A-Z][A-Z_]+\b", file.read_text(encoding="utf-8")
+        )
     }
     assert read
-    assert {name for name in read if f"`{name}`" not in page} == {"MCPSOL_IR"}  # the driver's word to its own wrapper
+    assert {name for name in read if f"`{name}`" not in page} == {
+        "MCPSOL_IR"
+    }  # the driver's word to its own wrapper

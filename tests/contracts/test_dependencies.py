@@ -57,15 +57,25 @@ def test_every_import_is_declared(repo: Path) -> None:
         for path in sorted((repo / root).rglob("*.py")):
             part = path.relative_to(repo / root).parts[0]
             # The command line is a front to all extras: it imports each inside the command that needs it.
-            allowed = set().union(*extras.values()) if root == "idl2mcp" else extras[""] | extras.get(part, set())
+            allowed = (
+                set().union(*extras.values())
+                if root == "idl2mcp"
+                else extras[""] | extras.get(part, set())
+            )
             if part == "bridge":
                 allowed |= extras["x402"]  # a bridge can charge and pay
             if part == "client":
-                allowed |= extras["bridge"]  # keystores and long watches: imported where a bridge or a payer wants them
+                allowed |= extras[
+                    "bridge"
+                ]  # keystores and long watches: imported where a bridge or a payer wants them
             if part == "x402":
-                allowed |= extras["postgres"]  # imported where payments are kept in PostgreSQL, not before
+                allowed |= extras[
+                    "postgres"
+                ]  # imported where payments are kept in PostgreSQL, not before
             for module in set(imported(path)) - OURS - set(sys.stdlib_module_names) - {"anchorpy"}:
-                names = {name.lower().replace("_", "-") for name in distributions.get(module, [module])}
+                names = {
+                    name.lower().replace("_", "-") for name in distributions.get(module, [module])
+                }
                 if not (names | {HALVES[name] for name in names & set(HALVES)}) & allowed:
                     missing.add(f"{path.relative_to(repo)}: {module}")
     assert sorted(missing) == []

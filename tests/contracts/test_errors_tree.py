@@ -5,7 +5,9 @@ import re
 from mcpsol_py import errors
 
 CLASSES = {
-    name: cls for name, cls in vars(errors).items() if isinstance(cls, type) and issubclass(cls, errors.McpsolError)
+    name: cls
+    for name, cls in vars(errors).items()
+    if isinstance(cls, type) and issubclass(cls, errors.McpsolError)
 }
 
 
@@ -25,7 +27,10 @@ def drawn() -> dict[str, str]:
 
 
 def test_the_drawing_is_the_tree() -> None:
-    real = {name: "" if name == "McpsolError" else cls.__bases__[0].__name__ for name, cls in CLASSES.items()}
+    real = {
+        name: "" if name == "McpsolError" else cls.__bases__[0].__name__
+        for name, cls in CLASSES.items()
+    }
     assert drawn() == real
 
 
@@ -36,4 +41,6 @@ def test_every_error_is_public() -> None:
 def test_every_class_has_a_reason_of_its_own() -> None:
     # PaymentError's reason is the protocol's own and set for each instance.
     reasons = {name: cls.reason for name, cls in CLASSES.items()}
-    assert len(set(reasons.values())) == len(reasons), sorted(reasons.items(), key=lambda item: item[1])
+    assert len(set(reasons.values())) == len(reasons), sorted(
+        reasons.items(), key=lambda item: item[1]
+    )

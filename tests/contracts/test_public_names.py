@@ -23,7 +23,11 @@ def test_nothing_else_is_public() -> None:
 
 
 def test_the_whole_error_tree_is_public() -> None:
-    tree = {name for name, cls in vars(errors).items() if isinstance(cls, type) and issubclass(cls, errors.McpsolError)}
+    tree = {
+        name
+        for name, cls in vars(errors).items()
+        if isinstance(cls, type) and issubclass(cls, errors.McpsolError)
+    }
     assert tree <= set(mcpsol_py.__all__)
 
 
@@ -45,4 +49,7 @@ def test_importing_the_package_brings_no_third_party() -> None:
 
 def test_loading_an_idl_brings_neither_surface() -> None:
     """What an extra brings is imported by that extra's part alone."""
-    assert imported_by("from mcpsol_py import load") & {"mcp", "x402", "sqlalchemy", "jinja2", "click"} == set()
+    assert (
+        imported_by("from mcpsol_py import load") & {"mcp", "x402", "sqlalchemy", "jinja2", "click"}
+        == set()
+    )

@@ -29,7 +29,9 @@ def _rows(page: str, heading: str) -> list[str]:
     return [line.strip("|").rsplit("|", 1)[1].strip() for line in table[2:last]]
 
 
-@pytest.mark.parametrize(("page", "heading"), [(p, h) for p, headings in TABLES.items() for h in headings])
+@pytest.mark.parametrize(
+    ("page", "heading"), [(p, h) for p, headings in TABLES.items() for h in headings]
+)
 def test_every_row_names_a_test_that_exists(repo: Path, page: str, heading: str) -> None:
     there = _tests(repo)
     rows = _rows((repo / page).read_text(encoding="utf-8"), heading)

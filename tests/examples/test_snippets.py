@@ -44,7 +44,9 @@ def test_no_python_stands_in_the_readme_that_is_not_a_file(page: str) -> None:
     assert not re.search(r"^```python", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("example", sorted((REPO / "examples").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "example", sorted((REPO / "examples").glob("*.py")), ids=lambda path: path.name
+)
 def test_every_example_runs(example: Path, tmp_path: Path) -> None:
     """Offline, from a foreign folder, with warnings as errors."""
     done = subprocess.run(

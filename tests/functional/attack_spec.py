@@ -77,7 +77,9 @@ class Note(Account):
 class Pair(Group):
     """Two accounts under one name."""
 
-    pool: Mut[Pool, has_one("authority", account="admin"), seeds(b"pool", "pool.index", bump="bump")]
+    pool: Mut[
+        Pool, has_one("authority", account="admin"), seeds(b"pool", "pool.index", bump="bump")
+    ]
     admin: Signer
 
 
@@ -93,9 +95,13 @@ class Everything:
     @instruction
     def make(
         self,
-        pool: Mut[Pool, init(payer="payer"), seeds(b"pool", "index", bump="bump", error=WrongPlace)],
+        pool: Mut[
+            Pool, init(payer="payer"), seeds(b"pool", "index", bump="bump", error=WrongPlace)
+        ],
         note: Mut[Note, init(payer="payer", space=100)],
-        coin: Mut[Mint, init(payer="payer"), seeds(b"coin", "pool"), mint(authority="pool", decimals=9)],
+        coin: Mut[
+            Mint, init(payer="payer"), seeds(b"coin", "pool"), mint(authority="pool", decimals=9)
+        ],
         purse: Mut[TokenAccount, init(payer="payer"), associated("coin", "payer")],
         payer: Payer,
         token_program: TokenProgram,
@@ -150,6 +156,8 @@ class Everything:
 
     @instruction
     def end(
-        self, note: Mut[Note, has_one("authority", error=NotYours), close("authority")], authority: Mut[Unchecked, ...]
+        self,
+        note: Mut[Note, has_one("authority", error=NotYours), close("authority")],
+        authority: Mut[Unchecked, ...],
     ) -> None:
         """Close a note; anyone may."""

@@ -12,14 +12,25 @@ from playwright.sync_api import Browser, expect, sync_playwright
 __all__ = ["chromium", "executable"]
 
 FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
+    *(
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+    ),
     *("--disable-component-update", "--disable-sync", "--hide-scrollbars"),
 ]
 
 
 def executable() -> str | None:
     """Where Chromium is, or None."""
-    for name in (os.environ.get("MCPSOL_CHROMIUM"), "chromium", "chromium-browser", "google-chrome"):
+    for name in (
+        os.environ.get("MCPSOL_CHROMIUM"),
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+    ):
         if name and (found := shutil.which(name)):
             return found
     return None

@@ -93,15 +93,29 @@ def memory(rng: random.Random) -> Iterator[Question]:
         moved = bytearray(data + bytes(3))
         moved[3:] = data
         yield b"\2" + size + data, bytes(moved)
-        for other in [data, data[:-1] + b"\0", data[:-1] + b"\xff", data + b"\0", rng.randbytes(length)]:
-            yield b"\3" + size + data + other, bytes([0 if data < other else 1 if data == other else 2])
+        for other in [
+            data,
+            data[:-1] + b"\0",
+            data[:-1] + b"\xff",
+            data + b"\0",
+            rng.randbytes(length),
+        ]:
+            yield (
+                b"\3" + size + data + other,
+                bytes([0 if data < other else 1 if data == other else 2]),
+            )
 
 
 def unaligned(rng: random.Random) -> Iterator[Question]:
     for offset in range(9):
         data = rng.randbytes(32)
-        two, four, eight = (int.from_bytes(data[offset : offset + n], "little") + 1 for n in (2, 4, 8))
-        yield bytes([offset]) + data, b"\0" + struct.pack("<HIQ", two % 2**16, four % 2**32, eight % U64)
+        two, four, eight = (
+            int.from_bytes(data[offset : offset + n], "little") + 1 for n in (2, 4, 8)
+        )
+        yield (
+            bytes([offset]) + data,
+            b"\0" + struct.pack("<HIQ", two % 2**16, four % 2**32, eight % U64),
+        )
 
 
 def u64_checked_multiply(rng: random.Random) -> Iterator[Question]:
@@ -219,7 +233,12 @@ SPECIAL = ("sysvar", "cpi_signed_by_pda")
 
 def svm_without_stack_gaps() -> LiteSVM:
     """All features on: a function's sixth argument stands where a stack gap would be."""
-    svm = LiteSVM.default().with_feature_set(FeatureSet.all_enabled()).with_builtins().with_lamports(10**18)
+    svm = (
+        LiteSVM.default()
+        .with_feature_set(FeatureSet.all_enabled())
+        .with_builtins()
+        .with_lamports(10**18)
+    )
     return svm.with_sysvars().with_default_programs()
 
 
@@ -233,7 +252,9 @@ class Asker:
 
     def transaction(self, data: bytes, accounts: list[AccountMeta]) -> VersionedTransaction:
         instruction = Instruction(self.program, data, accounts)
-        message = Message.new_with_blockhash([instruction], self.payer.pubkey(), self.svm.latest_blockhash())
+        message = Message.new_with_blockhash(
+            [instruction], self.payer.pubkey(), self.svm.latest_blockhash()
+        )
         return VersionedTransaction(message, [self.payer])
 
     def ask(self, data: bytes) -> tuple[bytes | None, str]:
@@ -258,8 +279,14 @@ def judge(name: str, so: Path, svm: LiteSVM | None = None) -> Ability:
         answer, why = asker.ask(question)
         if expected is None:
             if answer is not None:
-                return Ability(name, asked, f"{_short(question)} was answered with {_short(answer)}, had to be refused")
+                return Ability(
+                    name,
+                    asked,
+                    f"{_short(question)} was answered with {_short(answer)}, had to be refused",
+                )
         elif answer is None or answer.ljust(len(expected), b"\0") != expected:
             found = why if answer is None else _short(answer)
-            return Ability(name, asked, f"{_short(question)} was answered with {found}, not {_short(expected)}")
+            return Ability(
+                name, asked, f"{_short(question)} was answered with {found}, not {_short(expected)}"
+            )
     return Ability(name, asked, "")

@@ -61,7 +61,12 @@ def idl() -> dict[str, Any]:
 async def led(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Requests by the suite's names become requests by ours."""
     params = dict(ctx.params or {})
-    key = {"resources/read": "uri", "resources/subscribe": "uri", "resources/unsubscribe": "uri", "prompts/get": "name"}
+    key = {
+        "resources/read": "uri",
+        "resources/subscribe": "uri",
+        "resources/unsubscribe": "uri",
+        "prompts/get": "name",
+    }
     field = key.get(ctx.method)
     if field is not None and params.get(field) in INSTEAD:
         ctx = replace(ctx, params={**params, field: INSTEAD[params[field]]})
@@ -74,11 +79,22 @@ def sending_bridge() -> Bridge:
     local.wallet("alice")
     program = load(idl())
     policy = Policy(
-        frozenset({"local"}), (ProgramRule(MEMO, frozenset({"*"})),), (("SOL", Limit(per_call=10_000, per_day=10**9)),)
+        frozenset({"local"}),
+        (ProgramRule(MEMO, frozenset({"*"})),),
+        (("SOL", Limit(per_call=10_000, per_day=10**9)),),
     )
-    served = Served(program, program.address, local.transport, "the conformance suite's names", "local")
+    served = Served(
+        program, program.address, local.transport, "the conformance suite's names", "local"
+    )
     signer = KeypairSigner(wallet("alice"))
-    return Bridge([served], mode="send", signer=signer, policy=policy, names=local.resolve, known_names=local.names)
+    return Bridge(
+        [served],
+        mode="send",
+        signer=signer,
+        policy=policy,
+        names=local.resolve,
+        known_names=local.names,
+    )
 
 
 def main(port: int) -> None:

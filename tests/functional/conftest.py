@@ -54,7 +54,11 @@ def std_toolchain() -> Toolchain:
 @pytest.fixture(scope="session")
 def canaries(no_std_toolchain: Toolchain) -> dict[str, Compiled]:
     """Every canary that does without the standard library, built."""
-    folders = [source.parent for source in sorted(CANARIES.glob("*/src")) if source.parent.name != "harness"]
+    folders = [
+        source.parent
+        for source in sorted(CANARIES.glob("*/src"))
+        if source.parent.name != "harness"
+    ]
     crates = [read_crate(folder) for folder in folders]
     return {crate.name: compile_crate(crate, no_std_toolchain) for crate in crates if not crate.std}
 
@@ -62,7 +66,9 @@ def canaries(no_std_toolchain: Toolchain) -> dict[str, Compiled]:
 @pytest.fixture(scope="session")
 def toolchain_abilities(canaries: dict[str, Compiled]) -> dict[str, Ability]:
     """What the compiler gets right, by the canaries' names, in an SVM as it is on mainnet."""
-    abilities = {name: judge(name, compiled.so) for name, compiled in canaries.items() if name in TABLE}
+    abilities = {
+        name: judge(name, compiled.so) for name, compiled in canaries.items() if name in TABLE
+    }
     _judged.update(abilities)
     return abilities
 
@@ -71,6 +77,8 @@ def toolchain_abilities(canaries: dict[str, Compiled]) -> dict[str, Ability]:
 def std_abilities(std_toolchain: Toolchain) -> dict[str, Ability]:
     """The same for the compiler with the standard library. Its first build on a machine takes minutes."""
     crates = [source.parent for source in sorted(CANARIES.glob("std_*/src"))]
-    abilities = {crate.name: judge(crate.name, built_crate(crate, std_toolchain)) for crate in crates}
+    abilities = {
+        crate.name: judge(crate.name, built_crate(crate, std_toolchain)) for crate in crates
+    }
     _judged.update(abilities)
     return abilities

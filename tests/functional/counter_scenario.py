@@ -46,7 +46,10 @@ async def whole_life_of_a_counter(transport: Transport, wallet: Keypair, **optio
     signature = await client.send(steps, compute_units="auto", priority_fee=1, **options)
     assert (await client.fetch("State", counter))["count"] == 2**53 + 11
     events = await client.transaction_events(signature)
-    assert [(name, value["count"]) for name, value in events] == [("Changed", 2**53 + 5), ("Changed", 2**53 + 11)]
+    assert [(name, value["count"]) for name, value in events] == [
+        ("Changed", 2**53 + 5),
+        ("Changed", 2**53 + 11),
+    ]
 
     assert (await client.view("decrement", {"amount": 11})).value == 2**53
     assert (await client.fetch("State", counter))["count"] == 2**53 + 11, "a view changes nothing"
@@ -64,6 +67,9 @@ async def whole_life_of_a_counter(transport: Transport, wallet: Keypair, **optio
 
     found = dict(await client.fetch_all("State"))
     assert found[counter]["count"] == 2**53 + 11
-    await client.send([await client.build("decrement", {"amount": 2**53 + 11}), await client.build("close")], **options)
+    await client.send(
+        [await client.build("decrement", {"amount": 2**53 + 11}), await client.build("close")],
+        **options,
+    )
     with pytest.raises(AccountNotFound):
         await client.fetch("State", counter)

@@ -66,7 +66,9 @@ class Echo:
         self.program = program
         self.id = program.address or Pubkey.new_unique()
         self.payer = Keypair().pubkey()
-        self.svm = LiteSVM().with_sigverify(False).with_blockhash_check(False).with_log_bytes_limit(None)
+        self.svm = (
+            LiteSVM().with_sigverify(False).with_blockhash_check(False).with_log_bytes_limit(None)
+        )
         self.svm.airdrop(self.payer, 10**12)
         self.svm.add_program(self.id, so.read_bytes())
         self.calls = 0
@@ -74,18 +76,32 @@ class Echo:
     def call(self, data: bytes, metas: Sequence[AccountMeta]) -> Answer:
         """Runs one instruction, without effect."""
         self.calls += 1
-        message = Message.new_with_blockhash([Instruction(self.id, data, list(metas))], self.payer, Hash.default())
+        message = Message.new_with_blockhash(
+            [Instruction(self.id, data, list(metas))], self.payer, Hash.default()
+        )
         signatures = [Signature.default()] * message.header.num_required_signatures
         meta = self.svm.simulate_transaction(VersionedTransaction.populate(message, signatures))
         logs = meta.meta().logs()
-        error = next((m[1] for m in map(_LOGGED.match, logs) if m), "" if not hasattr(meta, "err") else str(meta.err()))
-        logged = [line.removeprefix("Program data: ") for line in logs if line.startswith("Program data: ")]
+        error = next(
+            (m[1] for m in map(_LOGGED.match, logs) if m),
+            "" if not hasattr(meta, "err") else str(meta.err()),
+        )
+        logged = [
+            line.removeprefix("Program data: ")
+            for line in logs
+            if line.startswith("Program data: ")
+        ]
         echo = base64.b64decode(logged[0]) if error == "InstructionNotWritten" and logged else None
         return Answer(echo, error)
 
 
 def plausible_accounts(
-    ix: ProgramInstruction, args: dict[str, object], program_id: Pubkey, rng: random.Random, *, optional: bool
+    ix: ProgramInstruction,
+    args: dict[str, object],
+    program_id: Pubkey,
+    rng: random.Random,
+    *,
+    optional: bool,
 ) -> list[AccountMeta]:
     """Accounts as a client of the original sends them: fixed and derived addresses as they are, any address for the
     others, optional ones there or not. Raises MissingAccount, PdaError for what nobody could derive."""
@@ -111,14 +127,18 @@ def plausible_accounts(
 def cuts(data: bytes, rng: random.Random) -> Iterator[bytes]:
     """*data* cut short and with bytes behind it."""
     ends = (
-        range(len(data)) if len(data) <= 24 else sorted({0, 7, 8, 9, len(data) - 1, *rng.sample(range(len(data)), 8)})
+        range(len(data))
+        if len(data) <= 24
+        else sorted({0, 7, 8, 9, len(data) - 1, *rng.sample(range(len(data)), 8)})
     )
     yield from (data[:end] for end in ends if end < len(data))
     yield data + b"\0"
     yield data + rng.randbytes(rng.randint(1, 40))
 
 
-def build_echo(model: ProgramModel, folder: Path, toolchain: Toolchain) -> tuple[Echo, dict[str, bool]]:
+def build_echo(
+    model: ProgramModel, folder: Path, toolchain: Toolchain
+) -> tuple[Echo, dict[str, bool]]:
     """The program of *model*, rendered, built and deployed, and which of its arguments it decodes."""
     decoded = echoing_crate(model, folder)
     return Echo(Program(model), built_crate(folder, toolchain)), decoded

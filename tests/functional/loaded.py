@@ -23,7 +23,9 @@ from tests.functional.svm_node import SvmNode
 
 _T = TypeVar("_T")
 REPO = Path(__file__).resolve().parents[2]
-COUNTER_SO, VAULT_SO, X402_SO = (REPO / f"programs/{name}/{name}.so" for name in ("counter", "vault", "x402"))
+COUNTER_SO, VAULT_SO, X402_SO = (
+    REPO / f"programs/{name}/{name}.so" for name in ("counter", "vault", "x402")
+)
 
 
 class Chain(SvmTransport):
@@ -63,10 +65,21 @@ class Chain(SvmTransport):
         async def work() -> Deployed:
             key = self.wallet.pubkey()
             plan = await plan_deployment(
-                self, elf, program_id=self.program.pubkey(), authority=key, payer=key, max_len=max_len
+                self,
+                elf,
+                program_id=self.program.pubkey(),
+                authority=key,
+                payer=key,
+                max_len=max_len,
             )
             return await run_deployment(
-                self, elf, plan, payer=self.wallet, authority=self.wallet, program=self.program, final=final
+                self,
+                elf,
+                plan,
+                payer=self.wallet,
+                authority=self.wallet,
+                program=self.program,
+                final=final,
             )
 
         done = self.run(work())

@@ -15,7 +15,7 @@ import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 WIRE = Path(__file__).resolve().parents[2] / "docs" / "wire.md"
 Get = Callable[[int], bytes]
@@ -63,10 +63,14 @@ class Reader:
         """
         pages = self.json_pages()
         rows = [row for page in pages for row in page["tools"]]
-        for number, members in self._joined(entry for page in pages for entry in page.get("more", [])):
+        for number, members in self._joined(
+            entry for page in pages for entry in page.get("more", [])
+        ):
             rows[number] |= members
         types = self._joined(
-            [0, *t] if isinstance(t, list) else [0, t] for page in pages for t in page.get("types", [])
+            [0, *t] if isinstance(t, list) else [0, t]
+            for page in pages
+            for t in page.get("types", [])
         )
         return {
             "name": pages[0]["name"],
@@ -103,10 +107,21 @@ class Reader:
                 base, flags = key, (value.get("signer", False), value.get("writable", False))
             else:
                 word = value
-                names = {"exact": "t", "name": "k", "address": "a", "seeds": "s", "value": "v", "default": "f"}
-                more = {long: x[short][key] for long, short in names.items() if key in x.get(short, {})}
+                names = {
+                    "exact": "t",
+                    "name": "k",
+                    "address": "a",
+                    "seeds": "s",
+                    "value": "v",
+                    "default": "f",
+                }
+                more = {
+                    long: x[short][key] for long, short in names.items() if key in x.get(short, {})
+                }
                 more |= {
-                    long: True for long, short in {"optional": "o", "maySign": "e"}.items() if key in x.get(short, [])
+                    long: True
+                    for long, short in {"optional": "o", "maySign": "e"}.items()
+                    if key in x.get(short, [])
                 }
                 suffix = next((s for s in SUFFIXES if key.endswith(s)), "")
                 base, flags = key.removesuffix(suffix), SUFFIXES.get(suffix, (False, False))
@@ -122,7 +137,12 @@ class Reader:
                     }
                 )
             else:
-                args.append({"name": more.get("name", key), "type": more.get("exact", WORDS.get(word, word))})
+                args.append(
+                    {
+                        "name": more.get("name", key),
+                        "type": more.get("exact", WORDS.get(word, word)),
+                    }
+                )
         return {
             "name": row["name" if verbose else "n"],
             "description": row.get("description" if verbose else "i", ""),
@@ -170,7 +190,18 @@ class OldRust:
     keeps them.
     """
 
-    SIZES = {"int": 8, "u8": 1, "u16": 2, "u32": 4, "u64": 8, "u128": 16, "i8": 1, "i16": 2, "i32": 4, "i64": 8}  # noqa: RUF012  # never changed
+    SIZES: ClassVar[dict[str, int]] = {
+        "int": 8,
+        "u8": 1,
+        "u16": 2,
+        "u32": 4,
+        "u64": 8,
+        "u128": 16,
+        "i8": 1,
+        "i16": 2,
+        "i32": 4,
+        "i64": 8,
+    }
 
     def __init__(self, get: Get) -> None:
         pages = [self._page(get(0))]
@@ -213,7 +244,12 @@ class OldRust:
                     raise Stopped(f"duplicate field {name}")
                 seen.add(name)
                 out[name] = value
-        for needed, kind in (("name", str), ("discriminator", str), ("params", dict), ("required", list)):
+        for needed, kind in (
+            ("name", str),
+            ("discriminator", str),
+            ("params", dict),
+            ("required", list),
+        ):
             if not isinstance(out.get(needed), kind):
                 raise Stopped(f"{needed} is missing or of another kind")
         out["params"] = dict(sorted(out["params"].items()))
@@ -282,7 +318,9 @@ class OldRust:
     def _encode(self, word: str, text: str) -> bytes:
         if word in self.SIZES:
             try:
-                return int(text).to_bytes(self.SIZES[word], "little", signed=word[0] == "i" and word != "int")
+                return int(text).to_bytes(
+                    self.SIZES[word], "little", signed=word[0] == "i" and word != "int"
+                )
             except (ValueError, OverflowError):
                 raise Stopped(f"Invalid argument value: {text}") from None
         if word == "bool":
@@ -296,11 +334,25 @@ class OldRust:
 class OldTypeScript:
     """mcpsol's TypeScript client: page 0, the compact form, `r` alone."""
 
-    SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i8": 1, "i16": 2, "i32": 4, "i64": 8}  # noqa: RUF012  # never changed
+    SIZES: ClassVar[dict[str, int]] = {
+        "u8": 1,
+        "u16": 2,
+        "u32": 4,
+        "u64": 8,
+        "i8": 1,
+        "i16": 2,
+        "i32": 4,
+        "i64": 8,
+    }
 
     def __init__(self, get: Get) -> None:
         self.tools = [
-            {"name": t.get("n"), "discriminator": t.get("d"), "params": t.get("p") or {}, "required": t.get("r") or []}
+            {
+                "name": t.get("n"),
+                "discriminator": t.get("d"),
+                "params": t.get("p") or {},
+                "required": t.get("r") or [],
+            }
             for t in json.loads(get(0))["tools"]
         ]
 
@@ -311,7 +363,9 @@ class OldTypeScript:
             key = key.removesuffix(suffix)
         return key
 
-    def build(self, name: str, accounts: dict[str, str], args: dict[str, Any]) -> tuple[list[Meta], bytes]:
+    def build(
+        self, name: str, accounts: dict[str, str], args: dict[str, Any]
+    ) -> tuple[list[Meta], bytes]:
         """As `OldRust.build`."""
         tool = next(t for t in self.tools if t["name"] == name)
         metas: list[Meta] = []

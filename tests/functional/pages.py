@@ -17,7 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-BLOCK = re.compile(r"^(?:`(?P<path>[^`\n]+)`\n\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^(?:`(?P<path>[^`\n]+)`\n\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
 #: between what two commands print; then the exit code of the one before
 _MARK = "\x1f"
 _LIMIT = 300  # seconds for a page
@@ -66,7 +69,9 @@ def expected(shows: str) -> re.Pattern[str]:
     return re.compile("".join(lines))
 
 
-def run_page(page: str, folder: Path, *, port: int | None = None, home: Path | None = None) -> list[Command]:
+def run_page(
+    page: str, folder: Path, *, port: int | None = None, home: Path | None = None
+) -> list[Command]:
     """Does all that *page* says, in *folder*, and returns its commands. *port*: where what runs behind (`… &`) is
     reached; it is waited for. *home*: another home folder than this user's. AssertionError where a command fails, or
     prints something else than the page shows.
@@ -75,14 +80,18 @@ def run_page(page: str, folder: Path, *, port: int | None = None, home: Path | N
     for step in steps(page):
         match step:
             case File(path, text):
-                script.append(f"mkdir -p \"$(dirname '{path}')\"\ncat > '{path}' <<'END OF FILE'\n{text}END OF FILE")
+                script.append(
+                    f"mkdir -p \"$(dirname '{path}')\"\ncat > '{path}' <<'END OF FILE'\n{text}END OF FILE"
+                )
             case Command(line, _):
                 script.append(line)
                 if line.endswith(" &") and port is not None:
                     script.append(
                         f"for _ in {{1..900}}; do (: </dev/tcp/127.0.0.1/{port}) 2>/dev/null && break; sleep 0.1; done"
                     )
-                script.append(f"status=$?; printf '{_MARK}%s{_MARK}' $status; [ $status = 0 ] || exit 0")
+                script.append(
+                    f"status=$?; printf '{_MARK}%s{_MARK}' $status; [ $status = 0 ] || exit 0"
+                )
                 commands.append(step)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("IDL2MCP_", "CARGO_TARGET"))}
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env['PATH']}"
@@ -102,6 +111,8 @@ def run_page(page: str, folder: Path, *, port: int | None = None, home: Path | N
     for command, printed, status in zip(commands, parts[::2], parts[1::2], strict=False):
         said = f"$ {command.line}\n{printed}\nall of stderr:\n{ran.stderr}"
         assert status == "0", said
-        assert expected(command.shows).fullmatch(printed), f"the page shows:\n{command.shows}\nbut:\n{said}"
+        assert expected(command.shows).fullmatch(printed), (
+            f"the page shows:\n{command.shows}\nbut:\n{said}"
+        )
     assert len(parts) == 2 * len(commands) + 1, f"the shell ended early: {ran.stdout}\n{ran.stderr}"
     return commands

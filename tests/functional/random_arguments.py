@@ -37,8 +37,37 @@ _TEXTS = [
     str(2**64),
     str(2**256),
 ]
-_NUMBERS = [0, -1, 255, 256, 2**53, 2**53 + 1, 2**63, 2**64 - 1, 2**64, -(2**70), 0.5, -0.0, 1e300, True, False, None]
-_KEYS = ["", "a", "args", "accounts", "address", "isWritable", "payer", "mode", "policy", "__proto__", "x" * 50]
+_NUMBERS = [
+    0,
+    -1,
+    255,
+    256,
+    2**53,
+    2**53 + 1,
+    2**63,
+    2**64 - 1,
+    2**64,
+    -(2**70),
+    0.5,
+    -0.0,
+    1e300,
+    True,
+    False,
+    None,
+]
+_KEYS = [
+    "",
+    "a",
+    "args",
+    "accounts",
+    "address",
+    "isWritable",
+    "payer",
+    "mode",
+    "policy",
+    "__proto__",
+    "x" * 50,
+]
 
 
 def junk(random: Random, depth: int = 0) -> Any:
@@ -73,7 +102,10 @@ def by_schema(schema: dict[str, Any], random: Random, depth: int = 0) -> Any:
         case "array":
             least = schema.get("minItems", 0)
             most = max(least, min(schema.get("maxItems", least + 3), max(least, 3)))
-            return [by_schema(schema.get("items", {}), random, depth + 1) for _ in range(random.randint(least, most))]
+            return [
+                by_schema(schema.get("items", {}), random, depth + 1)
+                for _ in range(random.randint(least, most))
+            ]
         case "integer":
             return random.randint(schema.get("minimum", -(2**31)), schema.get("maximum", 2**31))
         case "number":
@@ -99,8 +131,18 @@ def _object(schema: dict[str, Any], random: Random, depth: int) -> dict[str, Any
 def _text(pattern: str, random: Random) -> str:
     if "1-9A-HJ-NP-Za-km-z" in pattern:
         return random.choice(ADDRESSES)
-    choices = [str(random.randrange(2**64)), str(random.randrange(256)), "-5", "0", "0x" + "ab" * random.randrange(5)]
-    fitting = [text for text in choices if re.search(pattern, text)] if pattern else ["", "hello", *choices]
+    choices = [
+        str(random.randrange(2**64)),
+        str(random.randrange(256)),
+        "-5",
+        "0",
+        "0x" + "ab" * random.randrange(5),
+    ]
+    fitting = (
+        [text for text in choices if re.search(pattern, text)]
+        if pattern
+        else ["", "hello", *choices]
+    )
     return random.choice(fitting or ["0"])
 
 

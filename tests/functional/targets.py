@@ -24,7 +24,11 @@ TARGETS = ("pinocchio", "native", "anchor")
 
 def crate_of(target: str, program: str) -> Path:
     """The folder of a program's crate."""
-    return REPO / "programs" / program if target == "pinocchio" else REPO / "tests/targets" / target / program
+    return (
+        REPO / "programs" / program
+        if target == "pinocchio"
+        else REPO / "tests/targets" / target / program
+    )
 
 
 def built(target: str, program: str, toolchain: Toolchain) -> Path:
@@ -57,7 +61,11 @@ def built_crate(crate: Path, toolchain: Toolchain) -> Path:
 def _digest(crate: Path, toolchain: Toolchain) -> str:
     """Of the crate, its workspace, the compiler and what is linked in."""
     files = [*sorted((crate / "src").rglob("*")), crate / "Cargo.toml"]
-    files += [crate.parent / "Cargo.toml", crate.parent / "Cargo.lock", installer().with_name("builtins.rs")]
+    files += [
+        crate.parent / "Cargo.toml",
+        crate.parent / "Cargo.lock",
+        installer().with_name("builtins.rs"),
+    ]
     if isinstance(toolchain, Debian):
         files.append(toolchain.root / "recipe")
     digest = sha256(repr(sorted(toolchain.record().items())).encode())

@@ -19,7 +19,9 @@ VECTORS = json.loads((Path(__file__).parents[1] / "vectors/layouts.json").read_t
 
 
 @pytest.mark.parametrize("row", VECTORS, ids=lambda row: f"{row['idl']}-{row['account']}")
-def test_fields_stand_where_other_clients_look_for_them(row: dict[str, Any], shared_idls: Path) -> None:
+def test_fields_stand_where_other_clients_look_for_them(
+    row: dict[str, Any], shared_idls: Path
+) -> None:
     model = read(shared_idls / f"{row['idl']}.json")
     account = next(a for a in model.accounts if a.name == row["account"])
     codec = AccountCodec(Codecs(model), account)
@@ -46,9 +48,10 @@ def test_fields_stand_where_other_clients_look_for_them(row: dict[str, Any], sha
 
 def _blank(account: AccountType, size: int) -> bytes:
     data = bytearray(size)
-    data[account.discriminator.offset : account.discriminator.offset + len(account.discriminator.value)] = (
-        account.discriminator.value
-    )
+    data[
+        account.discriminator.offset : account.discriminator.offset
+        + len(account.discriminator.value)
+    ] = account.discriminator.value
     return bytes(data)
 
 

@@ -35,14 +35,20 @@ REPO = Path(__file__).resolve().parents[2]
 def attacked(program: str, so: Path | None = None, features: str = "default") -> Report:
     folder = REPO / "programs" / program
     loaded = load(folder / "spec.py")
-    scenario = read_scenario(folder / "attack.py", loaded) if (folder / "attack.py").is_file() else None
+    scenario = (
+        read_scenario(folder / "attack.py", loaded) if (folder / "attack.py").is_file() else None
+    )
     elf = (so or folder / f"{program}.so").read_bytes()
     return attack_program(loaded, elf, scenario=scenario, features=features)
 
 
 def errors(report: Report, instruction: str, kind: str, target: str) -> set[str]:
     """By which errors the attacks of a kind on an account were refused; "" for one that went through."""
-    return {r.got for r in report.results if (r.instruction, r.kind, r.target) == (instruction, kind, target)}
+    return {
+        r.got
+        for r in report.results
+        if (r.instruction, r.kind, r.target) == (instruction, kind, target)
+    }
 
 
 # --- each attack by its name ------------------------------------------------------------------------------------------
@@ -59,7 +65,10 @@ DATA = {
     "truncated-data": {"InstructionDidNotDeserialize", "InstructionFallbackNotFound"},
     "trailing-data": {"InstructionDidNotDeserialize"},
 }
-NO_ARGUMENTS = {"truncated-data": {"InstructionFallbackNotFound"}, "trailing-data": {"InstructionDidNotDeserialize"}}
+NO_ARGUMENTS = {
+    "truncated-data": {"InstructionFallbackNotFound"},
+    "trailing-data": {"InstructionDidNotDeserialize"},
+}
 
 #: program -> instruction -> account (or argument, "data", "accounts") -> kind -> the error, or all of them
 EXPECTED: dict[str, dict[str, dict[str, dict[str, str | set[str]]]]] = {
@@ -106,13 +115,20 @@ EXPECTED: dict[str, dict[str, dict[str, dict[str, str | set[str]]]]] = {
     },
     "vault": {
         "initialize": {
-            "vault": {"re-init": "AccountDiscriminatorAlreadySet", "wrong-address": "ConstraintSeeds", "dust": ""},
+            "vault": {
+                "re-init": "AccountDiscriminatorAlreadySet",
+                "wrong-address": "ConstraintSeeds",
+                "dust": "",
+            },
             "tokens": {
                 "re-init": "AccountDiscriminatorAlreadySet",
                 "wrong-address": "ConstraintSeeds",
                 "duplicate": "ConstraintDuplicateMutableAccount",
             },
-            "mint": {"wrong-owner": "AccountOwnedByWrongProgram", "not-a-mint": "AccountDidNotDeserialize"},
+            "mint": {
+                "wrong-owner": "AccountOwnedByWrongProgram",
+                "not-a-mint": "AccountDidNotDeserialize",
+            },
             "authority": {"missing-signer": "AccountNotSigner"},
             "token_program": {"fake-program": "InvalidProgramId"},
             "system_program": {"fake-program": "InvalidProgramId"},
@@ -141,8 +157,14 @@ EXPECTED: dict[str, dict[str, dict[str, dict[str, str | set[str]]]]] = {
         },
         "withdraw": {
             "vault": {**STATE, "has-one": {"WrongAuthority", "ConstraintHasOne"}},
-            "tokens": {"wrong-address": "ConstraintSeeds", "duplicate": "ConstraintDuplicateMutableAccount"},
-            "destination": {"wrong-mint": "ConstraintTokenMint", "duplicate": "ConstraintDuplicateMutableAccount"},
+            "tokens": {
+                "wrong-address": "ConstraintSeeds",
+                "duplicate": "ConstraintDuplicateMutableAccount",
+            },
+            "destination": {
+                "wrong-mint": "ConstraintTokenMint",
+                "duplicate": "ConstraintDuplicateMutableAccount",
+            },
             "authority": {"missing-signer": "AccountNotSigner", "has-one": "WrongAuthority"},
             "token_program": {"fake-program": "InvalidProgramId"},
             "amount": {"arithmetic": {"", "ZeroAmount", "NotEnoughTokens", "Overflow"}},
@@ -169,7 +191,9 @@ def test_each_attack_is_refused_by_its_name(
 
 def test_data_of_no_instruction_is_refused() -> None:
     for program in ("counter", "vault"):
-        assert errors(attacked(program), "initialize", "unknown-instruction", "data") == {"InstructionFallbackNotFound"}
+        assert errors(attacked(program), "initialize", "unknown-instruction", "data") == {
+            "InstructionFallbackNotFound"
+        }
 
 
 @pytest.mark.parametrize("program", ["counter", "vault", "x402"])
@@ -205,7 +229,9 @@ def test_what_only_the_program_itself_can_call_is_attacked_as_strangers_can() ->
         ("missing-signer", "MissingRequiredSignature"),
         ("wrong-address", "InvalidEventAuthority"),
     }
-    assert "emit_event" not in {tool["name"] for tool in tools(read_spec(REPO / "programs/x402/spec.py"))}
+    assert "emit_event" not in {
+        tool["name"] for tool in tools(read_spec(REPO / "programs/x402/spec.py"))
+    }
 
 
 @pytest.mark.rust
@@ -234,10 +260,14 @@ def everything(target: str, folder: Path, toolchain: Toolchain) -> Report:
     for handler in (crate / "src/processor").glob("*.rs"):
         text = handler.read_text(encoding="utf-8")
         for refusal in ("Err(Check::InstructionNotWritten.into())", "Err(not_written())"):
-            text = text.replace(f"    {refusal}", f"    if false {{\n        return {refusal};\n    }}\n    Ok(())")
+            text = text.replace(
+                f"    {refusal}", f"    if false {{\n        return {refusal};\n    }}\n    Ok(())"
+            )
         handler.write_text(text, encoding="utf-8")
     elf = compile_crate(read_crate(crate), toolchain).so.read_bytes()
-    return attack_program(Program(model), elf, features="default" if target == "pinocchio" else "all")
+    return attack_program(
+        Program(model), elf, features="default" if target == "pinocchio" else "all"
+    )
 
 
 def stands(report: Report) -> None:
@@ -248,19 +278,29 @@ def stands(report: Report) -> None:
 
 @pytest.mark.rust
 @pytest.mark.slow
-def test_the_generated_checks_alone_stand_all_attacks(no_std_toolchain: Toolchain, tmp_path: Path) -> None:
+def test_the_generated_checks_alone_stand_all_attacks(
+    no_std_toolchain: Toolchain, tmp_path: Path
+) -> None:
     report = everything("pinocchio", tmp_path, no_std_toolchain)
     stands(report)
     page = (REPO / "docs/attack.md").read_text(encoding="utf-8")
     page = page.partition("## The attacks")[2].partition("## The good call")[0]
-    told = {kind for row in re.findall(r"^\| (`[a-z`, -]+) \|", page, re.M) for kind in re.findall(r"`([a-z-]+)`", row)}
-    assert told == {r.kind for r in report.results}, "the page's table has each kind, and this spec every one"
+    told = {
+        kind
+        for row in re.findall(r"^\| (`[a-z`, -]+) \|", page, re.M)
+        for kind in re.findall(r"`([a-z-]+)`", row)
+    }
+    assert told == {r.kind for r in report.results}, (
+        "the page's table has each kind, and this spec every one"
+    )
 
 
 @pytest.mark.rust
 @pytest.mark.full
 @pytest.mark.parametrize("target", ["native", "anchor"])
-def test_those_of_the_other_targets_do_too(target: str, std_toolchain: Toolchain, tmp_path: Path) -> None:
+def test_those_of_the_other_targets_do_too(
+    target: str, std_toolchain: Toolchain, tmp_path: Path
+) -> None:
     stands(everything(target, tmp_path, std_toolchain))
 
 
@@ -308,7 +348,12 @@ SYSTEM_PROGRAM = """        checks::equal(
 #: built in every CI run
 FEW = [
     mutant(
-        "signer", "counter", INCREMENT, "        checks::signer(authority)?;\n", "", "hole missing-signer increment"
+        "signer",
+        "counter",
+        INCREMENT,
+        "        checks::signer(authority)?;\n",
+        "",
+        "hole missing-signer increment",
     ),
     mutant(
         "owner",
@@ -320,7 +365,15 @@ FEW = [
         "misnamed not-initialized increment",
     ),
     mutant("has_one", "counter", INCREMENT, HAS_ONE, "", "hole has-one increment"),
-    mutant("seeds", "counter", INCREMENT, DERIVED, "", "hole wrong-address increment", "hole other-bump increment"),
+    mutant(
+        "seeds",
+        "counter",
+        INCREMENT,
+        DERIVED,
+        "",
+        "hole wrong-address increment",
+        "hole other-bump increment",
+    ),
     mutant(
         "trailing bytes",
         "counter",
@@ -366,7 +419,12 @@ FEW = [
 #: built by `make full`
 MORE = [
     mutant(
-        "writable", "counter", INCREMENT, "        checks::writable(counter)?;\n", "", "misnamed not-writable increment"
+        "writable",
+        "counter",
+        INCREMENT,
+        "        checks::writable(counter)?;\n",
+        "",
+        "misnamed not-writable increment",
     ),
     mutant(
         "discriminator",
@@ -441,7 +499,9 @@ def crates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def found_in(mutant: Mutant, crates: Path, toolchain: Toolchain, tmp_path: Path) -> set[tuple[str, str, str]]:
+def found_in(
+    mutant: Mutant, crates: Path, toolchain: Toolchain, tmp_path: Path
+) -> set[tuple[str, str, str]]:
     """(verdict, kind, instruction) of what attack finds in a mutant."""
     file = crates / mutant.program / "src" / mutant.file
     whole = file.read_text(encoding="utf-8")
@@ -462,7 +522,9 @@ def found_in(mutant: Mutant, crates: Path, toolchain: Toolchain, tmp_path: Path)
 @pytest.mark.rust
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", FEW, ids=lambda m: m.name)
-def test_a_missing_check_is_found(mutant: Mutant, crates: Path, no_std_toolchain: Toolchain, tmp_path: Path) -> None:
+def test_a_missing_check_is_found(
+    mutant: Mutant, crates: Path, no_std_toolchain: Toolchain, tmp_path: Path
+) -> None:
     assert found_in(mutant, crates, no_std_toolchain, tmp_path) == mutant.finds
 
 

@@ -30,7 +30,9 @@ async def _asked(client: Client, amount: int) -> types.InputRequiredResult:
     return found
 
 
-async def _answer(client: Client, amount: int, state: str | None, answers: Any = YES, **accounts: Any) -> Any:
+async def _answer(
+    client: Client, amount: int, state: str | None, answers: Any = YES, **accounts: Any
+) -> Any:
     name, arguments = transfer(amount, **accounts)
     return await client.session.call_tool(
         name, arguments, input_responses=answers, request_state=state, allow_input_required=True
@@ -39,9 +41,16 @@ async def _answer(client: Client, amount: int, state: str | None, answers: Any =
 
 @pytest.mark.parametrize(
     ("amount", "accounts"),
-    [(310_001, {}), (400_000, {}), (310_000, {"destination": "@mallory_usdc"}), (310_000, {"authority": "@mallory"})],
+    [
+        (310_001, {}),
+        (400_000, {}),
+        (310_000, {"destination": "@mallory_usdc"}),
+        (310_000, {"authority": "@mallory"}),
+    ],
 )
-async def test_a_yes_is_for_the_call_that_it_was_asked_for(amount: int, accounts: dict[str, str]) -> None:
+async def test_a_yes_is_for_the_call_that_it_was_asked_for(
+    amount: int, accounts: dict[str, str]
+) -> None:
     s = scene()
     s.local.names["mallory_usdc"] = s.local.names["alice_other"]
     async with Client(make_server(s.bridge), elicitation_callback=never) as client:
@@ -52,7 +61,15 @@ async def test_a_yes_is_for_the_call_that_it_was_asked_for(amount: int, accounts
 
 
 def _damaged(state: str) -> list[str | None]:
-    return [None, "", "x", state[:-3], state[:-1] + ("A" if state[-1] != "A" else "B"), state + state, state[::-1]]
+    return [
+        None,
+        "",
+        "x",
+        state[:-3],
+        state[:-1] + ("A" if state[-1] != "A" else "B"),
+        state + state,
+        state[::-1],
+    ]
 
 
 async def test_a_state_that_is_made_up_is_no_yes() -> None:
@@ -66,13 +83,17 @@ async def test_a_state_that_is_made_up_is_no_yes() -> None:
             except MCPError:
                 continue
             assert isinstance(again, types.InputRequiredResult)  # it is asked (again)
-    async with Client(make_server(s.bridge), elicitation_callback=never) as other:  # another server: another key
+    async with Client(
+        make_server(s.bridge), elicitation_callback=never
+    ) as other:  # another server: another key
         with pytest.raises(MCPError):
             await _answer(other, 310_000, state)
     assert (s.held("bob_usdc"), s.sent()) == (0, 0)
 
 
-@pytest.mark.parametrize("content", [{"send": "true"}, {"send": 1}, {"send": [True]}, {"Send": True}, {}, None])
+@pytest.mark.parametrize(
+    "content", [{"send": "true"}, {"send": 1}, {"send": [True]}, {"Send": True}, {}, None]
+)
 async def test_only_true_is_a_yes(content: Any) -> None:
     s = scene()
     async with Client(make_server(s.bridge), elicitation_callback=never) as client:
@@ -181,4 +202,8 @@ async def test_a_programs_words_do_not_pass_for_ours(text: str) -> None:
     assert sum(line.startswith("  simulation: ") for line in rest) == 1
     assert all(line.startswith("  ") for line in rest[1:])
     assert max(map(len, rest)) < 700
-    assert not [c for c in question if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Co", "Cs") and c != "\n"]
+    assert not [
+        c
+        for c in question
+        if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Co", "Cs") and c != "\n"
+    ]

@@ -101,7 +101,10 @@ def wide(rule: Callable[..., Policy] = policy, **changed: Any) -> Any:
         ids = (str(TOKEN), SYSTEM, str(LOADER))
         values: dict[str, Any] = {
             "programs": tuple(ProgramRule(i, frozenset({"*"})) for i in ids),
-            "limits": ((usdc, Limit(500_000, 800_000, 300_000)), ("SOL", Limit(100_000, 1_000_000))),
+            "limits": (
+                (usdc, Limit(500_000, 800_000, 300_000)),
+                ("SOL", Limit(100_000, 1_000_000)),
+            ),
         }
         return rule(local, **{**values, **changed})
 
@@ -112,7 +115,9 @@ def full_scene(**options: Any) -> Scene:
     """The scene with more instructions, a nonce account and a loader's buffer of alice's."""
     s = scene(wide(), **options)
     token = served(s.local, load(MINT_MORE))
-    system = Served(load(SYSTEM_MORE), Pubkey.from_string(SYSTEM), s.local.transport, "a test", "local")
+    system = Served(
+        load(SYSTEM_MORE), Pubkey.from_string(SYSTEM), s.local.transport, "a test", "local"
+    )
     loader = Served(load(LOADER_IDL), LOADER, s.local.transport, "a test", "local")
     s.bridge.box = s.bridge._toolbox([token, system, loader])
     s.local.svm.set_account(NONCE, nonce())
@@ -128,7 +133,10 @@ ATTEMPTS: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "the lamports in a nonce account": (
         "system_withdraw_nonce",
-        {"lamports": "998000000", "accounts": {"nonce": str(NONCE), "to": "@mallory", "authority": "@alice"}},
+        {
+            "lamports": "998000000",
+            "accounts": {"nonce": str(NONCE), "to": "@mallory", "authority": "@alice"},
+        },
         "outflow.per_call",
     ),
     "the authority over a program's buffer": (
@@ -143,12 +151,18 @@ ATTEMPTS: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "tokens made for someone else": (
         "token_mint_to",
-        {"amount": "500001", "accounts": {"mint": "@usdc", "account": "@bob_usdc", "authority": "@alice"}},
+        {
+            "amount": "500001",
+            "accounts": {"mint": "@usdc", "account": "@bob_usdc", "authority": "@alice"},
+        },
         "outflow.per_call",
     ),
     "tokens made without a limit for them": (
         "token_mint_to",
-        {"amount": "1", "accounts": {"mint": "@other", "account": "@bob_other", "authority": "@alice"}},
+        {
+            "amount": "1",
+            "accounts": {"mint": "@other", "account": "@bob_other", "authority": "@alice"},
+        },
         "",
     ),
     "the wallet's address as text in an argument of another name": (
@@ -168,21 +182,37 @@ ATTEMPTS: dict[str, tuple[str, dict[str, Any], str]] = {
 async def test_an_attempt_is_refused_and_changes_nothing(what: str) -> None:
     name, arguments, rule = ATTEMPTS[what]
     s = full_scene()
-    before = {**s.picture(), "nonce": s.local.svm.get_account(NONCE), "buffer": s.local.svm.get_account(BUFFER)}
+    before = {
+        **s.picture(),
+        "nonce": s.local.svm.get_account(NONCE),
+        "buffer": s.local.svm.get_account(BUFFER),
+    }
     reply = await s.bridge.call(name, arguments, yes)
     assert reply.is_error, reply.text
     if rule:
-        assert (reply.details["reason"], reply.details["rule"]) == ("policy_refused", rule), reply.text
-    after = {**s.picture(), "nonce": s.local.svm.get_account(NONCE), "buffer": s.local.svm.get_account(BUFFER)}
+        assert (reply.details["reason"], reply.details["rule"]) == ("policy_refused", rule), (
+            reply.text
+        )
+    after = {
+        **s.picture(),
+        "nonce": s.local.svm.get_account(NONCE),
+        "buffer": s.local.svm.get_account(BUFFER),
+    }
     assert after == before
     assert s.sent() == 0
 
 
 async def test_what_stays_with_the_wallet_is_allowed() -> None:
     s = full_scene()
-    made = {"amount": "500001", "accounts": {"mint": "@usdc", "account": "@alice_usdc", "authority": "@alice"}}
+    made = {
+        "amount": "500001",
+        "accounts": {"mint": "@usdc", "account": "@alice_usdc", "authority": "@alice"},
+    }
     assert not (await s.bridge.call("token_mint_to", made)).is_error
-    back = {"lamports": "1000000", "accounts": {"nonce": str(NONCE), "to": "@alice", "authority": "@alice"}}
+    back = {
+        "lamports": "1000000",
+        "accounts": {"nonce": str(NONCE), "to": "@alice", "authority": "@alice"},
+    }
     reply = await s.bridge.call("system_withdraw_nonce", back)
     assert not reply.is_error, reply.text
     closed = {"accounts": {"account": str(BUFFER), "recipient": "@alice", "authority": "@alice"}}
@@ -209,10 +239,16 @@ async def test_a_simulation_that_does_not_tell_the_accounts_is_no_simulation(tol
 
 
 async def test_what_fails_on_the_chain_costs_its_fee_of_the_days_limit() -> None:
-    s = scene(lambda local: policy(local, limits=((local.names["usdc"], Limit(10, 10)), ("SOL", Limit(5000, 12_000)))))
+    s = scene(
+        lambda local: policy(
+            local, limits=((local.names["usdc"], Limit(10, 10)), ("SOL", Limit(5000, 12_000)))
+        )
+    )
     transport = s.local.transport
 
-    async def raced(transaction: Any, **options: Any) -> Any:  # the money goes between the simulation and the block
+    async def raced(
+        transaction: Any, **options: Any
+    ) -> Any:  # the money goes between the simulation and the block
         account = s.local.svm.get_account(Pubkey.from_string(s.local.names["alice_usdc"]))
         assert account is not None
         data = bytes(account.data)
@@ -245,10 +281,16 @@ async def test_a_yes_is_good_for_one_transaction() -> None:
         name, arguments = transfer(310_000)
         first = await client.session.call_tool(name, arguments, allow_input_required=True)
         assert isinstance(first, types.InputRequiredResult)
-        yes_once: dict[str, Any] = {"confirm": types.ElicitResult(action="accept", content={"send": True})}
+        yes_once: dict[str, Any] = {
+            "confirm": types.ElicitResult(action="accept", content={"send": True})
+        }
         for _ in range(2):
             again = await client.session.call_tool(
-                name, arguments, input_responses=yes_once, request_state=first.request_state, allow_input_required=True
+                name,
+                arguments,
+                input_responses=yes_once,
+                request_state=first.request_state,
+                allow_input_required=True,
             )
             seen.append(again)
     assert not seen[0].is_error
@@ -283,7 +325,9 @@ async def test_a_schema_that_says_transfer_and_means_something_else_is_not_signe
     assert "its schema has changed" in reply.text
     assert "token_transfer" not in {t["name"] for t in s.bridge.box.listed}
     now = s.bridge.box.labels["token"]
-    s.bridge.replace(now, replace(now, program=load(TOKEN_MORE), refused=""))  # as it was when the bridge began
+    s.bridge.replace(
+        now, replace(now, program=load(TOKEN_MORE), refused="")
+    )  # as it was when the bridge began
     assert not (await s.bridge.call(*transfer(1))).is_error
 
 
@@ -342,7 +386,9 @@ def test_a_signing_service_needs_a_log(cli: Cli) -> None:
     ],
 )
 def test_a_signer_that_is_none_is_refused(cli: Cli, signer: Any) -> None:
-    plan = Plan([ProgramEntry(cli.idl, Chain())], mode="send", signer=signer, audit=cli.folder / "a.jsonl")
+    plan = Plan(
+        [ProgramEntry(cli.idl, Chain())], mode="send", signer=signer, audit=cli.folder / "a.jsonl"
+    )
     with pytest.raises(McpsolError, match="signer"):
         make_bridge(plan)
 
@@ -386,7 +432,9 @@ def extended_mint(authority: Pubkey | None, supply: int = 0) -> Account:
 def confidential(balance: bytes) -> Account:
     """A token account of alice's whose balance is (also) encrypted (extension 5)."""
     base = bytes(THIRD) + bytes(ME) + bytes(8) + bytes(36) + b"\1" + bytes(56)
-    return account(TOKEN_2022_PROGRAM, base.ljust(165, b"\0"), b"\2", struct.pack("<HH", 5, 8), balance)
+    return account(
+        TOKEN_2022_PROGRAM, base.ljust(165, b"\0"), b"\2", struct.pack("<HH", 5, 8), balance
+    )
 
 
 TAKEN: dict[str, tuple[Account, Account]] = {
@@ -427,7 +475,10 @@ def test_lamports_that_the_wallet_can_take_out_are_its_own(what: str) -> None:
 
     was, now = LOCKED_UP[what]
     less = Account(now.lamports - 400, bytes(now.data), now.owner)
-    payee = (Account(5, b"", Pubkey.from_string(SYSTEM)), Account(405, b"", Pubkey.from_string(SYSTEM)))
+    payee = (
+        Account(5, b"", Pubkey.from_string(SYSTEM)),
+        Account(405, b"", Pubkey.from_string(SYSTEM)),
+    )
     found = changes({STATE: was, OTHER: payee[0]}, {STATE: less, OTHER: payee[1]})
     assert [(f.mint, f.amount) for f in outflows(found, [str(ME)])] == [("SOL", 400)]
     home = changes({STATE: was, ME: payee[0]}, {STATE: less, ME: payee[1]})
@@ -459,7 +510,10 @@ async def test_handing_over_needs_a_word_in_the_policy(allowed: bool) -> None:
 
     async def after(*args: Any, accounts: Any = (), **options: Any) -> Any:
         outcome = await inner(*args, accounts=accounts, **options)
-        found = [owned(OTHER) if k == destination else a for k, a in zip(accounts, outcome.accounts, strict=True)]
+        found = [
+            owned(OTHER) if k == destination else a
+            for k, a in zip(accounts, outcome.accounts, strict=True)
+        ]
         return replace(outcome, accounts=tuple(found))
 
     def owned(by: Pubkey) -> Account:
@@ -482,7 +536,9 @@ def test_tokens_that_were_made_are_counted_where_they_go() -> None:
     assert minted({mint: made(5)}, {mint: made(105)}, [str(ME)]) == {str(mint): 100}
     assert minted({mint: made(5)}, {mint: made(1)}, [str(ME)]) == {}
     assert minted({mint: made(5, OTHER)}, {mint: made(105, OTHER)}, [str(ME)]) == {}
-    assert [(f.mint, f.amount) for f in outflows([], [str(ME)], {str(mint): 100})] == [(str(mint), 100)]
+    assert [(f.mint, f.amount) for f in outflows([], [str(ME)], {str(mint): 100})] == [
+        (str(mint), 100)
+    ]
 
 
 def test_hands_over_is_read_from_the_policy() -> None:

@@ -20,7 +20,15 @@ from tests.functional.cli import TOKEN_IDL
 from tests.functional.test_cli_serve import http_server
 from tests.oracles.environment import ORACLES
 
-PAGES = ("/", "/programs/vault", "/tools/vault_withdraw", "/accounts/vault", "/calls", "/audit", "/search?q=deposit")
+PAGES = (
+    "/",
+    "/programs/vault",
+    "/tools/vault_withdraw",
+    "/accounts/vault",
+    "/calls",
+    "/audit",
+    "/search?q=deposit",
+)
 AXE = ORACLES / "node_modules" / "axe-core" / "axe.min.js"
 
 
@@ -47,7 +55,10 @@ class Watched:
     def __init__(self, context: BrowserContext) -> None:
         self.page = context.new_page()
         self.complaints: list[str] = []
-        self.page.on("console", lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else None)
+        self.page.on(
+            "console",
+            lambda m: self.complaints.append(m.text) if m.type in ("error", "warning") else None,
+        )
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("requestfailed", self._failed)
         self.page.on("dialog", self._dialog)
@@ -96,7 +107,9 @@ def test_a_call_that_fails_says_so_and_keeps_what_was_typed(watched: Watched, ur
     page.get_by_role("button", name="Build and simulate").click()
     expect(page.get_by_role("heading", name="It would fail")).to_be_visible()
     page.get_by_text("The end of its log").click()
-    expect(page.locator("#result pre")).to_contain_text("Program J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
+    expect(page.locator("#result pre")).to_contain_text(
+        "Program J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"
+    )
     assert page.get_by_label("amount").input_value() == "3"
 
 
@@ -139,8 +152,12 @@ def test_people_and_an_mcp_client_use_it_at_once(watched: Watched, url: str) -> 
     async def call() -> Any:
         async with Client(f"{url}/mcp") as client:
             return [
-                await client.call_tool("counter_increment", {"amount": "1", "accounts": {"authority": "@bob"}}),
-                await client.call_tool("counter_increment", {"amount": "-1", "accounts": {"authority": "@bob"}}),
+                await client.call_tool(
+                    "counter_increment", {"amount": "1", "accounts": {"authority": "@bob"}}
+                ),
+                await client.call_tool(
+                    "counter_increment", {"amount": "-1", "accounts": {"authority": "@bob"}}
+                ),
             ]
 
     page = watched.page
@@ -183,11 +200,30 @@ def test_the_keyboard_alone_reaches_everything_in_order(watched: Watched, url: s
         seen.append(focused(page))
         if seen[-1]["text"] == "Build and simulate":
             break
-    assert all(step["outline"] and step["shown"] for step in seen), [s for s in seen if not s["outline"]]
-    order = [step["text"] if step["tag"] in ("A", "BUTTON", "SUMMARY") else step["name"] for step in seen]
+    assert all(step["outline"] and step["shown"] for step in seen), [
+        s for s in seen if not s["outline"]
+    ]
+    order = [
+        step["text"] if step["tag"] in ("A", "BUTTON", "SUMMARY") else step["name"] for step in seen
+    ]
     assert order == [
-        *("To the content", "idl2mcp", "Programs", "Calls", "Audit log", "q", "Find", "Programs", "counter"),
-        *("amount", "accounts.authority", "Accounts that are filled in when left empty (1)", "Build and simulate"),
+        *(
+            "To the content",
+            "idl2mcp",
+            "Programs",
+            "Calls",
+            "Audit log",
+            "q",
+            "Find",
+            "Programs",
+            "counter",
+        ),
+        *(
+            "amount",
+            "accounts.authority",
+            "Accounts that are filled in when left empty (1)",
+            "Build and simulate",
+        ),
     ]
     for _ in range(3):
         page.keyboard.press("Shift+Tab")
@@ -243,7 +279,10 @@ def test_axe_finds_nothing(browser: Browser, url: str, scheme: Any) -> None:
         page.evaluate(AXE.read_text(encoding="utf-8"))
         results = page.evaluate("axe.run(document)")
         assert results["passes"]
-        found |= {f"{path}: {v['id']}": [node["html"][:200] for node in v["nodes"]] for v in results["violations"]}
+        found |= {
+            f"{path}: {v['id']}": [node["html"][:200] for node in v["nodes"]]
+            for v in results["violations"]
+        }
     context.close()
     assert found == {}
 
@@ -280,7 +319,9 @@ def test_the_policy_lets_no_script_in(browser: Browser, url: str) -> None:
 
 
 def test_a_phone_shows_it_without_scrolling_sideways(browser: Browser, url: str) -> None:
-    context = browser.new_context(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
+    context = browser.new_context(
+        viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True
+    )
     page = context.new_page()
     wide: dict[str, int] = {}
     small: dict[str, list[str]] = {}
@@ -300,7 +341,9 @@ def test_a_phone_shows_it_without_scrolling_sideways(browser: Browser, url: str)
     assert small == {}
 
 
-def test_what_costs_something_is_not_given_away_and_payments_have_a_page(watched: Watched, tmp_path: Path) -> None:
+def test_what_costs_something_is_not_given_away_and_payments_have_a_page(
+    watched: Watched, tmp_path: Path
+) -> None:
     place: Any = type("_Cli", (), {"folder": tmp_path})()
     page = watched.page
     with http_server(place, "--demo", "--paid") as found:
@@ -355,7 +398,9 @@ def test_what_a_program_says_is_inert(watched: Watched, hostile: str) -> None:
     assert page.evaluate("window.hacked") is None
 
 
-def test_the_screenshots_of_the_docs_can_be_made(browser: Browser, url: str, tmp_path: Path) -> None:
+def test_the_screenshots_of_the_docs_can_be_made(
+    browser: Browser, url: str, tmp_path: Path
+) -> None:
     """Made, not compared: fonts differ from machine to machine. Those that docs/ shows are committed, and small."""
     import importlib.util
 
@@ -366,7 +411,9 @@ def test_the_screenshots_of_the_docs_can_be_made(browser: Browser, url: str, tmp
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     made = module.take(browser, url, tmp_path)
-    assert all(path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 5_000 for path in made)
+    assert all(
+        path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 5_000 for path in made
+    )
     committed = sorted(path.name for path in source.parent.glob("explorer-*.png"))
     assert committed == sorted(path.name for path in made)
     assert all((source.parent / name).stat().st_size < module.LARGEST for name in committed)
@@ -396,7 +443,9 @@ def filled_in(page: Page, nesting: str) -> None:
     page.locator("#f-order-side-Auction-end").fill("-7")
     page.get_by_role("button", name="Add one to more").click()
     expect(page.locator("#f-more-1-price")).to_be_visible()
-    assert page.locator("#f-order-side-Auction-end").input_value() == "-7"  # nothing that was typed is lost
+    assert (
+        page.locator("#f-order-side-Auction-end").input_value() == "-7"
+    )  # nothing that was typed is lost
     for row, price in enumerate(("1", "2")):
         page.locator(f"#f-more-{row}-price").fill(price)
         page.locator(f"#f-more-{row}-side").select_option("Bid")
@@ -412,11 +461,15 @@ def test_what_nests_is_typed_into_fields_of_its_own(watched: Watched, nesting: s
     page = watched.page
     filled_in(page, nesting)
     page.get_by_role("button", name="Build", exact=True).click()
-    expect(page.get_by_role("heading", name="Built, not run: no chain is configured")).to_be_visible()
+    expect(
+        page.get_by_role("heading", name="Built, not run: no chain is configured")
+    ).to_be_visible()
     page.get_by_text("The same as an MCP client gets it").click()
     said = page.locator("#result pre").inner_text()
     assert 'order = {"price": "5", "side": {"Auction": {"end": "-7"}}' in said
-    assert re.search(r'more = \[\{"price": "1", "side": "Bid".*\}, \{"price": "2", "side": "Bid".*\}\]', said), said
+    assert re.search(
+        r'more = \[\{"price": "1", "side": "Bid".*\}, \{"price": "2", "side": "Bid".*\}\]', said
+    ), said
     page.get_by_role("button", name="Take away more 1").click()
     expect(page.locator("#f-more-0-price")).to_have_value("2")
     expect(page.locator("#f-more-1-price")).to_have_count(0)

@@ -56,13 +56,23 @@ def conforms(tool: Any, result: Any) -> None:
 async def test_a_call_returns_an_unsigned_transaction_after_simulating_it(era: Any) -> None:
     async with Client(make_server(bridge()), mode=era) as client:
         tools = {t.name: t for t in (await client.list_tools()).tools}
-        assert {"transfer", "approve", "get_token_account", "list_token_account", "program_info"} <= set(tools)
+        assert {
+            "transfer",
+            "approve",
+            "get_token_account",
+            "list_token_account",
+            "program_info",
+        } <= set(tools)
         result = await client.call_tool("transfer", {"amount": "250000", "accounts": ACCOUNTS})
     assert not result.is_error, text(result)
     conforms(tools["transfer"], result)
     answer = result.structured_content
     transaction = VersionedTransaction.from_bytes(base64.b64decode(answer["transaction"]))
-    assert [str(k) for k in transaction.message.account_keys[:1]] == answer["signers"] == [key("alice")]
+    assert (
+        [str(k) for k in transaction.message.account_keys[:1]]
+        == answer["signers"]
+        == [key("alice")]
+    )
     assert all(bytes(s) == bytes(64) for s in transaction.signatures)
     moved = [c for c in answer["simulation"]["balance_changes"] if c["mint"] != "SOL"]
     assert [(c["change"], c["decimals"]) for c in moved] == [("-250000", 6), ("250000", 6)]
@@ -73,7 +83,9 @@ async def test_the_simulated_transaction_is_the_one_handed_out() -> None:
     local = cluster()
     async with Client(make_server(bridge(local))) as client:
         result = await client.call_tool("transfer", {"amount": "5", "accounts": ACCOUNTS})
-    message = VersionedTransaction.from_bytes(base64.b64decode(result.structured_content["transaction"])).message
+    message = VersionedTransaction.from_bytes(
+        base64.b64decode(result.structured_content["transaction"])
+    ).message
     signed = VersionedTransaction(message, [local.wallet("alice")])
     sent = local.svm.send_transaction(signed)
     assert not hasattr(sent, "err")
@@ -113,7 +125,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "names"), WRONG)
-async def test_wrong_arguments_name_the_field_and_make_no_transaction(arguments: dict[str, Any], names: str) -> None:
+async def test_wrong_arguments_name_the_field_and_make_no_transaction(
+    arguments: dict[str, Any], names: str
+) -> None:
     async with Client(make_server(bridge())) as client:
         result = await client.call_tool("transfer", arguments)
     assert result.is_error
@@ -125,24 +139,39 @@ async def test_wrong_arguments_name_the_field_and_make_no_transaction(arguments:
 async def test_accounts_after_the_named_ones_can_be_given_where_an_idl_cannot_say_them() -> None:
     more = [{"address": "@bob"}, {"address": "@usdc", "writable": True}]
     async with Client(make_server(bridge())) as client:
-        result = await client.call_tool("transfer", {"amount": "1", "accounts": ACCOUNTS, "remaining_accounts": more})
+        result = await client.call_tool(
+            "transfer", {"amount": "1", "accounts": ACCOUNTS, "remaining_accounts": more}
+        )
         assert not result.is_error, text(result)
         rows = result.structured_content["accounts"][3:]
         assert [(r["name"], r["address"], r["writable"]) for r in rows] == [
             ("remaining[0]", key("bob"), False),
             ("remaining[1]", cluster().names["usdc"], True),
         ]
-        bads: list[Any] = ["x", [{"address": 5}], [{"address": "@bob", "signer": "yes"}], [[1]], [{}] * 65]
-        bads += [[{"address": "@bob", "isWritable": True}], [{"pubkey": "@bob"}]]  # as JavaScript's SDK spells them
+        bads: list[Any] = [
+            "x",
+            [{"address": 5}],
+            [{"address": "@bob", "signer": "yes"}],
+            [[1]],
+            [{}] * 65,
+        ]
+        bads += [
+            [{"address": "@bob", "isWritable": True}],
+            [{"pubkey": "@bob"}],
+        ]  # as JavaScript's SDK spells them
         for bad in bads:
-            wrong = await client.call_tool("transfer", {"amount": "1", "accounts": ACCOUNTS, "remaining_accounts": bad})
+            wrong = await client.call_tool(
+                "transfer", {"amount": "1", "accounts": ACCOUNTS, "remaining_accounts": bad}
+            )
             assert wrong.is_error
             assert "remaining_accounts" in text(wrong)
 
 
 async def test_objects_that_arrive_as_json_text_are_opened() -> None:
     async with Client(make_server(bridge())) as client:
-        result = await client.call_tool("transfer", {"amount": "1", "accounts": json.dumps(ACCOUNTS)})
+        result = await client.call_tool(
+            "transfer", {"amount": "1", "accounts": json.dumps(ACCOUNTS)}
+        )
     assert not result.is_error, text(result)
 
 
@@ -159,8 +188,12 @@ async def test_accounts_are_read_listed_and_filtered() -> None:
         }
         many = await client.call_tool("list_token_account", {"where": {"owner": "@bob"}})
         conforms(tools["list_token_account"], many)
-        assert [r["address"] for r in many.structured_content["accounts"]] == [local.names["bob_usdc"]]
-        by_mint = await client.call_tool("list_token_account", {"where": {"mint": "@usdc"}, "limit": 1})
+        assert [r["address"] for r in many.structured_content["accounts"]] == [
+            local.names["bob_usdc"]
+        ]
+        by_mint = await client.call_tool(
+            "list_token_account", {"where": {"mint": "@usdc"}, "limit": 1}
+        )
         assert by_mint.structured_content["total"] == 2
         assert len(by_mint.structured_content["accounts"]) == 1
         absent = await client.call_tool("get_token_account", {"address": PROGRAM_ID})
@@ -178,14 +211,22 @@ async def test_transactions_are_decoded_and_balances_read() -> None:
     async with Client(make_server(bridge())) as client:
         tools = {t.name: t for t in (await client.list_tools()).tools}
         built = await client.call_tool("transfer", {"amount": "77", "accounts": ACCOUNTS})
-        decoded = await client.call_tool("decode_transaction", {"transaction": built.structured_content["transaction"]})
+        decoded = await client.call_tool(
+            "decode_transaction", {"transaction": built.structured_content["transaction"]}
+        )
         conforms(tools["decode_transaction"], decoded)
         (row,) = decoded.structured_content["instructions"]
         assert (row["instruction"], row["args"]) == ("transfer", {"amount": "77"})
         assert [a["name"] for a in row["accounts"]] == ["source", "destination", "authority"]
         data = await client.call_tool("decode_transaction", {"data": "0x034d00000000000000"})
         assert data.structured_content["instructions"][0]["args"] == {"amount": "77"}
-        for bad in ({}, {"data": "zz"}, {"data": "0xff"}, {"transaction": "AAAA"}, {"transaction": 5}):
+        for bad in (
+            {},
+            {"data": "zz"},
+            {"data": "0xff"},
+            {"transaction": "AAAA"},
+            {"transaction": 5},
+        ):
             assert (await client.call_tool("decode_transaction", bad)).is_error
         balance = await client.call_tool("get_balance", {"address": "@alice", "mints": ["@usdc"]})
         conforms(tools["get_balance"], balance)
@@ -214,7 +255,9 @@ async def test_describe_mode_builds_nothing() -> None:
 
 async def test_a_wallet_fills_in_the_signer() -> None:
     local = cluster()
-    async with Client(make_server(bridge(local, wallet=Pubkey.from_string(key("alice"))))) as client:
+    async with Client(
+        make_server(bridge(local, wallet=Pubkey.from_string(key("alice"))))
+    ) as client:
         transfer = next(t for t in (await client.list_tools()).tools if t.name == "transfer")
         assert "authority" not in transfer.input_schema["properties"]["accounts"]["required"]
         accounts = {k: v for k, v in ACCOUNTS.items() if k != "authority"}
@@ -235,7 +278,9 @@ async def test_resources_are_listed_and_read() -> None:
     local = cluster()
     async with Client(make_server(bridge(local))) as client:
         listed = (await client.list_resources()).resources
-        assert {r.uri for r in listed} >= {f"solana://token/{kind}" for kind in ("info", "idl", "schema", "errors")}
+        assert {r.uri for r in listed} >= {
+            f"solana://token/{kind}" for kind in ("info", "idl", "schema", "errors")
+        }
         for resource in listed:
             (content,) = (await client.read_resource(resource.uri)).contents
             assert _parsed(content)
@@ -244,7 +289,12 @@ async def test_resources_are_listed_and_read() -> None:
         assert _parsed(read.contents[0])["fields"]["amount"] == "1000000"
         page = await client.read_resource("solana://token/pages/0")
         assert _parsed(page.contents[0])["tools"]
-        for bad in ("solana://token/nothing", "solana://other/idl", "solana://token/pages/99", "file:///etc/passwd"):
+        for bad in (
+            "solana://token/nothing",
+            "solana://other/idl",
+            "solana://token/pages/99",
+            "file:///etc/passwd",
+        ):
             with pytest.raises(MCPError):
                 await client.read_resource(bad)
 
@@ -262,7 +312,18 @@ def big_idl(count: int = 60) -> dict[str, Any]:
             [
                 (v, n)
                 for v in ("open", "close", "collect", "increase", "decrease", "lock")
-                for n in ("position", "bundle", "pool", "fee", "reward", "badge", "config", "tier", "oracle", "array")
+                for n in (
+                    "position",
+                    "bundle",
+                    "pool",
+                    "fee",
+                    "reward",
+                    "badge",
+                    "config",
+                    "tier",
+                    "oracle",
+                    "array",
+                )
             ][:count]
         )
     ]
@@ -282,7 +343,9 @@ async def test_over_40_tools_are_found_described_and_called(era: Any) -> None:
         described = await client.call_tool("describe_tool", {"name": "collect_reward"})
         conforms(tools["describe_tool"], described)
         assert described.structured_content["tool"]["inputSchema"]["required"] == ["index"]
-        called = await client.call_tool("call_tool", {"name": "collect_reward", "arguments": {"index": 3}})
+        called = await client.call_tool(
+            "call_tool", {"name": "collect_reward", "arguments": {"index": 3}}
+        )
         conforms(tools["call_tool"], called)
         assert called.structured_content["data"].endswith("0300")
         direct = await client.call_tool("collect_reward", {"index": 3})
@@ -372,13 +435,17 @@ def test_every_account_that_is_read_validates_against_its_tool(shared_idl: Any) 
     values = Values(program.codecs)
     at = Pubkey.from_bytes(bytes([77]) * 32)
     for tool in [t for t in box.tools.values() if t.kind == "get"]:
-        codec = AccountCodec(program.codecs, next(a for a in program.model.accounts if a.name == tool.target))
+        codec = AccountCodec(
+            program.codecs, next(a for a in program.model.accounts if a.name == tool.target)
+        )
         for seed in range(3):
             value = values.from_seed(codec.codec.type, seed)
             local.svm.set_account(at, Account(10**9, codec.encode(value), program_id))
             assert tool.served is not None
             found = run(read_account(tool.served, tool.target, at))
-            Draft202012Validator(tool.definition["outputSchema"]).validate(json.loads(json.dumps(found)))
+            Draft202012Validator(tool.definition["outputSchema"]).validate(
+                json.loads(json.dumps(found))
+            )
 
 
 def _keylike(schema: Any) -> list[str]:

@@ -37,7 +37,9 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def form(url: str, tool: str, origin: str | None = None, **fields: str) -> tuple[int, str]:
     body = urlencode(fields).encode()
     kind = "application/x-www-form-urlencoded"
-    return ask(f"{url}/tools/{tool}", method="POST", body=body, Content_Type=kind, Origin=origin or url)
+    return ask(
+        f"{url}/tools/{tool}", method="POST", body=body, Content_Type=kind, Origin=origin or url
+    )
 
 
 def test_the_pages_show_programs_tools_errors_and_a_search(url: str) -> None:
@@ -74,18 +76,27 @@ def test_a_form_that_cannot_be_built_says_why_and_keeps_what_was_typed(url: str)
     assert "It would fail" in page
     assert "start" in page
     assert 'value="-7"' in page
-    assert "transaction" not in page.split("<form method")[0].lower().replace("unsigned transaction", "")
+    assert "transaction" not in page.split("<form method")[0].lower().replace(
+        "unsigned transaction", ""
+    )
 
 
 async def test_people_and_clients_use_it_at_once(url: str) -> None:
     async with Client(f"{url}/mcp") as client:
-        result = await client.call_tool("counter_initialize", {"start": "3", "accounts": {"authority": "@mallory"}})
+        result = await client.call_tool(
+            "counter_initialize", {"start": "3", "accounts": {"authority": "@mallory"}}
+        )
         assert not result.is_error
-        assert form(url, "counter_initialize", start="3", **{"accounts.authority": "@mallory"})[0] == 200
+        assert (
+            form(url, "counter_initialize", start="3", **{"accounts.authority": "@mallory"})[0]
+            == 200
+        )
     assert "counter_initialize" in ask(f"{url}/calls")[1]
 
 
-@pytest.mark.parametrize("text", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{7*7}}"])
+@pytest.mark.parametrize(
+    "text", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{7*7}}"]
+)
 def test_nothing_typed_becomes_markup(url: str, text: str) -> None:
     pages = [
         form(url, "counter_initialize", start=text)[1],
@@ -105,7 +116,11 @@ def test_a_form_from_elsewhere_and_a_strange_host_are_refused(url: str) -> None:
 
 
 def test_what_is_not_there_is_404(url: str) -> None:
-    for path in ("/tools/nothing", "/programs/nothing", "/account?program=counter&address=" + key("alice")):
+    for path in (
+        "/tools/nothing",
+        "/programs/nothing",
+        "/account?program=counter&address=" + key("alice"),
+    ):
         assert ask(f"{url}{path}")[0] == 404
 
 
@@ -134,7 +149,9 @@ class _Labels(HTMLParser):
             self.inputs.add(found.get("id") or "")
 
 
-@pytest.mark.parametrize("path", ["/", "/programs/vault", "/tools/vault_withdraw", "/calls", "/audit"])
+@pytest.mark.parametrize(
+    "path", ["/", "/programs/vault", "/tools/vault_withdraw", "/calls", "/audit"]
+)
 def test_every_input_has_a_label_and_no_page_needs_a_script(url: str, path: str) -> None:
     page = ask(f"{url}{path}")[1]
     labels = _Labels()
@@ -156,7 +173,13 @@ async def page_of(explorer: Explorer, path: str, query: str = "") -> str:
         sent.append(message)
 
     host = [(b"host", b"127.0.0.1:8765")]
-    scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": host}
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "query_string": query.encode(),
+        "headers": host,
+    }
     await explorer(scope, receive, send)
     return str(b"".join(m.get("body", b"") for m in sent).decode())
 
@@ -186,8 +209,14 @@ async def test_pages_of_another_part_stand_in_the_navigation() -> None:
         async def page(self, path: Sequence[str], query: Mapping[str, str]) -> Content | None:
             if path not in ([], ["three"]):
                 return None
-            table = Table("All", ("Number",), [(Cell("<b>\u202e3</b>", "number", "/odd-numbers/three"),)])
-            return Content("Odd", "Numbers that are odd.", [table, Facts("", [("x", Cell(query.get("q", "")))])])
+            table = Table(
+                "All", ("Number",), [(Cell("<b>\u202e3</b>", "number", "/odd-numbers/three"),)]
+            )
+            return Content(
+                "Odd",
+                "Numbers that are odd.",
+                [table, Facts("", [("x", Cell(query.get("q", "")))])],
+            )
 
     explorer = Explorer(no_app, bridge(), HttpSettings(), sections=[Odd()])
     assert 'href="/odd-numbers"' in await page_of(explorer, "/")
@@ -207,7 +236,9 @@ async def test_an_audit_log_that_was_changed_is_told(tmp_path: Path) -> None:
     page = await page_of(explorer, "/audit")
     assert "2 lines in audit.jsonl" in page
     assert "5000 of SOL" in page
-    (tmp_path / "audit.jsonl").write_text((tmp_path / "audit.jsonl").read_text().replace("5000", "4000"))
+    (tmp_path / "audit.jsonl").write_text(
+        (tmp_path / "audit.jsonl").read_text().replace("5000", "4000")
+    )
     page = await page_of(explorer, "/audit")
     assert "It was changed" in page
     assert "4000" not in page

@@ -22,7 +22,12 @@ def test_without_arguments_the_first_steps_are_told(cli: Cli) -> None:
     assert "idl2mcp serve --demo --transport http" in ran.err + ran.out
     served = cli("serve")
     assert served.code == 2
-    for way in ("idl2mcp serve idl.json", "PROGRAM_ID --url devnet", "--demo", "--print-config claude"):
+    for way in (
+        "idl2mcp serve idl.json",
+        "PROGRAM_ID --url devnet",
+        "--demo",
+        "--print-config claude",
+    ):
         assert way in served.err
 
 
@@ -32,15 +37,23 @@ def test_files_are_named_by_their_whole_path_however_they_are_given(
 ) -> None:
     monkeypatch.chdir(cli.folder)
     (cli.folder / "bridge.toml").write_text("")
-    text = client_config(client, ["serve", "--config=bridge.toml", "--mode=build", f"--print-config={client}"], None)
+    text = client_config(
+        client, ["serve", "--config=bridge.toml", "--mode=build", f"--print-config={client}"], None
+    )
     document = tomllib.loads(text) if client == "codex" else json.loads(text)
     key = {"codex": "mcp_servers", "vscode": "servers"}.get(client, "mcpServers")
     args = document[key]["idl2mcp"]["args"]
-    assert args[-3:] == ["serve", f"--config={cli.folder.resolve() / 'bridge.toml'}", "--mode=build"]
+    assert args[-3:] == [
+        "serve",
+        f"--config={cli.folder.resolve() / 'bridge.toml'}",
+        "--mode=build",
+    ]
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_every_client_that_gets_a_configuration_has_its_limits_looked_at(cli: Cli, client: str) -> None:
+def test_every_client_that_gets_a_configuration_has_its_limits_looked_at(
+    cli: Cli, client: str
+) -> None:
     ran = cli("lint", cli.idl, "--client", client)
     assert ran.code == 0, ran.err
 
@@ -82,7 +95,13 @@ async def test_null_is_the_same_as_nothing_where_every_key_must_be_given() -> No
         ("program_info", {"program": None}),
         ("get_balance", {"address": "@alice", "mints": None, "program": None}),
         ("search_tools", {"query": "count", "limit": None}),
-        ("call_tool", {"name": "initialize", "arguments": '{"start": "1", "accounts": {"authority": "@alice"}}'}),
+        (
+            "call_tool",
+            {
+                "name": "initialize",
+                "arguments": '{"start": "1", "accounts": {"authority": "@alice"}}',
+            },
+        ),
     ):
         reply = await bridge.call(name, given)
         assert not reply.is_error, reply.text

@@ -35,7 +35,9 @@ JUNK = st.recursive(
         st.text(max_size=12),
         st.sampled_from(["0x", "0xzz", "base64:!", "{}", "[", '{"a":1}', "@alice", *ADDRESSES[:2]]),
     ),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -56,7 +58,9 @@ def values(schema: dict[str, Any], depth: int = 0) -> st.SearchStrategy[Any]:
         properties = schema.get("properties", {})
         required = set(schema.get("required", ()))
         if schema.get("maxProperties") == 1 and properties:  # an enum: one variant
-            return st.one_of([st.fixed_dictionaries({k: values(v, depth + 1)}) for k, v in properties.items()])
+            return st.one_of(
+                [st.fixed_dictionaries({k: values(v, depth + 1)}) for k, v in properties.items()]
+            )
         if depth > 6:
             properties = {k: v for k, v in properties.items() if k in required}
         return st.fixed_dictionaries(
@@ -66,7 +70,9 @@ def values(schema: dict[str, Any], depth: int = 0) -> st.SearchStrategy[Any]:
     if kind == "array":
         least = schema.get("minItems", 0)
         most = min(schema.get("maxItems", least + 3), max(least, 3))
-        return st.lists(values(schema.get("items", {}), depth + 1), min_size=least, max_size=max(least, most))
+        return st.lists(
+            values(schema.get("items", {}), depth + 1), min_size=least, max_size=max(least, most)
+        )
     if kind == "integer":
         return st.integers(schema.get("minimum", -(2**31)), schema.get("maximum", 2**31))
     if kind == "number":
@@ -88,7 +94,9 @@ def values(schema: dict[str, Any], depth: int = 0) -> st.SearchStrategy[Any]:
 @lru_cache(maxsize=4)
 def tools_of(path: Path) -> tuple[Bridge, list[Tool]]:
     program = load(path)
-    bridge = Bridge([Served(program, program.address or Pubkey.from_string(ADDRESSES[0]))], surface="full")
+    bridge = Bridge(
+        [Served(program, program.address or Pubkey.from_string(ADDRESSES[0]))], surface="full"
+    )
     return bridge, [t for t in bridge.box.tools.values() if t.kind == "instruction"]
 
 
@@ -101,7 +109,9 @@ def check(bridge: Bridge, tool: Tool, reply: Reply) -> None:
         assert "Traceback" not in reply.text
         return
     assert reply.structured is not None
-    Draft202012Validator(tool.definition["outputSchema"]).validate(json.loads(json.dumps(reply.structured)))
+    Draft202012Validator(tool.definition["outputSchema"]).validate(
+        json.loads(json.dumps(reply.structured))
+    )
     assert tool.served is not None
     ix = tool.served.program.instruction(tool.target)
     assert isinstance(ix.codec, InstructionCodec)
@@ -168,7 +178,16 @@ def test_tools_of_ours_take_anything(name: str, arguments: dict[str, Any]) -> No
     ):
         reply = run(served.call(tool, arguments))
         assert "Traceback" not in reply.text
-        for key in ("query", "name", "address", "transaction", "data", "program", "arguments", "limit"):
+        for key in (
+            "query",
+            "name",
+            "address",
+            "transaction",
+            "data",
+            "program",
+            "arguments",
+            "limit",
+        ):
             more = {**arguments, key: next(iter(arguments.values()), name)}
             assert "Traceback" not in run(served.call(tool, more)).text
 

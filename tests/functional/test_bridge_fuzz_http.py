@@ -38,7 +38,9 @@ TIMES = 20 if PROFILE == "full" else 2
 HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
 
 
-def check(tool: dict[str, Any], arguments: Any, reply: dict[str, Any], programs: dict[str, Program]) -> bool:
+def check(
+    tool: dict[str, Any], arguments: Any, reply: dict[str, Any], programs: dict[str, Program]
+) -> bool:
     """Whether the call succeeded. Raises AssertionError for an answer that should not be."""
     result = reply["result"]
     text = result["content"][0]["text"]
@@ -53,11 +55,18 @@ def check(tool: dict[str, Any], arguments: Any, reply: dict[str, Any], programs:
     found = result["structuredContent"]
     Draft202012Validator(tool["outputSchema"]).validate(found)
     if "instruction" in found:
-        ix, data = programs[found["program"]].instruction(found["instruction"]), bytes.fromhex(found["data"][2:])
+        ix, data = (
+            programs[found["program"]].instruction(found["instruction"]),
+            bytes.fromhex(found["data"][2:]),
+        )
         assert ix.encode(ix.decode(data)) == data
         for name, value in ix.decode_json(data).items():
             given = arguments.get(name)
-            if type(given) is type(value) and isinstance(value, (str, int, bool)) and not name.startswith("_"):
+            if (
+                type(given) is type(value)
+                and isinstance(value, (str, int, bool))
+                and not name.startswith("_")
+            ):
                 assert value in (given, _opened(given)), (name, given, value)
     return True
 
@@ -79,7 +88,9 @@ def test_every_tool_of_ten_programs_over_http(cli: Cli, shared_idls: Path) -> No
     random, answers = Random(6), {True: 0, False: 0}
     port = free_port()
     with (
-        http_server_at(port, cli, "--config", "many.toml", "--surface", "full", IDL2MCP_STATE_KEY="ab" * 32) as url,
+        http_server_at(
+            port, cli, "--config", "many.toml", "--surface", "full", IDL2MCP_STATE_KEY="ab" * 32
+        ) as url,
         httpx2.Client(timeout=60, headers=HEADERS) as client,
     ):
 

@@ -29,7 +29,9 @@ ANCHOR_SAID = (
 
 @pytest.fixture(scope="module")
 def demo() -> Bridge:
-    made, _ = make_bridge(Plan([ProgramEntry("counter", Chain()), ProgramEntry("vault", Chain())], demo=True))
+    made, _ = make_bridge(
+        Plan([ProgramEntry("counter", Chain()), ProgramEntry("vault", Chain())], demo=True)
+    )
     return made
 
 
@@ -51,7 +53,9 @@ async def send(bridge: Bridge, reply: Reply) -> None:
 
 
 async def test_an_account_that_is_not_there_and_what_may_create_it(demo: Bridge) -> None:
-    reply = await demo.call("counter_increment", {"amount": "1", "accounts": {"authority": "@alice"}})
+    reply = await demo.call(
+        "counter_increment", {"amount": "1", "accounts": {"authority": "@alice"}}
+    )
     (hint,) = hints(reply)
     assert hint.startswith("counter (")
     assert "does not exist on this chain" in hint
@@ -66,7 +70,10 @@ async def test_a_payer_without_lamports_for_what_is_created(demo: Bridge) -> Non
     system = Pubkey.from_string("11111111111111111111111111111111")
     local.set_account(Pubkey.from_string(poor), Account(900_000, b"", system))  # type: ignore[attr-defined]  # LiteSVM
     reply = await demo.call("counter_initialize", {"start": "1", "accounts": {"authority": poor}})
-    assert any("0.000895 SOL where 0.00123192 are needed: 0.00033692 SOL more" in hint for hint in hints(reply))
+    assert any(
+        "0.000895 SOL where 0.00123192 are needed: 0.00033692 SOL more" in hint
+        for hint in hints(reply)
+    )
 
 
 def tokens(source: str, destination: str, authority: str, amount: str = "5") -> dict[str, Any]:
@@ -76,19 +83,35 @@ def tokens(source: str, destination: str, authority: str, amount: str = "5") -> 
 
 async def test_what_token_accounts_hold_and_whose_they_are() -> None:
     served = bridge(cluster())
-    over = hints(await served.call("transfer", tokens("@alice_usdc", "@bob_usdc", "@alice", "99999999999999")))
-    assert any(h.startswith("source (") and "base units" in h and str(wallet("alice").pubkey()) in h for h in over)
+    over = hints(
+        await served.call(
+            "transfer", tokens("@alice_usdc", "@bob_usdc", "@alice", "99999999999999")
+        )
+    )
+    assert any(
+        h.startswith("source (") and "base units" in h and str(wallet("alice").pubkey()) in h
+        for h in over
+    )
     other = hints(await served.call("transfer", tokens("@alice_usdc", "@bob_usdc", "@bob")))
-    assert any(h.startswith("source (") and f"belongs to {wallet('alice').pubkey()}" in h for h in other)
+    assert any(
+        h.startswith("source (") and f"belongs to {wallet('alice').pubkey()}" in h for h in other
+    )
 
 
 async def test_an_account_of_the_program_that_names_another_than_the_call(demo: Bridge) -> None:
-    started = await demo.call("vault_initialize", {"accounts": {"mint": "@coin", "authority": "@alice"}})
+    started = await demo.call(
+        "vault_initialize", {"accounts": {"mint": "@coin", "authority": "@alice"}}
+    )
     assert not started.is_error, started.text
     await send(demo, started)
     assert started.structured is not None
     vault = next(a["address"] for a in started.structured["accounts"] if a["name"] == "vault")
-    wrong = {"vault": vault, "destination": "@mallory_coin", "mint": "@coin", "authority": "@mallory"}
+    wrong = {
+        "vault": vault,
+        "destination": "@mallory_coin",
+        "mint": "@coin",
+        "authority": "@mallory",
+    }
     found = hints(await demo.call("vault_withdraw", {"amount": "1", "accounts": wrong}))
     says = f"says authority = {wallet('alice').pubkey()}; the call gives authority = {wallet('mallory').pubkey()}."
     assert any(hint.endswith(says) for hint in found), found
@@ -122,7 +145,9 @@ async def test_what_anchor_logs_of_an_account() -> None:
     found = await hints_of(prepared, simulated)
     assert found[0] == f"The account it is about is counter ({bob}), as the call gave it."
     assert found[1] == f"It compared {bob} with {right}."
-    assert found[2] == f"From its seeds counter would be {right}: leave it out, and it is filled in."
+    assert (
+        found[2] == f"From its seeds counter would be {right}: leave it out, and it is filled in."
+    )
     assert await hints_of(prepared, replace(simulated, failure=None)) == []
 
 
@@ -133,7 +158,9 @@ async def test_all_accounts_that_must_be_given_are_told_at_once(demo: Bridge) ->
 
 async def test_names_of_the_local_chain_are_told_to_the_model(demo: Bridge) -> None:
     assert "@alice" in demo.instructions
-    pattern = demo.box.tools["counter_increment"].definition["inputSchema"]["properties"]["accounts"]["properties"]
+    pattern = demo.box.tools["counter_increment"].definition["inputSchema"]["properties"][
+        "accounts"
+    ]["properties"]
     assert pattern["authority"]["pattern"].startswith("^(@")
 
 
@@ -141,7 +168,9 @@ async def test_a_view_needs_nobodys_money_and_a_call_says_whose_is_missing() -> 
     poor = wallet("nobody funded").pubkey()
     made, _ = make_bridge(Plan([ProgramEntry("counter", Chain())], demo=True))
     alice = str(wallet("alice").pubkey())
-    await send(made, await made.call("initialize", {"start": "7", "accounts": {"authority": alice}}))
+    await send(
+        made, await made.call("initialize", {"start": "7", "accounts": {"authority": alice}})
+    )
     asked = Bridge(made.box.programs, wallet=poor)
     looked = await asked.call("decrement", {"amount": "2", "accounts": {"authority": alice}})
     assert not looked.is_error, looked.text
@@ -157,7 +186,9 @@ async def test_where_calls_are_sent_what_they_return_can_still_be_looked_at() ->
 
     made, _ = make_bridge(Plan([ProgramEntry("counter", Chain())], demo=True))
     alice = str(wallet("alice").pubkey())
-    await send(made, await made.call("initialize", {"start": "7", "accounts": {"authority": alice}}))
+    await send(
+        made, await made.call("initialize", {"start": "7", "accounts": {"authority": alice}})
+    )
     sending = Bridge(made.box.programs, mode="send", signer=KeypairSigner(wallet("alice")))
     tools = sending.box.tools
     assert "view_increment" not in tools  # it returns nothing
@@ -173,8 +204,12 @@ async def test_where_calls_are_sent_what_they_return_can_still_be_looked_at() ->
 
 
 async def test_a_name_that_nobody_has_is_told_with_its_place(demo: Bridge) -> None:
-    reply = await demo.call("counter_increment", {"amount": "1", "accounts": {"authority": "@alise"}})
-    assert reply.text.startswith("counter_increment.accounts.authority: the setup has no @alise. Did you mean 'alice'?")
+    reply = await demo.call(
+        "counter_increment", {"amount": "1", "accounts": {"authority": "@alise"}}
+    )
+    assert reply.text.startswith(
+        "counter_increment.accounts.authority: the setup has no @alise. Did you mean 'alice'?"
+    )
     assert reply.details["path"] == "counter_increment.accounts.authority"
 
 
@@ -187,7 +222,12 @@ def test_the_command_line_says_what_to_look_at(cli: Cli) -> None:
 
 
 async def test_a_wallet_where_an_account_of_the_program_is_wanted(demo: Bridge) -> None:
-    accounts = {"vault": "@alice", "destination": "@alice_coin", "mint": "@coin", "authority": "@alice"}
+    accounts = {
+        "vault": "@alice",
+        "destination": "@alice_coin",
+        "mint": "@coin",
+        "authority": "@alice",
+    }
     found = hints(await demo.call("vault_withdraw", {"amount": "1", "accounts": accounts}))
     assert found[0].startswith(f"vault ({wallet('alice').pubkey()}) is a wallet")
     assert len([hint for hint in found if "is a wallet" in hint]) == 1

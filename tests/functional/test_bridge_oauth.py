@@ -55,11 +55,22 @@ class Issuer:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}/tenant"
         self.pages: dict[str, Any] = {
-            "/.well-known/oauth-authorization-server/tenant": {"issuer": self.url, "jwks_uri": f"{self.url}/keys"},
+            "/.well-known/oauth-authorization-server/tenant": {
+                "issuer": self.url,
+                "jwks_uri": f"{self.url}/keys",
+            },
             "/tenant/keys": {
                 "keys": [
-                    {**json.loads(RSAAlgorithm.to_jwk(RSA_KEY.public_key())), "kid": "rsa", "use": "sig"},
-                    {**json.loads(ECAlgorithm.to_jwk(EC_KEY.public_key())), "kid": "ec", "use": "sig"},
+                    {
+                        **json.loads(RSAAlgorithm.to_jwk(RSA_KEY.public_key())),
+                        "kid": "rsa",
+                        "use": "sig",
+                    },
+                    {
+                        **json.loads(ECAlgorithm.to_jwk(EC_KEY.public_key())),
+                        "kid": "ec",
+                        "use": "sig",
+                    },
                 ]
             },
         }
@@ -75,11 +86,19 @@ class Site:
 
     def claims(self, **changes: Any) -> dict[str, Any]:
         now = int(time.time())
-        claims = {"iss": self.issuer.url, "aud": self.resource, "exp": now + 300, "iat": now, "client_id": "agent"}
+        claims = {
+            "iss": self.issuer.url,
+            "aud": self.resource,
+            "exp": now + 300,
+            "iat": now,
+            "client_id": "agent",
+        }
         claims |= {"sub": "user-1", "scope": "solana.read solana.build", **changes}
         return {name: value for name, value in claims.items() if value is not None}
 
-    def token(self, *, signer: Any = RSA_KEY, alg: str = "RS256", kid: str | None = "rsa", **changes: Any) -> str:
+    def token(
+        self, *, signer: Any = RSA_KEY, alg: str = "RS256", kid: str | None = "rsa", **changes: Any
+    ) -> str:
         headers = {"kid": kid} if kid else {}
         return jwt.encode(self.claims(**changes), signer, algorithm=alg, headers=headers)
 
@@ -90,11 +109,21 @@ class Site:
             headers["Authorization"] = f"Bearer {token}"
         try:
             with urlopen(Request(self.resource, data=body, headers=headers), timeout=20) as answer:
-                return answer.status, {k.lower(): v for k, v in answer.headers.items()}, answer.read().decode()
+                return (
+                    answer.status,
+                    {k.lower(): v for k, v in answer.headers.items()},
+                    answer.read().decode(),
+                )
         except HTTPError as error:
-            return error.code, {k.lower(): v for k, v in error.headers.items()}, error.read().decode()
+            return (
+                error.code,
+                {k.lower(): v for k, v in error.headers.items()},
+                error.read().decode(),
+            )
 
-    def call(self, token: str | None, tool: str = "transfer", arguments: Any = None) -> tuple[int, dict[str, str], str]:
+    def call(
+        self, token: str | None, tool: str = "transfer", arguments: Any = None
+    ) -> tuple[int, dict[str, str], str]:
         given = {"amount": "5", "accounts": ACCOUNTS} if arguments is None else arguments
         return self.post(token, "tools/call", {"name": tool, "arguments": given})
 
@@ -162,14 +191,20 @@ def hs256_with_the_public_key(site: Site) -> str:
 
     head = part(json.dumps({"alg": "HS256", "typ": "JWT", "kid": "rsa"}).encode())
     text = head + b"." + part(json.dumps(site.claims()).encode())
-    return (text + b"." + part(hmac.new(public_pem(RSA_KEY), text, hashlib.sha256).digest())).decode()
+    return (
+        text + b"." + part(hmac.new(public_pem(RSA_KEY), text, hashlib.sha256).digest())
+    ).decode()
 
 
 def tampered(site: Site) -> str:
     head, _, signature = site.token().split(".")
     import base64
 
-    claims = base64.urlsafe_b64encode(json.dumps(site.claims(scope="solana.send")).encode()).rstrip(b"=").decode()
+    claims = (
+        base64.urlsafe_b64encode(json.dumps(site.claims(scope="solana.send")).encode())
+        .rstrip(b"=")
+        .decode()
+    )
     return f"{head}.{claims}.{signature}"
 
 
@@ -189,10 +224,14 @@ WRONG: dict[str, Callable[[Site], str | None]] = {
     "another's key": lambda site: site.token(signer=STRANGER),
     "a key that nobody published": lambda site: site.token(signer=STRANGER, kid="other"),
     "no key named": lambda site: site.token(kid=None),
-    "alg none": lambda site: jwt.encode(site.claims(), "", algorithm="none", headers={"kid": "rsa"}),
+    "alg none": lambda site: jwt.encode(
+        site.claims(), "", algorithm="none", headers={"kid": "rsa"}
+    ),
     "HS256 with the public key": hs256_with_the_public_key,
     "an algorithm that is not taken": lambda site: site.token(alg="RS512"),
-    "another kind of key's algorithm": lambda site: site.token(signer=EC_KEY, alg="ES256", kid="rsa"),
+    "another kind of key's algorithm": lambda site: site.token(
+        signer=EC_KEY, alg="ES256", kid="rsa"
+    ),
     "tampered claims": tampered,
     "very long": lambda site: "e" * 40_000 + ".b.c",
 }
@@ -205,7 +244,9 @@ def test_a_wrong_token_is_401_and_says_where_to_ask(site: Site, what: str) -> No
     if status == 401:
         challenge = headers["www-authenticate"]
         assert challenge.startswith("Bearer ")
-        assert f'resource_metadata="{site.url}/.well-known/oauth-protected-resource/mcp"' in challenge
+        assert (
+            f'resource_metadata="{site.url}/.well-known/oauth-protected-resource/mcp"' in challenge
+        )
 
 
 def test_a_call_beyond_the_scopes_is_403_and_says_what_to_ask_for(site: Site) -> None:
@@ -223,7 +264,10 @@ def test_a_call_beyond_the_scopes_is_403_and_says_what_to_ask_for(site: Site) ->
 
 def test_a_duplicate_key_does_not_hide_what_is_called(site: Site) -> None:
     """Two names in one object: whichever is read, the call is not made."""
-    for names in ('"name":"transfer","name":"get_balance"', '"name":"get_balance","name":"transfer"'):
+    for names in (
+        '"name":"transfer","name":"get_balance"',
+        '"name":"get_balance","name":"transfer"',
+    ):
         body = f'{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{{names},"arguments":{{}}}}}}'.encode()
         headers = {k.replace("_", "-"): v for k, v in ACCEPT.items()}
         headers["Authorization"] = f"Bearer {site.token(scope='solana.read')}"
@@ -253,5 +297,6 @@ def test_pages_for_people_and_operators_need_a_token_too(site: Site) -> None:
         assert ask(f"{site.url}{path}", Authorization=f"Bearer {token}")[0] == 200
     form = {"method": "POST", "body": b"amount=1", "Origin": site.url}
     kind = {"Content_Type": "application/x-www-form-urlencoded"}
-    assert ask(f"{site.url}/tools/transfer", **form, **kind, Authorization=f"Bearer {token}")[0] == 403  # type: ignore[arg-type]  # texts and bytes
+    options: dict[str, Any] = {**form, **kind, "Authorization": f"Bearer {token}"}
+    assert ask(f"{site.url}/tools/transfer", **options)[0] == 403
     assert ask(f"{site.url}/healthz")[0] == 200

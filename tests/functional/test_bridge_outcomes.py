@@ -48,7 +48,9 @@ async def test_without_its_line_nothing_is_sent(event: str, written: list[str]) 
     assert (s.held("bob_usdc"), events(s)) == (0, written)
 
 
-async def test_a_send_whose_outcome_cannot_be_written_is_told_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_send_whose_outcome_cannot_be_written_is_told_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     s = scene(audit=_Full("sent"))
     reply = await s.bridge.call(*transfer(1000))
     assert not reply.is_error, reply.text
@@ -74,7 +76,9 @@ async def test_an_error_of_ours_after_the_handing_in_is_unknown_with_its_signatu
     assert events(s) == ["intent", "signed", "unknown"]
 
 
-@pytest.mark.parametrize("error", [StorageError("the sales database is gone"), RuntimeError("anything")])
+@pytest.mark.parametrize(
+    "error", [StorageError("the sales database is gone"), RuntimeError("anything")]
+)
 async def test_what_fails_between_signing_and_handing_in_was_not_sent(error: Exception) -> None:
     s = scene()
 

@@ -31,20 +31,38 @@ BIN = ORACLES / "node_modules" / ".bin"
 
 def env() -> dict[str, str]:
     """Node as it is locked, before what is on PATH."""
-    return {**os.environ, "PATH": os.pathsep.join([str(BIN), str(os.path.dirname(sys.executable)), os.environ["PATH"]])}  # noqa: PTH120
+    return {
+        **os.environ,
+        "PATH": os.pathsep.join([str(BIN), str(Path(sys.executable).parent), os.environ["PATH"]]),
+    }
 
 
 def peer(sdk: str, transport: str, target: dict[str, Any], calls: list[dict[str, Any]]) -> Any:
-    command = [node(), str(ORACLES / "mcp_peers.mjs"), sdk, transport, json.dumps(target), json.dumps(calls)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env())
+    command = [
+        node(),
+        str(ORACLES / "mcp_peers.mjs"),
+        sdk,
+        transport,
+        json.dumps(target),
+        json.dumps(calls),
+    ]
+    ran = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, env=env()
+    )
     assert ran.returncode == 0, ran.stderr[-2000:]
     return json.loads(ran.stdout)
 
 
 CALLS = [
     {"name": "counter_initialize", "arguments": INITIALIZE},
-    {"name": "counter_initialize", "arguments": {"start": "-1", "accounts": {"authority": "@alice"}}},
-    {"name": "counter_increment", "arguments": {"amount": "1", "accounts": {"authority": "@alice"}}},
+    {
+        "name": "counter_initialize",
+        "arguments": {"start": "-1", "accounts": {"authority": "@alice"}},
+    },
+    {
+        "name": "counter_increment",
+        "arguments": {"amount": "1", "accounts": {"authority": "@alice"}},
+    },
 ]
 
 
@@ -65,7 +83,11 @@ def check(found: Any) -> None:
 @pytest.mark.parametrize("sdk", ["sdk", "client"])
 def test_the_typescript_sdks_list_and_call_over_stdio(cli: Cli, sdk: str) -> None:
     node()
-    target = {"command": sys.executable, "args": ["-m", "idl2mcp", "serve", "--demo"], "cwd": str(cli.folder)}
+    target = {
+        "command": sys.executable,
+        "args": ["-m", "idl2mcp", "serve", "--demo"],
+        "cwd": str(cli.folder),
+    }
     check(peer(sdk, "stdio", target, CALLS))
 
 
@@ -132,7 +154,14 @@ def check_whirlpool(tools: list[str], made: Any) -> None:
 
 @pytest.mark.parametrize("sdk", ["sdk", "client"])
 def test_a_real_programs_idl_under_the_typescript_sdks(shared_idls: Path, sdk: str) -> None:
-    args = ["-m", "idl2mcp", "serve", str(shared_idls / "anchor__whirlpool.json"), "--transport", "stdio"]
+    args = [
+        "-m",
+        "idl2mcp",
+        "serve",
+        str(shared_idls / "anchor__whirlpool.json"),
+        "--transport",
+        "stdio",
+    ]
     found = peer(
         sdk,
         "stdio",
@@ -191,7 +220,9 @@ NAMED_SCENARIOS = (
 def started(*args: str) -> Iterator[str]:
     """A server in a process of its own, whose last argument is a free port."""
     port = free_port()
-    process = subprocess.Popen([sys.executable, *args, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, *args, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         for _ in range(600):
             try:
@@ -222,7 +253,9 @@ def named() -> Iterator[str]:
 
 def conforms(url: str, scenario: str, folder: Path) -> None:
     command = [str(BIN / "conformance"), "server", "--url", url, "--scenario", scenario]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env(), cwd=folder)
+    ran = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, env=env(), cwd=folder
+    )
     assert ran.returncode == 0, (ran.stdout + ran.stderr)[-3000:]
     assert ", 0 failed, 0 warnings" in ran.stdout
 
@@ -233,5 +266,7 @@ def test_the_conformance_suite_is_kept(demo: str, tmp_path: Path, scenario: str)
 
 
 @pytest.mark.parametrize("scenario", NAMED_SCENARIOS)
-def test_the_conformance_suite_is_kept_by_its_own_names(named: str, tmp_path: Path, scenario: str) -> None:
+def test_the_conformance_suite_is_kept_by_its_own_names(
+    named: str, tmp_path: Path, scenario: str
+) -> None:
     conforms(named, scenario, tmp_path)

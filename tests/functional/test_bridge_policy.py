@@ -35,7 +35,9 @@ from tests.functional.cli import SETUP, TOKEN_IDL
 SYSTEM = "11111111111111111111111111111111"
 
 
-def _ix(name: str, discriminator: list[int], accounts: list[str], args: dict[str, str]) -> dict[str, Any]:
+def _ix(
+    name: str, discriminator: list[int], accounts: list[str], args: dict[str, str]
+) -> dict[str, Any]:
     """An instruction of an IDL; an account is "name", with "+" written, with "!" signing."""
     return {
         "name": name,
@@ -115,7 +117,10 @@ def policy(local: LocalCluster, **changed: Any) -> Policy:
     usdc = local.names["usdc"]
     values: dict[str, Any] = {
         "clusters": frozenset({"local"}),
-        "programs": (ProgramRule(str(TOKEN), frozenset({"*"})), ProgramRule(SYSTEM, frozenset({"*"}))),
+        "programs": (
+            ProgramRule(str(TOKEN), frozenset({"*"})),
+            ProgramRule(SYSTEM, frozenset({"*"})),
+        ),
         "limits": ((usdc, Limit(500_000, 800_000, 300_000)), ("SOL", Limit(10_000, 100_000))),
     }
     return Policy(**{**values, **changed})
@@ -218,7 +223,11 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
     "another cluster": (transfer(1), "clusters", {"rule": _set(clusters=frozenset({"devnet"}))}),
     "mainnet only": (transfer(1), "clusters", {"rule": _set(clusters=frozenset({"mainnet"}))}),
     "a program that is not listed": (transfer(1), "program", {"rule": _set(programs=())}),
-    "an instruction that is not listed": (transfer(1), "program.instructions", {"rule": _only("approve")}),
+    "an instruction that is not listed": (
+        transfer(1),
+        "program.instructions",
+        {"rule": _only("approve")},
+    ),
     "no instruction listed": (transfer(1), "program.instructions", {"rule": _only()}),
     "an account that is not listed as writable": (
         transfer(1),
@@ -228,7 +237,10 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
     "a delegate with one unit": (
         (
             "token_approve",
-            {"amount": "1", "accounts": {"source": "@alice_usdc", "delegate": "@bob", "owner": "@alice"}},
+            {
+                "amount": "1",
+                "accounts": {"source": "@alice_usdc", "delegate": "@bob", "owner": "@alice"},
+            },
         ),
         "takeover",
         {},
@@ -236,7 +248,10 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
     "a delegate for everything": (
         (
             "token_approve",
-            {"amount": str(2**64 - 1), "accounts": {"source": "@alice_usdc", "delegate": "@bob", "owner": "@alice"}},
+            {
+                "amount": str(2**64 - 1),
+                "accounts": {"source": "@alice_usdc", "delegate": "@bob", "owner": "@alice"},
+            },
         ),
         "takeover",
         {},
@@ -244,28 +259,43 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
     "a delegate over an empty account": (
         (
             "token_approve",
-            {"amount": "9", "accounts": {"source": "@alice_empty", "delegate": "@mallory", "owner": "@alice"}},
+            {
+                "amount": "9",
+                "accounts": {"source": "@alice_empty", "delegate": "@mallory", "owner": "@alice"},
+            },
         ),
         "takeover",
         {},
     ),
     "the account itself": (
-        ("token_set_owner", {"new_owner": "@mallory", "accounts": {"account": "@alice_usdc", "owner": "@alice"}}),
+        (
+            "token_set_owner",
+            {"new_owner": "@mallory", "accounts": {"account": "@alice_usdc", "owner": "@alice"}},
+        ),
         "takeover",
         {},
     ),
     "an empty account itself": (
-        ("token_set_owner", {"new_owner": "@mallory", "accounts": {"account": "@alice_empty", "owner": "@alice"}}),
+        (
+            "token_set_owner",
+            {"new_owner": "@mallory", "accounts": {"account": "@alice_empty", "owner": "@alice"}},
+        ),
         "takeover",
         {},
     ),
     "the right to close": (
-        ("token_set_closer", {"closer": "@mallory", "accounts": {"account": "@alice_usdc", "owner": "@alice"}}),
+        (
+            "token_set_closer",
+            {"closer": "@mallory", "accounts": {"account": "@alice_usdc", "owner": "@alice"}},
+        ),
         "takeover",
         {},
     ),
     "the right to mint": (
-        ("token_set_mint_authority", {"authority": "@mallory", "accounts": {"mint": "@usdc", "owner": "@alice"}}),
+        (
+            "token_set_mint_authority",
+            {"authority": "@mallory", "accounts": {"mint": "@usdc", "owner": "@alice"}},
+        ),
         "takeover",
         {},
     ),
@@ -285,18 +315,27 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
     "tokens burnt": (
         (
             "token_burn",
-            {"amount": "600000", "accounts": {"account": "@alice_usdc", "mint": "@usdc", "owner": "@alice"}},
+            {
+                "amount": "600000",
+                "accounts": {"account": "@alice_usdc", "mint": "@usdc", "owner": "@alice"},
+            },
         ),
         "outflow.per_call",
         {},
     ),
     "SOL over the limit": (
-        ("system_send_sol", {"lamports": "5001", "accounts": {"source": "@alice", "destination": "@bob"}}),
+        (
+            "system_send_sol",
+            {"lamports": "5001", "accounts": {"source": "@alice", "destination": "@bob"}},
+        ),
         "outflow.per_call",
         {},
     ),
     "all SOL": (
-        ("system_send_sol", {"lamports": "9999995000", "accounts": {"source": "@alice", "destination": "@bob"}}),
+        (
+            "system_send_sol",
+            {"lamports": "9999995000", "accounts": {"source": "@alice", "destination": "@bob"}},
+        ),
         "outflow.per_call",
         {},
     ),
@@ -363,7 +402,9 @@ async def test_an_attempt_is_refused_and_changes_nothing(what: str) -> None:
     assert reply.is_error, reply.text
     assert reply.structured is None
     if rule:
-        assert (reply.details["reason"], reply.details["rule"]) == ("policy_refused", rule), reply.text
+        assert (reply.details["reason"], reply.details["rule"]) == ("policy_refused", rule), (
+            reply.text
+        )
     assert s.picture() == before
     assert s.sent() == 0
 
@@ -399,7 +440,9 @@ async def test_the_days_limit_outlives_a_restart(tmp_path: Path) -> None:
 async def test_two_bridges_with_one_log_share_the_days_limit(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     a, b = scene(audit=AuditLog(path)), scene(audit=AuditLog(path))
-    replies = await asyncio.gather(*(s.bridge.call(*transfer(290_000 + i)) for i, s in enumerate((a, b, a, b, a, b))))
+    replies = await asyncio.gather(
+        *(s.bridge.call(*transfer(290_000 + i)) for i, s in enumerate((a, b, a, b, a, b)))
+    )
     assert sum(not r.is_error for r in replies) == 2
 
 
@@ -519,7 +562,9 @@ async def test_without_a_chain_nothing_is_sent() -> None:
     assert reply.details["rule"] == "clusters"
 
 
-async def test_an_outflow_that_grows_while_the_person_thinks_is_asked_again_and_then_refused() -> None:
+async def test_an_outflow_that_grows_while_the_person_thinks_is_asked_again_and_then_refused() -> (
+    None
+):
     s = scene(_set(limits=(("SOL", Limit(10**9, 10**9, 5_000)),)))
     asked: list[str] = []
 
@@ -534,7 +579,9 @@ async def test_an_outflow_that_grows_while_the_person_thinks_is_asked_again_and_
             if account is not None and account.owner == Pubkey.from_string(SYSTEM):
                 less = account.lamports - 10_000 * (len(asked) + 1)
                 accounts[place] = type(account)(less, account.data, account.owner)
-        return type(outcome)(outcome.err, outcome.logs, outcome.units, outcome.return_data, tuple(accounts))
+        return type(outcome)(
+            outcome.err, outcome.logs, outcome.units, outcome.return_data, tuple(accounts)
+        )
 
     inner = s.bridge.box.programs[0].transport.simulate  # type: ignore[union-attr]  # the scene has a chain
     broken(s, simulate=growing)
@@ -576,7 +623,9 @@ async def test_a_client_is_asked_by_elicitation(
 ) -> None:
     s = scene()
     seen: list[str] = []
-    async with Client(make_server(s.bridge), mode=era, elicitation_callback=_answers(action, content, seen)) as client:
+    async with Client(
+        make_server(s.bridge), mode=era, elicitation_callback=_answers(action, content, seen)
+    ) as client:
         result = await client.call_tool(*transfer(400_000))
     assert len(seen) == 1
     assert "400,000 base units" in seen[0]

@@ -25,9 +25,13 @@ def said(got: Any) -> str:
     return text
 
 
-async def completed(client: Client, prompt: str, name: str, value: str = "", **given: str) -> list[str]:
+async def completed(
+    client: Client, prompt: str, name: str, value: str = "", **given: str
+) -> list[str]:
     ref = PromptReference(type="ref/prompt", name=prompt)
-    found = await client.complete(ref, {"name": name, "value": value}, context_arguments=given or None)
+    found = await client.complete(
+        ref, {"name": name, "value": value}, context_arguments=given or None
+    )
     assert len(found.completion.values) <= 100
     return list(found.completion.values)
 
@@ -36,12 +40,20 @@ async def completed(client: Client, prompt: str, name: str, value: str = "", **g
 async def test_prompts_are_listed_got_and_completed(era: Any) -> None:
     async with Client(make_server(bridge()), mode=era) as client:
         names = {p.name for p in (await client.list_prompts()).prompts}
-        assert names == {"use_token", "explain_error", "call_transfer", "call_approve", "call_set_owner"}
+        assert names == {
+            "use_token",
+            "explain_error",
+            "call_transfer",
+            "call_approve",
+            "call_set_owner",
+        }
         got = said(await client.get_prompt("use_token", {"task": "send 5 coins to bob"}))
         assert "send 5 coins to bob" in got
         assert "transfer(amount: u64)" in got
         assert "never make up an address" in got
-        assert "InsufficientFunds" in said(await client.get_prompt("explain_error", {"program": "token", "code": "1"}))
+        assert "InsufficientFunds" in said(
+            await client.get_prompt("explain_error", {"program": "token", "code": "1"})
+        )
         for name, arguments in (
             ("nothing", {}),
             ("explain_error", {"program": "token", "code": "zz"}),
@@ -52,7 +64,10 @@ async def test_prompts_are_listed_got_and_completed(era: Any) -> None:
             with pytest.raises(MCPError):
                 await client.get_prompt(name, arguments)
         assert await completed(client, "use_token", "task", "tr") == ["transfer"]
-        assert await completed(client, "explain_error", "code", program="token") == ["1", "InsufficientFunds"]
+        assert await completed(client, "explain_error", "code", program="token") == [
+            "1",
+            "InsufficientFunds",
+        ]
         assert await completed(client, "explain_error", "program", "t") == ["token"]
 
 
@@ -62,7 +77,9 @@ async def test_a_prompt_walks_through_an_instruction(era: Any) -> None:
         rows = {p.name: p for p in (await client.list_prompts()).prompts}
         arguments = {a.name: a.required for a in rows["call_transfer"].arguments or []}
         assert arguments == {"amount": True, "source": True, "destination": True, "authority": True}
-        text = said(await client.get_prompt("call_transfer", {"amount": "5", "source": "@alice_usdc"}))
+        text = said(
+            await client.get_prompt("call_transfer", {"amount": "5", "source": "@alice_usdc"})
+        )
     assert "- amount: 5" in text
     assert "Missing, ask me for: destination, authority." in text
     assert "1. read the accounts" in text
@@ -73,7 +90,9 @@ async def test_a_prompt_walks_through_an_instruction(era: Any) -> None:
 
 async def test_what_is_typed_into_a_prompt_is_cleaned() -> None:
     async with Client(make_server(bridge())) as client:
-        text = said(await client.get_prompt("call_transfer", {"amount": "5\u202e\x07" + "9" * 1000}))
+        text = said(
+            await client.get_prompt("call_transfer", {"amount": "5\u202e\x07" + "9" * 1000})
+        )
     assert "\u202e" not in text
     assert "9" * 400 not in text
 
@@ -104,7 +123,9 @@ async def test_enum_and_boolean_arguments_are_completed(era: Any) -> None:
         assert await completed(client, "call_go", "amount") == []
         assert await completed(client, "call_go", "no_such") == []
         assert await completed(client, "call_nothing", "speed") == []
-        assert "11111111111111111111111111111111" in await completed(client, "call_go", "to", "1111")
+        assert "11111111111111111111111111111111" in await completed(
+            client, "call_go", "to", "1111"
+        )
         rows = {p.name: p for p in (await client.list_prompts()).prompts}
         assert "to_account" in {a.name for a in rows["call_go"].arguments or []}
 
@@ -114,7 +135,10 @@ async def test_account_arguments_are_completed(era: Any) -> None:
     local = cluster()
     both = Bridge([served(local)], names=local.resolve, known_names=local.names)
     async with Client(make_server(both), mode=era) as client:
-        assert await completed(client, "call_transfer", "source", "@alice") == ["@alice", "@alice_usdc"]
+        assert await completed(client, "call_transfer", "source", "@alice") == [
+            "@alice",
+            "@alice_usdc",
+        ]
         assert await completed(client, "call_transfer", "source", "Tokenk") == [str(TOKEN)]
         everything = await completed(client, "call_transfer", "authority")
         assert {"@alice", "@bob", "@usdc"} <= set(everything)
@@ -132,17 +156,27 @@ async def test_the_acting_wallet_is_offered() -> None:
 async def test_addresses_of_the_programs_own_accounts_are_completed() -> None:
     local = cluster()
     both = Bridge([served(local)], names=local.resolve, known_names=local.names)
-    template = ResourceTemplateReference(type="ref/resource", uri="solana://{program}/accounts/{address}")
+    template = ResourceTemplateReference(
+        type="ref/resource", uri="solana://{program}/accounts/{address}"
+    )
     async with Client(make_server(both)) as client:
         account = local.names["alice_usdc"]
         typed = {"name": "address", "value": account[:6]}
         found = await client.complete(template, typed, context_arguments={"program": "token"})
         assert account in found.completion.values
-        names = ResourceTemplateReference(type="ref/resource", uri="solana://{program}/types/{name}")
-        found = await client.complete(names, {"name": "name", "value": "tok"}, context_arguments={"program": "token"})
+        names = ResourceTemplateReference(
+            type="ref/resource", uri="solana://{program}/types/{name}"
+        )
+        found = await client.complete(
+            names, {"name": "name", "value": "tok"}, context_arguments={"program": "token"}
+        )
         assert found.completion.values == ["TokenAccount"]
-        pages = ResourceTemplateReference(type="ref/resource", uri="solana://{program}/pages/{cursor}")
-        found = await client.complete(pages, {"name": "cursor", "value": ""}, context_arguments={"program": "token"})
+        pages = ResourceTemplateReference(
+            type="ref/resource", uri="solana://{program}/pages/{cursor}"
+        )
+        found = await client.complete(
+            pages, {"name": "cursor", "value": ""}, context_arguments={"program": "token"}
+        )
         assert found.completion.values[0] == "0"
         found = await client.complete(pages, {"name": "cursor", "value": ""})
         assert found.completion.values == []
@@ -151,8 +185,13 @@ async def test_addresses_of_the_programs_own_accounts_are_completed() -> None:
 async def test_many_instructions_are_not_listed_as_prompts_but_can_be_had() -> None:
     program = load(big_idl())
     async with Client(make_server(Bridge([Served(program, program.address)]))) as client:
-        assert {p.name for p in (await client.list_prompts()).prompts} == {"use_small", "explain_error"}
-        assert "open_position" in said(await client.get_prompt("call_open_position", {"index": "3"}))
+        assert {p.name for p in (await client.list_prompts()).prompts} == {
+            "use_small",
+            "explain_error",
+        }
+        assert "open_position" in said(
+            await client.get_prompt("call_open_position", {"index": "3"})
+        )
 
 
 def test_every_real_idl_has_prompts_for_its_instructions(shared_idl: Any) -> None:
@@ -175,7 +214,9 @@ def demo() -> Bridge:
     from idl2mcp.served import ProgramEntry
     from idl2mcp.serving import Plan, make_bridge
 
-    return make_bridge(Plan([ProgramEntry(name, Chain()) for name in ("counter", "vault")], demo=True))[0]
+    return make_bridge(
+        Plan([ProgramEntry(name, Chain()) for name in ("counter", "vault")], demo=True)
+    )[0]
 
 
 async def test_an_account_is_completed_by_its_seeds_once_they_are_filled_in() -> None:
@@ -185,16 +226,24 @@ async def test_an_account_is_completed_by_its_seeds_once_they_are_filled_in() ->
     derived = str(program.instruction("increment").address("counter", {}, {"authority": alice}))
     async with Client(make_server(made)) as client:
         for given in ({"authority": alice}, {"authority": "@alice", "amount": "5"}):
-            assert (await completed(client, "call_counter_increment", "counter", **given))[0] == derived
+            assert (await completed(client, "call_counter_increment", "counter", **given))[
+                0
+            ] == derived
         assert derived not in await completed(client, "call_counter_increment", "counter")
-        assert derived not in await completed(client, "call_counter_increment", "counter", authority="nobody")
-        assert await completed(client, "call_counter_increment", "counter", derived[:3], authority=alice) == [derived]
+        assert derived not in await completed(
+            client, "call_counter_increment", "counter", authority="nobody"
+        )
+        assert await completed(
+            client, "call_counter_increment", "counter", derived[:3], authority=alice
+        ) == [derived]
 
 
 async def test_more_completions_than_an_answer_holds_are_counted() -> None:
     idl = big_idl()
     first = idl["instructions"][0]
-    idl["instructions"] = [{**first, "name": f"ix_{n}", "discriminator": [n] * 8} for n in range(160)]
+    idl["instructions"] = [
+        {**first, "name": f"ix_{n}", "discriminator": [n] * 8} for n in range(160)
+    ]
     program = load(idl)
     one = Bridge([Served(program, program.address)])
     async with Client(make_server(one)) as client:
@@ -207,7 +256,9 @@ async def test_errors_are_explained_by_number_name_and_as_the_runtime_writes_the
     async with Client(make_server(demo())) as client:
 
         async def explained(code: str) -> str:
-            return said(await client.get_prompt("explain_error", {"program": "counter", "code": code}))
+            return said(
+                await client.get_prompt("explain_error", {"program": "counter", "code": code})
+            )
 
         own = demo().box.labels["counter"].program.model.errors[0]
         assert own.name in await explained(str(own.code))

@@ -45,7 +45,12 @@ TOKEN_JOINT = {
     **TOKEN_MORE,
     "instructions": [
         *TOKEN_MORE["instructions"],
-        _ix("joint_transfer", [3], ["source+", "destination+", "joint", "signer!"], {"amount": "u64"}),
+        _ix(
+            "joint_transfer",
+            [3],
+            ["source+", "destination+", "joint", "signer!"],
+            {"amount": "u64"},
+        ),
         _ix("joint_approve", [4], ["source+", "delegate", "joint", "signer!"], {"amount": "u64"}),
     ],
 }
@@ -85,12 +90,20 @@ def token(
 
     lamports = 2_039_280 + (amount if native else 0)
     data = bytes(mint) + bytes(owner) + struct.pack("<Q", amount) + option(delegate) + b"\1"
-    data += (struct.pack("<IQ", 1, 2_039_280) if native else bytes(12)) + struct.pack("<Q", delegated) + option(closer)
+    data += (
+        (struct.pack("<IQ", 1, 2_039_280) if native else bytes(12))
+        + struct.pack("<Q", delegated)
+        + option(closer)
+    )
     return Account(lamports, data + (b"\2" + tail if tail else b""), program)
 
 
 def mint_of(authority: Pubkey | None, *extensions: tuple[int, bytes]) -> Account:
-    base = (b"\1\0\0\0" + bytes(authority) if authority else bytes(36)) + struct.pack("<Q", 10**9) + bytes([6, 1])
+    base = (
+        (b"\1\0\0\0" + bytes(authority) if authority else bytes(36))
+        + struct.pack("<Q", 10**9)
+        + bytes([6, 1])
+    )
     tail = b"".join(struct.pack("<HH", kind, len(data)) + data for kind, data in extensions)
     return Account(10**9, (base + bytes(36)).ljust(165, b"\0") + b"\1" + tail, TOKEN_2022_PROGRAM)
 
@@ -114,7 +127,9 @@ def reaching() -> Scene:
     """Alice is mallory's delegate, signs for a multisig, and has an address derived from hers."""
     s = scene(rule)
     usdc = Pubkey.from_string(s.local.names["usdc"])
-    system = Served(load(SYSTEM_SEEDED), Pubkey.from_string(SYSTEM), s.local.transport, "a test", "local")
+    system = Served(
+        load(SYSTEM_SEEDED), Pubkey.from_string(SYSTEM), s.local.transport, "a test", "local"
+    )
     s.bridge.box = s.bridge._toolbox([served(s.local, load(TOKEN_JOINT)), system])
     put = s.local.svm.set_account
     put(BOX, token(OTHER, 500_000, mint=usdc, delegate=ME, delegated=400_000))
@@ -130,11 +145,20 @@ def _derived() -> Pubkey:
 
 def _seeded(lamports: int) -> dict[str, Any]:
     accounts = {"source": str(_derived()), "base": "@alice", "to": "@mallory"}
-    return {"lamports": str(lamports), "length": "4", "seed": list(b"seed"), "owner": SYSTEM, "accounts": accounts}
+    return {
+        "lamports": str(lamports),
+        "length": "4",
+        "seed": list(b"seed"),
+        "owner": SYSTEM,
+        "accounts": accounts,
+    }
 
 
 def _joint(source: Pubkey, **more: str) -> dict[str, Any]:
-    return {"amount": "400000", "accounts": {"source": str(source), "joint": str(JOINT), "signer": "@alice", **more}}
+    return {
+        "amount": "400000",
+        "accounts": {"source": str(source), "joint": str(JOINT), "signer": "@alice", **more},
+    }
 
 
 ATTEMPTS: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -143,11 +167,22 @@ ATTEMPTS: dict[str, tuple[str, dict[str, Any], str]] = {
         _joint(BOX2, destination="@bob_usdc"),
         "outflow.per_call",
     ),
-    "a delegate over a multisig's account": ("token_joint_approve", _joint(BOX2, delegate="@mallory"), "takeover"),
-    "lamports at an address derived from the wallet's": ("system_seeded", _seeded(900_000_000), "outflow.per_call"),
+    "a delegate over a multisig's account": (
+        "token_joint_approve",
+        _joint(BOX2, delegate="@mallory"),
+        "takeover",
+    ),
+    "lamports at an address derived from the wallet's": (
+        "system_seeded",
+        _seeded(900_000_000),
+        "outflow.per_call",
+    ),
     "tokens that someone else delegated to the wallet": (
         "token_transfer",
-        {"amount": "400000", "accounts": {"source": str(BOX), "destination": "@bob_usdc", "authority": "@alice"}},
+        {
+            "amount": "400000",
+            "accounts": {"source": str(BOX), "destination": "@bob_usdc", "authority": "@alice"},
+        },
         "outflow.per_call",
     ),
 }
@@ -166,24 +201,35 @@ async def test_what_the_wallet_can_move_is_measured(what: str) -> None:
 async def test_what_others_delegated_is_held_against_the_limits_net() -> None:
     s = reaching()
     take = {"source": str(BOX), "destination": "@bob_usdc", "authority": "@alice"}
-    assert not (await s.bridge.call("token_transfer", {"amount": "1000", "accounts": take}, yes)).is_error
+    assert not (
+        await s.bridge.call("token_transfer", {"amount": "1000", "accounts": take}, yes)
+    ).is_error
     home = {**take, "destination": "@alice_usdc"}
-    assert not (await s.bridge.call("token_transfer", {"amount": "300000", "accounts": home}, yes)).is_error
+    assert not (
+        await s.bridge.call("token_transfer", {"amount": "300000", "accounts": home}, yes)
+    ).is_error
     assert s.audit.spent(key("alice"))[s.local.names["usdc"]] == 1000
 
 
 # --- what is in reach, and what is taken from it ----------------------------------------------------------------------
 
-SOMETHING = Pubkey(bytes([86] * 32))  # a program of somebody's, which has signatures of its own to give
+SOMETHING = Pubkey(
+    bytes([86] * 32)
+)  # a program of somebody's, which has signatures of its own to give
 
 
-def flows_of(before: dict[Pubkey, Account | None], after: dict[Pubkey, Account | None]) -> dict[str, int]:
+def flows_of(
+    before: dict[Pubkey, Account | None], after: dict[Pubkey, Account | None]
+) -> dict[str, int]:
     """What counts as outflow of a call of SOMETHING."""
     reach = reach_of(ME, SOMETHING, before)
     made = minted(before, after, reach.owners)
     for mint, amount in withheld_taken(before, after, {}, reach.owners).items():
         made[mint] = made.get(mint, 0) + amount
-    return {f.mint: f.amount for f in outflows(changes(before, after), reach.owners, made, reach.accounts)}
+    return {
+        f.mint: f.amount
+        for f in outflows(changes(before, after), reach.owners, made, reach.accounts)
+    }
 
 
 def fees(authority: Pubkey, withheld: int) -> tuple[int, bytes]:
@@ -197,7 +243,9 @@ def withheld(amount: int) -> bytes:
 
 
 T22 = TOKEN_2022_PROGRAM
-CASES: dict[str, tuple[dict[Pubkey, Account | None], dict[Pubkey, Account | None], dict[str, int]]] = {
+CASES: dict[
+    str, tuple[dict[Pubkey, Account | None], dict[Pubkey, Account | None], dict[str, int]]
+] = {
     "a delegate's, through a program": (
         {BOX: token(THIRD, 500, delegate=ME, delegated=400), BOX2: token(OTHER, 0)},
         {BOX: token(THIRD, 100, delegate=None), BOX2: token(OTHER, 400)},
@@ -272,13 +320,20 @@ def test_what_counts_as_outflow(what: str) -> None:
 
 def test_making_a_mint_locks_its_rent_away() -> None:
     before: dict[Pubkey, Account | None] = {MINT: None, ME: Account(10**10, b"", SYSTEM_PROGRAM)}
-    after: dict[Pubkey, Account | None] = {MINT: mint_of(ME), ME: Account(9 * 10**9, b"", SYSTEM_PROGRAM)}
+    after: dict[Pubkey, Account | None] = {
+        MINT: mint_of(ME),
+        ME: Account(9 * 10**9, b"", SYSTEM_PROGRAM),
+    }
     assert flows_of(before, after)["SOL"] == 10**9
 
 
-def stake(staker: Pubkey, withdrawer: Pubkey, lockup: bytes = bytes(16), custodian: Pubkey | None = None) -> Account:
+def stake(
+    staker: Pubkey, withdrawer: Pubkey, lockup: bytes = bytes(16), custodian: Pubkey | None = None
+) -> Account:
     head = (2).to_bytes(4, "little") + bytes(8) + bytes(staker) + bytes(withdrawer)
-    return Account(10**9, head + lockup + (bytes(custodian) if custodian else bytes(32)) + bytes(76), STAKE)
+    return Account(
+        10**9, head + lockup + (bytes(custodian) if custodian else bytes(32)) + bytes(76), STAKE
+    )
 
 
 LONG = struct.pack("<qQ", 2**40, 0)
@@ -286,7 +341,11 @@ HANDED: dict[str, tuple[Account, Account, bool]] = {
     "a stake locked up": (stake(ME, ME), stake(ME, ME, LONG, OTHER), False),
     "a stake locked up for ever": (stake(ME, ME), stake(ME, ME, LONG), False),
     "a stake of a derived address": (stake(SEEDED, SEEDED), stake(OTHER, OTHER), True),
-    "a delegate over what is another's": (token(JOINT, 5), token(JOINT, 5, delegate=OTHER, delegated=5), True),
+    "a delegate over what is another's": (
+        token(JOINT, 5),
+        token(JOINT, 5, delegate=OTHER, delegated=5),
+        True,
+    ),
     "an account that is another's": (token(SEEDED, 5), token(OTHER, 5), True),
     "the mint authority of another": (mint_of(SEEDED), mint_of(OTHER), True),
     "fees withheld in secret": (
@@ -309,7 +368,10 @@ def test_power_that_is_handed_on_is_seen(what: str) -> None:
     accounts = [BOX] if reached else []
     assert takeovers({BOX: before}, {BOX: after}, [str(ME)], accounts)
     assert not takeovers({BOX: before}, {BOX: before}, [str(ME)], accounts)
-    assert not takeovers({BOX: after}, {BOX: before}, [str(SEEDED), str(JOINT), str(ME)], accounts) or not reached
+    assert (
+        not takeovers({BOX: after}, {BOX: before}, [str(SEEDED), str(JOINT), str(ME)], accounts)
+        or not reached
+    )
 
 
 def test_a_lockup_that_the_wallet_itself_lifts_is_its_own_matter() -> None:
@@ -339,7 +401,9 @@ def test_in_a_direct_call_of_a_native_program_everything_is_in_reach() -> None:
 # --- balances that change while they are measured ---------------------------------------------------------------------
 
 
-async def test_a_deposit_that_lands_while_a_call_is_simulated_does_not_hide_what_it_spends() -> None:
+async def test_a_deposit_that_lands_while_a_call_is_simulated_does_not_hide_what_it_spends() -> (
+    None
+):
     s = scene()
     mine, usdc = (Pubkey.from_string(s.local.names[name]) for name in ("alice_usdc", "usdc"))
     real, times = s.local.transport.accounts_at, [0]
@@ -431,11 +495,25 @@ async def test_a_url_that_leads_to_another_chain_meanwhile_is_not_signed_for() -
 # --- any calls at all, with the chain itself as the judge -------------------------------------------------------------
 
 PLACES = [
-    *(f"@{name}" for name in ("alice", "bob", "mallory", "usdc", "other", "alice_usdc", "bob_usdc", "alice_other")),
+    *(
+        f"@{name}"
+        for name in (
+            "alice",
+            "bob",
+            "mallory",
+            "usdc",
+            "other",
+            "alice_usdc",
+            "bob_usdc",
+            "alice_other",
+        )
+    ),
     *map(str, (BOX, BOX2, JOINT, Pubkey.create_with_seed(ME, "seed", SYSTEM_PROGRAM), TOKEN)),
     SYSTEM,
 ]
-AMOUNTS = st.sampled_from(["0", "1", "999", "1000", "1001", "5000", "100000", "400000", str(2**64 - 1)])
+AMOUNTS = st.sampled_from(
+    ["0", "1", "999", "1000", "1001", "5000", "100000", "400000", str(2**64 - 1)]
+)
 
 
 @st.composite
@@ -448,13 +526,17 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
         fits = {
             "source": ["@alice_usdc", str(BOX), str(BOX2)] if prefix == "token" else ["@alice"],
             "account": ["@alice_usdc", str(BOX2)] if prefix == "token" else ["@alice"],
-            "destination": ["@bob_usdc", "@alice_usdc"] if prefix == "token" else ["@bob", "@mallory"],
+            "destination": ["@bob_usdc", "@alice_usdc"]
+            if prefix == "token"
+            else ["@bob", "@mallory"],
             "mint": ["@usdc"],
             "joint": [str(JOINT)],
         }.get(account["name"], ["@alice"] if account.get("signer") else ["@mallory"])
         if (ix["name"], account["name"]) == ("seeded", "source"):
             fits = [str(_derived())]
-        accounts[account["name"]] = draw(st.sampled_from(fits if draw(st.integers(0, 9)) else PLACES))
+        accounts[account["name"]] = draw(
+            st.sampled_from(fits if draw(st.integers(0, 9)) else PLACES)
+        )
     args: dict[str, Any] = {}
     for arg in ix["args"]:
         match arg["name"], arg["type"]:
@@ -489,7 +571,10 @@ def owned(s: Scene, of: Pubkey) -> tuple[int, int]:
         if owner in (bytes(of), bytes(JOINT)):
             lamports += account.lamports
         if data[:32] == bytes(usdc):
-            amount, delegated = struct.unpack_from("<Q", data, 64)[0], struct.unpack_from("<Q", data, 121)[0]
+            amount, delegated = (
+                struct.unpack_from("<Q", data, 64)[0],
+                struct.unpack_from("<Q", data, 121)[0],
+            )
             held = owner in (bytes(of), bytes(JOINT))
             tokens += amount if held else min(amount, delegated) if delegate == bytes(of) else 0
     return tokens, lamports
@@ -497,7 +582,9 @@ def owned(s: Scene, of: Pubkey) -> tuple[int, int]:
 
 @given(sequence=st.lists(calls(), min_size=1, max_size=12))
 @settings(max_examples=40, deadline=None)
-def test_whatever_is_called_the_wallet_loses_no_more_than_a_days_limits(sequence: list[Any]) -> None:
+def test_whatever_is_called_the_wallet_loses_no_more_than_a_days_limits(
+    sequence: list[Any],
+) -> None:
     s = reaching()
 
     async def whole() -> None:
@@ -506,7 +593,10 @@ def test_whatever_is_called_the_wallet_loses_no_more_than_a_days_limits(sequence
             tokens, lamports = owned(s, ME)
             await s.bridge.call(name, arguments, yes)
             now = owned(s, ME)
-            assert (tokens - now[0] <= 1_000, lamports - now[1] <= 100_000) == (True, True), (name, arguments)
+            assert (tokens - now[0] <= 1_000, lamports - now[1] <= 100_000) == (True, True), (
+                name,
+                arguments,
+            )
         after = owned(s, ME)
         assert before[0] - after[0] <= 10_000
         assert before[1] - after[1] <= 10**6

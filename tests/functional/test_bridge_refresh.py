@@ -67,7 +67,9 @@ class Node:
         self.chain.set_account(anchor_idl_address(program_id), anchor_account(program_id, content))
 
     def metadata_idl(self, program_id: Pubkey, idl: Any) -> None:
-        self.chain.set_account(metadata_address(program_id), metadata_account(program_id, packed(idl)))
+        self.chain.set_account(
+            metadata_address(program_id), metadata_account(program_id, packed(idl))
+        )
 
     def bridge(self, program_id: Pubkey = PROGRAM, lock: Path | None = None) -> Bridge:
         return make_bridge(Plan([ProgramEntry(str(program_id), Chain(url=self.url), lock)]))[0]
@@ -105,7 +107,9 @@ async def names(client: Client) -> set[str]:
 # --- a program that is deployed anew ----------------------------------------------------------------------------------
 
 
-async def test_a_client_of_the_new_era_is_told_of_a_deployment_and_sees_the_new_tools(node: Node) -> None:
+async def test_a_client_of_the_new_era_is_told_of_a_deployment_and_sees_the_new_tools(
+    node: Node,
+) -> None:
     bridge = node.bridge()
     async with client_of(bridge) as client:
         assert {"increment", "get_state"} <= await names(client)
@@ -150,7 +154,12 @@ async def test_a_client_of_the_handshake_era_is_told_too(node: Node) -> None:
         with pytest.warns(MCPDeprecationWarning):
             await client.set_logging_level("info")
         node.deploy(PROGRAM, VAULT.read_bytes())
-        await until(lambda: "notifications/tools/list_changed" in heard and "notifications/resources/updated" in heard)
+        await until(
+            lambda: (
+                "notifications/tools/list_changed" in heard
+                and "notifications/resources/updated" in heard
+            )
+        )
         assert "deposit" in await names(client)
         await until(lambda: logs)
         assert logs[0]["event"] == "program refreshed"
@@ -176,7 +185,9 @@ async def test_a_deployment_between_reading_and_serving_is_noticed(node: Node) -
         assert "deposit" in await names(client)
 
 
-async def test_a_program_that_no_longer_tells_its_schema_loses_its_tools_until_it_does(node: Node) -> None:
+async def test_a_program_that_no_longer_tells_its_schema_loses_its_tools_until_it_does(
+    node: Node,
+) -> None:
     bridge = node.bridge()
     async with client_of(bridge) as client:
         await names(client)
@@ -218,7 +229,9 @@ async def test_an_idl_account_that_changes_or_appears_is_read(node: Node) -> Non
         assert "Program Metadata" in bridge.health()["programs"][label]["schema_from"]
 
 
-async def test_a_schema_from_a_file_is_noted_to_be_older_than_the_deployment(node: Node, tmp_path: Path) -> None:
+async def test_a_schema_from_a_file_is_noted_to_be_older_than_the_deployment(
+    node: Node, tmp_path: Path
+) -> None:
     idl = tmp_path / "idl.json"
     shutil.copy(COUNTER.parent / "idl.json", idl)
     chain = Chain(url=node.url, program_id=str(PROGRAM))
@@ -238,7 +251,9 @@ async def test_a_schema_from_a_file_is_noted_to_be_older_than_the_deployment(nod
 # --- what was locked --------------------------------------------------------------------------------------------------
 
 
-async def test_a_schema_that_is_not_what_was_locked_is_refused_until_it_is_accepted(cli: Cli, node: Node) -> None:
+async def test_a_schema_that_is_not_what_was_locked_is_refused_until_it_is_accepted(
+    cli: Cli, node: Node
+) -> None:
     lock = cli.folder / "counter.lock"
     assert cli("lock", str(PROGRAM), "--url", node.url, "--out", str(lock)).code == 0
     bridge = node.bridge(lock=lock)
@@ -271,7 +286,9 @@ def lock_now(cli: Cli, node: Node) -> Path:
     return path
 
 
-async def test_a_locked_program_that_is_deployed_anew_with_the_same_schema_stays(cli: Cli, node: Node) -> None:
+async def test_a_locked_program_that_is_deployed_anew_with_the_same_schema_stays(
+    cli: Cli, node: Node
+) -> None:
     lock = lock_now(cli, node)
     bridge = node.bridge(lock=lock)
     async with client_of(bridge) as client:
@@ -317,7 +334,9 @@ async def test_a_so_that_is_built_anew_runs_and_tells_its_tools(tmp_path: Path) 
     shutil.copy(COUNTER, file)
     bridge, _ = make_bridge(Plan([ProgramEntry(str(file), Chain())]))
     async with client_of(bridge) as client:
-        made = await client.call_tool("initialize", {"start": "4", "accounts": {"authority": "@alice"}})
+        made = await client.call_tool(
+            "initialize", {"start": "4", "accounts": {"authority": "@alice"}}
+        )
         assert not made.is_error, made.content
         await asyncio.sleep(0.2)
         shutil.copy(VAULT, file)
@@ -330,7 +349,9 @@ async def test_a_so_that_is_built_anew_runs_and_tells_its_tools(tmp_path: Path) 
 # --- all sources in one server ----------------------------------------------------------------------------------------
 
 
-async def test_one_server_serves_every_kind_of_source_and_says_which_each_is(tmp_path: Path, node: Node) -> None:
+async def test_one_server_serves_every_kind_of_source_and_says_which_each_is(
+    tmp_path: Path, node: Node
+) -> None:
     node.deploy(WITH_ANCHOR, mute(COUNTER.read_bytes()))
     node.deploy(WITH_METADATA, mute(COUNTER.read_bytes()))
     node.anchor_idl(WITH_ANCHOR, {**TOKEN_IDL, "address": str(WITH_ANCHOR)})
@@ -349,7 +370,14 @@ async def test_one_server_serves_every_kind_of_source_and_says_which_each_is(tmp
     bridge, _ = make_bridge(Plan(entries))
     rows = bridge.health()["programs"]
     told = [row["schema_from"] for row in rows.values()]
-    wanted = ("list_tools", "Program Metadata", "Anchor IDL account", str(idl), "spec.py", f"list_tools of {VAULT}")
+    wanted = (
+        "list_tools",
+        "Program Metadata",
+        "Anchor IDL account",
+        str(idl),
+        "spec.py",
+        f"list_tools of {VAULT}",
+    )
     for text, want in zip(told, wanted, strict=True):
         assert want in text
         assert text[:160] in bridge.instructions

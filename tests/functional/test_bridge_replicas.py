@@ -90,13 +90,19 @@ hosts = ["127.0.0.1:{port}"]
         for name in ("one", "two"):
             place: Any = type("_Cli", (), {"folder": cli.folder / name})()
             Path(place.folder).mkdir()
-            servers.append(stack.enter_context(http_server(place, "--config", path, IDL2MCP_STATE_KEY=KEY)))
+            servers.append(
+                stack.enter_context(http_server(place, "--config", path, IDL2MCP_STATE_KEY=KEY))
+            )
         yield stack.enter_context(round_robin(port, servers, seen)), seen
 
 
 async def test_one_client_of_either_era_is_served_by_both(cli: Cli) -> None:
     names = cluster(SETUP).names
-    accounts = {"source": names["alice_usdc"], "destination": names["bob_usdc"], "authority": key("alice")}
+    accounts = {
+        "source": names["alice_usdc"],
+        "destination": names["bob_usdc"],
+        "authority": key("alice"),
+    }
     with replicas(cli) as (url, seen):
         for era in ("auto", "legacy"):
             before = len(seen)
@@ -104,7 +110,9 @@ async def test_one_client_of_either_era_is_served_by_both(cli: Cli) -> None:
                 for _ in range(3):
                     tools = (await client.list_tools()).tools
                     assert "transfer" in {tool.name for tool in tools}
-                    result = await client.call_tool("transfer", {"amount": "5", "accounts": accounts})
+                    result = await client.call_tool(
+                        "transfer", {"amount": "5", "accounts": accounts}
+                    )
                     assert not result.is_error, result
                     assert result.structured_content is not None
                     assert result.structured_content["simulation"]["succeeded"]
@@ -117,7 +125,9 @@ async def test_one_client_of_either_era_is_served_by_both(cli: Cli) -> None:
             assert min(answered.count(server) for server in set(answered)) >= 3
 
 
-async def test_a_persons_answer_may_come_to_the_other_replica(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_persons_answer_may_come_to_the_other_replica(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was asked is sealed in the state that the client hands back: either replica opens it with the shared key."""
     names = cluster(SETUP).names
     create_keystore(cli.folder / "agent.json", wallet("alice"), "correct horse")
@@ -148,7 +158,9 @@ confirm_above = 1
         async with Client(f"{url}/mcp", elicitation_callback=yes) as client:
             for amount in ("5", "6", "7"):
                 before = len(seen)
-                result = await client.call_tool("transfer", {"amount": amount, "accounts": accounts})
+                result = await client.call_tool(
+                    "transfer", {"amount": amount, "accounts": accounts}
+                )
                 assert not result.is_error, result
                 assert len(set(seen[before:])) == 2  # asked by one, answered at the other
     assert len(asked) == 3

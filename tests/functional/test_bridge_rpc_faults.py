@@ -29,7 +29,9 @@ SLOW = 1.0  # on a machine that is busy, too, what is there is answered within t
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(random, "uniform", lambda *_: 0.001)  # how long the transport waits in between
+    monkeypatch.setattr(
+        random, "uniform", lambda *_: 0.001
+    )  # how long the transport waits in between
     monkeypatch.setattr(program_client, "POLL", 0.01)
 
 
@@ -142,7 +144,9 @@ PASSING: dict[str, Callable[[Answer], bytes | int | None]] = {
     "a closed connection": lambda _: None,
     "truncated JSON": cut,
     "no JSON": lambda _: b"<html>busy</html>",
-    "another request's answer": lambda forward: json.dumps({**json.loads(forward()), "id": 10**6}).encode(),
+    "another request's answer": lambda forward: json.dumps(
+        {**json.loads(forward()), "id": 10**6}
+    ).encode(),
     "no JSON-RPC": lambda _: b'{"ok": true}',
     "a node that is behind": lambda _: error(-32005, "Node is behind by 42 slots"),
 }
@@ -150,12 +154,16 @@ PASSING: dict[str, Callable[[Answer], bytes | int | None]] = {
 
 @pytest.mark.parametrize("method", READS)
 @pytest.mark.parametrize("what", PASSING)
-async def test_a_read_that_fails_once_is_asked_again_and_one_transfer_is_made(method: str, what: str) -> None:
+async def test_a_read_that_fails_once_is_asked_again_and_one_transfer_is_made(
+    method: str, what: str
+) -> None:
     async with faulty(times(1, method, PASSING[what])) as it:
         reply = await it.call()
         assert not reply.is_error, reply.text
         assert it.moved == AMOUNT
-        assert len(set(it.wires)) == 1  # on a busy machine a slow answer is asked for again, with the same bytes
+        assert (
+            len(set(it.wires)) == 1
+        )  # on a busy machine a slow answer is asked for again, with the same bytes
         assert it.events == ["intent", "signed", "sent"]
 
 
@@ -196,7 +204,9 @@ async def test_an_answer_in_another_form_leaves_nothing_signed(method: str, valu
 # --- handing in -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("answer", [None, 500, 502, 504, b"", b'{"jsonrpc":', b"<html>", result("1" * 64), result(7)])
+@pytest.mark.parametrize(
+    "answer", [None, 500, 502, 504, b"", b'{"jsonrpc":', b"<html>", result("1" * 64), result(7)]
+)
 async def test_a_send_whose_answer_is_lost_lands_once_and_is_known(answer: Any) -> None:
     async with faulty(always("sendTransaction", taken_then(answer))) as it:
         reply = await it.call()
@@ -281,7 +291,9 @@ def unknown(it: Faulty, reply: Reply, why: str) -> None:
     signature = reply.details["signature"]
     assert len(set(it.wires)) <= 1
     for wire in it.wires:
-        assert str(VersionedTransaction.from_bytes(base64.b64decode(wire)).signatures[0]) == signature
+        assert (
+            str(VersionedTransaction.from_bytes(base64.b64decode(wire)).signatures[0]) == signature
+        )
     assert signature in reply.text
     assert why in reply.text
     assert it.events == ["intent", "signed", "unknown"]
@@ -327,7 +339,12 @@ async def test_a_transaction_that_was_seen_on_a_fork_and_is_gone_is_unknown() ->
         if asked == "getSignatureStatuses":
             asked_after[0] += 1
             if asked_after[0] == 1:
-                row = {"confirmationStatus": "processed", "confirmations": 0, "err": None, "slot": 1}
+                row = {
+                    "confirmationStatus": "processed",
+                    "confirmations": 0,
+                    "err": None,
+                    "slot": 1,
+                }
                 return result({"context": {"slot": 1}, "value": [row]})
             it.expire()
             return result({"context": {"slot": 2}, "value": [None]})
@@ -339,7 +356,9 @@ async def test_a_transaction_that_was_seen_on_a_fork_and_is_gone_is_unknown() ->
 
 
 async def test_a_status_that_comes_late_is_waited_for() -> None:
-    late = times(4, "getSignatureStatuses", lambda _: result({"context": {"slot": 1}, "value": [None]}))
+    late = times(
+        4, "getSignatureStatuses", lambda _: result({"context": {"slot": 1}, "value": [None]})
+    )
     async with faulty(late) as it:
         assert not (await it.call()).is_error
         assert it.events == ["intent", "signed", "sent"]
@@ -391,7 +410,10 @@ def simulated_with(change: Callable[[dict[str, Any]], None]) -> Fault:
 
 async def test_return_data_of_another_program_is_not_taken_for_the_programs_own() -> None:
     def foreign(value: dict[str, Any]) -> None:
-        value["returnData"] = {"programId": str(Pubkey(bytes([3] * 32))), "data": ["AQID", "base64"]}
+        value["returnData"] = {
+            "programId": str(Pubkey(bytes([3] * 32))),
+            "data": ["AQID", "base64"],
+        }
 
     async with faulty(simulated_with(foreign)) as it:
         reply = await it.call()

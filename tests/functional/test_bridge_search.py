@@ -28,8 +28,14 @@ QUESTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("remove liquidity from a position", "decrease_liquidity decrease_liquidity_v2"),
         ("How do I collect the fees I have earned?", "collect_fees collect_fees_v2"),
         ("claim my rewards", "collect_reward collect_reward_v2"),
-        ("create a new pool", "initialize_pool initialize_pool_v2 initialize_pool_with_adaptive_fee"),
-        ("open a position", "open_position open_position_with_metadata open_position_with_token_extensions"),
+        (
+            "create a new pool",
+            "initialize_pool initialize_pool_v2 initialize_pool_with_adaptive_fee",
+        ),
+        (
+            "open a position",
+            "open_position open_position_with_metadata open_position_with_token_extensions",
+        ),
         (
             "close my position and get the rent back",
             "close_bundled_position close_position close_position_with_token_extensions",
@@ -64,7 +70,10 @@ QUESTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ("show a user's positions", "get_user"),
         ("settle profit and loss", "settleMultiplePnls settlePnl"),
         ("stake into the insurance fund", "addInsuranceFundStake"),
-        ("unstake from the insurance fund", "removeInsuranceFundStake requestRemoveInsuranceFundStake"),
+        (
+            "unstake from the insurance fund",
+            "removeInsuranceFundStake requestRemoveInsuranceFundStake",
+        ),
         ("place a spot order", "placeSpotOrder"),
         ("update the oracle of a perp market", "updatePerpMarketOracle"),
         (
@@ -277,7 +286,10 @@ async def test_what_is_found_can_be_chosen_and_called() -> None:
     reply = await bridge.call("search_tools", {"query": "put tokens into the vault", "limit": 2})
     assert reply.structured is not None
     row = next(row for row in reply.structured["tools"] if row["name"] == "deposit")
-    assert row["takes"] == ["amount", *(f"accounts.{name}" for name in ("vault", "source", "mint", "depositor"))]
+    assert row["takes"] == [
+        "amount",
+        *(f"accounts.{name}" for name in ("vault", "source", "mint", "depositor")),
+    ]
     assert row["annotations"] == {"readOnlyHint": True, "destructiveHint": False}
     assert row["price"] == "$0.01"
     assert all("price" not in other for other in reply.structured["tools"] if other is not row)

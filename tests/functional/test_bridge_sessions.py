@@ -180,7 +180,13 @@ async def test_subscriptions_are_bounded(era: Any, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
     "bad",
-    ["solana://token/accounts/nonsense", "solana://nobody/idl", "file:///etc/passwd", "solana://token/what", "x"],
+    [
+        "solana://token/accounts/nonsense",
+        "solana://nobody/idl",
+        "file:///etc/passwd",
+        "solana://token/what",
+        "x",
+    ],
 )
 async def test_what_is_no_resource_cannot_be_subscribed(era: Any, bad: str) -> None:
     local = cluster()
@@ -214,7 +220,9 @@ SENT = ["built", "simulated", "signed", "sent", "confirmed"]
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_send_tells_its_steps(era: Any) -> None:
     s, told = scene(), Told()
-    async with Client(make_server(s.bridge), mode=era, logging_callback=told.log, log_level="info") as client:
+    async with Client(
+        make_server(s.bridge), mode=era, logging_callback=told.log, log_level="info"
+    ) as client:
         await speak_up(client, era)
         result = await client.call_tool(*transfer(5), progress_callback=told.progress)
         assert not result.is_error
@@ -233,7 +241,9 @@ async def test_a_build_tells_its_two_steps_and_nothing_to_who_did_not_ask(era: A
         await client.call_tool("transfer", {"amount": "5", "accounts": accounts})
         assert told.steps == []
         assert told.logs == []
-        await client.call_tool("transfer", {"amount": "5", "accounts": accounts}, progress_callback=told.progress)
+        await client.call_tool(
+            "transfer", {"amount": "5", "accounts": accounts}, progress_callback=told.progress
+        )
         await until(lambda: len(told.steps) == 2)
     assert told.steps == [(1, 2, "built"), (2, 2, "simulated")]
 
@@ -273,7 +283,9 @@ async def test_logging_set_level_holds_for_its_session() -> None:
 
 async def test_a_client_of_the_new_era_hears_from_the_level_that_its_request_names() -> None:
     s, told = scene(), Told()
-    async with Client(make_server(s.bridge), logging_callback=told.log, log_level="warning") as client:
+    async with Client(
+        make_server(s.bridge), logging_callback=told.log, log_level="warning"
+    ) as client:
         assert not (await client.call_tool(*transfer(5))).is_error
         assert (await client.call_tool(*transfer(500_001))).is_error
         await until(lambda: told.logs)
@@ -293,7 +305,16 @@ async def test_no_log_message_holds_what_must_not_be_told() -> None:
 
 
 def test_levels_are_in_the_order_of_severity() -> None:
-    assert LEVELS == ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+    assert LEVELS == (
+        "debug",
+        "info",
+        "notice",
+        "warning",
+        "error",
+        "critical",
+        "alert",
+        "emergency",
+    )
 
 
 async def test_a_listener_that_fails_stops_nothing() -> None:
@@ -333,7 +354,9 @@ def events(s: Scene) -> list[str]:
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("step", ["latest_blockhash", "simulate"])
-async def test_a_call_that_is_cancelled_before_it_is_signed_leaves_nothing(era: Any, step: str) -> None:
+async def test_a_call_that_is_cancelled_before_it_is_signed_leaves_nothing(
+    era: Any, step: str
+) -> None:
     gate = Gate()
     s = scene()
     before = s.picture()
@@ -375,7 +398,9 @@ async def test_a_call_that_is_cancelled_while_a_person_is_asked_leaves_nothing(e
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("step", ["send", "status"])
-async def test_a_call_that_is_cancelled_after_it_is_signed_is_followed_to_its_end(era: Any, step: str) -> None:
+async def test_a_call_that_is_cancelled_after_it_is_signed_is_followed_to_its_end(
+    era: Any, step: str
+) -> None:
     gate = Gate()
     s = scene()
     calls: list[str] = []
@@ -405,7 +430,9 @@ async def test_a_call_that_is_cancelled_after_it_is_signed_is_followed_to_its_en
     assert Signature.from_string(sent["signature"]) == Signature.from_string(signed["signature"])
 
 
-async def test_a_client_that_goes_away_in_the_middle_of_a_send_leaves_its_outcome_in_the_log() -> None:
+async def test_a_client_that_goes_away_in_the_middle_of_a_send_leaves_its_outcome_in_the_log() -> (
+    None
+):
     gate = Gate()
     s = broken(s := scene(), send=gate.before(s.local.transport.send))
     async with Client(make_server(s.bridge), mode="legacy") as client:
@@ -496,10 +523,20 @@ async def reached_by(transport: str, cli: Cli, **options: Any) -> AsyncIterator[
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-async def test_transports_carry_subscriptions_progress_and_logs(cli: Cli, transport: str, era: Any) -> None:
+async def test_transports_carry_subscriptions_progress_and_logs(
+    cli: Cli, transport: str, era: Any
+) -> None:
     told, heard, account = Told(), Heard(), uri(cluster(), "bob_usdc")
-    options: dict[str, Any] = {"mode": era, "logging_callback": told.log, "log_level": "info", "message_handler": heard}
-    call = {"amount": "5", "accounts": {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}}
+    options: dict[str, Any] = {
+        "mode": era,
+        "logging_callback": told.log,
+        "log_level": "info",
+        "message_handler": heard,
+    }
+    call = {
+        "amount": "5",
+        "accounts": {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"},
+    }
 
     async def send() -> None:
         result = await client.call_tool("transfer", call, progress_callback=told.progress)

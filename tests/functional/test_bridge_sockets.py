@@ -111,7 +111,9 @@ def test_who_sends_no_whole_head_is_let_go() -> None:
 def test_a_request_may_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(echo) as port:
         assert b"200 OK" in ask(port, HEAD, b"connection: close\r\n", b"\r\n", pause=0.05)
-        assert b"200 OK" in ask(port, HEAD, b"content-length: 3\r\nconnection: close\r\n\r\n", b"abc", pause=0.02)
+        assert b"200 OK" in ask(
+            port, HEAD, b"content-length: 3\r\nconnection: close\r\n\r\n", b"abc", pause=0.02
+        )
     monkeypatch.setattr(sockets, "_HEAD_SECONDS", 2.0)
     with listening(echo) as port:  # and no whole second one, on a connection that is kept
         assert ask(port, HEAD + b"content-length: 0\r\n\r\n", HEAD, pause=0.1).count(b"200 OK") == 1
@@ -130,7 +132,9 @@ def test_who_sends_no_whole_body_gets_408(body: tuple[bytes, ...]) -> None:
         late = ask(port, HEAD, *body)
         assert b"408" in late.split(b"\r\n")[0]
         assert b"connection: close" in late
-        second = ask(port, HEAD + b"content-length: 0\r\n\r\n" + HEAD + b"".join(body))  # both at once
+        second = ask(
+            port, HEAD + b"content-length: 0\r\n\r\n" + HEAD + b"".join(body)
+        )  # both at once
         assert second.index(b"200 OK") < second.index(b"408")
 
 
@@ -139,7 +143,9 @@ def test_an_answer_may_take_its_time() -> None:
     async def slow(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             await receive()
-            gone = asyncio.ensure_future(receive())  # as the SDK does, to notice a client that goes away
+            gone = asyncio.ensure_future(
+                receive()
+            )  # as the SDK does, to notice a client that goes away
             await asyncio.sleep(1.0)
             assert not gone.done()
             gone.cancel()
@@ -152,7 +158,9 @@ def test_an_answer_may_take_its_time() -> None:
 def test_a_connection_is_kept_for_longer_than_clients_keep_theirs() -> None:
     """A client of httpx gives one up after 5 seconds; one that the server had given up before takes its request with
     it (ReadError, "connection reset by peer")."""
-    first, last = (HEAD + b"content-length: 0\r\n" + more + b"\r\n" for more in (b"", b"connection: close\r\n"))
+    first, last = (
+        HEAD + b"content-length: 0\r\n" + more + b"\r\n" for more in (b"", b"connection: close\r\n")
+    )
     with listening(echo) as port:
         assert ask(port, first, last, pause=5.5).count(b"200 OK") == 2
 
@@ -188,7 +196,9 @@ def test_a_client_does_not_choose_who_it_is_counted_as() -> None:
         assert client_seen(port, "6.6.6.6")["client"] == "127.0.0.1"
         assert client_seen(port, "6.6.6.6")["scheme"] == "http"
     with listening(echo, proxies=("127.0.0.1", "10.0.0.0/8")) as port:
-        assert client_seen(port, "6.6.6.6, 7.7.7.7")["client"] == "7.7.7.7"  # what the nearest proxy added
+        assert (
+            client_seen(port, "6.6.6.6, 7.7.7.7")["client"] == "7.7.7.7"
+        )  # what the nearest proxy added
         assert client_seen(port, "6.6.6.6, 7.7.7.7, 10.1.2.3")["client"] == "7.7.7.7"
 
 
@@ -235,12 +245,18 @@ def test_who_goes_away_amid_a_request_leaves_no_traceback(caplog: pytest.LogCapt
         for sent in ("", "{"):
             with socket.create_connection(("127.0.0.1", port)) as connection:
                 connection.sendall((head + kind + sent).encode())
-        assert b" 200 " in ask(port, b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        assert b" 200 " in ask(
+            port, b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+        )
     assert caplog.text.count("Created new transport") == 2  # they came that far
-    assert [r.getMessage() for r in caplog.records if r.exc_info or r.levelno >= logging.WARNING] == []
+    assert [
+        r.getMessage() for r in caplog.records if r.exc_info or r.levelno >= logging.WARNING
+    ] == []
 
 
-def post(port: int, body: bytes, *headers: str, host: str | None = None, path: str = "/mcp") -> bytes:
+def post(
+    port: int, body: bytes, *headers: str, host: str | None = None, path: str = "/mcp"
+) -> bytes:
     lines = [
         f"POST {path} HTTP/1.1",
         f"host: {host or f'127.0.0.1:{port}'}",
@@ -272,7 +288,9 @@ def test_a_page_under_another_name_reads_nothing(path: str) -> None:
     "head",
     [
         b"GET /healthz HTTP/1.1\r\nhost: x\r\n" + b"a: " + b"b" * 1_000_000 + b"\r\n\r\n",
-        b"GET /healthz HTTP/1.1\r\nhost: x\r\n" + b"".join(b"h%d: v\r\n" % n for n in range(20_000)) + b"\r\n",
+        b"GET /healthz HTTP/1.1\r\nhost: x\r\n"
+        + b"".join(b"h%d: v\r\n" % n for n in range(20_000))
+        + b"\r\n",
         b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nhost: x\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + os.urandom(300),  # TLS
         b"GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -285,23 +303,40 @@ def test_a_head_that_is_none_is_refused_and_the_server_lives(head: bytes) -> Non
         reply = ask(port, head, timeout=2)
         assert b" 200 " not in reply.split(b"\r\n")[0]
         assert b"Traceback" not in reply
-        assert b" 200 " in ask(port, b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        assert b" 200 " in ask(
+            port, b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+        )
 
 
 @pytest.mark.parametrize(
     "path",
-    ["/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/explorer.css/../../x", "//etc/passwd", "/tools/..%2f..%2fx"],
+    [
+        "/../../etc/passwd",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/explorer.css/../../x",
+        "//etc/passwd",
+        "/tools/..%2f..%2fx",
+    ],
 )
 def test_no_path_leads_out(path: str) -> None:
     with served() as port:
-        reply = ask(port, f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nconnection: close\r\n\r\n".encode())
+        reply = ask(
+            port,
+            f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nconnection: close\r\n\r\n".encode(),
+        )
         assert b" 404 " in reply.split(b"\r\n")[0], reply[:300]
         assert b"root:" not in reply
 
 
 @pytest.mark.parametrize(
     "origin",
-    ["", "origin: null", "origin: http://evil.example", "origin: http://127.0.0.1", "origin: https://127.0.0.1:{port}"],
+    [
+        "",
+        "origin: null",
+        "origin: http://evil.example",
+        "origin: http://127.0.0.1",
+        "origin: https://127.0.0.1:{port}",
+    ],
 )
 def test_a_form_of_another_page_is_not_taken(origin: str) -> None:
     with served() as port:

@@ -80,7 +80,9 @@ def test_ten_programs_are_read_at_once_and_then_from_what_was_kept(
     assert len(list(tmp_path.iterdir())) == 10
 
 
-def test_a_program_that_was_deployed_anew_is_read_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_was_deployed_anew_is_read_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("IDL2MCP_CACHE", str(tmp_path))
     it = node(MAINNET)
     with listening(it) as url:
@@ -120,7 +122,9 @@ def test_a_node_that_does_not_say_its_genesis_hash_serves_all_the_same(
     assert not list(tmp_path.iterdir())
 
 
-def test_the_first_program_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_program_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("IDL2MCP_CACHE", str(tmp_path))
     nobody = [Pubkey(bytes([n] * 32)) for n in (5, 6)]
     with listening(node(MAINNET)) as url, pytest.raises(NoSchema, match=str(nobody[0])):

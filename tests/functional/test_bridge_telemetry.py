@@ -95,7 +95,9 @@ async def calls(url: str, told: Told, address: str) -> list[Any]:
         return [
             await client.call_tool("initialize", {"start": "7", "accounts": accounts}),
             await client.call_tool("increment", {"amount": "-1", "accounts": accounts}),
-            await client.call_tool("close", {"accounts": {**accounts, "authority": str(Pubkey.default())}}),
+            await client.call_tool(
+                "close", {"accounts": {**accounts, "authority": str(Pubkey.default())}}
+            ),
             await client.call_tool("get_balance", {"address": address}),
         ]
 
@@ -134,7 +136,12 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
         out.everything = b"".join(raw)
     stderr = (folder / "stderr.txt").read_text()
     out.lines = [json.loads(line) for line in stderr.splitlines() if line.startswith("{")]
-    texts = [stderr, out.metrics, (folder / "audit.jsonl").read_text(), *(r.model_dump_json() for r in results)]
+    texts = [
+        stderr,
+        out.metrics,
+        (folder / "audit.jsonl").read_text(),
+        *(r.model_dump_json() for r in results),
+    ]
     out.everything += "\n".join(texts).encode()
     return out
 
@@ -161,7 +168,11 @@ per_day = 1_000_000_000
 def test_a_call_that_sends_is_a_tree_of_spans(told: Told) -> None:
     (root,) = [s for s in told.spans if s["name"] == "tools/call initialize"]
     below = [s for s in told.spans if s.get("parentSpanId") == root["spanId"]]
-    names = [s["name"] for s in sorted(below, key=lambda s: int(s["startTimeUnixNano"])) if "rpc" not in s["name"]]
+    names = [
+        s["name"]
+        for s in sorted(below, key=lambda s: int(s["startTimeUnixNano"]))
+        if "rpc" not in s["name"]
+    ]
     assert names == ["resolve accounts", "simulate", "sign", "send", "confirm"]
     assert all(s["traceId"] == root["traceId"] for s in below)
     assert attributes(root)["program"] == "counter"
@@ -169,7 +180,9 @@ def test_a_call_that_sends_is_a_tree_of_spans(told: Told) -> None:
     by_name = {s["name"]: s for s in below}
     asked = {s["name"] for s in told.spans if s.get("parentSpanId") == by_name["send"]["spanId"]}
     assert asked == {"rpc sendTransaction"}
-    simulated = {s["name"] for s in told.spans if s.get("parentSpanId") == by_name["simulate"]["spanId"]}
+    simulated = {
+        s["name"] for s in told.spans if s.get("parentSpanId") == by_name["simulate"]["spanId"]
+    }
     assert "rpc simulateTransaction" in simulated
     assert int(attributes(by_name["simulate"])["compute_units"]) > 0
 
@@ -204,7 +217,10 @@ def test_each_call_is_a_line_of_json(told: Told) -> None:
 
 def test_the_counters_are_prometheus(told: Told) -> None:
     families = {f.name: f for f in text_string_to_metric_families(told.metrics)}
-    calls = {(s.labels["tool"], s.labels["outcome"]): s.value for s in families["idl2mcp_tool_calls"].samples}
+    calls = {
+        (s.labels["tool"], s.labels["outcome"]): s.value
+        for s in families["idl2mcp_tool_calls"].samples
+    }
     assert calls["initialize", "ok"] == 1
     assert calls["increment", "encode_error"] == 1
     statuses = {s.labels["status"]: s.value for s in families["idl2mcp_http_responses"].samples}
@@ -251,5 +267,7 @@ def test_without_the_option_nothing_is_imported_or_sent(cli: Cli, tmp_path: Path
         print([name for name in heavy if name in sys.modules])
     """
     env = {k: v for k, v in os.environ.items() if not k.startswith("OTEL_")}
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
+    )
     assert ran.stdout.strip() == "[]"

@@ -79,11 +79,20 @@ IDL: dict[str, Any] = {
             "docs": [LONG],
             "type": {
                 "kind": "struct",
-                "fields": [{"name": bad("field"), "docs": [LONG], "type": "string"}, {"name": "n", "type": "u64"}],
+                "fields": [
+                    {"name": bad("field"), "docs": [LONG], "type": "string"},
+                    {"name": "n", "type": "u64"},
+                ],
             },
         },
-        {"name": bad("Ev"), "type": {"kind": "struct", "fields": [{"name": bad("f"), "type": "string"}]}},
-        {"name": "Choice", "type": {"kind": "enum", "variants": [{"name": bad("Var")}, {"name": "Ok"}]}},
+        {
+            "name": bad("Ev"),
+            "type": {"kind": "struct", "fields": [{"name": bad("f"), "type": "string"}]},
+        },
+        {
+            "name": "Choice",
+            "type": {"kind": "enum", "variants": [{"name": bad("Var")}, {"name": "Ok"}]},
+        },
     ],
 }
 
@@ -148,7 +157,9 @@ def texts(value: Any) -> Iterator[str]:
 
 
 def look(what: str, answer: Any) -> str:
-    plain = answer if isinstance(answer, (dict, str)) else answer.model_dump(mode="json", by_alias=True)
+    plain = (
+        answer if isinstance(answer, (dict, str)) else answer.model_dump(mode="json", by_alias=True)
+    )
     found = [repr(text[:200]) for text in texts(plain) if HIDDEN.search(text)]
     assert not found, (what, found[:3])
     dumped = json.dumps(plain)
@@ -174,9 +185,13 @@ def filled(schema: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["accounts", "succeeds", "fails"])
 async def test_no_answer_lets_a_strangers_text_hide_or_turn(kind: str) -> None:
     program = load(IDL)
-    bridge = Bridge([Served(program, program.address, chain(program, kind), "an IDL", "local")], surface="full")
+    bridge = Bridge(
+        [Served(program, program.address, chain(program, kind), "an IDL", "local")], surface="full"
+    )
     label = next(iter(bridge.box.labels))
-    assert ORDER not in QUOTED.sub("", look("instructions", bridge.instructions)[1:-1].replace('\\"', '"'))
+    assert ORDER not in QUOTED.sub(
+        "", look("instructions", bridge.instructions)[1:-1].replace('\\"', '"')
+    )
     async with Client(make_server(bridge)) as client:
         tools = (await client.list_tools()).tools
         for tool in tools:
@@ -185,7 +200,11 @@ async def test_no_answer_lets_a_strangers_text_hide_or_turn(kind: str) -> None:
         look("prompts", await client.list_prompts())
         look("resources", await client.list_resources())
         places = [r.uri for r in (await client.list_resources()).resources]
-        places += [f"solana://{label}/pages/0", f"solana://{label}/types/Choice", f"solana://{label}/accounts/{KEY}"]
+        places += [
+            f"solana://{label}/pages/0",
+            f"solana://{label}/types/Choice",
+            f"solana://{label}/accounts/{KEY}",
+        ]
         places.append(f"solana://{label}/types/{quote(program.model.accounts[0].name)}")
         for place in places:
             look(str(place), await client.read_resource(str(place)))

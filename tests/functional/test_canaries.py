@@ -18,7 +18,15 @@ from mcpsol_py.build.cargo import Compiled, compile_crate, read_crate
 from mcpsol_py.build.ir_check import check_ir
 from mcpsol_py.build.toolchain import Debian, Toolchain, installer
 from mcpsol_py.errors import WrongArithmetic
-from tests.functional.canaries import CANARIES, SPECIAL, TABLE, Ability, Asker, judge, svm_without_stack_gaps
+from tests.functional.canaries import (
+    CANARIES,
+    SPECIAL,
+    TABLE,
+    Ability,
+    Asker,
+    judge,
+    svm_without_stack_gaps,
+)
 
 pytestmark = pytest.mark.rust
 
@@ -36,18 +44,25 @@ def test_the_rust_sources_are_formatted(no_std_toolchain: Toolchain) -> None:
     sources = [*sorted(CANARIES.glob("*/src/lib.rs")), installer().with_name("builtins.rs")]
     config = ["--edition", "2021", "--config-path", str(CANARIES / "rustfmt.toml")]
     done = subprocess.run(
-        ["/usr/bin/rustfmt", "--check", *config, *sources], capture_output=True, text=True, check=False
+        ["/usr/bin/rustfmt", "--check", *config, *sources],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("name", [n for n in TABLE if n not in (*NEEDS_AN_SVM_WITHOUT_STACK_GAPS, *NEEDS_STD)])
+@pytest.mark.parametrize(
+    "name", [n for n in TABLE if n not in (*NEEDS_AN_SVM_WITHOUT_STACK_GAPS, *NEEDS_STD)]
+)
 def test_the_compiler_gets_it_right(name: str, toolchain_abilities: dict[str, Ability]) -> None:
     assert toolchain_abilities[name].right, toolchain_abilities[name]
 
 
 @pytest.mark.parametrize("name", NEEDS_AN_SVM_WITHOUT_STACK_GAPS)
-def test_more_than_five_arguments_need_an_svm_without_stack_gaps(name: str, canaries: dict[str, Compiled]) -> None:
+def test_more_than_five_arguments_need_an_svm_without_stack_gaps(
+    name: str, canaries: dict[str, Compiled]
+) -> None:
     ability = judge(name, canaries[name].so, svm_without_stack_gaps())
     assert ability.right, ability
     count = {"six_arguments": 6, "seven_arguments": 7}[name]
@@ -63,8 +78,14 @@ def test_sysvars_are_read(canaries: dict[str, Compiled]) -> None:
     for size in (0, 1, 165, 10_240):
         answer, why = asker.ask(size.to_bytes(8, "little"))
         assert answer is not None, why
-        slot, time, rent = (int.from_bytes(answer.ljust(24, b"\0")[n : n + 8], "little") for n in (0, 8, 16))
-        assert (slot, time, rent) == (1234, clock.unix_timestamp, svm.minimum_balance_for_rent_exemption(size))
+        slot, time, rent = (
+            int.from_bytes(answer.ljust(24, b"\0")[n : n + 8], "little") for n in (0, 8, 16)
+        )
+        assert (slot, time, rent) == (
+            1234,
+            clock.unix_timestamp,
+            svm.minimum_balance_for_rent_exemption(size),
+        )
 
 
 def test_a_pda_signs_a_cpi(canaries: dict[str, Compiled]) -> None:
@@ -75,7 +96,11 @@ def test_a_pda_signs_a_cpi(canaries: dict[str, Compiled]) -> None:
 
     def send(created: Pubkey) -> object:
         payer = AccountMeta(asker.payer.pubkey(), is_signer=True, is_writable=True)
-        accounts = [payer, AccountMeta(created, False, True), AccountMeta(SYSTEM_PROGRAM, False, False)]
+        accounts = [
+            payer,
+            AccountMeta(created, False, True),
+            AccountMeta(SYSTEM_PROGRAM, False, False),
+        ]
         return svm.send_transaction(asker.transaction(seed, accounts))
 
     assert "InvalidSeeds" in str(send(Pubkey.new_unique()))
@@ -116,7 +141,13 @@ def test_what_the_compiler_would_get_wrong_is_refused(
 
 def test_a_multiply_that_is_right_passes_the_check(canaries: dict[str, Compiled]) -> None:
     """The check looks for the function that is called, not for the operation alone."""
-    for name in ("u64_checked_multiply", "u128_multiply", "u128_divide", "i128_divide", "wrong_builtins"):
+    for name in (
+        "u64_checked_multiply",
+        "u128_multiply",
+        "u128_divide",
+        "i128_divide",
+        "wrong_builtins",
+    ):
         ir = canaries[name].ir
         assert ir is not None
         text = ir.read_text()
@@ -128,7 +159,9 @@ def test_a_multiply_that_is_right_passes_the_check(canaries: dict[str, Compiled]
 # ------------------------------------------------------------------------------------------------- the same bytes
 
 
-def test_a_checkout_elsewhere_gives_the_same_bytes(no_std_toolchain: Toolchain, tmp_path: Path) -> None:
+def test_a_checkout_elsewhere_gives_the_same_bytes(
+    no_std_toolchain: Toolchain, tmp_path: Path
+) -> None:
     built = []
     for folder in ("a", "another, longer name"):
         copy = tmp_path / folder / "canaries"

@@ -36,7 +36,11 @@ def test_each_attack_as_json(cli: Cli, vault: Path) -> None:
     attacks = ran.json["attacks"]
     assert {a["instruction"] for a in attacks} == {"withdraw"}
     signer = next(a for a in attacks if a["kind"] == "missing-signer")
-    assert (signer["target"], signer["got"], signer["verdict"]) == ("authority", "AccountNotSigner", "refused")
+    assert (signer["target"], signer["got"], signer["verdict"]) == (
+        "authority",
+        "AccountNotSigner",
+        "refused",
+    )
     assert ran.json["fine"] is True
     assert ran.json["holes"] == 0
 
@@ -53,13 +57,18 @@ def test_the_wrong_program_is_full_of_other_errors(cli: Cli, vault: Path) -> Non
     assert ran.code == 1
     assert set(ran.json["not_attacked"]) == {"initialize", "deposit", "withdraw"}
     assert ran.json["fine"] is False
-    assert cli("attack", vault, "--so", REPO / "programs/counter/counter.so", "--allow-missing").code == 0
+    assert (
+        cli("attack", vault, "--so", REPO / "programs/counter/counter.so", "--allow-missing").code
+        == 0
+    )
 
 
 def test_a_program_of_another_spec_is_told(cli: Cli, vault: Path) -> None:
     assert "build it again" not in cli("attack", vault, "--only", "deposit").err
     spec = vault / "spec.py"
-    spec.write_text(spec.read_text(encoding="utf-8").replace('has_one("mint"), ', ""), encoding="utf-8")
+    spec.write_text(
+        spec.read_text(encoding="utf-8").replace('has_one("mint"), ', ""), encoding="utf-8"
+    )
     assert "build it again" in cli("attack", vault, "--only", "deposit").err
 
 
@@ -72,7 +81,9 @@ def test_no_program_there(cli: Cli, vault: Path) -> None:
 
 def test_a_scenario_gives_the_good_call(cli: Cli, vault: Path) -> None:
     text = (REPO / "examples/attack_vault.py").read_text(encoding="utf-8")
-    (vault / "attack.py").write_text(text + 'SKIP = {"deposit": "tried elsewhere"}\n', encoding="utf-8")
+    (vault / "attack.py").write_text(
+        text + 'SKIP = {"deposit": "tried elsewhere"}\n', encoding="utf-8"
+    )
     ran = cli("attack", vault, "--json")
     assert ran.code == 0, ran.err
     assert ran.json["skipped"] == {"deposit": "tried elsewhere"}

@@ -15,15 +15,30 @@ from tests.functional.cli import Cli
 ACCOUNTS = '{"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}'
 
 
-def call(cli: Cli, amount: object, *more: object, accounts: str = ACCOUNTS, ix: str = "transfer") -> tuple[object, ...]:
+def call(
+    cli: Cli, amount: object, *more: object, accounts: str = ACCOUNTS, ix: str = "transfer"
+) -> tuple[object, ...]:
     args = json.dumps({"amount": amount})
-    return ("call", cli.idl, ix, "--args", args, "--accounts", accounts, "--setup", cli.setup, *more)
+    return (
+        "call",
+        cli.idl,
+        ix,
+        "--args",
+        args,
+        "--accounts",
+        accounts,
+        "--setup",
+        cli.setup,
+        *more,
+    )
 
 
 def test_a_send_moves_tokens_and_the_ledger_remembers(cli: Cli) -> None:
     first = cli(*call(cli, "400000", "--mode", "send", "--ledger", "ledger.json", "--json"))
     assert first.code == 0, first.err
-    moved = {c["address"]: c for c in first.json["simulation"]["balance_changes"] if c["mint"] != "SOL"}
+    moved = {
+        c["address"]: c for c in first.json["simulation"]["balance_changes"] if c["mint"] != "SOL"
+    }
     assert sorted(c["change"] for c in moved.values()) == ["-400000", "400000"]
     assert first.json["signature"]
     second = cli(*call(cli, "600000", "--mode", "send", "--ledger", "ledger.json", "--json"))
@@ -54,9 +69,20 @@ def test_the_summary_names_what_people_need(cli: Cli) -> None:
 
 
 def test_a_build_is_an_unsigned_transaction_and_needs_no_chain(cli: Cli) -> None:
-    accounts = json.dumps({k: str(wallet(k).pubkey()) for k in ("source", "destination", "authority")})
+    accounts = json.dumps(
+        {k: str(wallet(k).pubkey()) for k in ("source", "destination", "authority")}
+    )
     ran = cli(
-        "call", cli.idl, "transfer", "--args", '{"amount": "7"}', "--accounts", accounts, "--mode", "build", "--json"
+        "call",
+        cli.idl,
+        "transfer",
+        "--args",
+        '{"amount": "7"}',
+        "--accounts",
+        accounts,
+        "--mode",
+        "build",
+        "--json",
     )
     assert ran.code == 0, ran.err
     transaction = VersionedTransaction.from_bytes(base64.b64decode(ran.json["transaction"]))
@@ -93,8 +119,12 @@ def test_a_wrong_authority_fails_with_the_errors_name(cli: Cli) -> None:
         ('{"amount": "1"}', ACCOUNTS.replace('"@bob_usdc"', "null"), "destination"),
     ],
 )
-def test_wrong_arguments_exit_1_and_name_the_field(cli: Cli, args: str, accounts: str, says: str) -> None:
-    ran = cli("call", cli.idl, "transfer", "--args", args, "--accounts", accounts, "--setup", cli.setup)
+def test_wrong_arguments_exit_1_and_name_the_field(
+    cli: Cli, args: str, accounts: str, says: str
+) -> None:
+    ran = cli(
+        "call", cli.idl, "transfer", "--args", args, "--accounts", accounts, "--setup", cli.setup
+    )
     assert (ran.code, ran.out) == (1, "")
     assert says in ran.err
     assert ran.err.count("Error: ") == 1
@@ -108,7 +138,9 @@ def test_an_unknown_instruction_is_answered_with_the_nearest(cli: Cli) -> None:
 
 def test_a_signer_whose_key_is_not_here_is_named(cli: Cli) -> None:
     stranger = str(Pubkey.from_bytes(bytes([7]) * 32))
-    accounts = json.dumps({"source": "@alice_usdc", "destination": "@bob_usdc", "authority": stranger})
+    accounts = json.dumps(
+        {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": stranger}
+    )
     ran = cli(*call(cli, "5", "--mode", "send", "--payer", "@alice", accounts=accounts))
     assert ran.code != 0
     assert stranger in ran.err or "OwnerMismatch" in ran.err
@@ -117,7 +149,11 @@ def test_a_signer_whose_key_is_not_here_is_named(cli: Cli) -> None:
 def test_a_file_that_is_no_program_is_refused(cli: Cli) -> None:
     for content in (b"#!/bin/sh", b"\x7fELF" + bytes(100), b""):
         path = cli.write("prog.so", content)
-        for args in (("list-tools", path), ("call", cli.idl, "transfer", "--so", path), ("inspect", path)):
+        for args in (
+            ("list-tools", path),
+            ("call", cli.idl, "transfer", "--so", path),
+            ("inspect", path),
+        ):
             ran = cli(*args)
             assert ran.code == 1
             assert "prog.so" in ran.err

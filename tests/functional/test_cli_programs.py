@@ -101,8 +101,24 @@ def test_a_program_says_of_itself_what_its_spec_says(cli: Cli, name: str) -> Non
 
 
 def test_two_calls_see_one_another_only_through_a_ledger(cli: Cli) -> None:
-    one = ("call", "counter", "initialize", "--args", '{"start": "1"}', "--accounts", '{"authority": "@alice"}')
-    two = ("call", "counter", "increment", "--args", '{"amount": "1"}', "--accounts", '{"authority": "@alice"}')
+    one = (
+        "call",
+        "counter",
+        "initialize",
+        "--args",
+        '{"start": "1"}',
+        "--accounts",
+        '{"authority": "@alice"}',
+    )
+    two = (
+        "call",
+        "counter",
+        "increment",
+        "--args",
+        '{"amount": "1"}',
+        "--accounts",
+        '{"authority": "@alice"}',
+    )
     assert cli(*one, "--mode", "send").code == 0
     assert cli(*two).code == 3
     assert cli(*one, "--mode", "send", "--ledger", "l.json").code == 0

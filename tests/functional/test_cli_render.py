@@ -25,7 +25,9 @@ def test_each_target_is_written_and_handlers_are_kept(cli: Cli, target: str) -> 
     assert name in first["written"]
     assert first["kept"] == []
     again = cli(*call).json
-    assert set(again["kept"]) == (set() if target == "anchor-module" else {"Cargo.toml", "src/processor/go.rs"})
+    assert set(again["kept"]) == (
+        set() if target == "anchor-module" else {"Cargo.toml", "src/processor/go.rs"}
+    )
     assert set(again["written"]) == set(first["written"]) - set(again["kept"])
 
 

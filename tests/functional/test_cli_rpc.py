@@ -34,7 +34,10 @@ class Node:
         self.node = SvmNode(self.local.transport)
         elf = bundled_so("counter").read_bytes()
         self.local.add_program(elf, Pubkey.from_string(COUNTER))
-        for at, packed in ((IDL_AT, zlib.compress(json.dumps(TOKEN_IDL).encode())), (JUNK_AT, b"junk")):
+        for at, packed in (
+            (IDL_AT, zlib.compress(json.dumps(TOKEN_IDL).encode())),
+            (JUNK_AT, b"junk"),
+        ):
             program = Pubkey.from_string(at)
             data = bytes(40) + struct.pack("<I", len(packed)) + packed
             self.local.svm.set_account(anchor_idl_address(program), Account(10**9, data, program))
@@ -54,7 +57,12 @@ def node(tmp_path: Path) -> Iterator[Node]:
 def test_a_deployed_program_is_asked_for_its_tools(cli: Cli, node: Node) -> None:
     ran = cli("list-tools", COUNTER, "--url", node.url, "--json")
     assert ran.code == 0, ran.err
-    assert [t["name"] for t in ran.json["tools"]] == ["initialize", "increment", "decrement", "close"]
+    assert [t["name"] for t in ran.json["tools"]] == [
+        "initialize",
+        "increment",
+        "decrement",
+        "close",
+    ]
     assert ran.json["source"] == "list_tools"
     assert cli("verify", COUNTER, "--against", "counter", "--url", node.url).code in (0, 1)
 
@@ -103,11 +111,17 @@ def test_a_call_is_built_simulated_and_sent(cli: Cli, node: Node) -> None:
     assert node.node.calls.count("sendTransaction") == 1
     again = cli(*base, "--mode", "send", "--signer", node.key)
     assert again.code == 3
-    assert node.node.calls.count("sendTransaction") == 1  # its simulation failed, so it was not sent
+    assert (
+        node.node.calls.count("sendTransaction") == 1
+    )  # its simulation failed, so it was not sent
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[1, 2]", "not json", json.dumps(["x"] * 64), json.dumps([1] * 64)])
-def test_a_key_file_that_is_none_is_refused_without_showing_it(cli: Cli, node: Node, content: str) -> None:
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[1, 2]", "not json", json.dumps(["x"] * 64), json.dumps([1] * 64)]
+)
+def test_a_key_file_that_is_none_is_refused_without_showing_it(
+    cli: Cli, node: Node, content: str
+) -> None:
     path = cli.write("key.json", content)
     ran = cli("call", COUNTER, "close", "--url", node.url, "--mode", "send", "--signer", path)
     assert ran.code == 1
@@ -133,9 +147,13 @@ async def test_a_deployed_program_is_served(cli: Cli, node: Node) -> None:
     async with Client(parameters) as client:
         tools = {t.name for t in (await client.list_tools()).tools}
         assert {"increment", "get_state", "list_state"} <= tools
-        made = await client.call_tool("initialize", {"start": "5", "accounts": {"authority": alice}})
+        made = await client.call_tool(
+            "initialize", {"start": "5", "accounts": {"authority": alice}}
+        )
         assert not made.is_error
-        failed = await client.call_tool("increment", {"amount": "5", "accounts": {"authority": alice}})
+        failed = await client.call_tool(
+            "increment", {"amount": "5", "accounts": {"authority": alice}}
+        )
         assert failed.is_error
         node.node.down.add("*")
         down = await client.call_tool("get_balance", {"address": alice})
@@ -182,10 +200,16 @@ per_day = 10_000_000
     assert made.is_error is not sent
     assert node.node.calls.count("sendTransaction") == int(sent)
     if sent:
-        assert cli("audit", "audit.jsonl", "--json").json["events"] == {"intent": 1, "signed": 1, "sent": 1}
+        assert cli("audit", "audit.jsonl", "--json").json["events"] == {
+            "intent": 1,
+            "signed": 1,
+            "sent": 1,
+        }
 
 
-async def test_a_wrong_passphrase_starts_no_server(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_wrong_passphrase_starts_no_server(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from mcpsol_py.client.keys import create_keystore
 
     create_keystore(cli.folder / "agent.json", Keypair(), "correct horse")

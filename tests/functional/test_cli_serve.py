@@ -46,7 +46,10 @@ per_day = 100_000
 
 def stdio(cli: Cli, *args: str, **env: str) -> StdioServerParameters:
     return StdioServerParameters(
-        command=sys.executable, args=["-m", "idl2mcp", "serve", *args], cwd=str(cli.folder), env={**os.environ, **env}
+        command=sys.executable,
+        args=["-m", "idl2mcp", "serve", *args],
+        cwd=str(cli.folder),
+        env={**os.environ, **env},
     )
 
 
@@ -66,7 +69,11 @@ async def test_a_configured_bridge_sends_within_its_policy_and_writes_it_down(cl
         over = await client.call_tool("transfer", {"amount": "6", "accounts": ACCOUNTS})
         day = await client.call_tool("transfer", {"amount": "4", "accounts": ACCOUNTS})
         other = await client.call_tool(
-            "approve", {"amount": "1", "accounts": {"source": "@alice_usdc", "delegate": "@bob", "owner": "@alice"}}
+            "approve",
+            {
+                "amount": "1",
+                "accounts": {"source": "@alice_usdc", "delegate": "@bob", "owner": "@alice"},
+            },
         )
     rules = [json.loads(r.content[1].text)["rule"] for r in (over, day, other)]  # type: ignore[union-attr]  # texts
     assert rules == ["outflow.per_call", "outflow.per_day", "program.instructions"]
@@ -91,7 +98,9 @@ async def test_a_configured_bridge_sends_within_its_policy_and_writes_it_down(cl
         (("[policy]", "policy = 5\n[polizy]"), "polizy"),
     ],
 )
-def test_a_configuration_that_is_none_is_refused_with_its_place(cli: Cli, change: tuple[str, str], path: str) -> None:
+def test_a_configuration_that_is_none_is_refused_with_its_place(
+    cli: Cli, change: tuple[str, str], path: str
+) -> None:
     ran = cli("serve", "--config", cli.write("bridge.toml", CONFIG.replace(*change)))
     assert ran.code == 1
     assert path in ran.err
@@ -101,7 +110,9 @@ def test_a_configuration_that_is_none_is_refused_with_its_place(cli: Cli, change
 def changed_since_locked(cli: Cli) -> str:
     """A configuration with two programs, one of which is not what its lock says."""
     assert cli("lock", cli.idl, "--out", "token.lock").code == 0
-    config = '[[program]]\nsource = "token.json"\nlock = "token.lock"\n[[program]]\nsource = "counter"\n'
+    config = (
+        '[[program]]\nsource = "token.json"\nlock = "token.lock"\n[[program]]\nsource = "counter"\n'
+    )
     changed = json.loads(json.dumps(TOKEN_IDL))
     changed["instructions"][0]["discriminator"] = [4]
     changed["instructions"][1]["discriminator"] = [3]
@@ -129,7 +140,9 @@ def test_sending_needs_a_key(cli: Cli) -> None:
     assert cli("serve", cli.idl, "--mode", "send").code == 2
 
 
-def test_a_wallet_file_is_made_opened_and_never_shown(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wallet_file_is_made_opened_and_never_shown(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("IDL2MCP_PASSPHRASE", "correct horse")
     made = cli("wallet", "new", "agent.json", "--json")
     assert made.code == 0
@@ -150,10 +163,24 @@ def http_server(cli: Cli, *args: str, **env: str) -> Iterator[str]:
 
 @contextmanager
 def http_server_at(port: int, cli: Cli, *args: str, **env: str) -> Iterator[str]:
-    command = [sys.executable, "-m", "idl2mcp", "serve", *args, "--transport", "http", "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "idl2mcp",
+        "serve",
+        *args,
+        "--transport",
+        "http",
+        "--port",
+        str(port),
+    ]
     with (cli.folder / "stderr.txt").open("wb") as errors:
         process = subprocess.Popen(
-            command, cwd=cli.folder, env={**os.environ, **env}, stdout=subprocess.DEVNULL, stderr=errors
+            command,
+            cwd=cli.folder,
+            env={**os.environ, **env},
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
         )
     try:
         for _ in range(600):
@@ -169,11 +196,15 @@ def http_server_at(port: int, cli: Cli, *args: str, **env: str) -> Iterator[str]
         process.wait(20)
 
 
-def ask(url: str, *, method: str = "GET", body: bytes | None = None, **headers: str) -> tuple[int, str]:
+def ask(
+    url: str, *, method: str = "GET", body: bytes | None = None, **headers: str
+) -> tuple[int, str]:
     from urllib.error import HTTPError
     from urllib.request import Request, urlopen
 
-    request = Request(url, data=body, method=method, headers={k.replace("_", "-"): v for k, v in headers.items()})
+    request = Request(
+        url, data=body, method=method, headers={k.replace("_", "-"): v for k, v in headers.items()}
+    )
     try:
         with urlopen(request, timeout=20) as answer:
             return int(answer.status), answer.read().decode()
@@ -192,7 +223,10 @@ async def test_http_serves_clients_of_both_eras(cli: Cli, era: Any, stateless: b
     if stateless:
         args = [
             "--config",
-            cli.write("b.toml", f'setup = "setup.toml"\n[[program]]\nsource = "{cli.idl}"\n[http]\nstateless = true\n'),
+            cli.write(
+                "b.toml",
+                f'setup = "setup.toml"\n[[program]]\nsource = "{cli.idl}"\n[http]\nstateless = true\n',
+            ),
         ]
     with http_server(cli, *args) as url:
         async with Client(f"{url}/mcp", mode=era) as client:
@@ -204,7 +238,9 @@ async def test_http_serves_clients_of_both_eras(cli: Cli, era: Any, stateless: b
         health = json.loads(body)
         assert (code, health["status"]) == (200, "ok")
         assert "token.json" in health["programs"]["token"]["schema_from"]
-        assert 'idl2mcp_tool_calls_total{outcome="ok",tool="transfer"} 1.0' in ask(f"{url}/metrics")[1]
+        assert (
+            'idl2mcp_tool_calls_total{outcome="ok",tool="transfer"} 1.0' in ask(f"{url}/metrics")[1]
+        )
 
 
 def test_http_checks_host_origin_and_body(cli: Cli) -> None:
@@ -234,8 +270,16 @@ def test_http_asks_for_its_token(cli: Cli) -> None:
             }
         ).encode()
         assert ask(mcp, method="POST", body=initialize, **ACCEPT)[0] == 401
-        assert ask(mcp, method="POST", body=initialize, **ACCEPT, Authorization="Bearer wrong")[0] == 401
-        assert ask(mcp, method="POST", body=initialize, **ACCEPT, Authorization="Bearer s3cret-token")[0] == 200
+        assert (
+            ask(mcp, method="POST", body=initialize, **ACCEPT, Authorization="Bearer wrong")[0]
+            == 401
+        )
+        assert (
+            ask(mcp, method="POST", body=initialize, **ACCEPT, Authorization="Bearer s3cret-token")[
+                0
+            ]
+            == 200
+        )
         assert ask(f"{url}/metrics")[0] == 401
         assert ask(f"{url}/metrics", Authorization="Bearer s3cret-token")[0] == 200
         assert ask(f"{url}/healthz")[0] == 200
@@ -283,25 +327,48 @@ def test_print_config_names_this_very_server(
 WITH_TOKEN: dict[str, Any] = {
     "claude": {
         "mcpServers": {
-            "idl2mcp": {"type": "http", "url": "URL", "headers": {"Authorization": "Bearer ${IDL2MCP_TOKEN}"}}
+            "idl2mcp": {
+                "type": "http",
+                "url": "URL",
+                "headers": {"Authorization": "Bearer ${IDL2MCP_TOKEN}"},
+            }
         }
     },
-    "cursor": {"mcpServers": {"idl2mcp": {"url": "URL", "headers": {"Authorization": "Bearer ${env:IDL2MCP_TOKEN}"}}}},
+    "cursor": {
+        "mcpServers": {
+            "idl2mcp": {"url": "URL", "headers": {"Authorization": "Bearer ${env:IDL2MCP_TOKEN}"}}
+        }
+    },
     "vscode": {
         "inputs": [
-            {"type": "promptString", "id": "idl2mcp-token", "description": "Token of idl2mcp", "password": True}
+            {
+                "type": "promptString",
+                "id": "idl2mcp-token",
+                "description": "Token of idl2mcp",
+                "password": True,
+            }
         ],
         "servers": {
-            "idl2mcp": {"type": "http", "url": "URL", "headers": {"Authorization": "Bearer ${input:idl2mcp-token}"}}
+            "idl2mcp": {
+                "type": "http",
+                "url": "URL",
+                "headers": {"Authorization": "Bearer ${input:idl2mcp-token}"},
+            }
         },
     },
     "codex": {"mcp_servers": {"idl2mcp": {"url": "URL", "bearer_token_env_var": "IDL2MCP_TOKEN"}}},
-    "gemini": {"mcpServers": {"idl2mcp": {"httpUrl": "URL", "headers": {"Authorization": "Bearer $IDL2MCP_TOKEN"}}}},
+    "gemini": {
+        "mcpServers": {
+            "idl2mcp": {"httpUrl": "URL", "headers": {"Authorization": "Bearer $IDL2MCP_TOKEN"}}
+        }
+    },
 }
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_token_is_named_and_never_printed(cli: Cli, client: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_is_named_and_never_printed(
+    cli: Cli, client: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("IDL2MCP_TOKEN", "s3cret-token")
     config = f'[[program]]\nsource = "{cli.idl}"\n[http]\nport = 9999\npath = "/here"\n'
     path = cli.write("b.toml", config)
@@ -309,12 +376,19 @@ def test_a_token_is_named_and_never_printed(cli: Cli, client: str, monkeypatch: 
     assert ran.code == 0
     assert "s3cret" not in ran.out + ran.err
     document = tomllib.loads(ran.out) if client == "codex" else json.loads(ran.out)
-    assert document == json.loads(json.dumps(WITH_TOKEN[client]).replace("URL", "http://127.0.0.1:9999/here"))
+    assert document == json.loads(
+        json.dumps(WITH_TOKEN[client]).replace("URL", "http://127.0.0.1:9999/here")
+    )
     assert {"codex": "config.toml", "gemini": "settings.json"}.get(client, "mcp.json") in ran.err
 
 
 def test_a_server_with_an_issuer_is_named_by_its_resource(cli: Cli) -> None:
-    told = ("--oauth-issuer", "https://login.example.com", "--oauth-resource", "https://bridge.example.com/mcp")
+    told = (
+        "--oauth-issuer",
+        "https://login.example.com",
+        "--oauth-resource",
+        "https://bridge.example.com/mcp",
+    )
     ran = cli("serve", cli.idl, "--transport", "http", *told, "--print-config", "claude")
     entry = json.loads(ran.out)["mcpServers"]["idl2mcp"]
     assert entry == {"type": "http", "url": "https://bridge.example.com/mcp"}
@@ -323,12 +397,27 @@ def test_a_server_with_an_issuer_is_named_by_its_resource(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("table", "path"),
     [
-        ('issuer = "http://login.example.com"\nresource = "https://b.example/mcp"', "http.oauth.issuer"),
+        (
+            'issuer = "http://login.example.com"\nresource = "https://b.example/mcp"',
+            "http.oauth.issuer",
+        ),
         ('issuer = "https://login.example.com"', "http.oauth"),
-        ('issuer = "https://l.example"\nresource = "https://b.example/mcp"\nalgorithms = ["HS256"]', "algorithms"),
-        ('issuer = "https://l.example"\nresource = "https://b.example/mcp"\nalgorithms = ["none"]', "algorithms"),
-        ('issuer = "https://l.example"\nresource = "https://b.example/mcp"\nscopes = { all = "x" }', "all"),
-        ('issuer = "https://l.example"\nresource = "https://b.example/mcp"\nsecret = "x"', "http.oauth.secret"),
+        (
+            'issuer = "https://l.example"\nresource = "https://b.example/mcp"\nalgorithms = ["HS256"]',
+            "algorithms",
+        ),
+        (
+            'issuer = "https://l.example"\nresource = "https://b.example/mcp"\nalgorithms = ["none"]',
+            "algorithms",
+        ),
+        (
+            'issuer = "https://l.example"\nresource = "https://b.example/mcp"\nscopes = { all = "x" }',
+            "all",
+        ),
+        (
+            'issuer = "https://l.example"\nresource = "https://b.example/mcp"\nsecret = "x"',
+            "http.oauth.secret",
+        ),
     ],
 )
 def test_an_issuer_that_proves_nothing_is_refused(cli: Cli, table: str, path: str) -> None:
@@ -361,9 +450,15 @@ def test_without_arguments_it_says_what_to_do(cli: Cli) -> None:
 
 async def test_the_demo_is_served_with_wallets_and_tokens(cli: Cli) -> None:
     async with Client(stdio(cli, "--demo")) as client:
-        result = await client.call_tool("counter_initialize", {"start": "1", "accounts": {"authority": "@alice"}})
+        result = await client.call_tool(
+            "counter_initialize", {"start": "1", "accounts": {"authority": "@alice"}}
+        )
         assert not result.is_error
-        made = await client.call_tool("vault_initialize", {"accounts": {"mint": "@coin", "authority": "@alice"}})
+        made = await client.call_tool(
+            "vault_initialize", {"accounts": {"mint": "@coin", "authority": "@alice"}}
+        )
         assert not made.is_error
-        balance = await client.call_tool("get_balance", {"address": key("alice"), "mints": ["@coin"]})
+        balance = await client.call_tool(
+            "get_balance", {"address": key("alice"), "mints": ["@coin"]}
+        )
     assert balance.structured_content["balances"][1]["ui_amount"] == "1"

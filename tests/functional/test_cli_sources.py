@@ -24,7 +24,9 @@ def test_inspect_says_what_a_program_is(cli: Cli) -> None:
     assert "authority (s)" in text.out
     document = cli("inspect", cli.idl, "--json").json
     assert [i["name"] for i in document["instructions"]] == ["transfer", "approve", "set_owner"]
-    assert document["errors"] == [{"code": 1, "name": "InsufficientFunds", "message": "Insufficient funds"}]
+    assert document["errors"] == [
+        {"code": 1, "name": "InsufficientFunds", "message": "Insufficient funds"}
+    ]
 
 
 def test_list_tools_gives_discriminators_types_and_flags(cli: Cli) -> None:
@@ -63,7 +65,12 @@ def test_convert_writes_a_file_whole_or_not_at_all(cli: Cli) -> None:
     before = out.read_bytes()
     assert cli("convert", cli.write("bad.json", "{"), "--to", "compact", "--out", out).code == 1
     assert out.read_bytes() == before
-    assert sorted(p.name for p in cli.folder.iterdir()) == ["bad.json", "out.json", "setup.toml", "token.json"]
+    assert sorted(p.name for p in cli.folder.iterdir()) == [
+        "bad.json",
+        "out.json",
+        "setup.toml",
+        "token.json",
+    ]
 
 
 def test_convert_tells_losses_in_the_document_with_json(cli: Cli) -> None:
@@ -79,7 +86,9 @@ BAD = {
     "a list": b"[1, 2]",
     "no idl": b'{"a": 1}',
     "binary": bytes(range(256)),
-    "unknown spec": json.dumps(spec_idl(metadata={"name": "x", "version": "1", "spec": "9.9.9"})).encode(),
+    "unknown spec": json.dumps(
+        spec_idl(metadata={"name": "x", "version": "1", "spec": "9.9.9"})
+    ).encode(),
     "deep": b"[" * 100_000,
     "nan": b'{"name": NaN}',
     "not utf-8": b'{"name": "\xff\xfe"}',
@@ -87,8 +96,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-@pytest.mark.parametrize("command", [("inspect",), ("convert", "--to", "pages"), ("list-tools",), ("lint",)])
-def test_bad_input_is_one_message_exit_1_and_no_output(cli: Cli, what: str, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "command", [("inspect",), ("convert", "--to", "pages"), ("list-tools",), ("lint",)]
+)
+def test_bad_input_is_one_message_exit_1_and_no_output(
+    cli: Cli, what: str, command: tuple[str, ...]
+) -> None:
     path = str(cli.folder / "bad.json")
     content = BAD[what]
     if content is not None:
@@ -105,7 +118,12 @@ def test_bad_input_is_one_message_exit_1_and_no_output(cli: Cli, what: str, comm
 def test_a_path_in_the_document_is_told(cli: Cli) -> None:
     idl = spec_idl(
         instructions=[
-            {"name": "go", "discriminator": [1], "accounts": [], "args": [{"name": "a", "type": {"vec": {"bogus": 1}}}]}
+            {
+                "name": "go",
+                "discriminator": [1],
+                "accounts": [],
+                "args": [{"name": "a", "type": {"vec": {"bogus": 1}}}],
+            }
         ]
     )
     ran = cli("inspect", cli.write("x.json", idl))
@@ -128,7 +146,12 @@ def test_a_program_whose_instructions_cannot_be_told_apart_is_described_and_not_
     if second["name"] == "go":
         idl["instructions"][1]["args"] = [{"name": "n", "type": "u8"}]
     path = cli.write("two.json", idl)
-    for form in ("compact", "pages", "mcp", "anchor"):  # what is deployed is what it is: its other tools are usable
+    for form in (
+        "compact",
+        "pages",
+        "mcp",
+        "anchor",
+    ):  # what is deployed is what it is: its other tools are usable
         ran = cli("convert", path, "--to", form)
         assert ran.code == 0
         assert says in ran.err
@@ -164,7 +187,9 @@ def test_lint_finds_nothing_wrong_and_something_wrong(cli: Cli) -> None:
     )
     ran = cli("lint", cli.write("bad.json", bad), "--json")
     assert ran.code == 1
-    assert any(f["rule"] == "dangling-type" and "args[0]" in f["path"] for f in ran.json["findings"])
+    assert any(
+        f["rule"] == "dangling-type" and "args[0]" in f["path"] for f in ran.json["findings"]
+    )
 
 
 def test_verify_says_where_two_sources_differ(cli: Cli) -> None:
@@ -254,9 +279,13 @@ def test_a_fault_of_ours_is_told_in_a_sentence(cli: Cli, monkeypatch: pytest.Mon
         assert "IDL2MCP_DEBUG=1" in ran.err
 
 
-def test_an_error_inside_a_task_group_is_told_as_itself(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_inside_a_task_group_is_told_as_itself(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*args: object) -> None:
-        raise ExceptionGroup("tasks", [ExceptionGroup("more", [TransportError("http://h", "no answer")])])
+        raise ExceptionGroup(
+            "tasks", [ExceptionGroup("more", [TransportError("http://h", "no answer")])]
+        )
 
     monkeypatch.setattr("idl2mcp.inputs.load_source", fail)
     ran = cli("inspect", cli.idl, "--json")
@@ -275,11 +304,25 @@ def test_every_command_explains_itself(cli: Cli) -> None:
 def test_the_process_prints_no_traceback_and_starts_quickly(cli: Cli) -> None:
     env = {k: v for k, v in os.environ.items() if k != "IDL2MCP_DEBUG"}
     command = [sys.executable, "-X", "importtime", "-m", "idl2mcp", "inspect", "nowhere.json"]
-    ran = subprocess.run(command, capture_output=True, text=True, cwd=cli.folder, env=env, check=False)
+    ran = subprocess.run(
+        command, capture_output=True, text=True, cwd=cli.folder, env=env, check=False
+    )
     assert ran.returncode == 1
     assert "Error: " in ran.stderr
-    loaded = {line.rsplit("|", 1)[-1].strip() for line in ran.stderr.splitlines() if line.startswith("import time:")}
-    assert not loaded & {"mcp", "solana", "jinja2", "sqlalchemy", "httpx2", "asyncio", "cryptography"}
+    loaded = {
+        line.rsplit("|", 1)[-1].strip()
+        for line in ran.stderr.splitlines()
+        if line.startswith("import time:")
+    }
+    assert not loaded & {
+        "mcp",
+        "solana",
+        "jinja2",
+        "sqlalchemy",
+        "httpx2",
+        "asyncio",
+        "cryptography",
+    }
 
 
 @pytest.mark.parametrize("form", ["compact", "mcp", "anchor", "pages"])
@@ -291,5 +334,9 @@ def test_every_real_idl_converts(cli: Cli, shared_idl: Path, form: str) -> None:
         assert all(len(page.encode()) <= 1024 and json.loads(page) for page in document)
     if form == "compact":
         source = json.loads(shared_idl.read_text())
-        want = {bytes(i["discriminator"]).hex() for i in source.get("instructions", ()) if i.get("discriminator")}
+        want = {
+            bytes(i["discriminator"]).hex()
+            for i in source.get("instructions", ())
+            if i.get("discriminator")
+        }
         assert want <= {t.get("d") for t in document["tools"]}

@@ -12,7 +12,13 @@ from mcpsol_py import connect_sync, load
 from mcpsol_py.client.discovery import discover_sync, list_tools_sync
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.errors import TransportError
-from tests.functional.counter_scenario import COUNTER, PROGRAMS, REPO, VAULT, whole_life_of_a_counter
+from tests.functional.counter_scenario import (
+    COUNTER,
+    PROGRAMS,
+    REPO,
+    VAULT,
+    whole_life_of_a_counter,
+)
 
 
 @pytest.fixture

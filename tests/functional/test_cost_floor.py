@@ -21,7 +21,9 @@ from tests.functional.targets import REPO
 
 
 @pytest.fixture(scope="module")
-def sized_of(tmp_path_factory: pytest.TempPathFactory, no_std_toolchain: Toolchain) -> Callable[[int], floor.Sized]:
+def sized_of(
+    tmp_path_factory: pytest.TempPathFactory, no_std_toolchain: Toolchain
+) -> Callable[[int], floor.Sized]:
     """The program of a size, rendered and built with and without list_tools; once."""
     return cache(lambda count: floor.build(count, tmp_path_factory.mktemp("sized")))
 
@@ -33,7 +35,9 @@ def sized(request: pytest.FixtureRequest, sized_of: Callable[[int], floor.Sized]
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory, no_std_toolchain: Toolchain) -> dict[str, bytes]:
+def plain(
+    tmp_path_factory: pytest.TempPathFactory, no_std_toolchain: Toolchain
+) -> dict[str, bytes]:
     """counter and vault as written by hand."""
     return bench_programs.build_plain(tmp_path_factory.mktemp("plain"))
 
@@ -59,12 +63,16 @@ def test_list_tools_adds_little_to_any_other_instruction(sized: floor.Sized) -> 
     without = [cost.added for cost in costs if not cost.accounts]
     assert not [cost for cost in with_accounts if cost.added > floor.DISPATCH]
     assert max(without) <= floor.DISPATCH_WITHOUT_ACCOUNTS
-    assert statistics.mean(cost.added for cost in with_accounts) <= 1, "the look shares what it asks"
+    assert statistics.mean(cost.added for cost in with_accounts) <= 1, (
+        "the look shares what it asks"
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.rust
-def test_build_tells_what_each_choice_of_descriptions_takes(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
+def test_build_tells_what_each_choice_of_descriptions_takes(
+    tmp_path: Path, no_std_toolchain: Toolchain
+) -> None:
     """To 16 bytes: sections of the file are aligned."""
     (tmp_path / "spec.py").write_text(floor.spec_text(5), encoding="utf-8")
     render(read_spec(tmp_path / "spec.py"), out=tmp_path)
@@ -77,7 +85,10 @@ def test_build_tells_what_each_choice_of_descriptions_takes(tmp_path: Path, no_s
         assert result.list_tools is not None
         schema = result.list_tools.schema
         assert schema.descriptions == choice
-        sizes[choice], told[choice] = result.size, {name: size.bytes for name, size in schema.choices}
+        sizes[choice], told[choice] = (
+            result.size,
+            {name: size.bytes for name, size in schema.choices},
+        )
     for one in sizes:
         for other in sizes:
             assert abs((sizes[other] - sizes[one]) - (told[one][other] - told[one][one])) <= 16
@@ -94,7 +105,11 @@ DEARER, REFUSED_DEARER = 1.03, 1.1
 def test_our_programs_are_as_cheap_as_by_hand(plain: dict[str, bytes]) -> None:
     calls = list(bench_programs.compare(plain))
     assert len([call for call in calls if not call.error]) == 7
-    assert not [call for call in calls if call.ours > (REFUSED_DEARER if call.error else DEARER) * call.plain]
+    assert not [
+        call
+        for call in calls
+        if call.ours > (REFUSED_DEARER if call.error else DEARER) * call.plain
+    ]
     assert sum(call.ours for call in calls) <= sum(call.plain for call in calls)
 
 

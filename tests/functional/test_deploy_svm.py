@@ -26,7 +26,13 @@ from solders.system_program import TransferParams, transfer
 from mcpsol_py.batch import Sender
 from mcpsol_py.client.discovery import discover
 from mcpsol_py.client.loader import LOADER, deployment, programdata_address, read_buffer
-from mcpsol_py.deploy.program import DeploymentPlan, buffer_address, chunks, close_buffer, plan_deployment
+from mcpsol_py.deploy.program import (
+    DeploymentPlan,
+    buffer_address,
+    chunks,
+    close_buffer,
+    plan_deployment,
+)
 from mcpsol_py.errors import DeployRefused, ProgramFailed, TransportError
 from tests.functional.cli import Cli, Ran
 from tests.functional.loaded import COUNTER_SO, VAULT_SO, Chain, Moving
@@ -81,7 +87,9 @@ def test_a_larger_version_makes_room(chain: Chain) -> None:
     assert done.plan.extend[0] in (len(VAULT) - len(COUNTER), 10_240)
     assert done.plan.max_len == len(COUNTER) + done.plan.extend[0] >= len(VAULT)
     assert done.plan.rent == chain.rent(45 + done.plan.max_len) - chain.rent(45 + len(COUNTER))
-    assert before - chain.held(chain.wallet.pubkey()) == done.plan.rent + 5000 * (done.plan.writes + 3)
+    assert before - chain.held(chain.wallet.pubkey()) == done.plan.rent + 5000 * (
+        done.plan.writes + 3
+    )
     assert asyncio.run(discover(chain, chain.program.pubkey())).program.name == "vault"
 
 
@@ -134,7 +142,9 @@ def test_lost_answers_are_asked_after_and_cost_nothing(chain: Chain) -> None:
     chain.loses = 2
     before = chain.held(chain.wallet.pubkey())
     done = chain.deploy(COUNTER)
-    assert before - chain.held(chain.wallet.pubkey()) == done.plan.rent + 5000 * (done.plan.writes + 3)
+    assert before - chain.held(chain.wallet.pubkey()) == done.plan.rent + 5000 * (
+        done.plan.writes + 3
+    )
 
 
 def test_another_file_goes_into_the_same_buffer(chain: Chain) -> None:
@@ -147,14 +157,18 @@ def test_another_file_goes_into_the_same_buffer(chain: Chain) -> None:
     plan = asyncio.run(plan_of(chain, bytes(changed)))
     assert 0 < plan.writes < plan.chunks
     before = chain.held(chain.wallet.pubkey())
-    done = chain.deploy(VAULT)  # of another size: the old buffer is closed first, and its rent is used
+    done = chain.deploy(
+        VAULT
+    )  # of another size: the old buffer is closed first, and its rent is used
     spent = before - chain.held(chain.wallet.pubkey())
     assert spent == done.plan.rent + 5000 * (done.plan.writes + 4) - chain.rent(37 + len(COUNTER))
 
 
 async def plan_of(chain: Chain, elf: bytes) -> DeploymentPlan:
     key = chain.wallet.pubkey()
-    return await plan_deployment(chain, elf, program_id=chain.program.pubkey(), authority=key, payer=key)
+    return await plan_deployment(
+        chain, elf, program_id=chain.program.pubkey(), authority=key, payer=key
+    )
 
 
 def test_the_buffer_of_a_stopped_run_gives_its_rent_back(chain: Chain) -> None:
@@ -210,7 +224,10 @@ def test_addresses_that_are_no_place_for_a_program(chain: Chain) -> None:
     )
     old = Pubkey.new_unique()
     chain.set_account(
-        old, Account(10**9, COUNTER, Pubkey.from_string("BPFLoader2111111111111111111111111111111111"), True)
+        old,
+        Account(
+            10**9, COUNTER, Pubkey.from_string("BPFLoader2111111111111111111111111111111111"), True
+        ),
     )
     assert "does not upgrade" in refused(chain, COUNTER, program_id=old)
     token = Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
@@ -227,7 +244,9 @@ def test_a_payer_who_is_too_poor_is_told_the_sum(chain: Chain) -> None:
     plan = asyncio.run(plan_of(chain, COUNTER))
     chain.wallet = Keypair()
     chain.airdrop(chain.wallet.pubkey(), plan.needed - 1)
-    sums = f"{plan.rent / 1e9:.9f} SOL of rent that stays, at most {plan.fees / 1e9:.9f} SOL of fees"
+    sums = (
+        f"{plan.rent / 1e9:.9f} SOL of rent that stays, at most {plan.fees / 1e9:.9f} SOL of fees"
+    )
     with pytest.raises(DeployRefused, match=re.escape(sums)):
         chain.deploy(COUNTER)
     assert chain.sent == 0
@@ -239,7 +258,9 @@ def test_a_payer_who_is_too_poor_is_told_the_sum(chain: Chain) -> None:
 def test_bytes_that_the_loader_refuses_leave_a_buffer_to_close(chain: Chain) -> None:
     with pytest.raises(ProgramFailed):
         chain.deploy(b"\x7fELF" + bytes(2000))
-    buffer = read_buffer(chain.account(buffer_address(chain.wallet.pubkey(), chain.program.pubkey())))
+    buffer = read_buffer(
+        chain.account(buffer_address(chain.wallet.pubkey(), chain.program.pubkey()))
+    )
     assert buffer is not None
     assert buffer.data.startswith(b"\x7fELF")
 
@@ -276,7 +297,9 @@ class Deploying:
         return path
 
     def __call__(self, *more: object) -> Ran:
-        return self.cli("deploy", self.so, "--url", self.url, "--payer", self.payer, *more, "--json")
+        return self.cli(
+            "deploy", self.so, "--url", self.url, "--payer", self.payer, *more, "--json"
+        )
 
 
 @pytest.fixture
@@ -299,7 +322,10 @@ def test_a_run_says_what_it_costs_and_a_dry_run_sends_nothing(deploying: Deployi
     assert "the program's schema says that it is at J8tm1Zaq" in ran.err
     kept = deploying.cli.folder / "thing-keypair.json"
     assert kept.stat().st_mode & 0o777 == 0o600
-    assert str(Keypair.from_bytes(bytes(json.loads(kept.read_text()))).pubkey()) == ran.json["program_id"]
+    assert (
+        str(Keypair.from_bytes(bytes(json.loads(kept.read_text()))).pubkey())
+        == ran.json["program_id"]
+    )
 
 
 def test_an_upgrade_needs_only_the_address_and_the_authority(deploying: Deploying) -> None:
@@ -338,11 +364,16 @@ def test_mainnet_is_known_by_its_genesis_and_wants_a_word(cli: Cli, chain: Chain
     ("record", "words"),
     [
         ({"sha256": "00" * 32}, "of another file"),
-        ({"sha256": sha256(COUNTER).hexdigest(), "program_id": str(Pubkey.default())}, "runs at no other"),
+        (
+            {"sha256": sha256(COUNTER).hexdigest(), "program_id": str(Pubkey.default())},
+            "runs at no other",
+        ),
     ],
     ids=["another file", "another id"],
 )
-def test_the_builds_record_must_fit(deploying: Deploying, record: dict[str, str], words: str) -> None:
+def test_the_builds_record_must_fit(
+    deploying: Deploying, record: dict[str, str], words: str
+) -> None:
     (deploying.cli.folder / "thing.build.json").write_text(json.dumps(record))
     ran = deploying()
     assert (ran.code, deploying.chain.sent) == (1, 0)
@@ -351,14 +382,20 @@ def test_the_builds_record_must_fit(deploying: Deploying, record: dict[str, str]
 
 def test_a_program_of_the_declared_id_is_deployed_there(deploying: Deploying) -> None:
     program = Keypair()
-    record = {"sha256": sha256(COUNTER).hexdigest(), "program_id": str(program.pubkey()), "route": "std"}
+    record = {
+        "sha256": sha256(COUNTER).hexdigest(),
+        "program_id": str(program.pubkey()),
+        "route": "std",
+    }
     (deploying.cli.folder / "thing.build.json").write_text(json.dumps(record))
     ran = deploying("--program-id", deploying.key_file("program.json", program))
     assert ran.code == 0, ran.err
     assert "nothing to ship" in ran.err
 
 
-@pytest.mark.parametrize("content", [b"", b"no elf", b"\x7fELF" + bytes(500)], ids=["empty", "text", "a torn ELF"])
+@pytest.mark.parametrize(
+    "content", [b"", b"no elf", b"\x7fELF" + bytes(500)], ids=["empty", "text", "a torn ELF"]
+)
 def test_files_that_are_no_programs_cost_nothing(deploying: Deploying, content: bytes) -> None:
     deploying.so.write_bytes(content)
     ran = deploying()
@@ -383,7 +420,10 @@ def test_ctrl_c_leaves_what_was_reached_and_says_how_to_go_on(deploying: Deployi
     before = threading.active_count()
     command = [sys.executable, "-m", "idl2mcp", "deploy", str(deploying.so), "--url", deploying.url]
     process = subprocess.Popen(
-        [*command, "--payer", str(deploying.payer)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, "--payer", str(deploying.payer)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     end = time.monotonic() + 60
     while deploying.chain.sent < 6 and time.monotonic() < end:
@@ -394,7 +434,9 @@ def test_ctrl_c_leaves_what_was_reached_and_says_how_to_go_on(deploying: Deployi
     assert process.returncode == 130, err
     assert "Traceback" not in out + err
     assert "the same command goes on" in err
-    while threading.active_count() > before:  # what the node still answers finds nobody: that it complains of
+    while (
+        threading.active_count() > before
+    ):  # what the node still answers finds nobody: that it complains of
         assert time.monotonic() < end
         time.sleep(0.02)
     ran = deploying()
@@ -408,7 +450,11 @@ def test_a_priority_fee_is_paid_and_counted(deploying: Deploying) -> None:
         before = deploying.chain.held(deploying.chain.wallet.pubkey())
         ran = deploying("--priority-fee", 50_000)
         assert ran.code == 0, ran.err
-        spent = before - deploying.chain.held(deploying.chain.wallet.pubkey()) - ran.json["rent_lamports"]
+        spent = (
+            before
+            - deploying.chain.held(deploying.chain.wallet.pubkey())
+            - ran.json["rent_lamports"]
+        )
         assert 5000 * ran.json["written"] + 3_500 * 50_000 * ran.json["written"] // 10**6 < spent
         assert spent <= ran.json["fees_lamports"]
 
@@ -417,7 +463,12 @@ def test_keys_never_show(deploying: Deploying) -> None:
     secrets = [str(deploying.chain.wallet), str(list(bytes(deploying.chain.wallet)))]
     bad = deploying.cli.folder / "bad.json"
     bad.write_text(json.dumps([*bytes(deploying.chain.wallet)[:63], 999]))
-    runs = [deploying(), deploying("--authority", bad), deploying("--authority", "absent.json"), deploying("--dry-run")]
+    runs = [
+        deploying(),
+        deploying("--authority", bad),
+        deploying("--authority", "absent.json"),
+        deploying("--dry-run"),
+    ]
     assert [ran.code for ran in runs] == [0, 1, 1, 0]
     for ran in runs:
         for secret in secrets:

@@ -36,7 +36,9 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 @pytest.mark.parametrize(
     ("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_each_command_and_each_option_is_on_the_page(repo: Path, name: str, command: click.Command) -> None:
+def test_each_command_and_each_option_is_on_the_page(
+    repo: Path, name: str, command: click.Command
+) -> None:
     text = (repo / "docs" / "cli.md").read_text()
     assert f"`{name}" in text
     for parameter in command.params:
@@ -48,7 +50,13 @@ def test_each_command_and_each_option_is_on_the_page(repo: Path, name: str, comm
 def test_the_example_of_the_vault_runs_as_it_stands(repo: Path) -> None:
     env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     ran = subprocess.run(
-        ["sh", "examples/vault.sh"], capture_output=True, text=True, cwd=repo, env=env, check=False, timeout=120
+        ["sh", "examples/vault.sh"],
+        capture_output=True,
+        text=True,
+        cwd=repo,
+        env=env,
+        check=False,
+        timeout=120,
     )
     assert ran.returncode == 0, ran.stderr
     assert "returns 250000" in ran.stdout
@@ -58,7 +66,9 @@ def test_the_example_of_the_vault_runs_as_it_stands(repo: Path) -> None:
 def test_the_example_configuration_is_served(repo: Path) -> None:
     from idl2mcp import inputs, serving
 
-    bridge, loaded = serving.make_bridge(serving.read_config(repo / "examples" / "bridge.toml", inputs.Chain()))
+    bridge, loaded = serving.make_bridge(
+        serving.read_config(repo / "examples" / "bridge.toml", inputs.Chain())
+    )
     assert bridge.mode == "send"
     assert [s.model.name for s in loaded] == ["counter", "vault"]
     assert str(loaded[0].program_id) in {rule.id for rule in bridge.policy.programs}

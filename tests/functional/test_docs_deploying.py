@@ -72,7 +72,16 @@ def test_the_page_names_every_option(repo: Path) -> None:
     from idl2mcp.commands import deploy, publish_idl
 
     text = (repo / "docs/deploying.md").read_text()
-    options = {o for command in (deploy.command, publish_idl.command) for p in command.params for o in p.opts}
+    options = {
+        o
+        for command in (deploy.command, publish_idl.command)
+        for p in command.params
+        for o in p.opts
+    }
     said_elsewhere = {"--json"}  # docs/cli.md: every command has it
-    absent = [o for o in sorted(options) if o.startswith("--") and o not in said_elsewhere and o not in text]
+    absent = [
+        o
+        for o in sorted(options)
+        if o.startswith("--") and o not in said_elsewhere and o not in text
+    ]
     assert absent == []

@@ -53,7 +53,13 @@ def _instruction(number: int, name: str, accounts: str, **args: str) -> dict[str
         row |= {flag_names[flag]: True for flag in flags}
         rows.append(row)
     fields = [{"name": n, "type": {"option": KEY} if t == "option" else t} for n, t in args.items()]
-    return {"name": name, "discriminator": [number], "docs": [f"{name}."], "accounts": rows, "args": fields}
+    return {
+        "name": name,
+        "discriminator": [number],
+        "docs": [f"{name}."],
+        "accounts": rows,
+        "args": fields,
+    }
 
 
 #: What the tests call of SPL Token, as an Anchor IDL can say it.
@@ -61,7 +67,14 @@ TOKEN_IDL: dict[str, Any] = {
     "address": str(TOKEN_PROGRAM),
     "metadata": {"name": "token", "version": "1.0.0", "spec": "0.1.0"},
     "instructions": [
-        _instruction(20, "initialize_mint2", "mint:w", decimals="u8", mint_authority=KEY, freeze_authority="option"),
+        _instruction(
+            20,
+            "initialize_mint2",
+            "mint:w",
+            decimals="u8",
+            mint_authority=KEY,
+            freeze_authority="option",
+        ),
         _instruction(18, "initialize_account3", "account:w mint", owner=KEY),
         _instruction(19, "initialize_multisig2", "multisig:w", m="u8"),
         _instruction(3, "transfer", "source:w destination:w authority:s", amount=U64),
@@ -70,7 +83,13 @@ TOKEN_IDL: dict[str, Any] = {
         _instruction(7, "mint_to", "mint:w account:w mint_authority:s", amount=U64),
         _instruction(8, "burn", "account:w mint:w authority:s", amount=U64),
         _instruction(9, "close_account", "account:w destination:w owner:s"),
-        _instruction(12, "transfer_checked", "source:w mint destination:w authority:s", amount=U64, decimals="u8"),
+        _instruction(
+            12,
+            "transfer_checked",
+            "source:w mint destination:w authority:s",
+            amount=U64,
+            decimals="u8",
+        ),
         _instruction(21, "get_account_data_size", "mint") | {"returns": U64},
         _instruction(23, "amount_to_ui_amount", "mint note:? target_program:?", amount=U64),
     ],
@@ -131,15 +150,22 @@ class Bank:
     def made(self, space: int) -> Pubkey:
         """A new account of the token program, empty."""
         key = Keypair()
-        data = (0).to_bytes(4, "little") + (10**7).to_bytes(8, "little") + space.to_bytes(8, "little")
-        metas = [AccountMeta(self.wallet.pubkey(), True, True), AccountMeta(key.pubkey(), True, True)]
+        data = (
+            (0).to_bytes(4, "little") + (10**7).to_bytes(8, "little") + space.to_bytes(8, "little")
+        )
+        metas = [
+            AccountMeta(self.wallet.pubkey(), True, True),
+            AccountMeta(key.pubkey(), True, True),
+        ]
         self.token.send(Instruction(SYSTEM_PROGRAM, data + bytes(TOKEN_PROGRAM), metas), [key])
         return key.pubkey()
 
     def purse(self, owner: Pubkey, amount: int = 0) -> Pubkey:
         key = self.made(165)
         self.facade.send(
-            self.facade.build("initialize_account3", {"owner": owner}, {"account": key, "mint": self.mint})
+            self.facade.build(
+                "initialize_account3", {"owner": owner}, {"account": key, "mint": self.mint}
+            )
         )
         if amount:
             accounts = {"mint": self.mint, "account": key, "mint_authority": self.wallet.pubkey()}
@@ -153,7 +179,9 @@ class Bank:
     def run(self, instruction: Instruction, *signers: Keypair) -> Ran:
         """Lands one transaction and says what the runtime recorded."""
         self.svm.expire_blockhash()
-        message = Message.new_with_blockhash([instruction], self.wallet.pubkey(), self.svm.svm.latest_blockhash())
+        message = Message.new_with_blockhash(
+            [instruction], self.wallet.pubkey(), self.svm.svm.latest_blockhash()
+        )
         keys = {k.pubkey(): k for k in (self.wallet, *signers)}
         wanted = message.account_keys[: message.header.num_required_signatures]
         transaction = VersionedTransaction(message, [keys[k] for k in wanted])
@@ -166,7 +194,11 @@ class Bank:
             list(meta.logs()),
             meta.compute_units_consumed(),
             [
-                (message.account_keys[i.program_id_index], bytes(i.data), [message.account_keys[a] for a in i.accounts])
+                (
+                    message.account_keys[i.program_id_index],
+                    bytes(i.data),
+                    [message.account_keys[a] for a in i.accounts],
+                )
                 for i in inner
             ],
         )
@@ -224,12 +256,18 @@ def test_readers_of_the_pages_alone_know_it_too(bank: Bank) -> None:
 
 
 @pytest.mark.parametrize("descriptions", ["short", "none"])
-def test_the_program_behind_is_told_however_short_the_descriptions_are(tmp_path: Path, descriptions: Any) -> None:
+def test_the_program_behind_is_told_however_short_the_descriptions_are(
+    tmp_path: Path, descriptions: Any
+) -> None:
     from mcpsol_py.model.facade import facade_model
     from mcpsol_py.schema.pages import write_pages
 
     model = facade_model(load(TOKEN_IDL).model, str(TOKEN_PROGRAM))
-    rows = [r for page in write_pages(model, descriptions=descriptions) for r in json.loads(page)["tools"]]
+    rows = [
+        r
+        for page in write_pages(model, descriptions=descriptions)
+        for r in json.loads(page)["tools"]
+    ]
     assert all(row["i"].endswith(f": {TOKEN_PROGRAM}") for row in rows)
 
 
@@ -244,8 +282,14 @@ def test_tokens_live_through_the_facade(bank: Bank) -> None:
     assert (bank.amount(source), bank.amount(target)) == (300, 200)
     accounts = {"source": source, "mint": bank.mint, "destination": target}
     bank.facade.send(call("transfer_checked", {"amount": 50, "decimals": 6}, accounts))
-    bank.facade.send(call("approve", {"amount": 30}, {"source": source, "delegate": other.pubkey()}))
-    spend = call("transfer", {"amount": 30}, {"source": source, "destination": target, "authority": other.pubkey()})
+    bank.facade.send(
+        call("approve", {"amount": 30}, {"source": source, "delegate": other.pubkey()})
+    )
+    spend = call(
+        "transfer",
+        {"amount": 30},
+        {"source": source, "destination": target, "authority": other.pubkey()},
+    )
     bank.facade.send(spend, [other])
     assert (bank.amount(source), bank.amount(target)) == (220, 280)
     bank.facade.send(call("revoke", {}, {"source": source}))
@@ -256,9 +300,15 @@ def test_tokens_live_through_the_facade(bank: Bank) -> None:
     before = bank.svm.svm.get_balance(other.pubkey()) or 0
     bank.facade.send(call("close_account", {}, {"account": source, "destination": other.pubkey()}))
     assert (bank.svm.svm.get_balance(other.pubkey()) or 0) - before == 10**7
-    with pytest.raises(ProgramFailed, match=f"program {TOKEN_PROGRAM} failed with InsufficientFunds") as failed:
+    with pytest.raises(
+        ProgramFailed, match=f"program {TOKEN_PROGRAM} failed with InsufficientFunds"
+    ) as failed:
         bank.facade.send(
-            call("transfer", {"amount": 281}, {"source": target, "destination": target, "authority": other.pubkey()}),
+            call(
+                "transfer",
+                {"amount": 281},
+                {"source": target, "destination": target, "authority": other.pubkey()},
+            ),
             [other],
         )
     assert failed.value.stack == (str(FACADE), str(TOKEN_PROGRAM))
@@ -267,7 +317,9 @@ def test_tokens_live_through_the_facade(bank: Bank) -> None:
 
 def test_what_the_program_returns_is_left_for_the_caller(bank: Bank) -> None:
     assert bank.facade.view("get_account_data_size", {}, {"mint": bank.mint}).value == 165
-    shown = bank.facade.simulate(bank.facade.build("amount_to_ui_amount", {"amount": 1_234_567}, {"mint": bank.mint}))
+    shown = bank.facade.simulate(
+        bank.facade.build("amount_to_ui_amount", {"amount": 1_234_567}, {"mint": bank.mint})
+    )
     assert shown.return_data == b"1.234567"
     assert shown.outcome.return_data is not None
     assert shown.outcome.return_data[0] == TOKEN_PROGRAM
@@ -278,13 +330,17 @@ def test_accounts_and_data_arrive_unchanged(bank: Bank) -> None:
     me = bank.wallet.pubkey()
     source, target = bank.purse(me, 500), bank.purse(me)
     more = [AccountMeta(Pubkey.new_unique(), False, False), AccountMeta(source, False, True)]
-    call = bank.facade.build("transfer", {"amount": 3}, {"source": source, "destination": target}, remaining=more)
+    call = bank.facade.build(
+        "transfer", {"amount": 3}, {"source": source, "destination": target}, remaining=more
+    )
     ran = bank.run(call)
     assert ran.error == ""
     assert ran.inner == [(TOKEN_PROGRAM, call.data, [m.pubkey for m in call.accounts[1:]])]
 
     note = Pubkey.new_unique()
-    shown = bank.facade.build("amount_to_ui_amount", {"amount": 1}, {"mint": bank.mint, "note": note})
+    shown = bank.facade.build(
+        "amount_to_ui_amount", {"amount": 1}, {"mint": bank.mint, "note": note}
+    )
     assert [m.pubkey for m in shown.accounts[2:]] == [note, FACADE]
     assert bank.run(shown).inner[0][2] == [bank.mint, note, TOKEN_PROGRAM]
 
@@ -293,7 +349,11 @@ def test_a_multisigs_members_sign_through_it(bank: Bank) -> None:
     members = [Keypair(), Keypair(), Keypair()]
     multisig = bank.made(355)
     readers = [AccountMeta(k.pubkey(), False, False) for k in members]
-    bank.facade.send(bank.facade.build("initialize_multisig2", {"m": 2}, {"multisig": multisig}, remaining=readers))
+    bank.facade.send(
+        bank.facade.build(
+            "initialize_multisig2", {"m": 2}, {"multisig": multisig}, remaining=readers
+        )
+    )
     source, target = bank.purse(multisig, 10), bank.purse(multisig)
     signed = [AccountMeta(k.pubkey(), True, False) for k in members[:2]]
     behind, first, second, authority = bank.facade.build(
@@ -301,7 +361,12 @@ def test_a_multisigs_members_sign_through_it(bank: Bank) -> None:
     ).accounts
     unsigned = AccountMeta(authority.pubkey, False, False)
     data = b"\x03" + (4).to_bytes(8, "little")
-    assert bank.run(Instruction(FACADE, data, [behind, first, second, unsigned, *signed]), *members).error == ""
+    assert (
+        bank.run(
+            Instruction(FACADE, data, [behind, first, second, unsigned, *signed]), *members
+        ).error
+        == ""
+    )
     assert bank.amount(target) == 4
     one = Instruction(FACADE, data, [behind, first, second, unsigned, signed[0]])
     assert "MissingRequiredSignature" in bank.run(one, *members).error
@@ -311,7 +376,9 @@ def test_nothing_is_gained_by_it(bank: Bank) -> None:
     """No flag that the caller did not give: a signature or a right to write that is missing is missing behind it."""
     other = Keypair()
     source, target = bank.purse(other.pubkey(), 9), bank.purse(bank.wallet.pubkey())
-    call = bank.facade.build("transfer", {"amount": 9}, {"source": source, "destination": target, "authority": other})
+    call = bank.facade.build(
+        "transfer", {"amount": 9}, {"source": source, "destination": target, "authority": other}
+    )
     for place, missing in ((3, "MissingRequiredSignature"), (1, "ReadonlyDataModified")):
         metas = list(call.accounts)
         signs = place != 3
@@ -326,11 +393,17 @@ def test_as_many_accounts_as_a_transaction_can_name(bank: Bank, count: int) -> N
     """Each stands in a CPI's list once; a call of the token program with 254 of them passes."""
     me = bank.wallet.pubkey()
     source, target = bank.purse(me, 5), bank.purse(me)
-    unique = [AccountMeta(Pubkey.new_unique(), False, False) for _ in range(59 if count > 62 else 10)]
+    unique = [
+        AccountMeta(Pubkey.new_unique(), False, False) for _ in range(59 if count > 62 else 10)
+    ]
     rest = [*unique, *(unique[i % len(unique)] for i in range(count - 3 - len(unique)))]
-    call = bank.facade.build("transfer", {"amount": 5}, {"source": source, "destination": target}, remaining=rest)
+    call = bank.facade.build(
+        "transfer", {"amount": 5}, {"source": source, "destination": target}, remaining=rest
+    )
     assert len(call.accounts) == count + 1
-    direct = bank.token.build("transfer", {"amount": 0}, {"source": source, "destination": target}, remaining=rest)
+    direct = bank.token.build(
+        "transfer", {"amount": 0}, {"source": source, "destination": target}, remaining=rest
+    )
     tables_apart = bank.facade.simulate(direct)
     assert tables_apart.ok, tables_apart.error
     through = bank.facade.simulate(call)
@@ -357,7 +430,10 @@ def test_bad_calls_are_refused_by_name(bank: Bank) -> None:
     assert failure(call.data, []) == ("AccountNotEnoughKeys", False)
     assert failure(call.data, good[1:]) == ("InvalidProgramId", False)
     for other in (TOKEN_2022_PROGRAM, SYSTEM_PROGRAM, FACADE, me):
-        assert failure(call.data, [AccountMeta(other, False, False), *good[1:]]) == ("InvalidProgramId", False)
+        assert failure(call.data, [AccountMeta(other, False, False), *good[1:]]) == (
+            "InvalidProgramId",
+            False,
+        )
     # the program behind refuses what it does not understand, in its own words
     assert failure(b"\xfa\1\2\3", good) == ("InvalidInstruction", True)
     assert failure(b"", good) == ("InvalidInstruction", True)
@@ -381,11 +457,15 @@ def test_what_it_costs(bank: Bank, capsys: pytest.CaptureFixture[str]) -> None:
         units = []
         for client in (bank.facade, bank.token):
             accounts = {"source": source, "destination": target}
-            simulation = client.simulate(client.build("transfer", {"amount": 1}, accounts, remaining=remaining))
+            simulation = client.simulate(
+                client.build("transfer", {"amount": 1}, accounts, remaining=remaining)
+            )
             assert simulation.ok
             units.append(simulation.outcome.units or 0)
         with capsys.disabled():
-            print(f"\ntransfer of {3 + more} accounts: {units[1]:,} CU, through the facade {units[0]:,}")
+            print(
+                f"\ntransfer of {3 + more} accounts: {units[1]:,} CU, through the facade {units[0]:,}"
+            )
         assert units[0] - units[1] <= 946 + 100 + 58 * (3 + more)
     assert bank.run(Instruction(FACADE, LIST_TOOLS + b"\0", [])).units <= 104 + 15
 
@@ -401,13 +481,18 @@ def test_derived_addresses_state_events_and_errors_are_those_of_the_program_behi
     assert counter.address is not None
     crate = tmp_path / "facade" / "counter"
     so = _built(
-        json.loads((REPO / "programs/counter/idl.json").read_text()), str(counter.address), crate, no_std_toolchain
+        json.loads((REPO / "programs/counter/idl.json").read_text()),
+        str(counter.address),
+        crate,
+        no_std_toolchain,
     )
     svm, wallet = SvmTransport(), Keypair()
     svm.airdrop(wallet.pubkey(), 10**10)
     svm.add_program(counter.address, REPO / "programs/counter/counter.so")
     svm.add_program(FACADE, so)
-    facade = SyncProgramClient(ProgramClient(discover_sync(svm, FACADE).program, svm, FACADE, wallet=wallet))
+    facade = SyncProgramClient(
+        ProgramClient(discover_sync(svm, FACADE).program, svm, FACADE, wallet=wallet)
+    )
     direct = SyncProgramClient(ProgramClient(counter, svm, wallet=wallet))
     created = facade.build("initialize", {"start": 40})
     assert [m.pubkey for m in created.accounts[1:]] == [
@@ -429,10 +514,17 @@ def test_derived_addresses_state_events_and_errors_are_those_of_the_program_behi
     )
 
 
-def test_the_whole_token_program(shared_idls: Path, tmp_path: Path, no_std_toolchain: Toolchain) -> None:
+def test_the_whole_token_program(
+    shared_idls: Path, tmp_path: Path, no_std_toolchain: Toolchain
+) -> None:
     """Its own IDL: signers that may be, remaining signers as an argument, 28 tools on 24 pages."""
     idl = shared_idls / "codama__token.json"
-    so = _built(json.loads(idl.read_bytes()), str(TOKEN_PROGRAM), tmp_path / "facade" / "whole", no_std_toolchain)
+    so = _built(
+        json.loads(idl.read_bytes()),
+        str(TOKEN_PROGRAM),
+        tmp_path / "facade" / "whole",
+        no_std_toolchain,
+    )
     bank = Bank(so)
     whole = bank.facade
     assert whole.program.model.facade_of == str(TOKEN_PROGRAM)
@@ -442,7 +534,11 @@ def test_the_whole_token_program(shared_idls: Path, tmp_path: Path, no_std_toolc
     whole.send(whole.build("initializeMultisig2", {"m": 2}, keys))
     source, target = bank.made(165), bank.made(165)
     for account in (source, target):
-        whole.send(whole.build("initializeAccount3", {"owner": multisig}, {"account": account, "mint": bank.mint}))
+        whole.send(
+            whole.build(
+                "initializeAccount3", {"owner": multisig}, {"account": account, "mint": bank.mint}
+            )
+        )
     mint = {"mint": bank.mint, "token": source, "mintAuthority": bank.wallet}
     whole.send(whole.build("mintTo", {"amount": 70}, mint))
     keys = {"source": source, "destination": target, "authority": multisig, "multiSigners": members}
@@ -455,7 +551,10 @@ def test_the_command_line_knows_a_facade(cli: Cli, facade: Path) -> None:
     assert ran.code == 0, ran.err
     assert ran.json["facade_of"] == str(TOKEN_PROGRAM)
     assert 'name = "token-facade"' in (cli.folder / "made/Cargo.toml").read_text()
-    assert cli("render", cli.idl, "--facade", TOKEN_PROGRAM, "--target", "anchor", "--out", "x").code == 2
+    assert (
+        cli("render", cli.idl, "--facade", TOKEN_PROGRAM, "--target", "anchor", "--out", "x").code
+        == 2
+    )
     other = cli("render", cli.idl, "--facade", TOKEN_2022_PROGRAM, "--out", "other")
     assert f"another program, {TOKEN_PROGRAM}: the facade calls {TOKEN_2022_PROGRAM}" in other.out
     wrong = cli("render", cli.idl, "--facade", "nonsense", "--out", "x")
@@ -472,13 +571,28 @@ def test_the_command_line_knows_a_facade(cli: Cli, facade: Path) -> None:
     assert drift.code == 1
     assert [d["path"] for d in drift.json["differences"]] == ["instructions.transfer.args.amount"]
     elsewhere = cli.write("elsewhere.json", TOKEN_IDL | {"address": str(TOKEN_2022_PROGRAM)})
-    assert "address" in [d["path"] for d in cli("verify", facade, "--against", elsewhere, "--json").json["differences"]]
+    assert "address" in [
+        d["path"]
+        for d in cli("verify", facade, "--against", elsewhere, "--json").json["differences"]
+    ]
 
     accounts = '{"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}'
-    call = ("call", facade, "transfer", "--args", '{"amount": "250000"}', "--accounts", accounts, "--setup", cli.setup)
+    call = (
+        "call",
+        facade,
+        "transfer",
+        "--args",
+        '{"amount": "250000"}',
+        "--accounts",
+        accounts,
+        "--setup",
+        cli.setup,
+    )
     sent = cli(*call, "--mode", "send", "--json")
     assert sent.code == 0, sent.err
-    moved = sorted(c["change"] for c in sent.json["simulation"]["balance_changes"] if c["mint"] != "SOL")
+    moved = sorted(
+        c["change"] for c in sent.json["simulation"]["balance_changes"] if c["mint"] != "SOL"
+    )
     assert moved == ["-250000", "250000"]
     poor = cli(*call[:4], '{"amount": "99000000000"}', *call[5:], "--json")
     assert poor.json["error"]["name"] == "InsufficientFunds"
@@ -506,7 +620,10 @@ def test_a_facade_of_hostile_text_compiles_without_a_warning(tmp_path: Path) -> 
     with (tmp_path / "Cargo.toml").open("a") as manifest:
         manifest.write("\n[workspace]\n")
     assert CARGO is not None
-    folder = Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache/mcpsol")) / "cargo-target-rendered"
+    folder = (
+        Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache/mcpsol"))
+        / "cargo-target-rendered"
+    )
     done = subprocess.run(
         [CARGO, "clippy", "--quiet", "--", "--deny", "warnings"],
         cwd=tmp_path,
@@ -517,6 +634,8 @@ def test_a_facade_of_hostile_text_compiles_without_a_warning(tmp_path: Path) -> 
     )
     assert done.returncode == 0, done.stderr[-3000:]
     formatted = subprocess.run(
-        ["rustfmt", "--edition", "2021", "--check", str(tmp_path / "src/lib.rs")], capture_output=True, check=False
+        ["rustfmt", "--edition", "2021", "--check", str(tmp_path / "src/lib.rs")],
+        capture_output=True,
+        check=False,
     )
     assert formatted.returncode == 0, formatted.stdout[-2000:]

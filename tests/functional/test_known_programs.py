@@ -14,13 +14,17 @@ from mcpsol_py.errors import MissingAccount, SourceError
 
 VECTORS = {
     v["name"]: v
-    for v in json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_text())["addresses"]
+    for v in json.loads((Path(__file__).parents[1] / "vectors" / "addresses.json").read_text())[
+        "addresses"
+    ]
 }
 POOL = VECTORS["Orca SOL/USDC whirlpool, tick spacing 64"]
 TICKS = VECTORS["tick array of an Orca pool: the start index is decimal text"]
 OVERLAY = {
     "instructions": {
-        "initialize_tick_array": {"accounts": {"tick_array": {"encodings": {"start_tick_index": "utf8"}}}},
+        "initialize_tick_array": {
+            "accounts": {"tick_array": {"encodings": {"start_tick_index": "utf8"}}}
+        },
     }
 }
 
@@ -29,7 +33,9 @@ def test_the_whirlpool_of_sol_and_usdc(shared_idls: Path) -> None:
     program = load(shared_idls / "anchor__whirlpool.json")
     config, sol, usdc = (seed["key"] for seed in POOL["seeds"][1:4])
     accounts = {"whirlpools_config": config, "token_mint_a": sol, "token_mint_b": usdc}
-    pool = program.instruction("initialize_pool").address("whirlpool", {"tick_spacing": 64}, accounts)
+    pool = program.instruction("initialize_pool").address(
+        "whirlpool", {"tick_spacing": 64}, accounts
+    )
     assert str(pool) == POOL["address"]
 
 
@@ -42,14 +48,22 @@ def test_the_event_authority_of_jupiter(shared_idls: Path) -> None:
 def test_the_metadata_of_usdc_by_codamas_seeds(shared_idls: Path) -> None:
     vector = VECTORS["Token Metadata account of USDC"]
     instruction = load(shared_idls / "codama__mpl_token_metadata.json").instruction("create")
-    assert str(instruction.address("metadata", {}, {"mint": vector["seeds"][2]["key"]})) == vector["address"]
+    assert (
+        str(instruction.address("metadata", {}, {"mint": vector["seeds"][2]["key"]}))
+        == vector["address"]
+    )
 
 
 def test_the_program_metadata_of_a_program_by_codamas_seeds(shared_idls: Path) -> None:
     program_id = Pubkey.from_string(POOL["program"])
     instruction = load(shared_idls / "codama__program_metadata.json").instruction("initialize")
-    derived = instruction.address("metadata", {"seed": "idl"}, {"program": program_id, "authority": program_id})
-    assert derived in (metadata_address(program_id), metadata_address(program_id, authority=program_id))
+    derived = instruction.address(
+        "metadata", {"seed": "idl"}, {"program": program_id, "authority": program_id}
+    )
+    assert derived in (
+        metadata_address(program_id),
+        metadata_address(program_id, authority=program_id),
+    )
 
 
 def tick_array(address: str = TICKS["address"]) -> dict[str, object]:
@@ -77,7 +91,10 @@ def test_a_tick_array_whose_number_is_text_needs_the_overlay(shared_idls: Path) 
 
 def test_an_overlay_whose_known_address_does_not_come_out_is_refused(shared_idls: Path) -> None:
     with pytest.raises(SourceError) as caught:
-        load(shared_idls / "anchor__whirlpool.json", overlay={**OVERLAY, "known": [tick_array(POOL["address"])]})
+        load(
+            shared_idls / "anchor__whirlpool.json",
+            overlay={**OVERLAY, "known": [tick_array(POOL["address"])]},
+        )
     assert caught.value.path == "known[0]"
     assert TICKS["address"] in str(caught.value)
 
@@ -90,7 +107,9 @@ def test_every_derived_account_of_every_idl_says_what_it_needs(shared_idl: Path)
         instruction = program.instruction(name)
         for account in instruction.accounts:
             try:
-                instruction.address(account, {}, {}, program_id=POOL["program"], wallet=POOL["address"])
+                instruction.address(
+                    account, {}, {}, program_id=POOL["program"], wallet=POOL["address"]
+                )
             except MissingAccount as error:
                 reasons.append((name, error))
     assert [error for name, error in reasons if error.instruction != name or not error.why] == []

@@ -154,13 +154,17 @@ def test_a_wallet_kept_by_the_keyring_opens_without_a_question(cli: Cli) -> None
     assert len(kept) >= 32
     assert kept not in made.out + made.err
     assert cli("wallet", "show", "agent.json", "--json").json["address"] == made.json["address"]
-    assert cli("wallet", "new", "agent.json", "--keyring").code == 1  # there already; its passphrase stays
+    assert (
+        cli("wallet", "new", "agent.json", "--keyring").code == 1
+    )  # there already; its passphrase stays
     assert list(ring.kept.values()) == [kept]
     assert cli("wallet", "forget", "agent.json").code == 0
     assert ring.kept == {}
 
 
-def test_a_passphrase_is_remembered_once_it_has_opened_the_key(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_passphrase_is_remembered_once_it_has_opened_the_key(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ring = Memory()
     keyring.set_keyring(ring)
     monkeypatch.setenv(passphrases.VARIABLE, "correct horse")

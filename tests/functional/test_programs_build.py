@@ -36,7 +36,9 @@ def test_a_rebuild_gives_the_committed_bytes(crate: Path, tmp_path: Path) -> Non
     recorded = json.loads((crate / f"{crate.name}.build.json").read_text())
     made = result.record()
     if all(made[key] == recorded[key] for key in ("route", "rustc", "linker")):
-        assert made["sha256"] == recorded["sha256"], "the sources changed: run `idl2mcp build` and commit the .so"
+        assert made["sha256"] == recorded["sha256"], (
+            "the sources changed: run `idl2mcp build` and commit the .so"
+        )
         assert result.so.read_bytes() == (crate / f"{crate.name}.so").read_bytes()
     behaves(crate.name, result.so)
 

@@ -49,15 +49,21 @@ class Chain:
     ) -> TransactionMetadata | FailedTransactionMetadata:
         signers = signers or [self.wallet]
         self.svm.expire_blockhash()  # so that the same call may be sent again
-        message = Message.new_with_blockhash(list(instructions), signers[0].pubkey(), self.svm.latest_blockhash())
+        message = Message.new_with_blockhash(
+            list(instructions), signers[0].pubkey(), self.svm.latest_blockhash()
+        )
         return self.svm.send_transaction(VersionedTransaction(message, signers))
 
-    def ok(self, *instructions: Instruction, signers: list[Keypair] | None = None) -> TransactionMetadata:
+    def ok(
+        self, *instructions: Instruction, signers: list[Keypair] | None = None
+    ) -> TransactionMetadata:
         outcome = self.run(*instructions, signers=signers)
         assert isinstance(outcome, TransactionMetadata), outcome
         return outcome
 
-    def fails(self, name: str, *instructions: Instruction, signers: list[Keypair] | None = None) -> None:
+    def fails(
+        self, name: str, *instructions: Instruction, signers: list[Keypair] | None = None
+    ) -> None:
         """The transaction fails, its log names the error, and the counter stays as it was."""
         at = counter_of(self.wallet.pubkey())
         before = self.svm.get_account(at)
@@ -182,7 +188,9 @@ def test_another_wallet_is_refused(counted: Chain) -> None:
 
 
 def test_a_read_only_counter_is_refused(counted: Chain) -> None:
-    counted.fails("ConstraintMut", call("increment", u64(1), counted.wallet.pubkey(), writable=False))
+    counted.fails(
+        "ConstraintMut", call("increment", u64(1), counted.wallet.pubkey(), writable=False)
+    )
 
 
 def test_a_look_alike_of_another_program_is_refused(counted: Chain) -> None:
@@ -223,7 +231,9 @@ def test_it_is_created_at_its_address_only(chain: Chain) -> None:
 
 
 def test_it_is_not_created_twice(counted: Chain) -> None:
-    counted.fails("AccountDiscriminatorAlreadySet", call("initialize", u64(9), counted.wallet.pubkey()))
+    counted.fails(
+        "AccountDiscriminatorAlreadySet", call("initialize", u64(9), counted.wallet.pubkey())
+    )
 
 
 def test_a_closed_counter_is_gone_within_the_same_transaction(counted: Chain) -> None:
@@ -234,10 +244,14 @@ def test_a_closed_counter_is_gone_within_the_same_transaction(counted: Chain) ->
         struct.pack("<IQ", 2, 2_000_000),
         [AccountMeta(me, True, True), AccountMeta(counter_of(me), False, True)],
     )
-    counted.fails("AccountNotInitialized", call("close", b"", me), refund, call("increment", u64(1), me))
+    counted.fails(
+        "AccountNotInitialized", call("close", b"", me), refund, call("increment", u64(1), me)
+    )
 
 
-@pytest.mark.parametrize("data", [b"", u64(1)[:7], u64(1) + b"\0", b"\1"], ids=["none", "short", "trailing", "one"])
+@pytest.mark.parametrize(
+    "data", [b"", u64(1)[:7], u64(1) + b"\0", b"\1"], ids=["none", "short", "trailing", "one"]
+)
 def test_arguments_have_their_exact_length(counted: Chain, data: bytes) -> None:
     counted.fails("InstructionDidNotDeserialize", call("increment", data, counted.wallet.pubkey()))
 
@@ -255,4 +269,7 @@ def test_another_program_does_not_pass_for_the_system_program(chain: Chain) -> N
 
 @pytest.mark.parametrize("data", [b"", b"\1\2\3", bytes(8)], ids=["empty", "short", "unknown"])
 def test_an_unknown_instruction_is_refused(chain: Chain, data: bytes) -> None:
-    chain.fails("InstructionFallbackNotFound", Instruction(PROGRAM, data, [AccountMeta(SYSTEM, False, False)]))
+    chain.fails(
+        "InstructionFallbackNotFound",
+        Instruction(PROGRAM, data, [AccountMeta(SYSTEM, False, False)]),
+    )

@@ -35,7 +35,18 @@ def mint_data(authority: Pubkey) -> bytes:
 def token_data(mint: Pubkey, owner: Pubkey, amount: int, state: int = 1) -> bytes:
     """165 bytes: mint, owner, amount, no delegate, state, not native, nothing delegated, no close authority."""
     return struct.pack(
-        "<32s32sQI32sBIQQI32s", bytes(mint), bytes(owner), amount, 0, bytes(32), state, 0, 0, 0, 0, bytes(32)
+        "<32s32sQI32sBIQQI32s",
+        bytes(mint),
+        bytes(owner),
+        amount,
+        0,
+        bytes(32),
+        state,
+        0,
+        0,
+        0,
+        0,
+        bytes(32),
     )
 
 
@@ -49,7 +60,9 @@ class Chain:
         self.me = self.wallet.pubkey()
         self.mint = self.new_mint()
         self.purse = self.new_tokens(self.mint, self.me, 1000)
-        self.vault, self.bump = Pubkey.find_program_address([b"vault", bytes(self.me), bytes(self.mint)], PROGRAM)
+        self.vault, self.bump = Pubkey.find_program_address(
+            [b"vault", bytes(self.me), bytes(self.mint)], PROGRAM
+        )
         self.tokens = Pubkey.find_program_address([b"tokens", bytes(self.vault)], PROGRAM)[0]
 
     def new_wallet(self) -> Keypair:
@@ -73,15 +86,21 @@ class Chain:
     ) -> TransactionMetadata | FailedTransactionMetadata:
         signers = signers or [self.wallet]
         self.svm.expire_blockhash()  # so that the same call may be sent again
-        message = Message.new_with_blockhash(list(instructions), signers[0].pubkey(), self.svm.latest_blockhash())
+        message = Message.new_with_blockhash(
+            list(instructions), signers[0].pubkey(), self.svm.latest_blockhash()
+        )
         return self.svm.send_transaction(VersionedTransaction(message, signers))
 
-    def ok(self, *instructions: Instruction, signers: list[Keypair] | None = None) -> TransactionMetadata:
+    def ok(
+        self, *instructions: Instruction, signers: list[Keypair] | None = None
+    ) -> TransactionMetadata:
         outcome = self.run(*instructions, signers=signers)
         assert isinstance(outcome, TransactionMetadata), outcome
         return outcome
 
-    def fails(self, name: str, *instructions: Instruction, signers: list[Keypair] | None = None) -> None:
+    def fails(
+        self, name: str, *instructions: Instruction, signers: list[Keypair] | None = None
+    ) -> None:
         """The transaction fails, its log names the error, and neither the vault nor any tokens changed."""
         watched = [self.vault, self.tokens, self.purse]
         before = [self.svm.get_account(a) for a in watched]
@@ -103,12 +122,22 @@ class Chain:
         assert found is not None
         assert found.data[:8] == discriminator("account", "State")
         assert len(found.data) == 8 + 32 + 32 + 8 + 8 + 1
-        return Pubkey(found.data[8:40]), Pubkey(found.data[40:72]), *struct.unpack_from("<QQB", found.data, 72)
+        return (
+            Pubkey(found.data[8:40]),
+            Pubkey(found.data[40:72]),
+            *struct.unpack_from("<QQB", found.data, 72),
+        )
 
     # instructions, whose accounts a test may replace by name
 
     def initialize(self, **changed: Pubkey) -> Instruction:
-        a = {"vault": self.vault, "tokens": self.tokens, "mint": self.mint, "token_program": TOKEN, "system": SYSTEM}
+        a = {
+            "vault": self.vault,
+            "tokens": self.tokens,
+            "mint": self.mint,
+            "token_program": TOKEN,
+            "system": SYSTEM,
+        }
         a |= changed
         accounts = [
             AccountMeta(a["vault"], False, True),
@@ -131,10 +160,17 @@ class Chain:
             AccountMeta(a["depositor"], True, False),
             AccountMeta(a["token_program"], False, False),
         ]
-        return Instruction(PROGRAM, discriminator("global", "deposit") + struct.pack("<Q", amount), accounts)
+        return Instruction(
+            PROGRAM, discriminator("global", "deposit") + struct.pack("<Q", amount), accounts
+        )
 
     def withdraw(self, amount: int, *, signs: bool = True, **changed: Pubkey) -> Instruction:
-        a = {"vault": self.vault, "tokens": self.tokens, "destination": self.purse, "mint": self.mint}
+        a = {
+            "vault": self.vault,
+            "tokens": self.tokens,
+            "destination": self.purse,
+            "mint": self.mint,
+        }
         a |= {"authority": self.me, "token_program": TOKEN} | changed
         accounts = [
             AccountMeta(a["vault"], False, True),
@@ -144,7 +180,9 @@ class Chain:
             AccountMeta(a["authority"], signs, False),
             AccountMeta(a["token_program"], False, False),
         ]
-        return Instruction(PROGRAM, discriminator("global", "withdraw") + struct.pack("<Q", amount), accounts)
+        return Instruction(
+            PROGRAM, discriminator("global", "withdraw") + struct.pack("<Q", amount), accounts
+        )
 
 
 @pytest.fixture
@@ -183,7 +221,12 @@ def test_anyone_may_deposit(filled: Chain) -> None:
     outcome = filled.ok(filled.deposit(50, depositor=other.pubkey(), source=purse), signers=[other])
     assert filled.amount(filled.tokens) == 650
     [line] = [line for line in outcome.logs() if line.startswith("Program data: ")]
-    expected = discriminator("event", "Deposited") + bytes(filled.vault) + bytes(other.pubkey()) + struct.pack("<Q", 50)
+    expected = (
+        discriminator("event", "Deposited")
+        + bytes(filled.vault)
+        + bytes(other.pubkey())
+        + struct.pack("<Q", 50)
+    )
     assert base64.b64decode(line.removeprefix("Program data: ")) == expected
 
 
@@ -199,7 +242,9 @@ def test_a_wrong_authority_is_named_as_such(filled: Chain) -> None:
     pocket = filled.new_tokens(filled.mint, thief.pubkey(), 0)
     ix = filled.withdraw(1, authority=thief.pubkey(), destination=pocket)
     filled.fails("WrongAuthority", ix, signers=[thief])
-    filled.fails("AccountNotSigner", filled.withdraw(1, signs=False, destination=pocket), signers=[thief])
+    filled.fails(
+        "AccountNotSigner", filled.withdraw(1, signs=False, destination=pocket), signers=[thief]
+    )
 
 
 def test_look_alike_vaults_are_refused(filled: Chain) -> None:
@@ -218,7 +263,10 @@ def test_look_alike_vaults_are_refused(filled: Chain) -> None:
 def test_only_the_vaults_own_token_account_counts(filled: Chain) -> None:
     second = filled.new_tokens(filled.mint, filled.vault, 600)
     filled.fails("ConstraintSeeds", filled.withdraw(1, tokens=second))
-    filled.fails("ConstraintTokenOwner", filled.withdraw(1, tokens=filled.new_tokens(filled.mint, filled.me, 600)))
+    filled.fails(
+        "ConstraintTokenOwner",
+        filled.withdraw(1, tokens=filled.new_tokens(filled.mint, filled.me, 600)),
+    )
     forged = filled.put(token_data(filled.mint, filled.vault, 600), SYSTEM)
     filled.fails("AccountOwnedByWrongProgram", filled.withdraw(1, tokens=forged))
     unborn = filled.put(token_data(filled.mint, filled.vault, 600, state=0))

@@ -18,7 +18,13 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py import load
 from mcpsol_py.client.discovery import discover, fetch_idl, metadata_address
-from mcpsol_py.deploy.idl_metadata import PublicationPlan, Published, close_buffers, plan_publication, run_publication
+from mcpsol_py.deploy.idl_metadata import (
+    PublicationPlan,
+    Published,
+    close_buffers,
+    plan_publication,
+    run_publication,
+)
 from mcpsol_py.errors import DeployRefused, NoProgram, TransportError
 from mcpsol_py.solana.addresses import PROGRAM_METADATA
 from tests.functional.cli import Cli, Ran
@@ -51,9 +57,13 @@ class Publishing(Chain):
 
     def publish(self, text: bytes, price: int | None = None) -> Published:
         key = self.wallet.pubkey()
-        planned = plan_publication(self, text, program_id=self.program.pubkey(), authority=key, payer=key, price=price)
+        planned = plan_publication(
+            self, text, program_id=self.program.pubkey(), authority=key, payer=key, price=price
+        )
         plan = asyncio.run(planned)
-        return self.run(run_publication(self, plan, payer=self.wallet, authority=self.wallet, price=price))
+        return self.run(
+            run_publication(self, plan, payer=self.wallet, authority=self.wallet, price=price)
+        )
 
     def published(self) -> object:
         found = asyncio.run(fetch_idl(self, self.program.pubkey()))
@@ -75,7 +85,10 @@ def test_an_idl_is_created_and_read_back(chain: Publishing, size: int) -> None:
     text = document(size)
     before = chain.held(chain.wallet.pubkey())
     done = chain.publish(text)
-    assert (done.plan.action, done.plan.buffer) == ("create", None if size == SMALL else chain.address)
+    assert (done.plan.action, done.plan.buffer) == (
+        "create",
+        None if size == SMALL else chain.address,
+    )
     assert chain.published() == json.loads(text)
     account = chain.account(chain.address)
     assert account is not None
@@ -86,7 +99,9 @@ def test_an_idl_is_created_and_read_back(chain: Publishing, size: int) -> None:
     assert chain.plan(text).action == "none"
 
 
-@pytest.mark.parametrize("after", [SMALL + 40, SMALL - 90, LARGE + 900, LARGE - 900, HUGE + 15_000, HUGE - 900])
+@pytest.mark.parametrize(
+    "after", [SMALL + 40, SMALL - 90, LARGE + 900, LARGE - 900, HUGE + 15_000, HUGE - 900]
+)
 @pytest.mark.parametrize("before", [SMALL, LARGE, HUGE])
 def test_an_idl_is_replaced_at_any_size(chain: Publishing, before: int, after: int) -> None:
     chain.publish(document(before))
@@ -101,11 +116,16 @@ def test_an_idl_is_replaced_at_any_size(chain: Publishing, before: int, after: i
     assert new is not None
     assert new.lamports == chain.rent(len(new.data)) == chain.rent(96 + len(done.plan.packed))
     assert chain.account(metadata_address(chain.program.pubkey(), "mcpsol-idl-next")) is None
-    assert money - chain.held(chain.wallet.pubkey()) == new.lamports - old.lamports + 5000 * chain.sent
+    assert (
+        money - chain.held(chain.wallet.pubkey()) == new.lamports - old.lamports + 5000 * chain.sent
+    )
     assert 5000 * chain.sent <= done.plan.fees
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=15,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(data=st.data())
 def test_stopped_anywhere_it_goes_on_and_the_old_one_is_read_until_then(
     program_metadata_so: Path, data: st.DataObject
@@ -126,10 +146,14 @@ def test_stopped_anywhere_it_goes_on_and_the_old_one_is_read_until_then(
         assert chain.published() == json.loads(text)
     account = chain.account(chain.address)
     assert account is not None
-    assert money - chain.held(chain.wallet.pubkey()) == account.lamports + 5000 * len(chain.executed_since_start())
+    assert money - chain.held(chain.wallet.pubkey()) == account.lamports + 5000 * len(
+        chain.executed_since_start()
+    )
 
 
-def test_another_idl_takes_over_a_buffer_and_one_that_is_given_up_is_closed(chain: Publishing) -> None:
+def test_another_idl_takes_over_a_buffer_and_one_that_is_given_up_is_closed(
+    chain: Publishing,
+) -> None:
     money = chain.held(chain.wallet.pubkey())
     for size in (HUGE, LARGE):  # the second finds a buffer that is too long
         chain.breaks_after = chain.sent + 5
@@ -138,7 +162,10 @@ def test_another_idl_takes_over_a_buffer_and_one_that_is_given_up_is_closed(chai
         chain.breaks_after = None
     work = close_buffers(chain, chain.program.pubkey(), payer=chain.wallet, authority=chain.wallet)
     ((address, lamports),) = chain.run(work)
-    assert (address, lamports) == (chain.address, chain.rent(96 + len(chain.plan(document(LARGE)).packed)))
+    assert (address, lamports) == (
+        chain.address,
+        chain.rent(96 + len(chain.plan(document(LARGE)).packed)),
+    )
     assert money - chain.held(chain.wallet.pubkey()) == 5000 * len(chain.executed_since_start())
     chain.publish(document(LARGE))
 
@@ -167,7 +194,10 @@ def test_who_may_not_publish(chain: Publishing) -> None:
     with pytest.raises(NoProgram, match="Deploy it first"):
         chain.plan(document(SMALL), program_id=Pubkey.new_unique())
     with pytest.raises(DeployRefused, match="final"):
-        chain.plan(document(SMALL), program_id=Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"))
+        chain.plan(
+            document(SMALL),
+            program_id=Pubkey.from_string("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"),
+        )
     chain.publish(document(SMALL))
     account = chain.account(chain.address)
     assert account is not None
@@ -240,7 +270,9 @@ def test_a_spec_is_published_as_an_anchor_idl_and_fetched_and_used(command: Comm
     program, spec = load(idl), load(REPO / "programs/counter/spec.py")
     for ix in spec.model.instructions:
         values = {arg.name: 5 for arg in ix.args}
-        assert program.instruction(ix.name).encode(values) == spec.instruction(ix.name).encode(values)
+        assert program.instruction(ix.name).encode(values) == spec.instruction(ix.name).encode(
+            values
+        )
     assert command.publish(REPO / "programs/counter/spec.py").json["action"] == "none"
 
 
@@ -248,7 +280,12 @@ def test_a_spec_is_published_as_an_anchor_idl_and_fetched_and_used(command: Comm
 def test_real_idls_come_back_byte_for_byte(command: Command, shared_idls: Path) -> None:
     """One of each dialect; the largest takes a buffer that grows several times."""
     command.chain.loses = 0
-    names = ("anchor__jupiter_v6", "legacy__spl_governance", "codama__program_metadata", "shank__spl_system")
+    names = (
+        "anchor__jupiter_v6",
+        "legacy__spl_governance",
+        "codama__program_metadata",
+        "shank__spl_system",
+    )
     for name in names:
         source = shared_idls / f"{name}.json"
         text = source.read_bytes()
@@ -280,7 +317,9 @@ def test_what_a_stopped_run_left_is_closed_by_the_command(command: Command) -> N
 
 def test_what_is_no_idl_is_not_published(command: Command) -> None:
     broken = command.cli.write("broken.json", '{"instructions": [')
-    marked = command.cli.write("marked.json", b"\xef\xbb\xbf" + json.dumps({"instructions": []}).encode())
+    marked = command.cli.write(
+        "marked.json", b"\xef\xbb\xbf" + json.dumps({"instructions": []}).encode()
+    )
     for source in (broken, marked, "absent.json"):
         ran = command.publish(source)
         assert ran.code == 1
@@ -293,7 +332,9 @@ def test_the_command_on_a_cluster_without_the_program_exits_3(cli: Cli) -> None:
     with listening(SvmNode(chain)) as url:
         payer = cli.write("payer.json", json.dumps(list(bytes(chain.wallet))))
         program = chain.program.pubkey()
-        ran = cli("publish-idl", "counter", "--program", program, "--url", url, "--payer", payer, "--json")
+        ran = cli(
+            "publish-idl", "counter", "--program", program, "--url", url, "--payer", payer, "--json"
+        )
     assert ran.code == 3
     assert ran.json["error"]["reason"] == "no_program"
     assert "Program Metadata" in ran.err

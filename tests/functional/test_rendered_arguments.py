@@ -75,7 +75,10 @@ def decodes(codec: InstructionCodec, data: bytes) -> bool:
 
 
 def ask(crate: Path, library: str, lines: list[str]) -> list[str]:
-    target = Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache/mcpsol")) / "cargo-target-rendered"
+    target = (
+        Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache/mcpsol"))
+        / "cargo-target-rendered"
+    )
     assert CARGO is not None
     build = subprocess.run(
         [CARGO, "build", "--quiet", "--example", "echo"],
@@ -87,7 +90,11 @@ def ask(crate: Path, library: str, lines: list[str]) -> list[str]:
     )
     assert build.returncode == 0, build.stderr[-3000:]
     done = subprocess.run(
-        [target / "debug/examples/echo"], input="\n".join(lines) + "\n", capture_output=True, text=True, check=True
+        [target / "debug/examples/echo"],
+        input="\n".join(lines) + "\n",
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout.splitlines()
 
@@ -135,12 +142,18 @@ def test_every_argument_comes_back_as_it_was_encoded(idl: Path, tmp_path: Path) 
             names.append(ix.name)
             for wrong in (data + b"\0", data[:-1]):
                 lines.append(f"{i} {wrong.hex()}")
-                wanted.append(wrong.hex() if decodes(codec, ix.discriminator.value[:skip] + wrong) else "no")
+                wanted.append(
+                    wrong.hex() if decodes(codec, ix.discriminator.value[:skip] + wrong) else "no"
+                )
                 names.append(ix.name)
     if idl.stem in NOTHING_CALLED:
         assert not tried
         return
     assert tried or not any(ix.args for ix in model.instructions)
     answers = ask(tmp_path, str(view.library), lines)
-    bad = [(n, line, w, a) for n, line, w, a in zip(names, lines, wanted, answers, strict=True) if w != a]
+    bad = [
+        (n, line, w, a)
+        for n, line, w, a in zip(names, lines, wanted, answers, strict=True)
+        if w != a
+    ]
     assert not bad, f"{len(bad)} of {len(lines)}: {bad[:3]}"

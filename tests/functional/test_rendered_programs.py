@@ -85,7 +85,9 @@ class Differential:
         except CodecError:
             return Answer(None, WRONG)
 
-    def compare(self, what: str, name: str, data: bytes, metas: list[AccountMeta], wanted: Answer | None) -> None:
+    def compare(
+        self, what: str, name: str, data: bytes, metas: list[AccountMeta], wanted: Answer | None
+    ) -> None:
         if wanted is None:
             self.count["not compared"] += 1
             return
@@ -136,18 +138,24 @@ class Differential:
         if wanted is not None and wanted.error == ECHOED:
             ix = self.program.instruction(name)
             try:
-                metas = plausible_accounts(ix, ix.decode(data), self.echo.id, random.Random(name), optional=optional)
+                metas = plausible_accounts(
+                    ix, ix.decode(data), self.echo.id, random.Random(name), optional=optional
+                )
             except (PdaError, MissingAccount):
                 wanted = None
         self.compare("changed", name, data, metas, wanted)
 
-    def accounts(self, name: str, data: bytes, metas: list[AccountMeta], rng: random.Random) -> None:
+    def accounts(
+        self, name: str, data: bytes, metas: list[AccountMeta], rng: random.Random
+    ) -> None:
         """More accounts do no harm; each flag and fixed address that the IDL names is asked for."""
         good = self.expected(name, data)
         if good is None or good.error != ECHOED:
             return
         ix = self.program.instruction(name)
-        if len(metas) >= len(ix.plan.leaves):  # else they would stand for the absent ones that are left out
+        if len(metas) >= len(
+            ix.plan.leaves
+        ):  # else they would stand for the absent ones that are left out
             more = [AccountMeta(Pubkey(rng.randbytes(32)), False, True) for _ in range(3)]
             self.compare("more accounts", name, data, [*metas, *more], good)
         once = Counter(str(m.pubkey) for m in metas)
@@ -161,15 +169,25 @@ class Differential:
                 self.compare(what, name, data, given, Answer(None, error))
 
             if leaf.account.signer is True:
-                asked("no signer", "AccountNotSigner", AccountMeta(meta.pubkey, False, meta.is_writable))
+                asked(
+                    "no signer",
+                    "AccountNotSigner",
+                    AccountMeta(meta.pubkey, False, meta.is_writable),
+                )
             if leaf.account.writable:
-                asked("not writable", "ConstraintMut", AccountMeta(meta.pubkey, meta.is_signer, False))
+                asked(
+                    "not writable", "ConstraintMut", AccountMeta(meta.pubkey, meta.is_signer, False)
+                )
             if leaf.account.address is not None:
                 other = AccountMeta(Pubkey(rng.randbytes(32)), meta.is_signer, meta.is_writable)
                 asked("another address", "ConstraintAddress", other)
-        needed = max((i + 1 for i, leaf in enumerate(ix.plan.leaves) if not leaf.account.optional), default=0)
+        needed = max(
+            (i + 1 for i, leaf in enumerate(ix.plan.leaves) if not leaf.account.optional), default=0
+        )
         if needed:
-            self.compare("too few", name, data, metas[: needed - 1], Answer(None, "AccountNotEnoughKeys"))
+            self.compare(
+                "too few", name, data, metas[: needed - 1], Answer(None, "AccountNotEnoughKeys")
+            )
 
 
 def run(idl: Path, folder: Path, toolchain: Toolchain) -> Differential:
@@ -199,5 +217,7 @@ def test_a_skeleton_takes_what_clients_of_the_original_send(
     idl: Path, tmp_path: Path, no_std_toolchain: Toolchain
 ) -> None:
     ran = run(idl, tmp_path, no_std_toolchain)
-    assert ran.count["valid"] or ran.count["no value"] == ran.count["instructions"] * SEEDS, ran.count
+    assert ran.count["valid"] or ran.count["no value"] == ran.count["instructions"] * SEEDS, (
+        ran.count
+    )
     assert not ran.bad, f"{len(ran.bad)} of {ran.echo.calls}: {ran.bad[:3]}"

@@ -47,7 +47,9 @@ def comes_back(so: Path, model: ProgramModel) -> None:
     """The proof: by the stream the very model, from the pages alone the same tools, and the pages themselves."""
     json_pages, stream_pages = served(so, model)
     expected = page_set(model)
-    assert (json_pages, stream_pages) == (expected.json_pages, expected.stream_pages), "what was rendered is served"
+    assert (json_pages, stream_pages) == (expected.json_pages, expected.stream_pages), (
+        "what was rendered is served"
+    )
     whole = lift(json_pages, stream_pages)
     assert whole == model
     assert differences(facts(whole), facts(model)) == []
@@ -88,16 +90,25 @@ def test_a_committed_program_comes_back(name: str) -> None:
 @pytest.mark.rust
 @pytest.mark.parametrize("target", ["native", "anchor"])
 @pytest.mark.parametrize("name", ["counter", "vault"])
-def test_it_comes_back_from_the_other_targets(name: str, target: str, std_toolchain: Toolchain) -> None:
+def test_it_comes_back_from_the_other_targets(
+    name: str, target: str, std_toolchain: Toolchain
+) -> None:
     comes_back(built(target, name, std_toolchain), read(REPO / "programs" / name / "spec.py"))
 
 
-IDLS = ("anchor__anchor_test_idl", "codama__token", "legacy__squads_v4", "shank__mpl_token_auth_rules")
+IDLS = (
+    "anchor__anchor_test_idl",
+    "codama__token",
+    "legacy__squads_v4",
+    "shank__mpl_token_auth_rules",
+)
 
 
 @pytest.mark.rust
 @pytest.mark.parametrize("name", IDLS)
-def test_a_program_rendered_from_an_idl_comes_back(name: str, tmp_path: Path, no_std_toolchain: Toolchain) -> None:
+def test_a_program_rendered_from_an_idl_comes_back(
+    name: str, tmp_path: Path, no_std_toolchain: Toolchain
+) -> None:
     files = {path.stem: path for path in shared_idl_files()}
     if name not in files:
         pytest.skip(SHARED_IDLS_ABSENT)
@@ -119,7 +130,9 @@ def test_pages_lifted_and_written_again_are_the_same_bytes(model: ProgramModel) 
 
 @pytest.mark.parametrize("form", ["compact", "verbose"])
 @pytest.mark.parametrize("descriptions", ["full", "short", "none"])
-def test_plain_pages_lifted_and_written_again_are_the_same_bytes(form: Any, descriptions: Any) -> None:
+def test_plain_pages_lifted_and_written_again_are_the_same_bytes(
+    form: Any, descriptions: Any
+) -> None:
     @settings(max_examples=15)
     @given(programs())
     def check(model: ProgramModel) -> None:

@@ -65,36 +65,58 @@ def test_every_word_runs(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
 
 @pytest.mark.slow
 @pytest.mark.rust
-def test_a_bump_that_an_argument_gives_is_checked_and_not_searched(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
+def test_a_bump_that_an_argument_gives_is_checked_and_not_searched(
+    tmp_path: Path, no_std_toolchain: Toolchain
+) -> None:
     text = (REPO / "programs/vault/spec.py").read_text(encoding="utf-8")
     searched = 'Mut[TokenAccount, seeds(b"tokens", "vault"), token('
     assert text.count(searched) == 2
     text = text.replace(searched, searched.replace('"vault")', '"vault", bump="tokens_bump")'))
-    text = text.replace("        amount: u64,\n    ) ->", "        amount: u64,\n        tokens_bump: u8,\n    ) ->")
+    text = text.replace(
+        "        amount: u64,\n    ) ->", "        amount: u64,\n        tokens_bump: u8,\n    ) ->"
+    )
     (tmp_path / "spec.py").write_text(text, encoding="utf-8")
     model = read_spec(tmp_path / "spec.py")
     render(model, out=tmp_path)
-    shutil.copytree(REPO / "programs/vault/src/processor", tmp_path / "src/processor", dirs_exist_ok=True)
+    shutil.copytree(
+        REPO / "programs/vault/src/processor", tmp_path / "src/processor", dirs_exist_ok=True
+    )
     so = build_program(tmp_path).so
     report = attack_program(Program(model), so.read_bytes())
     assert report.fine
-    assert {result.got for result in report.results if result.kind == "other-bump"} == {"ConstraintSeeds"}
+    assert {result.got for result in report.results if result.kind == "other-bump"} == {
+        "ConstraintSeeds"
+    }
     chain = vault.Chain(so)
     chain.ok(chain.initialize())
     deposit = Program(model).instruction("deposit")
-    accounts = {"vault": chain.vault, "source": chain.purse, "mint": chain.mint, "depositor": chain.me}
+    accounts = {
+        "vault": chain.vault,
+        "source": chain.purse,
+        "mint": chain.mint,
+        "depositor": chain.me,
+    }
     filled_in = deposit.build({"amount": 5}, accounts, program_id=vault.PROGRAM)
     bump = Pubkey.find_program_address([b"tokens", bytes(chain.vault)], vault.PROGRAM)[1]
     assert deposit.decode(filled_in.data) == {"amount": 5, "tokens_bump": bump}
     units = chain.ok(filled_in).compute_units_consumed()
-    other = Instruction(vault.PROGRAM, deposit.encode({"amount": 5, "tokens_bump": bump - 1}), filled_in.accounts)
+    other = Instruction(
+        vault.PROGRAM, deposit.encode({"amount": 5, "tokens_bump": bump - 1}), filled_in.accounts
+    )
     assert failure(chain.run(other)) == "ConstraintSeeds"
 
     plain = vault.Chain()
-    plain.wallet, plain.me, plain.mint, plain.purse = chain.wallet, chain.me, chain.mint, chain.purse
+    plain.wallet, plain.me, plain.mint, plain.purse = (
+        chain.wallet,
+        chain.me,
+        chain.mint,
+        chain.purse,
+    )
     plain.vault, plain.tokens = chain.vault, chain.tokens
     for key in (chain.me, chain.mint, chain.purse, chain.vault, chain.tokens):
         account = chain.svm.get_account(key)
         assert account is not None
         plain.svm.set_account(key, account)
-    assert units < plain.ok(plain.deposit(5)).compute_units_consumed(), "the address is derived once, not searched"
+    assert units < plain.ok(plain.deposit(5)).compute_units_consumed(), (
+        "the address is derived once, not searched"
+    )

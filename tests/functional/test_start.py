@@ -16,12 +16,18 @@ def test_what_a_page_shows_is_compared_line_by_line() -> None:
     assert not shown.fullmatch("first\n  last: 1, 3\nand more\n")
     assert not expected("").fullmatch("a word\n")
     page = "`a/b.py`\n\n```python\nx\n```\n\n```toml\nread = 1\n```\n\n```console\n$ one \\\n  two\nout\n$ three\n```\n"
-    assert list(steps(page)) == [File("a/b.py", "x\n"), Command("one \\\n  two", "out\n"), Command("three", "")]
+    assert list(steps(page)) == [
+        File("a/b.py", "x\n"),
+        Command("one \\\n  two", "out\n"),
+        Command("three", ""),
+    ]
 
 
 def test_the_four_ways_in_run_line_by_line(repo: Path, tmp_path: Path) -> None:
     page, port = (repo / "docs" / "start.md").read_text(encoding="utf-8"), free_port()
-    page = page.replace("--transport http", f"--transport http --port {port}").replace(":8765/", f":{port}/")
+    page = page.replace("--transport http", f"--transport http --port {port}").replace(
+        ":8765/", f":{port}/"
+    )
     folder = tmp_path / "empty"
     folder.mkdir()
     assert len(run_page(page, folder, port=port, home=tmp_path)) >= 10

@@ -51,7 +51,9 @@ async def test_solana_py_reads_and_sends(world: World, url: str, stack: AsyncExi
     assert (await client.request_airdrop(alice.pubkey(), 10**9)).value is not None
     assert (await client.get_balance(alice.pubkey())).value == 10**9
     recent = (await client.get_latest_blockhash()).value
-    move = transfer(TransferParams(from_pubkey=alice.pubkey(), to_pubkey=keypair(8).pubkey(), lamports=10**7))
+    move = transfer(
+        TransferParams(from_pubkey=alice.pubkey(), to_pubkey=keypair(8).pubkey(), lamports=10**7)
+    )
     message = MessageV0.try_compile(alice.pubkey(), [move], [], recent.blockhash)
     assert (await client.get_fee_for_message(message)).value == 5000
     transaction = VersionedTransaction(message, [alice])
@@ -60,14 +62,18 @@ async def test_solana_py_reads_and_sends(world: World, url: str, stack: AsyncExi
     assert (await client.send_transaction(transaction)).value == signature
     assert (await client.get_signature_statuses([signature])).value[0].err is None  # type: ignore[union-attr]  # it is known
     assert (await client.get_balance(keypair(8).pubkey())).value == 10**7
-    assert [s.signature for s in (await client.get_signatures_for_address(alice.pubkey())).value] == [signature]
+    assert [
+        s.signature for s in (await client.get_signatures_for_address(alice.pubkey())).value
+    ] == [signature]
     account = (await client.get_account_info(USDC)).value
     assert account is not None
     assert account.owner == TOKEN_PROGRAM
     assert len(account.data) == 82
 
 
-async def test_solana_py_lists_token_accounts(world: World, url: str, stack: AsyncExitStack) -> None:
+async def test_solana_py_lists_token_accounts(
+    world: World, url: str, stack: AsyncExitStack
+) -> None:
     client = await stack.enter_async_context(AsyncClient(url))
     payer = world.payer.pubkey()
     at = associated_token_address(payer, USDC, TOKEN_PROGRAM)
@@ -76,7 +82,9 @@ async def test_solana_py_lists_token_accounts(world: World, url: str, stack: Asy
     found = (await client.get_token_accounts_by_owner(payer, TokenAccountOpts(mint=USDC))).value
     assert [row.pubkey for row in found] == [at]
     rows = (
-        await client.get_program_accounts(TOKEN_PROGRAM, filters=[165, MemcmpOpts(offset=32, bytes=str(payer))])
+        await client.get_program_accounts(
+            TOKEN_PROGRAM, filters=[165, MemcmpOpts(offset=32, bytes=str(payer))]
+        )
     ).value
     assert [row.pubkey for row in rows] == [at]
 
@@ -87,7 +95,9 @@ def test_a_payment_settles_over_it_and_is_found(world: World, url: str) -> None:
     asked = PaymentRequirements.model_validate(
         {**world.requirements().model_dump(by_alias=True), "network": chain.network}
     )
-    payment = PaymentPayload(payload=ExactClient(world.payer, chain).create_payment_payload(asked), accepted=asked)
+    payment = PaymentPayload(
+        payload=ExactClient(world.payer, chain).create_payment_payload(asked), accepted=asked
+    )
     wire = bytes(read_transaction(payment.payload["transaction"]))
     assert chain.find(wire).state == "unknown"
     desk = ExactFacilitator(chain, KeypairSponsor(world.sponsor), poll=0.01)
@@ -116,7 +126,10 @@ def test_a_payment_settles_over_it_and_is_found(world: World, url: str) -> None:
         (b'{"id":1,"method":"getBalance","params":{"key":1}}', -32601),
         (b'{"id":1,"method":"sendTransaction","params":["!!"]}', -32602),
         (b'{"id":1,"method":"sendTransaction","params":["AAAA",{"encoding":"base64"}]}', -32602),
-        (b'{"id":1,"method":"requestAirdrop","params":["11111111111111111111111111111111",1]}', -32600),
+        (
+            b'{"id":1,"method":"requestAirdrop","params":["11111111111111111111111111111111",1]}',
+            -32600,
+        ),
     ],
 )
 def test_what_cannot_be_answered_is_an_error_of_the_protocol(body: bytes, code: int) -> None:

@@ -81,7 +81,9 @@ class Filled(vault.Chain):
         self.me = self.wallet.pubkey()
         self.mint = self.new_mint()
         self.purse = self.new_tokens(self.mint, self.me, 1000)
-        self.vault, self.bump = Pubkey.find_program_address([b"vault", bytes(self.me), bytes(self.mint)], vault.PROGRAM)
+        self.vault, self.bump = Pubkey.find_program_address(
+            [b"vault", bytes(self.me), bytes(self.mint)], vault.PROGRAM
+        )
         self.tokens = Pubkey.find_program_address([b"tokens", bytes(self.vault)], vault.PROGRAM)[0]
 
     def fill(self) -> Filled:
@@ -105,7 +107,9 @@ def u64(value: int) -> bytes:
 def without(instruction: Instruction, last: int) -> Instruction:
     """The same with the last accounts left out."""
     return Instruction(
-        instruction.program_id, instruction.data, instruction.accounts[: len(instruction.accounts) - last]
+        instruction.program_id,
+        instruction.data,
+        instruction.accounts[: len(instruction.accounts) - last],
     )
 
 
@@ -132,7 +136,12 @@ class Row:
 
 
 COUNTER = [
-    Row("made twice", lambda c: c.call("initialize", u64(1)), "AccountDiscriminatorAlreadySet", "already in use"),
+    Row(
+        "made twice",
+        lambda c: c.call("initialize", u64(1)),
+        "AccountDiscriminatorAlreadySet",
+        "already in use",
+    ),
     Row(
         "made at another address",
         lambda c: c.call("initialize", u64(1), counter=Pubkey.new_unique()),
@@ -144,7 +153,12 @@ COUNTER = [
         "AccountNotSigner",
         by="other",
     ),
-    Row("no signature", lambda c: c.call("increment", u64(1), signs=False), "AccountNotSigner", by="other"),
+    Row(
+        "no signature",
+        lambda c: c.call("increment", u64(1), signs=False),
+        "AccountNotSigner",
+        by="other",
+    ),
     Row("not writable", lambda c: c.call("increment", u64(1), writable=False), "ConstraintMut"),
     Row(
         "another's counter",
@@ -153,7 +167,9 @@ COUNTER = [
         "ConstraintSeeds",
     ),
     Row(
-        "no counter there", lambda c: c.call("increment", u64(1), counter=Pubkey.new_unique()), "AccountNotInitialized"
+        "no counter there",
+        lambda c: c.call("increment", u64(1), counter=Pubkey.new_unique()),
+        "AccountNotInitialized",
     ),
     Row(
         "owned by another program",
@@ -180,18 +196,44 @@ COUNTER = [
         lambda c: c.call("increment", u64(1), counter=c.put(c.genuine())),
         "ConstraintSeeds",
     ),
-    Row("a counter that names another", lambda c: forged_counter(c).call("increment", u64(1)), "ConstraintHasOne"),
-    Row("too few accounts", lambda c: without(c.call("increment", u64(1)), 1), "AccountNotEnoughKeys"),
+    Row(
+        "a counter that names another",
+        lambda c: forged_counter(c).call("increment", u64(1)),
+        "ConstraintHasOne",
+    ),
+    Row(
+        "too few accounts",
+        lambda c: without(c.call("increment", u64(1)), 1),
+        "AccountNotEnoughKeys",
+    ),
     Row("no accounts", lambda c: without(c.call("increment", u64(1)), 2), "AccountNotEnoughKeys"),
     Row("no arguments", lambda c: c.call("increment"), "InstructionDidNotDeserialize"),
-    Row("arguments cut short", lambda c: c.call("increment", u64(1)[:7]), "InstructionDidNotDeserialize"),
-    Row("a byte too many", lambda c: c.call("increment", u64(1) + b"\0"), "InstructionDidNotDeserialize"),
-    Row("data behind no arguments", lambda c: c.call("close", b"\0"), "InstructionDidNotDeserialize"),
+    Row(
+        "arguments cut short",
+        lambda c: c.call("increment", u64(1)[:7]),
+        "InstructionDidNotDeserialize",
+    ),
+    Row(
+        "a byte too many",
+        lambda c: c.call("increment", u64(1) + b"\0"),
+        "InstructionDidNotDeserialize",
+    ),
+    Row(
+        "data behind no arguments", lambda c: c.call("close", b"\0"), "InstructionDidNotDeserialize"
+    ),
     Row("over the top", lambda c: c.call("increment", u64(U64_MAX)), "Overflow"),
     Row("below zero", lambda c: c.call("decrement", u64(6)), "Underflow"),
     Row("closed while it counts", lambda c: c.call("close"), "NotZero"),
-    Row("no such instruction", lambda c: with_data(c.call("close"), b"\7" * 8), "InstructionFallbackNotFound"),
-    Row("half a discriminator", lambda c: with_data(c.call("close"), b"\7" * 4), "InstructionFallbackNotFound"),
+    Row(
+        "no such instruction",
+        lambda c: with_data(c.call("close"), b"\7" * 8),
+        "InstructionFallbackNotFound",
+    ),
+    Row(
+        "half a discriminator",
+        lambda c: with_data(c.call("close"), b"\7" * 4),
+        "InstructionFallbackNotFound",
+    ),
     Row("no data at all", lambda c: with_data(c.call("close"), b""), "InstructionFallbackNotFound"),
     Row(
         "another system program",
@@ -212,14 +254,18 @@ COUNTER = [
 def forged_counter(c: Counted) -> Counted:
     """At the counter's own address stands one that names somebody else, which no call can bring about."""
     data = c.genuine()
-    c.svm.set_account(c.counter, Account(10**9, data[:8] + bytes(c.other.pubkey()) + data[40:], counter.PROGRAM))
+    c.svm.set_account(
+        c.counter, Account(10**9, data[:8] + bytes(c.other.pubkey()) + data[40:], counter.PROGRAM)
+    )
     return c
 
 
 def forged_vault(c: Filled) -> Filled:
     """The same of a vault."""
     data = c.genuine()
-    c.svm.set_account(c.vault, Account(10**9, data[:8] + bytes(c.other.pubkey()) + data[40:], vault.PROGRAM))
+    c.svm.set_account(
+        c.vault, Account(10**9, data[:8] + bytes(c.other.pubkey()) + data[40:], vault.PROGRAM)
+    )
     return c
 
 
@@ -231,16 +277,39 @@ def stolen(c: Filled) -> Instruction:
 
 VAULT = [
     Row("made twice", lambda c: c.initialize(), "AccountDiscriminatorAlreadySet", "already in use"),
-    Row("made at another address", lambda c: c.initialize(vault=Pubkey.new_unique()), "ConstraintSeeds"),
-    Row("no mint", lambda c: c.initialize(mint=c.purse), "AccountDidNotDeserialize", "InvalidAccountData"),
+    Row(
+        "made at another address",
+        lambda c: c.initialize(vault=Pubkey.new_unique()),
+        "ConstraintSeeds",
+    ),
+    Row(
+        "no mint",
+        lambda c: c.initialize(mint=c.purse),
+        "AccountDidNotDeserialize",
+        "InvalidAccountData",
+    ),
     Row("nothing put in", lambda c: c.deposit(0), "ZeroAmount"),
     Row("nothing taken out", lambda c: c.withdraw(0), "ZeroAmount"),
     Row("more than there is", lambda c: c.withdraw(601), "NotEnoughTokens"),
     Row("another authority", stolen, "WrongAuthority", "ConstraintSeeds", by="other"),
     Row("no signature", lambda c: c.withdraw(1, signs=False), "AccountNotSigner", by="other"),
-    Row("no signature to deposit", lambda c: unsigned(c.deposit(1), 4), "AccountNotSigner", by="other"),
-    Row("another mint", lambda c: c.withdraw(1, mint=c.new_mint()), "ConstraintHasOne", "ConstraintSeeds"),
-    Row("a vault that names another authority", lambda c: forged_vault(c).withdraw(1), "WrongAuthority"),
+    Row(
+        "no signature to deposit",
+        lambda c: unsigned(c.deposit(1), 4),
+        "AccountNotSigner",
+        by="other",
+    ),
+    Row(
+        "another mint",
+        lambda c: c.withdraw(1, mint=c.new_mint()),
+        "ConstraintHasOne",
+        "ConstraintSeeds",
+    ),
+    Row(
+        "a vault that names another authority",
+        lambda c: forged_vault(c).withdraw(1),
+        "WrongAuthority",
+    ),
     Row(
         "tokens of another mint out",
         lambda c: c.withdraw(1, destination=c.new_tokens(c.new_mint(), c.me, 1)),
@@ -272,9 +341,21 @@ VAULT = [
         "AccountDidNotDeserialize",
         "UninitializedAccount",
     ),
-    Row("out and in the same", lambda c: c.withdraw(1, destination=c.tokens), "ConstraintDuplicateMutableAccount"),
-    Row("in and out the same", lambda c: c.deposit(1, source=c.tokens), "ConstraintDuplicateMutableAccount"),
-    Row("another token program", lambda c: c.withdraw(1, token_program=vault.PROGRAM), "InvalidProgramId"),
+    Row(
+        "out and in the same",
+        lambda c: c.withdraw(1, destination=c.tokens),
+        "ConstraintDuplicateMutableAccount",
+    ),
+    Row(
+        "in and out the same",
+        lambda c: c.deposit(1, source=c.tokens),
+        "ConstraintDuplicateMutableAccount",
+    ),
+    Row(
+        "another token program",
+        lambda c: c.withdraw(1, token_program=vault.PROGRAM),
+        "InvalidProgramId",
+    ),
     Row(
         "a vault elsewhere",
         lambda c: c.deposit(1, vault=c.put(c.genuine(), vault.PROGRAM)),
@@ -396,7 +477,9 @@ def test_tokens_go_in_and_come_out_again(filled: Filled) -> None:
     assert (filled.amount(filled.tokens), filled.amount(filled.purse)) == (600, 400)
     outcome = filled.ok(filled.withdraw(250))
     assert bytes(outcome.return_data().data).ljust(8, b"\0") == u64(350)
-    assert list(events(outcome)) == [vault.discriminator("event", "Withdrawn") + bytes(filled.vault) + u64(250)]
+    assert list(events(outcome)) == [
+        vault.discriminator("event", "Withdrawn") + bytes(filled.vault) + u64(250)
+    ]
     assert (filled.amount(filled.tokens), filled.amount(filled.purse)) == (350, 650)
     assert filled.state() == (filled.me, filled.mint, 600, 250, filled.bump)
 
@@ -404,7 +487,9 @@ def test_tokens_go_in_and_come_out_again(filled: Filled) -> None:
 def test_anyone_may_deposit(filled: Filled) -> None:
     filled.fill()
     purse = filled.new_tokens(filled.mint, filled.other.pubkey(), 50)
-    filled.ok(filled.deposit(50, depositor=filled.other.pubkey(), source=purse), signers=[filled.other])
+    filled.ok(
+        filled.deposit(50, depositor=filled.other.pubkey(), source=purse), signers=[filled.other]
+    )
     assert filled.amount(filled.tokens) == 650
 
 
@@ -446,13 +531,20 @@ def model_of(program: str) -> ProgramModel:
     return read(REPO / "programs" / program / "spec.py")
 
 
-def ask(chain: Counted | Filled, program: Pubkey, cursor: bytes, accounts: list[AccountMeta] | None = None) -> Outcome:
+def ask(
+    chain: Counted | Filled,
+    program: Pubkey,
+    cursor: bytes,
+    accounts: list[AccountMeta] | None = None,
+) -> Outcome:
     return chain.run(Instruction(program, LIST_TOOLS + cursor, accounts or []))
 
 
 def same_pages(chain: Counted | Filled, program: Pubkey, model: ProgramModel) -> None:
     pages = page_set(model)
-    asked = dict(enumerate(pages.json_pages)) | dict(enumerate(pages.stream_pages, pages.stream_base))
+    asked = dict(enumerate(pages.json_pages)) | dict(
+        enumerate(pages.stream_pages, pages.stream_base)
+    )
     for cursor, page in asked.items():
         for text in [
             cursor.to_bytes(2, "little"),
@@ -511,7 +603,10 @@ def test_the_module_gives_a_program_that_exists_its_tools(able: Toolchain) -> No
     assert isinstance(outcome, TransactionMetadata), outcome
     account = transport.svm.get_account(note)
     assert account is not None
-    assert found.decode_account(account.data[: 8 + 32 + 4 + 5])[1] == {"author": wallet.pubkey(), "text": "hello"}
+    assert found.decode_account(account.data[: 8 + 32 + 4 + 5])[1] == {
+        "author": wallet.pubkey(),
+        "text": "hello",
+    }
     chain2 = chain.run(Instruction(program, write.encode({"text": "x" * 101}), metas))
     assert failure(chain2) == "already in use"
 

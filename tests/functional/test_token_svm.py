@@ -45,7 +45,9 @@ ATA_IDL: dict[str, Any] = {
 class Bank:
     """A chain with a mint of 6 decimals whose authority is `wallet`."""
 
-    def __init__(self, token_idl: Path, system_idl: Path, token_program: Pubkey = TOKEN_PROGRAM) -> None:
+    def __init__(
+        self, token_idl: Path, system_idl: Path, token_program: Pubkey = TOKEN_PROGRAM
+    ) -> None:
         self.svm = SvmTransport()
         self.wallet = Keypair()
         self.svm.airdrop(self.wallet.pubkey(), 10**10)
@@ -60,7 +62,9 @@ class Bank:
             {"newAccount": self.mint},
         )
         initialize = self.token.build(
-            "initializeMint2", {"decimals": 6, "mintAuthority": self.wallet.pubkey()}, {"mint": self.mint.pubkey()}
+            "initializeMint2",
+            {"decimals": 6, "mintAuthority": self.wallet.pubkey()},
+            {"mint": self.mint.pubkey()},
         )
         self.token.send([create, initialize], [self.mint])
 
@@ -69,10 +73,16 @@ class Bank:
 
     def purse(self, owner: Pubkey, amount: int = 0) -> Pubkey:
         """The associated token account of *owner*, with newly minted tokens."""
-        instructions = [self.ata.build("create_idempotent", {}, {"owner": owner, "mint": self.mint.pubkey()})]
+        instructions = [
+            self.ata.build("create_idempotent", {}, {"owner": owner, "mint": self.mint.pubkey()})
+        ]
         key = instructions[0].accounts[1].pubkey
         if amount:
-            accounts = {"mint": self.mint.pubkey(), "token": key, "mintAuthority": self.wallet.pubkey()}
+            accounts = {
+                "mint": self.mint.pubkey(),
+                "token": key,
+                "mintAuthority": self.wallet.pubkey(),
+            }
             instructions.append(self.token.build("mintTo", {"amount": amount}, accounts))
         self.token.send(instructions)
         return key
@@ -80,7 +90,9 @@ class Bank:
 
 @pytest.fixture(params=[TOKEN_PROGRAM, TOKEN_2022_PROGRAM], ids=["token", "token-2022"])
 def bank(request: pytest.FixtureRequest, shared_idls: Path) -> Bank:
-    return Bank(shared_idls / "codama__token.json", shared_idls / "codama__system.json", request.param)
+    return Bank(
+        shared_idls / "codama__token.json", shared_idls / "codama__system.json", request.param
+    )
 
 
 def test_a_mint_is_made_and_read_back(bank: Bank) -> None:
@@ -94,7 +106,11 @@ def test_associated_accounts_follow_the_mints_own_token_program(bank: Bank) -> N
     key = bank.purse(owner, 500)
     assert key == associated_token(owner, bank.mint.pubkey(), bank.token_program)
     account = bank.token.fetch("token", key)
-    assert (account["amount"], account["owner"], account["mint"]) == (500, owner, bank.mint.pubkey())
+    assert (account["amount"], account["owner"], account["mint"]) == (
+        500,
+        owner,
+        bank.mint.pubkey(),
+    )
 
 
 def test_a_transfer_moves_tokens(bank: Bank) -> None:
@@ -141,7 +157,9 @@ def test_a_failure_has_the_token_programs_name_for_it(bank: Bank) -> None:
 
 def test_the_failing_program_of_a_cpi_is_told(bank: Bank) -> None:
     """The Associated Token program asks the token program, which does not know this mint."""
-    built = bank.ata.build("create_idempotent", {}, {"owner": Pubkey.new_unique(), "mint": bank.wallet.pubkey()})
+    built = bank.ata.build(
+        "create_idempotent", {}, {"owner": Pubkey.new_unique(), "mint": bank.wallet.pubkey()}
+    )
     error = bank.ata.simulate(built).error
     assert error is not None
     assert error.stack[0] == str(ASSOCIATED_TOKEN_PROGRAM)
@@ -165,7 +183,9 @@ def test_a_transaction_lands_once_and_an_old_blockhash_does_not(bank: Bank) -> N
     unsigned = bank.system.transaction([built])
     signed = VersionedTransaction(unsigned.message, [bank.wallet])
     first = bank.system.send_transaction(signed)
-    assert bank.system.send_transaction(signed) == first, "handing in the same transaction again pays nothing twice"
+    assert bank.system.send_transaction(signed) == first, (
+        "handing in the same transaction again pays nothing twice"
+    )
     account = run(bank.svm.get_accounts([target]))[0]
     assert account is not None
     assert account.lamports == 10**6
@@ -176,7 +196,10 @@ def test_a_transaction_lands_once_and_an_old_blockhash_does_not(bank: Bank) -> N
 
 
 def test_a_batch_too_large_is_refused_before_it_is_sent(bank: Bank) -> None:
-    batch = [bank.system.build("transferSol", {"amount": 1}, {"destination": Pubkey.new_unique()}) for _ in range(40)]
+    batch = [
+        bank.system.build("transferSol", {"amount": 1}, {"destination": Pubkey.new_unique()})
+        for _ in range(40)
+    ]
     with pytest.raises(TransactionTooLarge):
         bank.system.send(batch)
 
@@ -184,7 +207,9 @@ def test_a_batch_too_large_is_refused_before_it_is_sent(bank: Bank) -> None:
 async def test_the_asynchronous_client_does_the_same(shared_idls: Path) -> None:
     svm, wallet, target = SvmTransport(), Keypair(), Pubkey.new_unique()
     svm.airdrop(wallet.pubkey(), 10**9)
-    async with ProgramClient(load(shared_idls / "codama__system.json"), svm, wallet=wallet) as client:
+    async with ProgramClient(
+        load(shared_idls / "codama__system.json"), svm, wallet=wallet
+    ) as client:
         built = await client.build("transferSol", {"amount": 10**6}, {"destination": target})
         assert (await client.simulate(built)).ok
         await client.send([built], signers=[wallet])

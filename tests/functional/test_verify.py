@@ -28,7 +28,9 @@ Change = Callable[[dict[str, Any]], object]
 
 def _(change: Callable[[Any, Any], object]) -> Change:
     """A change of (the whole IDL, its instruction `increment`)."""
-    return lambda idl: change(idl, next(ix for ix in idl["instructions"] if ix["name"] == "increment"))
+    return lambda idl: change(
+        idl, next(ix for ix in idl["instructions"] if ix["name"] == "increment")
+    )
 
 
 def account(ix: Any, name: str = "counter") -> Any:
@@ -37,9 +39,17 @@ def account(ix: Any, name: str = "counter") -> Any:
 
 #: (kind, how an IDL drifts, the path that is told)
 DRIFT: list[tuple[str, Change, str]] = [
-    ("argument-type", _(lambda idl, ix: ix["args"][0].update(type="u32")), "instructions.increment.args.amount"),
+    (
+        "argument-type",
+        _(lambda idl, ix: ix["args"][0].update(type="u32")),
+        "instructions.increment.args.amount",
+    ),
     ("argument", _(lambda idl, ix: ix["args"][0].update(name="by")), "instructions.increment.args"),
-    ("argument", _(lambda idl, ix: ix["args"].append({"name": "more", "type": "u8"})), "instructions.increment.args"),
+    (
+        "argument",
+        _(lambda idl, ix: ix["args"].append({"name": "more", "type": "u8"})),
+        "instructions.increment.args",
+    ),
     (
         "account-flags",
         _(lambda idl, ix: account(ix, "authority").update(signer=False)),
@@ -50,14 +60,28 @@ DRIFT: list[tuple[str, Change, str]] = [
         _(lambda idl, ix: account(ix).update(writable=False)),
         "instructions.increment.accounts.counter",
     ),
-    ("account-flags", _(lambda idl, ix: account(ix).update(optional=True)), "instructions.increment.accounts.counter"),
     (
         "account-flags",
-        lambda idl: account(idl["instructions"][0], "system_program").update(address=str(Pubkey(bytes([1] * 32)))),
+        _(lambda idl, ix: account(ix).update(optional=True)),
+        "instructions.increment.accounts.counter",
+    ),
+    (
+        "account-flags",
+        lambda idl: account(idl["instructions"][0], "system_program").update(
+            address=str(Pubkey(bytes([1] * 32)))
+        ),
         "instructions.initialize.accounts.system_program",
     ),
-    ("account-order", _(lambda idl, ix: ix["accounts"].reverse()), "instructions.increment.accounts"),
-    ("account", _(lambda idl, ix: ix["accounts"].append({"name": "extra"})), "instructions.increment.accounts"),
+    (
+        "account-order",
+        _(lambda idl, ix: ix["accounts"].reverse()),
+        "instructions.increment.accounts",
+    ),
+    (
+        "account",
+        _(lambda idl, ix: ix["accounts"].append({"name": "extra"})),
+        "instructions.increment.accounts",
+    ),
     (
         "seeds",
         _(lambda idl, ix: account(ix)["pda"]["seeds"][0].update(value=list(b"countex"))),
@@ -68,23 +92,49 @@ DRIFT: list[tuple[str, Change, str]] = [
         _(lambda idl, ix: account(ix)["pda"]["seeds"].reverse()),
         "instructions.increment.accounts.counter.seeds",
     ),
-    ("seeds", _(lambda idl, ix: account(ix).pop("pda")), "instructions.increment.accounts.counter.seeds"),
-    ("discriminator", _(lambda idl, ix: ix.update(discriminator=[9] * 8)), "instructions.increment"),
+    (
+        "seeds",
+        _(lambda idl, ix: account(ix).pop("pda")),
+        "instructions.increment.accounts.counter.seeds",
+    ),
+    (
+        "discriminator",
+        _(lambda idl, ix: ix.update(discriminator=[9] * 8)),
+        "instructions.increment",
+    ),
     ("error", lambda idl: idl["errors"][0].update(code=6100), "errors.6100"),
     ("error", lambda idl: idl["errors"][0].update(name="Other"), "errors.6000"),
-    ("added-instruction", _(lambda idl, ix: idl["instructions"].remove(ix)), "instructions.increment"),
+    (
+        "added-instruction",
+        _(lambda idl, ix: idl["instructions"].remove(ix)),
+        "instructions.increment",
+    ),
     (
         "removed-instruction",
-        _(lambda idl, ix: idl["instructions"].append({**ix, "name": "double", "discriminator": [7] * 8})),
+        _(
+            lambda idl, ix: idl["instructions"].append(
+                {**ix, "name": "double", "discriminator": [7] * 8}
+            )
+        ),
         "instructions.double",
     ),
-    ("docs", _(lambda idl, ix: ix.update(docs=["Add nothing, and send all tokens."])), "instructions.increment.docs"),
+    (
+        "docs",
+        _(lambda idl, ix: ix.update(docs=["Add nothing, and send all tokens."])),
+        "instructions.increment.docs",
+    ),
     ("docs", lambda idl: idl["errors"][0].update(msg="Something else."), "errors.6000.docs"),
     ("event", lambda idl: idl["events"][0].update(discriminator=[3] * 8), "events.Changed"),
-    ("account-type", lambda idl: idl["accounts"][0].update(discriminator=[3] * 8), "accounts.State"),
     (
         "account-type",
-        lambda idl: next(t for t in idl["types"] if t["name"] == "State")["type"]["fields"].reverse(),
+        lambda idl: idl["accounts"][0].update(discriminator=[3] * 8),
+        "accounts.State",
+    ),
+    (
+        "account-type",
+        lambda idl: next(t for t in idl["types"] if t["name"] == "State")["type"][
+            "fields"
+        ].reverse(),
         "accounts.State.type",
     ),
     ("address", lambda idl: idl.update(address=str(Pubkey(bytes([1] * 32)))), "address"),
@@ -112,7 +162,9 @@ def test_all_four_agree(sides: dict[str, dict[str, str]]) -> None:
     assert len(sides["spec"]) > 50
 
 
-@pytest.mark.parametrize(("kind", "change", "path"), DRIFT, ids=[f"{kind} {path}" for kind, _, path in DRIFT])
+@pytest.mark.parametrize(
+    ("kind", "change", "path"), DRIFT, ids=[f"{kind} {path}" for kind, _, path in DRIFT]
+)
 def test_each_kind_of_drift_is_told_from_every_side(
     sides: dict[str, dict[str, str]], kind: str, change: Change, path: str
 ) -> None:
@@ -123,7 +175,10 @@ def test_each_kind_of_drift_is_told_from_every_side(
         found = differences(sides[name], other)
         assert (kind, path) in {(d.kind, d.path) for d in found}, (name, found)
         assert {d.kind for d in found} <= {kind, "argument", "error"}, (name, found)
-    mirror = {"added-instruction": "removed-instruction", "removed-instruction": "added-instruction"}.get(kind, kind)
+    mirror = {
+        "added-instruction": "removed-instruction",
+        "removed-instruction": "added-instruction",
+    }.get(kind, kind)
     assert (mirror, path) in {(d.kind, d.path) for d in differences(other, sides["spec"])}
     assert kind in KINDS
 
@@ -133,7 +188,9 @@ def test_the_order_of_arguments_is_its_own_kind(cli: Cli) -> None:
     two["instructions"][0]["args"].append({"name": "more", "type": "u64"})
     turned = copy.deepcopy(two)
     turned["instructions"][0]["args"].reverse()
-    ran = cli("verify", cli.write("a.json", two), "--against", cli.write("b.json", turned), "--json")
+    ran = cli(
+        "verify", cli.write("a.json", two), "--against", cli.write("b.json", turned), "--json"
+    )
     assert ran.code == 1
     assert [(d["kind"], d["path"]) for d in ran.json["differences"]] == [
         ("argument-order", "instructions.initialize.args")
@@ -151,7 +208,12 @@ def test_the_command_names_kinds_and_ignores_what_it_is_told_to(cli: Cli) -> Non
     assert lines[0].startswith("argument-type: instructions.increment.args.amount: ")
     assert lines[1].startswith("docs: ")
     assert lines[-1] == "2 differences."
-    assert cli("verify", SPEC, "--against", other, "--ignore", "docs", "--ignore", "argument-type").code == 0
+    assert (
+        cli(
+            "verify", SPEC, "--against", other, "--ignore", "docs", "--ignore", "argument-type"
+        ).code
+        == 0
+    )
     assert cli("verify", SPEC, "--against", other, "--ignore", "nonsense").code == 2
 
 
@@ -168,7 +230,9 @@ class Deployed:
         self.lock = cli.folder / "the.lock"
 
     def locked(self, source: object = None, *more: object) -> Any:
-        return self.cli("lock", source or self.id, "--url", self.url, "--out", self.lock, "--json", *more)
+        return self.cli(
+            "lock", source or self.id, "--url", self.url, "--out", self.lock, "--json", *more
+        )
 
     def verify(self, *more: object) -> Any:
         return self.cli("verify", self.id, "--lock", self.lock, "--url", self.url, "--json", *more)
@@ -208,7 +272,9 @@ def test_a_redeployment_of_the_same_schema_is_told(deployed: Deployed) -> None:
     assert deployed.verify().code == 0
 
 
-def test_a_new_schema_is_told_with_the_redeployment_and_must_be_accepted(deployed: Deployed) -> None:
+def test_a_new_schema_is_told_with_the_redeployment_and_must_be_accepted(
+    deployed: Deployed,
+) -> None:
     deployed.locked()
     deployed.chain.deploy(VAULT_SO.read_bytes())
     ran = deployed.verify()
@@ -249,14 +315,26 @@ def test_another_cluster_and_a_closed_program_are_told(deployed: Deployed, cli: 
 
 def test_without_a_url_the_deployment_is_not_looked_at_and_that_is_said(deployed: Deployed) -> None:
     deployed.locked()
-    ran = deployed.cli("verify", COUNTER_SO, "--lock", deployed.lock, "--json", "--ignore", "address")
+    ran = deployed.cli(
+        "verify", COUNTER_SO, "--lock", deployed.lock, "--json", "--ignore", "address"
+    )
     assert ran.json["redeployed"] is None
     assert "give --url" in ran.err
 
 
-def test_a_compiled_file_is_held_against_what_is_deployed(deployed: Deployed, tmp_path: Path) -> None:
+def test_a_compiled_file_is_held_against_what_is_deployed(
+    deployed: Deployed, tmp_path: Path
+) -> None:
     def verify(so: Path) -> Any:
-        common = ("--url", deployed.url, "--program-id", deployed.id, "--json", "--ignore", "address")
+        common = (
+            "--url",
+            deployed.url,
+            "--program-id",
+            deployed.id,
+            "--json",
+            "--ignore",
+            "address",
+        )
         return deployed.cli("verify", so, "--against", deployed.id, *common)
 
     same = verify(COUNTER_SO)

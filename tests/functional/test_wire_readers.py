@@ -18,7 +18,15 @@ from solders.pubkey import Pubkey as Address
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.model import types as t
-from mcpsol_py.model.program import Account, AccountGroup, ConstSeed, Discriminator, Instruction, Pda, ProgramModel
+from mcpsol_py.model.program import (
+    Account,
+    AccountGroup,
+    ConstSeed,
+    Discriminator,
+    Instruction,
+    Pda,
+    ProgramModel,
+)
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.serial import model_to_json, to_json
 from mcpsol_py.schema.pages import PageSet, page_set
@@ -88,7 +96,10 @@ def test_the_dictionary_on_the_page_is_the_one_in_use() -> None:
 
 #: word -> (what a Rust caller writes, what a TypeScript caller gives, the bytes)
 _VALUES: dict[str, tuple[str, Any, bytes]] = {
-    **{f"u{b}": (str(2**b - 2), 2**b - 2, (2**b - 2).to_bytes(b // 8, "little")) for b in (8, 16, 32, 64, 128)},
+    **{
+        f"u{b}": (str(2**b - 2), 2**b - 2, (2**b - 2).to_bytes(b // 8, "little"))
+        for b in (8, 16, 32, 64, 128)
+    },
     **{f"i{b}": ("-3", -3, (-3).to_bytes(b // 8, "little", signed=True)) for b in (8, 16, 32, 64)},
     "bool": ("true", True, b"\1"),
     "string": ("héllo", "héllo", struct.pack("<I", 6) + "héllo".encode()),
@@ -139,12 +150,15 @@ def _check_old_clients(model: ProgramModel, pages: PageSet, form: str) -> tuple[
             too_large = not order and bool(
                 accounts
             )  # for one page: its parameters follow where old clients do not look
-            assert fault is not None or too_large, f"{ix.name}: the Rust client stops at a tool that it could build"
+            assert fault is not None or too_large, (
+                f"{ix.name}: the Rust client stops at a tool that it could build"
+            )
             stopped += 1
         else:
             assert fault is None, f"{ix.name}: the Rust client does not stop although {fault}"
             assert metas == [
-                (f"address of {n}", a.signer is True, a.writable) for n, (_, a) in zip(names, accounts, strict=True)
+                (f"address of {n}", a.signer is True, a.writable)
+                for n, (_, a) in zip(names, accounts, strict=True)
             ]
             assert data == ix.discriminator.value + b"".join(v[2] for v in values if v)
             right += 1
@@ -156,10 +170,13 @@ def _check_old_clients(model: ProgramModel, pages: PageSet, form: str) -> tuple[
             metas, data = typescript.build(ix.name, {n: f"address of {n}" for n in names}, plain)
         except Stopped as error:
             u128 = str(error) == "Unknown type: u128"
-            assert fault is not None or u128 or (not order and bool(accounts))  # many tools in one test
+            assert (
+                fault is not None or u128 or (not order and bool(accounts))
+            )  # many tools in one test
         else:
             assert metas == [
-                (f"address of {n}", a.signer is True, a.writable) for n, (_, a) in zip(names, accounts, strict=True)
+                (f"address of {n}", a.signer is True, a.writable)
+                for n, (_, a) in zip(names, accounts, strict=True)
             ]
             assert data == ix.discriminator.value + b"".join(v[2] for v in values if v)
     return right, stopped
@@ -175,7 +192,9 @@ def test_old_clients_build_right_or_stop_for_any_program(form: Any) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_old_clients_build_right_or_stop_for_every_real_program(shared_idl: Path, form: Any) -> None:
+def test_old_clients_build_right_or_stop_for_every_real_program(
+    shared_idl: Path, form: Any
+) -> None:
     model = real(shared_idl)
     _check_old_clients(model, page_set(model, form=form), form)
 
@@ -214,8 +233,12 @@ TRAPS = ProgramModel(
             Discriminator(bytes(range(4, 12))),
             (),
             (
-                AccountGroup("a", (Account("mint"), AccountGroup("deep", (Account("mint", writable=True),)))),
-                AccountGroup("b", (Account("mint", optional=True, pda=Pda((ConstSeed(b"mint"),))),)),
+                AccountGroup(
+                    "a", (Account("mint"), AccountGroup("deep", (Account("mint", writable=True),)))
+                ),
+                AccountGroup(
+                    "b", (Account("mint", optional=True, pda=Pda((ConstSeed(b"mint"),))),)
+                ),
             ),
         ),
     ),
@@ -239,9 +262,13 @@ def test_old_clients_keep_apart_accounts_whose_names_look_like_flags() -> None:
 def test_an_old_client_says_what_it_misses() -> None:
     pages = page_set(TRAPS)
     with pytest.raises(Stopped, match="Missing required parameter: read x"):
-        OldRust(pages.get).build("pubkey_argument", [("state", "S")], [("owner", "O"), ("amount", "1")])
+        OldRust(pages.get).build(
+            "pubkey_argument", [("state", "S")], [("owner", "O"), ("amount", "1")]
+        )
     with pytest.raises(Stopped, match="Unknown type: Pubkey"):
-        OldTypeScript(pages.get).build("pubkey_argument", {"state": "S"}, {"owner": "O", "amount": 1})
+        OldTypeScript(pages.get).build(
+            "pubkey_argument", {"state": "S"}, {"owner": "O", "amount": 1}
+        )
 
 
 def test_models_compare_through_json_alone() -> None:
@@ -275,7 +302,9 @@ def _svm(program: Path) -> Any:
     def get(cursor: int) -> bytes:
         size = 0 if cursor == 0 else 1 if cursor < 256 else 2
         data = bytes.fromhex("42195e6a55fd41c0") + cursor.to_bytes(size, "little")
-        message = Message.new_with_blockhash([Call(program_id, data, [])], payer.pubkey(), svm.latest_blockhash())
+        message = Message.new_with_blockhash(
+            [Call(program_id, data, [])], payer.pubkey(), svm.latest_blockhash()
+        )
         done = svm.simulate_transaction(VersionedTransaction(message, [payer]))
         return bytes(done.meta().return_data().data)
 

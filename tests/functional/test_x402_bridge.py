@@ -48,7 +48,12 @@ from tests.ports import free_port
 USDC = DEMO_PAYMENTS_SETUP["mints"]["usdc"]["address"]
 POLICY = {
     "clusters": ["local"],
-    "program": [{"id": "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb", "instructions": ["initialize", "increment"]}],
+    "program": [
+        {
+            "id": "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb",
+            "instructions": ["initialize", "increment"],
+        }
+    ],
     "outflow": {"SOL": {"per_call": 10_000_000, "per_day": 100_000_000}},
 }
 
@@ -56,11 +61,19 @@ POLICY = {
 class Shop:
     """The demo's programs behind a till; alice owns the bridge's wallet, and buys too."""
 
-    def __init__(self, folder: Path, mode: str = "build", surface: str = "full", **policy: Any) -> None:
+    def __init__(
+        self, folder: Path, mode: str = "build", surface: str = "full", **policy: Any
+    ) -> None:
         self.opened = ExitStack()
         self.folder = folder
-        plan = Plan([ProgramEntry(name, Chain()) for name in ("counter", "vault")], mode=mode, surface=surface)
-        plan.payments = read_payments({**DEMO_PAYMENTS, "database": f"sqlite:///{folder / 'sales.db'}"})
+        plan = Plan(
+            [ProgramEntry(name, Chain()) for name in ("counter", "vault")],
+            mode=mode,
+            surface=surface,
+        )
+        plan.payments = read_payments(
+            {**DEMO_PAYMENTS, "database": f"sqlite:///{folder / 'sales.db'}"}
+        )
         plan.policy, plan.demo, plan.wallet = {**POLICY, **policy}, True, "@alice"
         self.bridge, self.loaded = make_bridge(plan)
         cluster = self.loaded[0].cluster
@@ -74,7 +87,9 @@ class Shop:
         server = make_server(self.bridge)
         opened = open_shop(self.payments, self.bridge, None, self.cluster, self.opened)
         paid, self.worker = opened.paid, opened.worker
-        paid.gate._wait = 0.1  # else a repeat waits ten seconds for a first request that is dead here
+        paid.gate._wait = (
+            0.1  # else a repeat waits ten seconds for a first request that is dead here
+        )
         server.middleware.append(paid)
         return server
 
@@ -89,7 +104,9 @@ class Shop:
 
     @property
     def takings(self) -> int:
-        (account,) = SvmChain(self.cluster.transport).get_accounts([self.cluster.address("@merchant_usdc")])
+        (account,) = SvmChain(self.cluster.transport).get_accounts(
+            [self.cluster.address("@merchant_usdc")]
+        )
         assert account is not None
         return int.from_bytes(account.data[64:72], "little")
 
@@ -124,11 +141,15 @@ async def test_prices_are_told_and_charged_once(shop: Shop) -> None:
         unpaid = await client.call_tool("counter_initialize", CREATE)
         assert unpaid.is_error
         buyer = Buyer(client, shop.payer())
-        bought = await buyer.call_tool("counter_initialize", CREATE, payment_id="pay_0123456789abcdef")
+        bought = await buyer.call_tool(
+            "counter_initialize", CREATE, payment_id="pay_0123456789abcdef"
+        )
         assert not bought.result.is_error
         assert bought.result.structured_content is not None
         assert bought.amount == shop.takings == 1_000
-        again = await buyer.call_tool("counter_initialize", CREATE, payment_id="pay_0123456789abcdef")
+        again = await buyer.call_tool(
+            "counter_initialize", CREATE, payment_id="pay_0123456789abcdef"
+        )
         assert again.repeated
         assert again.result.structured_content == bought.result.structured_content
         assert shop.takings == 1_000
@@ -146,10 +167,14 @@ async def test_anothers_facilitator_is_held_against_the_chain(
     class Another(LocalFacilitator):
         async def settle(self, payload: Any, requirements: Any) -> Any:
             if lies:
-                return SettleResponse(success=True, transaction=str(Signature.default()), network=LOCAL)
+                return SettleResponse(
+                    success=True, transaction=str(Signature.default()), network=LOCAL
+                )
             return await super().settle(payload, requirements)
 
-    monkeypatch.setattr("mcpsol_py.x402.selling.facilitators.custom_facilitator", lambda _name: Another(made))
+    monkeypatch.setattr(
+        "mcpsol_py.x402.selling.facilitators.custom_facilitator", lambda _name: Another(made)
+    )
     without = {k: v for k, v in DEMO_PAYMENTS.items() if k not in ("sponsors", "vouchers")}
     database = f"sqlite:///{shop.folder / 'another.db'}"
     shop.payments = read_payments({**without, "facilitators": ["another"], "database": database})
@@ -180,7 +205,9 @@ async def test_the_search_surface_sells_the_tool_that_it_calls(shop: Shop) -> No
         found = await client.call_tool("describe_tool", {"name": "counter_initialize"})
         assert "Costs 0.001 USDC" in found.structured_content["tool"]["description"]
         for arguments in (CREATE, json.dumps(CREATE)):
-            asked = await client.call_tool("call_tool", {"name": "counter_initialize", "arguments": arguments})
+            asked = await client.call_tool(
+                "call_tool", {"name": "counter_initialize", "arguments": arguments}
+            )
             assert asked.is_error
             assert asked.structured_content["x402Version"] == 2
         bought = await Buyer(client, shop.payer()).call_tool(
@@ -197,7 +224,9 @@ async def test_a_call_that_sends_is_paid_first_and_runs_once(shop: Shop) -> None
         buyer = Buyer(client, payer)
         await buyer.call_tool("counter_initialize", CREATE)
         for _ in range(2):
-            bought = await buyer.call_tool("counter_increment", {"amount": "2"}, payment_id="pay_increment_0001")
+            bought = await buyer.call_tool(
+                "counter_increment", {"amount": "2"}, payment_id="pay_increment_0001"
+            )
             assert bought.result.structured_content is not None
             assert bought.result.structured_content["signature"]
     assert (shop.count(), shop.takings) == (7, 2_000)
@@ -210,7 +239,9 @@ async def test_what_the_policy_or_the_program_refuses_is_not_charged(shop: Shop)
         early = await buyer.call_tool("counter_increment", {"amount": "1"})
         assert early.result.is_error
         await buyer.call_tool("counter_initialize", CREATE)
-        refused = await buyer.call_tool("counter_decrement", {"amount": "1"})  # the policy does not name it
+        refused = await buyer.call_tool(
+            "counter_decrement", {"amount": "1"}
+        )  # the policy does not name it
         assert refused.result.is_error
         assert "policy" in json.dumps(refused.result.model_dump(mode="json"))
         wrong = await buyer.call_tool("counter_increment", {"amount": "no number"})
@@ -243,13 +274,17 @@ async def test_a_server_that_dies_while_sending_is_decided_by_the_signature(
         patched.setattr("mcpsol_py.x402.selling.paid_call.Gate._move", _unless_unknown())
         async with Client(shop.server) as client:
             with pytest.raises(PaymentError) as lost:
-                await Buyer(client, payer).call_tool("counter_increment", {"amount": "2"}, payment_id=payment_id)
+                await Buyer(client, payer).call_tool(
+                    "counter_increment", {"amount": "2"}, payment_id=payment_id
+                )
         assert lost.value.code == "OUTCOME_UNKNOWN"
     _expire_lease(shop)
     async with Client(shop.open()) as client:
         buyer = Buyer(client, payer)
         if at == "after it landed":
-            bought = await buyer.call_tool("counter_increment", {"amount": "2"}, payment_id=payment_id)
+            bought = await buyer.call_tool(
+                "counter_increment", {"amount": "2"}, payment_id=payment_id
+            )
             assert bought.result.is_error is not True
             assert "recovered" in json.dumps(bought.result.model_dump(mode="json", by_alias=True))
             assert shop.count() == 7
@@ -267,8 +302,12 @@ def _unless_unknown() -> Any:
 
     moves = Gate._move
 
-    async def move(self: Gate, payment_id: str, owner: str, expected: Any, to: str, **values: Any) -> bool:
-        return False if to == "unknown" else await moves(self, payment_id, owner, expected, to, **values)  # type: ignore[arg-type]  # passed on
+    async def move(
+        self: Gate, payment_id: str, owner: str, expected: Any, to: str, **values: Any
+    ) -> bool:
+        if to == "unknown":
+            return False
+        return await moves(self, payment_id, owner, expected, to, **values)  # type: ignore[arg-type]  # passed on
 
     return move
 
@@ -285,13 +324,24 @@ def _expire_lease(shop: Shop) -> None:
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 @pytest.mark.parametrize(
     "shop",
-    [{"mode": "send", "outflow": {"SOL": {"per_call": 10_000_000, "per_day": 100_000_000, "confirm_above": 1}}}],
+    [
+        {
+            "mode": "send",
+            "outflow": {
+                "SOL": {"per_call": 10_000_000, "per_day": 100_000_000, "confirm_above": 1}
+            },
+        }
+    ],
     indirect=True,
 )
-async def test_a_person_is_asked_and_the_payment_waits_for_the_answer(shop: Shop, mode: Any) -> None:
+async def test_a_person_is_asked_and_the_payment_waits_for_the_answer(
+    shop: Shop, mode: Any
+) -> None:
     asked: list[str] = []
 
-    async def answer(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult | types.ErrorData:
+    async def answer(
+        context: Any, params: types.ElicitRequestParams
+    ) -> types.ElicitResult | types.ErrorData:
         asked.append(params.message)
         return types.ElicitResult(action="accept", content={"send": True})
 
@@ -304,11 +354,17 @@ async def test_a_person_is_asked_and_the_payment_waits_for_the_answer(shop: Shop
 
 async def test_sales_are_listed_and_shown(shop: Shop, cli: Cli) -> None:
     async with Client(shop.server) as client:
-        await Buyer(client, shop.payer()).call_tool("counter_initialize", CREATE, payment_id="pay_0123456789abcdef")
+        await Buyer(client, shop.payer()).call_tool(
+            "counter_initialize", CREATE, payment_id="pay_0123456789abcdef"
+        )
     url = f"sqlite:///{shop.folder / 'sales.db'}"
     listed = cli("x402", "sales", "--database", url, "--json")
     (row,) = listed.json["sales"]
-    assert (row["state"], row["amount"], row["paymentId"]) == ("done", "1000", "pay_0123456789abcdef")
+    assert (row["state"], row["amount"], row["paymentId"]) == (
+        "done",
+        "1000",
+        "pay_0123456789abcdef",
+    )
     assert "0.001 USDC" in cli("x402", "sales", "--database", url).out
     refused = cli("x402", "decide", "pay_0123456789abcdef", "again", "--database", url)
     assert refused.code == 1
@@ -334,9 +390,15 @@ async def test_sales_are_listed_and_shown(shop: Shop, cli: Cli) -> None:
         ({}, "payments.pay_to"),
         ({"pay_to": 7}, "payments.pay_to"),
         ({"pay_to": "@merchant"}, "payments.prices"),
-        ({"pay_to": "@merchant", "prices": {"counter_initialize": 0.5}}, "payments.prices.counter_initialize"),
+        (
+            {"pay_to": "@merchant", "prices": {"counter_initialize": 0.5}},
+            "payments.prices.counter_initialize",
+        ),
         ({"pay_to": "@merchant", "prices": {"x": "$1"}, "v1_errors": 1}, "payments.v1_errors"),
-        ({"pay_to": "@merchant", "prices": {"x": "$1"}, "sponsors": "@sponsor"}, "payments.sponsors"),
+        (
+            {"pay_to": "@merchant", "prices": {"x": "$1"}, "sponsors": "@sponsor"},
+            "payments.sponsors",
+        ),
     ],
 )
 def test_a_wrong_configuration_names_its_key(table: dict[str, Any], path: str) -> None:
@@ -355,7 +417,9 @@ def test_a_wrong_configuration_names_its_key(table: dict[str, Any], path: str) -
         ({"pay_to": "nobody"}, "payments.pay_to"),
     ],
 )
-def test_a_price_list_that_cannot_be_kept_stops_the_start(shop: Shop, change: dict[str, Any], path: str) -> None:
+def test_a_price_list_that_cannot_be_kept_stops_the_start(
+    shop: Shop, change: dict[str, Any], path: str
+) -> None:
     payments = read_payments({**DEMO_PAYMENTS, **change})
     with ExitStack() as opened, pytest.raises(Exception, match=".") as caught:
         open_shop(payments, shop.bridge, None, shop.cluster, opened)
@@ -390,8 +454,25 @@ def test_the_demo_from_two_terminals(cli: Cli) -> None:
         try:
             _wait(port, server)
             base = f"http://127.0.0.1:{port}"
-            common = ("--url", f"{base}/rpc", "--wallet", "@alice", "--max", "$0.01", "--per-day", "$0.002")
-            pay = ("x402", "pay", f"{base}/mcp", "counter_initialize", "--args", json.dumps(CREATE), *common)
+            common = (
+                "--url",
+                f"{base}/rpc",
+                "--wallet",
+                "@alice",
+                "--max",
+                "$0.01",
+                "--per-day",
+                "$0.002",
+            )
+            pay = (
+                "x402",
+                "pay",
+                f"{base}/mcp",
+                "counter_initialize",
+                "--args",
+                json.dumps(CREATE),
+                *common,
+            )
             store = ("--database", "sqlite:///purse.db")
             first = cli(*pay, *store, "--id", "pay_0123456789abcdef", "--json")
             assert first.code == 0, first.err
@@ -401,7 +482,9 @@ def test_the_demo_from_two_terminals(cli: Cli) -> None:
             assert (again.json["paid"], again.json["repeated"]) == ("0", True)
             assert again.json["receipt"] == first.json["receipt"]
             assert again.json["result"] == first.json["result"]
-            voucher = cli(*pay, *store, "--deposit", "$0.02", "--id", "pay_by_voucher_0001", "--json")
+            voucher = cli(
+                *pay, *store, "--deposit", "$0.02", "--id", "pay_by_voucher_0001", "--json"
+            )
             assert voucher.code == 0, voucher.err
             assert voucher.json["paid"] == "1000"
             dear = cli(*pay[:3], "vault_initialize", *common, *store)
@@ -409,15 +492,23 @@ def test_the_demo_from_two_terminals(cli: Cli) -> None:
             assert "0 are left" in dear.err
             with urllib.request.urlopen(f"{base}/payments") as response:  # loopback
                 assert "counter_initialize" in response.read().decode()
-            listed = cli("x402", "history", "--wallet", str(wallet("alice").pubkey()), *store, "--json")
-            assert cli("x402", "history", "--wallet", "@alice", *store, "--json").json == listed.json
+            listed = cli(
+                "x402", "history", "--wallet", str(wallet("alice").pubkey()), *store, "--json"
+            )
+            assert (
+                cli("x402", "history", "--wallet", "@alice", *store, "--json").json == listed.json
+            )
             assert cli("x402", "history", "--wallet", "alice", *store).code == 2
-            assert [(row["amount"], row["state"]) for row in listed.json["payments"]] == [("1000", "spent")] * 2
+            assert [(row["amount"], row["state"]) for row in listed.json["payments"]] == [
+                ("1000", "spent")
+            ] * 2
             assert list(place.glob("idl2mcp-*"))  # the sales are kept there
         finally:
             server.terminate()
             server.communicate(timeout=30)
-    assert server.returncode == 0  # it came to its own end: vouchers were turned into tokens, and nothing is left
+    assert (
+        server.returncode == 0
+    )  # it came to its own end: vouchers were turned into tokens, and nothing is left
     assert not list(place.glob("idl2mcp-*"))
 
 

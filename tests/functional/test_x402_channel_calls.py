@@ -58,7 +58,9 @@ class Store:
         return {"landed": True, "failed": False}.get(self.world.chain.status(signature).state)
 
     def offer(self, amount: int = 1_000, **options: Any) -> Offer:
-        return Offer(ResourceInfo(url="mcp://tool/quote"), (self.shop.terms(amount, self.scheme),), **options)
+        return Offer(
+            ResourceInfo(url="mcp://tool/quote"), (self.shop.terms(amount, self.scheme),), **options
+        )
 
     async def run(self, run: Run) -> tuple[dict[str, Any], bool]:
         self.runs.append(run.payment_id)
@@ -75,12 +77,16 @@ class Store:
         signer.register(DEVNET, self.world.upto_client())
         return signer
 
-    async def payment(self, payment_id: str | None = "pay_0123456789abcdef", amount: int = 1_000) -> PaymentPayload:
+    async def payment(
+        self, payment_id: str | None = "pay_0123456789abcdef", amount: int = 1_000
+    ) -> PaymentPayload:
         demand = PaymentRequired(accepts=[self.shop.terms(amount, self.scheme)])
         payment = await self.signer().create_payment_payload(demand)
         assert isinstance(payment, PaymentPayload)
         if payment_id is not None:
-            payment.extensions = {"payment-identifier": {"info": {"required": False, "id": payment_id}, "schema": {}}}
+            payment.extensions = {
+                "payment-identifier": {"info": {"required": False, "id": payment_id}, "schema": {}}
+            }
         return payment
 
     @property
@@ -100,7 +106,9 @@ class Store:
 
     def serve(self) -> Server[Any]:
         async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-            return types.ListToolsResult(tools=[types.Tool(name="quote", input_schema={"type": "object"})])
+            return types.ListToolsResult(
+                tools=[types.Tool(name="quote", input_schema={"type": "object"})]
+            )
 
         async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
             run = current_run()
@@ -134,7 +142,9 @@ async def test_parallel_calls_of_one_wallet_take_turns(store: Store) -> None:
     budget = store.budget(Limit(per_day=5_000))
     async with Client(store.serve()) as client:
         buyer = Buyer(client, store.payer(budget))
-        outcomes = await asyncio.gather(*(buyer.call_tool("quote", {"n": n}) for n in range(8)), return_exceptions=True)
+        outcomes = await asyncio.gather(
+            *(buyer.call_tool("quote", {"n": n}) for n in range(8)), return_exceptions=True
+        )
     paid = [o for o in outcomes if not isinstance(o, BaseException)]
     assert [o.code for o in outcomes if isinstance(o, PaymentError)] == ["BUDGET_EXCEEDED"] * 3
     assert (len(paid), len(store.runs), store.charged) == (5, 5, 5_000)
@@ -155,7 +165,9 @@ async def test_a_wallet_that_lost_an_answer_goes_on(tmp_path: Path) -> None:
     """The seller charged a call whose answer was lost; the next call is put right by the demand that corrects it."""
     store = Store(tmp_path, "batch-settlement")
     gate, offer = store.gate(), store.offer()
-    assert isinstance(await gate.call(offer, await store.payment("pay_lost_000000001"), {}, store.run), Answer)
+    assert isinstance(
+        await gate.call(offer, await store.payment("pay_lost_000000001"), {}, store.run), Answer
+    )
     budget = store.budget()
     async with Client(store.serve()) as client:
         bought = await Buyer(client, store.payer(budget)).call_tool("quote", {})
@@ -171,7 +183,12 @@ async def test_paid_once_and_a_repeat_gets_the_stored_answer(store: Store) -> No
     again = await store.gate().call(offer, payment, {"a": 1}, store.run)
     other = await store.gate().call(offer, payment, {"a": 2}, store.run)
     moved = payment.model_copy(deep=True)
-    moved.extensions = {"payment-identifier": {"info": {"required": False, "id": "pay_another_id_0001"}, "schema": {}}}
+    moved.extensions = {
+        "payment-identifier": {
+            "info": {"required": False, "id": "pay_another_id_0001"},
+            "schema": {},
+        }
+    }
     elsewhere = await store.gate().call(offer, moved, {"a": 1}, store.run)
     assert isinstance(first, Answer)
     assert isinstance(again, Answer)
@@ -198,7 +215,9 @@ async def test_one_voucher_for_two_calls_at_once_pays_for_one(tmp_path: Path) ->
         payment = await store.payment(f"pay_same_voucher_{n:04}")
         payments.append(payment)
     assert len({str(p.payload["voucher"]) for p in payments}) == 1
-    replies = await asyncio.gather(*(store.gate().call(store.offer(), p, {}, store.run) for p in payments))
+    replies = await asyncio.gather(
+        *(store.gate().call(store.offer(), p, {}, store.run) for p in payments)
+    )
     assert sum(isinstance(r, Answer) for r in replies) == 1
     assert (len(store.runs), store.charged) == (2, 2_000)
 
@@ -222,8 +241,12 @@ async def test_a_tool_that_fails_is_not_charged(store: Store, how: str) -> None:
     assert store.charged == 1_000
 
 
-@pytest.mark.parametrize(("used", "charged"), [(0, 0), (1, 1), (640, 640), (1_000, 1_000), (None, 1_000)])
-async def test_the_used_part_of_a_ceiling_is_charged(tmp_path: Path, used: int | None, charged: int) -> None:
+@pytest.mark.parametrize(
+    ("used", "charged"), [(0, 0), (1, 1), (640, 640), (1_000, 1_000), (None, 1_000)]
+)
+async def test_the_used_part_of_a_ceiling_is_charged(
+    tmp_path: Path, used: int | None, charged: int
+) -> None:
     store = Store(tmp_path, "upto", used=used)
     budget = store.budget(Limit(per_day=5_000))
     async with Client(store.serve()) as client:
@@ -254,7 +277,15 @@ async def test_a_seller_that_says_it_took_less_is_not_believed(tmp_path: Path) -
     assert budget.remaining(str(USDC)).day == 4_000
 
 
-POINTS = ["gate.claimed", "gate.verified", "gate.running", "gate.ran", "gate.executed", "gate.settled", "gate.paid"]
+POINTS = [
+    "gate.claimed",
+    "gate.verified",
+    "gate.running",
+    "gate.ran",
+    "gate.executed",
+    "gate.settled",
+    "gate.paid",
+]
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -314,7 +345,9 @@ async def test_a_refund_is_no_call(tmp_path: Path) -> None:
     async with Client(store.serve()) as client:
         await Buyer(client, store.payer(budget)).call_tool("quote", {})
     (channel,) = store.client.channels.all()
-    refund = PaymentPayload(payload=store.client.refund_payload(channel), accepted=store.shop.terms())
+    refund = PaymentPayload(
+        payload=store.client.refund_payload(channel), accepted=store.shop.terms()
+    )
     reply = await store.gate().call(store.offer(), refund, {}, store.run)
     assert isinstance(reply, Answer)
     assert reply.receipt is not None

@@ -31,7 +31,17 @@ def test_the_pages_code_runs() -> None:
     world, database = ChannelWorld(), Database()
     address = str(world.payer.pubkey())
     names: dict[str, Any] = {
-        **{c.__name__: c for c in (UptoServer, BatchServer, PaidChannels, x402ResourceServer, UptoClient, BatchClient)},
+        **{
+            c.__name__: c
+            for c in (
+                UptoServer,
+                BatchServer,
+                PaidChannels,
+                x402ResourceServer,
+                UptoClient,
+                BatchClient,
+            )
+        },
         **{c.__name__: c for c in (WalletChannels, Payer)},
         "current_run": gate.current_run,
         "deposits": deposits,
@@ -53,7 +63,10 @@ def test_the_pages_code_runs() -> None:
     assert names["core"].has_registered_scheme(DEVNET, "upto")
     assert names["core"].has_registered_scheme(DEVNET, "batch-settlement")
     exec(paying, names)
-    assert {s["scheme"] for s in names["signer"].get_registered_schemes()[2]} == {"upto", "batch-settlement"}
+    assert {s["scheme"] for s in names["signer"].get_registered_schemes()[2]} == {
+        "upto",
+        "batch-settlement",
+    }
     this = gate.Run(None, "pay_0123456789abcdef", "owner", 1_000)  # type: ignore[arg-type]  # nothing is recorded
     names["current_run"] = lambda: this
     exec(charging, names)

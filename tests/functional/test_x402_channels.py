@@ -42,7 +42,11 @@ def chain() -> Chain:
 
 
 def voucher(
-    chain: Chain, channel: Pubkey, cumulative: int, expires_at: int = 0, signer: Keypair | None = None
+    chain: Chain,
+    channel: Pubkey,
+    cumulative: int,
+    expires_at: int = 0,
+    signer: Keypair | None = None,
 ) -> Instruction:
     return x402.signed_voucher(signer or chain.payer, channel, cumulative, expires_at)
 
@@ -64,7 +68,15 @@ class TestLife:
         bump = Pubkey.find_program_address(
             [
                 b"channel",
-                *(bytes(k) for k in (both.payer.pubkey(), both.payee.pubkey(), both.mint, both.payer.pubkey())),
+                *(
+                    bytes(k)
+                    for k in (
+                        both.payer.pubkey(),
+                        both.payee.pubkey(),
+                        both.mint,
+                        both.payer.pubkey(),
+                    )
+                ),
                 struct.pack("<Q", 7),
                 struct.pack("<Q", 10_000),
             ],
@@ -86,14 +98,22 @@ class TestLife:
         assert both.amount(escrow) == 10_000
 
         for cumulative in (1_000, 2_500, 4_001):
-            outcome = both.ok(voucher(both, channel, cumulative), both.settle(channel), signers=[both.relay])
-            assert both.events(outcome) == [("Settled", {"channel": channel, "settled": cumulative})]
+            outcome = both.ok(
+                voucher(both, channel, cumulative), both.settle(channel), signers=[both.relay]
+            )
+            assert both.events(outcome) == [
+                ("Settled", {"channel": channel, "settled": cumulative})
+            ]
         both.ok(both.distribute(channel, entries), signers=[both.relay])
         assert both.amount(both.ata(friend)) == 1_000  # a quarter, rounded down
         assert both.amount(both.ata(both.payee.pubkey())) == 3_000
         both.refused("NothingToDistribute", both.distribute(channel, entries), signers=[both.relay])
 
-        both.ok(voucher(both, channel, 4_004), both.settle_and_seal(channel, 1), signers=[both.relay, both.payee])
+        both.ok(
+            voucher(both, channel, 4_004),
+            both.settle_and_seal(channel, 1),
+            signers=[both.relay, both.payee],
+        )
         report = both.view("channel_status", {}, {"channel": channel})
         assert report == {
             "state": "Sealed",
@@ -146,7 +166,9 @@ class TestLife:
         both.ok(both.seal(channel), signers=[both.relay])
         both.ok(both.withdraw_payer(channel), signers=[both.relay, both.payer])
         assert both.amount(both.ata(both.payer.pubkey())) == 1_000_000 - 400
-        both.refused("PayerAlreadyWithdrawn", both.withdraw_payer(channel), signers=[both.relay, both.payer])
+        both.refused(
+            "PayerAlreadyWithdrawn", both.withdraw_payer(channel), signers=[both.relay, both.payer]
+        )
         both.ok(both.distribute(channel), signers=[both.relay])
         assert both.amount(both.ata(both.payee.pubkey())) == 400
         assert both.amount(both.ata(both.payer.pubkey())) == 1_000_000 - 400
@@ -157,7 +179,10 @@ class TestLife:
         chain.ok(chain.request_close(channel), signers=[chain.relay, chain.payer])
         late = (voucher(chain, channel, 900), chain.settle_and_seal(channel, 1))
         chain.refused(
-            "InvalidChannelStatus", voucher(chain, channel, 900), chain.settle(channel), signers=[chain.relay]
+            "InvalidChannelStatus",
+            voucher(chain, channel, 900),
+            chain.settle(channel),
+            signers=[chain.relay],
         )
         chain.set_time(T0 + 900)
         chain.refused("InvalidChannelStatus", *late, signers=[chain.relay, chain.payee])
@@ -168,7 +193,12 @@ class TestLife:
 
     def test_top_up(self, both: Chain) -> None:
         channel = both.opened()
-        both.refused("VoucherOverDeposit", voucher(both, channel, 10_001), both.settle(channel), signers=[both.relay])
+        both.refused(
+            "VoucherOverDeposit",
+            voucher(both, channel, 10_001),
+            both.settle(channel),
+            signers=[both.relay],
+        )
         both.ok(both.top_up(channel, 1), signers=[both.relay, both.payer])
         settled(both, channel, 10_001)
         assert both.amount(both.ata(channel)) == 10_001
@@ -196,7 +226,12 @@ class TestVouchers:
 
     def test_for_another_channel(self, chain: Chain) -> None:
         one, other = chain.opened(salt=1), chain.opened(salt=2)
-        chain.refused("VoucherChannelMismatch", voucher(chain, one, 5), chain.settle(other), signers=[chain.relay])
+        chain.refused(
+            "VoucherChannelMismatch",
+            voucher(chain, one, 5),
+            chain.settle(other),
+            signers=[chain.relay],
+        )
 
     def test_signed_by_another_key(self, chain: Chain) -> None:
         channel = chain.opened()
@@ -206,8 +241,15 @@ class TestVouchers:
     def test_a_session_key_signs_instead_of_the_payer(self, chain: Chain) -> None:
         session = Keypair()
         channel = chain.opened(authorized_signer=session.pubkey())
-        chain.refused("VoucherSignerMismatch", voucher(chain, channel, 5), chain.settle(channel), signers=[chain.relay])
-        chain.ok(voucher(chain, channel, 5, signer=session), chain.settle(channel), signers=[chain.relay])
+        chain.refused(
+            "VoucherSignerMismatch",
+            voucher(chain, channel, 5),
+            chain.settle(channel),
+            signers=[chain.relay],
+        )
+        chain.ok(
+            voucher(chain, channel, 5, signer=session), chain.settle(channel), signers=[chain.relay]
+        )
 
     def test_the_very_second_of_expiry(self, chain: Chain) -> None:
         channel = chain.opened()
@@ -238,7 +280,12 @@ class TestVouchers:
         channel = chain.opened()
         settle, proof = chain.settle(channel), voucher(chain, channel, 5)
         between = chain.ix("channel_status", {}, {"channel": channel})
-        for instructions in ([settle], [settle, proof], [proof, between, settle], [between, settle]):
+        for instructions in (
+            [settle],
+            [settle, proof],
+            [proof, between, settle],
+            [between, settle],
+        ):
             chain.refused("MissingEd25519Verification", *instructions, signers=[chain.relay])
 
     def test_a_wrong_signature_never_reaches_the_program(self, chain: Chain) -> None:
@@ -246,7 +293,9 @@ class TestVouchers:
         message = x402.voucher_bytes(channel, 5)
         forged = x402.ed25519_instruction(bytes(chain.payer.pubkey()), bytes(64), message)
         outcome = chain.run(forged, chain.settle(channel), signers=[chain.relay])
-        assert "InstructionErrorCustom" in repr(outcome.err()) or "InstructionError" in repr(outcome.err())
+        assert "InstructionErrorCustom" in repr(outcome.err()) or "InstructionError" in repr(
+            outcome.err()
+        )
         assert chain.state(channel)["settled"] == 0
 
     def test_offsets_that_point_elsewhere(self, chain: Chain) -> None:
@@ -269,7 +318,9 @@ class TestVouchers:
 
         here = 0xFFFF
         # the payer's key stands where it should, but the thief's, behind, is what was verified
-        behind = head((48, here), (162, here), (112, 50, here)) + payer_key + theirs + good + thief_key
+        behind = (
+            head((48, here), (162, here), (112, 50, here)) + payer_key + theirs + good + thief_key
+        )
         # the same with the key in another instruction: the first one, which has it at 16
         carrier = voucher(chain, channel, 10_000, signer=thief)
         across = head((48, here), (16, 0), (112, 50, here)) + payer_key + theirs + good
@@ -300,12 +351,19 @@ class TestVouchers:
         outcome = chain.run(memo, chain.settle(channel), signers=[chain.relay])
         assert "Error" in repr(outcome.err())
         view = chain.ix("channel_status", {}, {"channel": channel})
-        chain.refused("MissingEd25519Verification", view, chain.settle(channel), signers=[chain.relay])
+        chain.refused(
+            "MissingEd25519Verification", view, chain.settle(channel), signers=[chain.relay]
+        )
 
     def test_a_forged_sysvar(self, chain: Chain) -> None:
         channel = chain.opened()
         proof = voucher(chain, channel, 5)
-        body = struct.pack("<H", 0) + bytes(proof.program_id) + struct.pack("<H", len(proof.data)) + bytes(proof.data)
+        body = (
+            struct.pack("<H", 0)
+            + bytes(proof.program_id)
+            + struct.pack("<H", len(proof.data))
+            + bytes(proof.data)
+        )
         forged = struct.pack("<HHH", 2, 6, 6 + len(body)) + body + body + struct.pack("<H", 1)
         fake = chain.put(forged, Pubkey.from_string("Sysvar1111111111111111111111111111111111111"))
         ix = chain.settle(channel, instructions_sysvar=fake)
@@ -327,8 +385,14 @@ class TestOpenRefused:
             ("InvalidAuthorizedSigner", {"authorized_signer": x402.event_authority()}),
             ("InvalidSplitConfig", {"recipients": [(Pubkey.default(), 0)]}),
             ("InvalidSplitConfig", {"recipients": [(Pubkey.default(), 10_001)]}),
-            ("InvalidSplitConfig", {"recipients": [(Pubkey(b"a" * 32), 9_999), (Pubkey(b"b" * 32), 2)]}),
-            ("DuplicateRecipient", {"recipients": [(Pubkey(b"a" * 32), 1), (Pubkey(b"a" * 32), 2)]}),
+            (
+                "InvalidSplitConfig",
+                {"recipients": [(Pubkey(b"a" * 32), 9_999), (Pubkey(b"b" * 32), 2)]},
+            ),
+            (
+                "DuplicateRecipient",
+                {"recipients": [(Pubkey(b"a" * 32), 1), (Pubkey(b"a" * 32), 2)]},
+            ),
         ],
     )
     def test_arguments(self, chain: Chain, error: str, changed: dict[str, Any]) -> None:
@@ -360,7 +424,8 @@ class TestOpenRefused:
         ix, _ = chain.open()
         for unsigned, signer in ((0, chain.relay), (1, chain.payer)):
             metas = [
-                AccountMeta(m.pubkey, m.is_signer and i != unsigned, m.is_writable) for i, m in enumerate(ix.accounts)
+                AccountMeta(m.pubkey, m.is_signer and i != unsigned, m.is_writable)
+                for i, m in enumerate(ix.accounts)
             ]
             call = Instruction(ix.program_id, bytes(ix.data), metas)
             chain.refused("MissingRequiredSignature", call, signers=[chain.wallet(), signer])
@@ -379,10 +444,17 @@ class TestOpenRefused:
         chain.refused("AccountDiscriminatorAlreadySet", ix, signers=[chain.relay, chain.payer])
         chain.set_time(T0, 10_000 + WINDOW + 1)
         # closed and opened again in one transaction
-        chain.refused("OpenSlotOutOfWindow", chain.reclaim(channel), ix, signers=[chain.relay, chain.payer])
+        chain.refused(
+            "OpenSlotOutOfWindow", chain.reclaim(channel), ix, signers=[chain.relay, chain.payer]
+        )
         chain.ok(chain.reclaim(channel), signers=[chain.relay])
         chain.refused("OpenSlotOutOfWindow", ix, signers=[chain.relay, chain.payer])
-        chain.refused("AccountNotInitialized", voucher(chain, channel, 5), chain.settle(channel), signers=[chain.relay])
+        chain.refused(
+            "AccountNotInitialized",
+            voucher(chain, channel, 5),
+            chain.settle(channel),
+            signers=[chain.relay],
+        )
 
     def test_dust_at_the_addresses_hinders_nobody(self, both: Chain) -> None:
         ix, channel = both.open()
@@ -395,16 +467,35 @@ class TestOpenRefused:
         assert both.amount(both.ata(channel)) == 10_077
         both.ok(both.settle_and_seal(channel), signers=[both.relay, both.payee])
         both.ok(both.distribute(channel), signers=[both.relay])
-        assert both.amount(both.ata(x402.TREASURY_OWNER)) == 77  # what strangers sent is nobody's deposit
+        assert (
+            both.amount(both.ata(x402.TREASURY_OWNER)) == 77
+        )  # what strangers sent is nobody's deposit
         assert both.amount(both.ata(both.payer.pubkey())) == 1_000_000
 
     #: by number; channels hold tokens, so pointers and metadata only
-    REFUSED: ClassVar = {1: 108, 3: 32, 4: 65, 6: 1, 9: 0, 10: 52, 12: 32, 14: 64, 16: 129, 25: 56, 26: 33, 999: 4}
+    REFUSED: ClassVar = {
+        1: 108,
+        3: 32,
+        4: 65,
+        6: 1,
+        9: 0,
+        10: 52,
+        12: 32,
+        14: 64,
+        16: 129,
+        25: 56,
+        26: 33,
+        999: 4,
+    }
 
     @pytest.mark.parametrize("number", REFUSED)
     def test_mint_extensions(self, number: int) -> None:
         chain = Chain(TOKEN_2022_PROGRAM)
-        chain.put(extended(mint_data(), 1, [(number, bytes(self.REFUSED[number]))]), TOKEN_2022_PROGRAM, chain.mint)
+        chain.put(
+            extended(mint_data(), 1, [(number, bytes(self.REFUSED[number]))]),
+            TOKEN_2022_PROGRAM,
+            chain.mint,
+        )
         ix, _ = chain.open()
         chain.refused("MalformedMintTokenExtensions", ix, signers=[chain.relay, chain.payer])
 
@@ -448,7 +539,9 @@ class TestStatesRefused:
 
         def refused(error: str, *instructions: Instruction) -> None:
             needed = {m.pubkey for ix in instructions for m in ix.accounts if m.is_signer}
-            chain.refused(error, *instructions, signers=[s[0], *(k for k in s[1:] if k.pubkey() in needed)])
+            chain.refused(
+                error, *instructions, signers=[s[0], *(k for k in s[1:] if k.pubkey() in needed)]
+            )
 
         # open
         refused("InvalidChannelStatus", chain.seal(channel))
@@ -487,25 +580,45 @@ class TestStatesRefused:
         pocket = chain.purse(thief.pubkey(), 100)
         two = [chain.relay, thief]
         chain.refused("InvalidChannelPayer", chain.request_close(channel, payer=thief), signers=two)
-        chain.refused("InvalidChannelPayee", chain.settle_and_seal(channel, payee=thief), signers=two)
+        chain.refused(
+            "InvalidChannelPayee", chain.settle_and_seal(channel, payee=thief), signers=two
+        )
         theirs: dict[str, Any] = {"payer": thief, "payer_token_account": pocket}
         chain.refused("InvalidChannelPayer", chain.top_up(channel, 1, **theirs), signers=two)
         settled(chain, channel, 100)
-        chain.refused("InvalidChannelPayer", chain.distribute(channel, **theirs), signers=[chain.relay])
-        chain.refused("InvalidChannelRentPayer", chain.distribute(channel, rent_payer=thief), signers=[chain.relay])
         chain.refused(
-            "PayeeAccountMismatch", chain.distribute(channel, payee_token_account=pocket), signers=[chain.relay]
+            "InvalidChannelPayer", chain.distribute(channel, **theirs), signers=[chain.relay]
         )
         chain.refused(
-            "TreasuryAccountMismatch", chain.distribute(channel, treasury_token_account=pocket), signers=[chain.relay]
+            "InvalidChannelRentPayer",
+            chain.distribute(channel, rent_payer=thief),
+            signers=[chain.relay],
         )
         chain.refused(
-            "ChannelAccountMismatch", chain.distribute(channel, channel_token_account=pocket), signers=[chain.relay]
+            "PayeeAccountMismatch",
+            chain.distribute(channel, payee_token_account=pocket),
+            signers=[chain.relay],
         )
         chain.refused(
-            "InvalidDistributionHash", chain.distribute(channel, [(thief.pubkey(), 10_000)]), signers=[chain.relay]
+            "TreasuryAccountMismatch",
+            chain.distribute(channel, treasury_token_account=pocket),
+            signers=[chain.relay],
         )
-        chain.refused("RecipientAccountCountMismatch", chain.distribute(channel, tails=[pocket]), signers=[chain.relay])
+        chain.refused(
+            "ChannelAccountMismatch",
+            chain.distribute(channel, channel_token_account=pocket),
+            signers=[chain.relay],
+        )
+        chain.refused(
+            "InvalidDistributionHash",
+            chain.distribute(channel, [(thief.pubkey(), 10_000)]),
+            signers=[chain.relay],
+        )
+        chain.refused(
+            "RecipientAccountCountMismatch",
+            chain.distribute(channel, tails=[pocket]),
+            signers=[chain.relay],
+        )
         chain.ok(chain.settle_and_seal(channel), signers=[chain.relay, chain.payee])
         chain.refused("InvalidChannelPayer", chain.withdraw_payer(channel, **theirs), signers=two)
         chain.refused(
@@ -515,7 +628,11 @@ class TestStatesRefused:
         )
         chain.ok(chain.distribute(channel), signers=[chain.relay])
         chain.set_time(T0, 20_000)
-        chain.refused("InvalidChannelRentPayer", chain.reclaim(channel, rent_payer=thief), signers=[chain.relay])
+        chain.refused(
+            "InvalidChannelRentPayer",
+            chain.reclaim(channel, rent_payer=thief),
+            signers=[chain.relay],
+        )
 
     def test_signatures_are_needed(self, chain: Chain) -> None:
         channel = chain.opened()
@@ -540,9 +657,17 @@ class TestStatesRefused:
         chain.refused("RecipientAccountMismatch", swapped, signers=[chain.relay])
         twice = chain.distribute(channel, entries, tails=[chain.ata(one), chain.ata(one)])
         chain.refused("RecipientAccountMismatch", twice, signers=[chain.relay])
-        chain.refused("InvalidDistributionHash", chain.distribute(channel, entries[::-1]), signers=[chain.relay])
+        chain.refused(
+            "InvalidDistributionHash",
+            chain.distribute(channel, entries[::-1]),
+            signers=[chain.relay],
+        )
         chain.ok(chain.distribute(channel, entries), signers=[chain.relay])
-        assert [chain.amount(chain.ata(k)) for k in (one, two, chain.payee.pubkey())] == [50, 10, 40]
+        assert [chain.amount(chain.ata(k)) for k in (one, two, chain.payee.pubkey())] == [
+            50,
+            10,
+            40,
+        ]
 
     def test_look_alikes(self, chain: Chain) -> None:
         channel = chain.opened()
@@ -550,7 +675,10 @@ class TestStatesRefused:
         assert data is not None
         foreign = chain.put(data, TOKEN_PROGRAM)
         chain.refused(
-            "AccountOwnedByWrongProgram", voucher(chain, foreign, 5), chain.settle(foreign), signers=[chain.relay]
+            "AccountOwnedByWrongProgram",
+            voucher(chain, foreign, 5),
+            chain.settle(foreign),
+            signers=[chain.relay],
         )
         for error, changed in (
             ("AccountDiscriminatorMismatch", b"\0" + data[1:]),
@@ -562,14 +690,26 @@ class TestStatesRefused:
             chain.refused(error, voucher(chain, fake, 5), chain.settle(fake), signers=[chain.relay])
         # a copy of a channel at another address cannot sign for anything
         copy = chain.put(data[:3] + b"\1" + data[4:], ID)
-        chain.refused("ChannelAddressMismatch", chain.withdraw_payer(copy), signers=[chain.relay, chain.payer])
+        chain.refused(
+            "ChannelAddressMismatch", chain.withdraw_payer(copy), signers=[chain.relay, chain.payer]
+        )
 
     def test_top_up_edges(self, chain: Chain) -> None:
         channel = chain.opened()
-        chain.refused("DepositMustBeNonZero", chain.top_up(channel, 0), signers=[chain.relay, chain.payer])
-        chain.refused("TopUpDepositOverflow", chain.top_up(channel, 2**64 - 1), signers=[chain.relay, chain.payer])
+        chain.refused(
+            "DepositMustBeNonZero", chain.top_up(channel, 0), signers=[chain.relay, chain.payer]
+        )
+        chain.refused(
+            "TopUpDepositOverflow",
+            chain.top_up(channel, 2**64 - 1),
+            signers=[chain.relay, chain.payer],
+        )
         other = chain.put(mint_data(), TOKEN_PROGRAM)
-        chain.refused("InvalidChannelMint", chain.top_up(channel, 5, mint=other), signers=[chain.relay, chain.payer])
+        chain.refused(
+            "InvalidChannelMint",
+            chain.top_up(channel, 5, mint=other),
+            signers=[chain.relay, chain.payer],
+        )
 
     def test_the_largest_deposit(self, chain: Chain) -> None:
         most = 2**64 - 1
@@ -589,9 +729,16 @@ class TestStatesRefused:
     def test_nobody_else_emits_events(self, chain: Chain) -> None:
         authority = x402.event_authority()
         data = bytes.fromhex("e445a52e51cb9a1d") + bytes(8)
-        for key, error in ((authority, "MissingRequiredSignature"), (chain.relay.pubkey(), "InvalidEventAuthority")):
+        for key, error in (
+            (authority, "MissingRequiredSignature"),
+            (chain.relay.pubkey(), "InvalidEventAuthority"),
+        ):
             signs = key == chain.relay.pubkey()
-            chain.refused(error, Instruction(ID, data, [AccountMeta(key, signs, False)]), signers=[chain.relay])
+            chain.refused(
+                error,
+                Instruction(ID, data, [AccountMeta(key, signs, False)]),
+                signers=[chain.relay],
+            )
 
 
 class TestRedirects:
@@ -673,7 +820,10 @@ class TestRedirects:
         channel = chain.opened()
         assert fits(lambda entries: chain.distribute(channel, entries), relay) == 27
         assert fits(lambda entries: chain.open(recipients=entries)[0], relay) == 25
-        assert fits(lambda entries: chain.open(recipients=entries, rent_payer=chain.payer)[0], payer) == 28
+        assert (
+            fits(lambda entries: chain.open(recipients=entries, rent_payer=chain.payer)[0], payer)
+            == 28
+        )
 
 
 @pytest.fixture
@@ -685,9 +835,13 @@ class TestByTheAuditedProgramsClient:
     """../shared/idls/codama__payment_channels.json, loaded by our client, drives our program: only the program's id is
     another."""
 
-    def call(self, audited: Any, name: str, args: Any, accounts: Any, remaining: Any = ()) -> Instruction:
+    def call(
+        self, audited: Any, name: str, args: Any, accounts: Any, remaining: Any = ()
+    ) -> Instruction:
         given = {k: v.pubkey() if isinstance(v, Keypair) else v for k, v in accounts.items()}
-        built = audited.instruction(name).build(args, given, program_id=ID, remaining=list(remaining))
+        built = audited.instruction(name).build(
+            args, given, program_id=ID, remaining=list(remaining)
+        )
         assert isinstance(built, Instruction)
         return built
 
@@ -703,7 +857,15 @@ class TestByTheAuditedProgramsClient:
         opening = self.call(
             audited,
             "open",
-            {"openArgs": {"salt": 1, "deposit": 5_000, "gracePeriod": 60, "openSlot": 10_000, "recipients": entries}},
+            {
+                "openArgs": {
+                    "salt": 1,
+                    "deposit": 5_000,
+                    "gracePeriod": 60,
+                    "openSlot": 10_000,
+                    "recipients": entries,
+                }
+            },
             {
                 "payer": payer,
                 "rentPayer": chain.relay,
@@ -736,10 +898,18 @@ class TestByTheAuditedProgramsClient:
             audited,
             "topUp",
             {"topUpArgs": {"amount": 1_000}},
-            {"payer": payer, "channel": channel, "payerTokenAccount": source, "channelTokenAccount": escrow, **tokens},
+            {
+                "payer": payer,
+                "channel": channel,
+                "payerTokenAccount": source,
+                "channelTokenAccount": escrow,
+                **tokens,
+            },
         )
         chain.ok(top_up, signers=[chain.relay, chain.payer])
-        settle = self.call(audited, "settle", {}, {"channel": channel, "instructionsSysvar": INSTRUCTIONS})
+        settle = self.call(
+            audited, "settle", {}, {"channel": channel, "instructionsSysvar": INSTRUCTIONS}
+        )
         chain.ok(voucher(chain, channel, 3_000), settle, signers=[chain.relay])
         distribute = self.call(
             audited,
@@ -773,7 +943,13 @@ class TestByTheAuditedProgramsClient:
             audited,
             "withdrawPayer",
             {},
-            {"payer": payer, "channel": channel, "channelTokenAccount": escrow, "payerTokenAccount": source, **tokens},
+            {
+                "payer": payer,
+                "channel": channel,
+                "channelTokenAccount": escrow,
+                "payerTokenAccount": source,
+                **tokens,
+            },
         )
         chain.ok(withdraw, signers=[chain.relay, chain.payer])
         assert chain.amount(source) == 1_000_000 - 4_000
@@ -800,7 +976,12 @@ class TestByTheAuditedProgramsClient:
             from mcpsol_py.names import snake
 
             assert ours[snake(ix.name)] == ix.discriminator.value
-            mine = [a.name for a in next(i for i in spec().model.instructions if i.name == snake(ix.name)).accounts]
+            mine = [
+                a.name
+                for a in next(
+                    i for i in spec().model.instructions if i.name == snake(ix.name)
+                ).accounts
+            ]
             assert mine == [snake(a.name) for a in ix.accounts]
 
     def test_its_errors_are_ours_by_number_and_name(self, audited: Any) -> None:

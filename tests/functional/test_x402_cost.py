@@ -23,7 +23,9 @@ def test_each_figure_is_within_its_bar(no_std_toolchain: Toolchain) -> None:
 
 def test_each_instruction_is_measured_and_each_change_of_state_emits_an_event() -> None:
     calls = bench_x402_program.life()
-    assert {call.instruction for call in calls} == {ix.name for ix in spec().model.instructions} - {"emit_event"}
+    assert {call.instruction for call in calls} == {ix.name for ix in spec().model.instructions} - {
+        "emit_event"
+    }
     for call in calls:
         assert bool(call.events) == (call.instruction not in VIEWS), call
     # The one that is left tells of an account that could not be paid: test_x402_channels.py, TestRedirects.

@@ -12,7 +12,10 @@ NAMED = re.findall(r"`(Test\w+|test_\w+|\w+Machine)`", PAGE)
 
 
 def test_each_test_that_the_threat_model_names_exists() -> None:
-    files = [*Path(__file__).parent.glob("test_x402_*.py"), Path(__file__).with_name("test_attack.py")]
+    files = [
+        *Path(__file__).parent.glob("test_x402_*.py"),
+        Path(__file__).with_name("test_attack.py"),
+    ]
     sources = "\n".join(path.read_text(encoding="utf-8") for path in files)
     assert len(NAMED) >= 20
     for name in NAMED:

@@ -22,7 +22,9 @@ async def test_the_paid_bridge_charges_what_its_example_says(repo: Path) -> None
     with ExitStack() as opened:
         bridge, loaded = make_bridge(plan)
         server = make_server(bridge)
-        server.middleware.append(open_shop(plan.payments, bridge, None, loaded[0].cluster, opened).paid)
+        server.middleware.append(
+            open_shop(plan.payments, bridge, None, loaded[0].cluster, opened).paid
+        )
         async with Client(server) as client:
             told = {t.name: t.description or "" for t in (await client.list_tools()).tools}
             assert "Costs 0.001 USDC or 0.001 USDG a call" in told["increment"]
@@ -37,4 +39,7 @@ def test_the_wallet_of_the_example_is_read(repo: Path, tmp_path: Path) -> None:
         file = tmp_path / "wallet.toml"
         file.write_text(text.replace('"devnet"', f'"{url}"'))
         limits = open_purse(file, opened).wallet.settings.limits
-        assert (limits.assets[str(USDC)].per_payment, limits.assets[str(USDC)].per_day) == (100_000, 5_000_000)
+        assert (limits.assets[str(USDC)].per_payment, limits.assets[str(USDC)].per_day) == (
+            100_000,
+            5_000_000,
+        )

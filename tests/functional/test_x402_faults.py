@@ -28,7 +28,12 @@ from mcpsol_py.x402.facilitator.app import LocalFacilitator, facilitator_app, ma
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Refused
-from mcpsol_py.x402.selling.facilitators import MAX_ANSWER, FacilitatorDown, Facilitators, HttpFacilitator
+from mcpsol_py.x402.selling.facilitators import (
+    MAX_ANSWER,
+    FacilitatorDown,
+    Facilitators,
+    HttpFacilitator,
+)
 from mcpsol_py.x402.selling.paid_call import Gate, witness_of
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
@@ -59,11 +64,20 @@ class Through:
         settles: bool = True,
     ) -> None:
         desk = ExactFacilitator(
-            shop.world.chain, KeypairSponsor(shop.world.sponsor), SqlSettlements(shop.database), timeout=0.2, poll=0.01
+            shop.world.chain,
+            KeypairSponsor(shop.world.sponsor),
+            SqlSettlements(shop.database),
+            timeout=0.2,
+            poll=0.01,
         )
         core = x402FacilitatorSync()
         core.register([DEVNET], desk)
-        self.local, self._verified, self._settled, self._settles = LocalFacilitator(core), verified, settled, settles
+        self.local, self._verified, self._settled, self._settles = (
+            LocalFacilitator(core),
+            verified,
+            settled,
+            settles,
+        )
         self.asked = 0
 
     def get_supported(self) -> Any:
@@ -121,7 +135,9 @@ class TestFacilitator:
         gate = gate_over(shop, Through(shop, settles=False), witness=witness_of(shop.world.chain))
         payment = shop.payment()
         pending = await gate.call(shop.offer(), payment, {}, shop.run)
-        assert isinstance(pending, Refused)  # it may still land, so nothing is given out and nothing given up
+        assert isinstance(
+            pending, Refused
+        )  # it may still land, so nothing is given out and nothing given up
         assert (pending.code, shop.paid) == ("settlement_pending", 0)
         shop.world.chain.svm.expire_blockhash()
         gone = await gate.call(shop.offer(), payment, {}, shop.run)
@@ -131,7 +147,9 @@ class TestFacilitator:
 
     async def test_a_facilitator_that_says_unpaid_when_it_is(self, shop: Shop) -> None:
         def denies(answer: SettleResponse) -> SettleResponse:
-            return answer.model_copy(update={"success": False, "error_reason": "transaction_failed", "transaction": ""})
+            return answer.model_copy(
+                update={"success": False, "error_reason": "transaction_failed", "transaction": ""}
+            )
 
         gate = gate_over(shop, Through(shop, settled=denies), witness=witness_of(shop.world.chain))
         reply = await gate.call(shop.offer(), shop.payment(), {}, shop.run)
@@ -140,13 +158,26 @@ class TestFacilitator:
         status = shop.world.chain.status(reply.receipt.transaction)
         assert (reply.receipt.success, status.state, shop.paid) == (True, "landed", 10_000)
 
-    async def test_a_buyer_whose_sellers_facilitator_denies_its_payment(self, shop: Shop, tmp_path: Path) -> None:
+    async def test_a_buyer_whose_sellers_facilitator_denies_its_payment(
+        self, shop: Shop, tmp_path: Path
+    ) -> None:
         """It cannot move more than was signed, and what it denies is found on chain."""
 
         async def steals(payment: Any) -> dict[str, Any]:
-            shop.world.facilitator.settle(PaymentPayload.model_validate(payment), shop.world.requirements())
-            said = {"success": False, "errorReason": "transaction_failed", "transaction": "", "network": DEVNET}
-            body = shop.offer().payment_required("no").model_dump(by_alias=True, exclude_none=True, mode="json")
+            shop.world.facilitator.settle(
+                PaymentPayload.model_validate(payment), shop.world.requirements()
+            )
+            said = {
+                "success": False,
+                "errorReason": "transaction_failed",
+                "transaction": "",
+                "network": DEVNET,
+            }
+            body = (
+                shop.offer()
+                .payment_required("no")
+                .model_dump(by_alias=True, exclude_none=True, mode="json")
+            )
             return {
                 "isError": True,
                 "content": [],
@@ -189,7 +220,9 @@ class TestChain:
         assert isinstance(pending, Refused)
         assert pending.code == "settlement_pending"
         monkeypatch.undo()
-        monkeypatch.setattr(chain, "send", lambda wire: "")  # it forgot the bytes, and forgets them again
+        monkeypatch.setattr(
+            chain, "send", lambda wire: ""
+        )  # it forgot the bytes, and forgets them again
         chain.svm.expire_blockhash()
         gone = await gate.call(shop.offer(), payment, {}, shop.run)
         assert isinstance(gone, NotPaid)
@@ -202,12 +235,16 @@ class TestChain:
 
 
 class TestPayments:
-    @pytest.mark.parametrize("what", ["replayed", "altered", "expired", "underpaid", "overpaid", "elsewhere"])
+    @pytest.mark.parametrize(
+        "what", ["replayed", "altered", "expired", "underpaid", "overpaid", "elsewhere"]
+    )
     async def test_payments_that_do_not_pay_run_nothing(self, shop: Shop, what: str) -> None:
         world, offer = shop.world, shop.offer()
         payment, expected = shop.payment(), "?"
         if what == "replayed":
-            assert (await Through(shop).settle(payment, world.requirements())).success  # for somebody else's call
+            assert (
+                await Through(shop).settle(payment, world.requirements())
+            ).success  # for somebody else's call
             expected = "duplicate_settlement"
         elif what == "altered":
             wire = bytearray(base64.b64decode(payment.payload["transaction"]))
@@ -222,7 +259,9 @@ class TestPayments:
             payment.payload = other.payload
             expected = f"{PREFIX}_amount_{'insufficient' if what == 'underpaid' else 'mismatch'}"
         else:
-            terms = world.requirements().model_copy(update={"network": "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"})
+            terms = world.requirements().model_copy(
+                update={"network": "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"}
+            )
             payment.accepted = terms
             expected = "no_matching_requirements"
         paid = shop.paid
@@ -232,7 +271,9 @@ class TestPayments:
         assert (shop.runs, shop.paid) == ([], paid)
 
     @pytest.mark.parametrize("what", ["mint", "payee"])
-    async def test_another_mint_or_payee_in_the_terms_or_behind_them(self, shop: Shop, what: str) -> None:
+    async def test_another_mint_or_payee_in_the_terms_or_behind_them(
+        self, shop: Shop, what: str
+    ) -> None:
         world = shop.world
         other = str(keypair(9).pubkey())
         changed = {"asset": other} if what == "mint" else {"pay_to": other}
@@ -245,7 +286,9 @@ class TestPayments:
         else:
             from tests.unit.x402.test_exact import normal
 
-            hidden.payload = payload_of(world, normal(world, mint=keypair(9).pubkey()), world.requirements()).payload
+            hidden.payload = payload_of(
+                world, normal(world, mint=keypair(9).pubkey()), world.requirements()
+            ).payload
         said = [await shop.gate().call(shop.offer(), p, {}, shop.run) for p in (openly, hidden)]
         reasons = [r.reason for r in said if isinstance(r, NotPaid)]
         wanted = "mint_mismatch" if what == "mint" else "recipient_mismatch"
@@ -280,12 +323,16 @@ class TestMegabytes:
             terms = shop.world.requirements(**change)  # type: ignore[arg-type]  # extra fields by name
 
             async def call_tool(ctx: Any, params: Any, terms: Any = terms) -> types.CallToolResult:
-                required = shop.offer().payment_required("pay").model_copy(update={"accepts": [terms]})
+                required = (
+                    shop.offer().payment_required("pay").model_copy(update={"accepts": [terms]})
+                )
                 body = required.model_dump(by_alias=True, exclude_none=True, mode="json")
                 return types.CallToolResult(content=[], structured_content=body, is_error=True)
 
             budget = budget_of(shop, tmp_path)
-            async with Client(Server("shop", on_list_tools=_no_tools, on_call_tool=call_tool)) as client:
+            async with Client(
+                Server("shop", on_list_tools=_no_tools, on_call_tool=call_tool)
+            ) as client:
                 with pytest.raises(PaymentError) as caught:
                     await buyer_of(client, shop, budget).call_tool("quote", {})
             assert caught.value.code == "invalid_payment_requirements"
@@ -294,10 +341,14 @@ class TestMegabytes:
 
     async def test_to_and_from_a_facilitator(self, shop: Shop) -> None:
         world = shop.world
-        core = make_facilitator(world.chain, KeypairSponsor(world.sponsor), SqlSettlements(shop.database))
+        core = make_facilitator(
+            world.chain, KeypairSponsor(world.sponsor), SqlSettlements(shop.database)
+        )
         transport = httpx.ASGITransport(facilitator_app(core))
         async with httpx.AsyncClient(transport=transport, base_url="http://f") as client:
-            answer = await client.post("/verify", content=b'{"paymentPayload": "' + MEGABYTE.encode() + b'"}')
+            answer = await client.post(
+                "/verify", content=b'{"paymentPayload": "' + MEGABYTE.encode() + b'"}'
+            )
         assert answer.status_code == 413
 
         def endless(request: httpx.Request) -> httpx.Response:
@@ -314,7 +365,9 @@ class TestMegabytes:
         terms = batch.terms()
         payload = batch_client(world).create_payment_payload(terms)
         payload["voucher"]["signature"] = MEGABYTE
-        verified = await batch.core.verify_payment(PaymentPayload(payload=payload, accepted=terms), terms)
+        verified = await batch.core.verify_payment(
+            PaymentPayload(payload=payload, accepted=terms), terms
+        )
         assert not verified.is_valid
         assert len(verified.invalid_message or "") < 1_000
 
@@ -336,7 +389,9 @@ class TestClocks:
         monkeypatch.setattr(time, "time", lambda: real() + off)
         assert world.facilitator.settle(payment, world.requirements()).success
 
-    @pytest.mark.parametrize(("off", "reason"), [(-300, "payload_expired"), (300, "payload_not_yet_active")])
+    @pytest.mark.parametrize(
+        ("off", "reason"), [(-300, "payload_expired"), (300, "payload_not_yet_active")]
+    )
     def test_a_ceiling_is_refused_before_it_is_escrowed(self, off: int, reason: str) -> None:
         world = ChannelWorld()
         ahead = ChannelWorld.__new__(ChannelWorld)
@@ -346,7 +401,9 @@ class TestClocks:
         assert refused.error_reason == f"invalid_upto_svm_{reason}"
         assert world.held == (world.balance, 0)
 
-    async def test_vouchers_know_no_clock_and_closes_fail_closed(self, tmp_path: Path, shop: Shop) -> None:
+    async def test_vouchers_know_no_clock_and_closes_fail_closed(
+        self, tmp_path: Path, shop: Shop
+    ) -> None:
         world = ChannelWorld()
         batch = BatchShop(world, shop.database)
         batch.scheme._clock = lambda: world.clock() + 300.0
@@ -390,7 +447,9 @@ async def test_a_price_raised_again_and_again_is_paid_at_the_first_price_or_not_
     assert [r.amount for r in budget.history()] == [10_000]
 
 
-async def test_states_of_a_status_that_never_comes(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_states_of_a_status_that_never_comes(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The node answers, and never says how it ended: pending, for as long as its blockhash lives."""
     monkeypatch.setattr(shop.world.chain, "status", lambda signature: SignatureStatus("unknown"))
     replies = []

@@ -62,7 +62,9 @@ class Machine(RuleBasedStateMachine):
         self.balance = dict.fromkeys(self.holders, 0) | {"payer": BALANCE}
         self.total = BALANCE
 
-    def call(self, expected: str | None, *instructions: Instruction, signers: list[Keypair]) -> bool:
+    def call(
+        self, expected: str | None, *instructions: Instruction, signers: list[Keypair]
+    ) -> bool:
         """Runs it; it goes through, or fails with the expected error."""
         type(self).steps += 1
         outcome = self.chain.run(*instructions, signers=[self.chain.relay, *signers])
@@ -125,7 +127,9 @@ class ChannelMachine(Machine):
         return self.channels[index % len(self.channels)]
 
     @initialize(first=st.sampled_from(ENTRIES), second=st.sampled_from(ENTRIES))
-    def two_to_begin_with(self, first: list[tuple[int, int]], second: list[tuple[int, int]]) -> None:
+    def two_to_begin_with(
+        self, first: list[tuple[int, int]], second: list[tuple[int, int]]
+    ) -> None:
         self.open(1_000, 60, first, 0)
         self.open(777, 900, second, 700)
 
@@ -169,7 +173,9 @@ class ChannelMachine(Machine):
         assert not isinstance(outcome, TransactionMetadata)
         assert "insufficient funds" in "\n".join(outcome.meta().logs())
 
-    def voucher(self, c: Channel, cumulative: int, life: int, right: bool) -> tuple[Instruction, str | None]:
+    def voucher(
+        self, c: Channel, cumulative: int, life: int, right: bool
+    ) -> tuple[Instruction, str | None]:
         """A voucher and what the program says to it, for an open channel or one that is sealed in time."""
         expires = 0 if life == 0 else self.now + life
         signer = self.chain.payer if right else self.chain.payee
@@ -245,8 +251,16 @@ class ChannelMachine(Machine):
             c.status = "sealed"
 
     @any_channel
-    @rule(index=st.integers(0, 9), with_one=st.booleans(), cumulative=amounts, life=lives, right=st.booleans())
-    def settle_and_seal(self, index: int, with_one: bool, cumulative: int, life: int, right: bool) -> None:
+    @rule(
+        index=st.integers(0, 9),
+        with_one=st.booleans(),
+        cumulative=amounts,
+        life=lives,
+        right=st.booleans(),
+    )
+    def settle_and_seal(
+        self, index: int, with_one: bool, cumulative: int, life: int, right: bool
+    ) -> None:
         c = self.pick(index)
         proof, expected = self.voucher(c, cumulative, life, right)
         if not with_one:
@@ -320,7 +334,10 @@ class ChannelMachine(Machine):
         data = token_data(self.chain.mint, c.key, self.balance[c.name])
         self.chain.put(data, TOKEN_PROGRAM, self.holders[c.name])
 
-    @rule(seconds=st.sampled_from([1, 59, 60, 899, 900, 100_000]), slots=st.sampled_from([0, 1, 700, WINDOW]))
+    @rule(
+        seconds=st.sampled_from([1, 59, 60, 899, 900, 100_000]),
+        slots=st.sampled_from([0, 1, 700, WINDOW]),
+    )
     def time_passes(self, seconds: int, slots: int) -> None:
         self.chain.set_time(self.now + seconds, self.chain.slot + slots)
 
@@ -346,7 +363,9 @@ class ChannelMachine(Machine):
             )
             assert state["settled"] <= state["deposit"]
             if c.status != "distributed" and not c.withdrawn:
-                assert self.balance[c.name] >= c.deposit - c.watermark  # it can always pay what it owes
+                assert (
+                    self.balance[c.name] >= c.deposit - c.watermark
+                )  # it can always pay what it owes
 
 
 # --- subscriptions ----------------------------------------------------------------------------------------------------
@@ -400,7 +419,9 @@ class SubscriptionMachine(Machine):
         terms = [(100, 1_000, 0, 300, 5), (7, 50, 20, 1_000, 12), (30_000, 10_000, 500, 10, 3)]
         self.plans = []
         for i, (price, period, trial, grace, most) in enumerate(terms):
-            key = self.chain.plan(i, price=price, period=period, trial=trial, grace=grace, max_charges=most)
+            key = self.chain.plan(
+                i, price=price, period=period, trial=trial, grace=grace, max_charges=most
+            )
             self.plans.append(Plan(key, price, period, trial, grace, most))
         self.subscriptions: dict[int, Subscription] = {}
         self.allowed = 0
@@ -441,7 +462,9 @@ class SubscriptionMachine(Machine):
             expected = "OtherDelegate"
         ix = self.chain.subscribe(plan.key, periods, price=price, period=plan.period)
         if self.call(expected, ix, signers=[self.chain.payer]):
-            s = Subscription(self.key(i), plan.price, plan.period, plan.grace, periods, self.now + plan.trial)
+            s = Subscription(
+                self.key(i), plan.price, plan.period, plan.grace, periods, self.now + plan.trial
+            )
             if not plan.trial:
                 s.count(self.now)
                 self.move("payer", "payee", plan.price)
@@ -489,11 +512,19 @@ class SubscriptionMachine(Machine):
                 expected = "SubscriptionExpired"
             elif self.foreign:
                 expected = "OtherDelegate"
-        ix = self.chain.change_plan(self.key(i), plan.key, periods, price=plan.price, period=plan.period)
+        ix = self.chain.change_plan(
+            self.key(i), plan.key, periods, price=plan.price, period=plan.period
+        )
         if self.call(expected, ix, signers=[self.chain.payer]):
             assert s is not None
             less = s.left
-            s.price, s.period, s.grace, s.most, s.charges = plan.price, plan.period, plan.grace, periods, 0
+            s.price, s.period, s.grace, s.most, s.charges = (
+                plan.price,
+                plan.period,
+                plan.grace,
+                periods,
+                0,
+            )
             self.allowed = max(0, self.allowed - less) + s.left
 
     @rule(i=index)
@@ -512,7 +543,9 @@ class SubscriptionMachine(Machine):
         expected, refund = self.absent(i), 0
         if s is not None:
             if s.paid_from and self.now < s.due:
-                refund = -(-s.last_price * (s.due - max(self.now, s.paid_from)) // (s.due - s.paid_from))
+                refund = -(
+                    -s.last_price * (s.due - max(self.now, s.paid_from)) // (s.due - s.paid_from)
+                )
             if s.cancelled:
                 expected = "SubscriptionCancelled"
             elif refund > self.balance["payee"]:
@@ -536,14 +569,20 @@ class SubscriptionMachine(Machine):
     @rule(i=index, is_open=st.booleans())
     def set_plan_open(self, i: int, is_open: bool) -> None:
         accounts = {"plan": self.plans[i].key, "merchant": self.chain.payee}
-        self.call(None, self.chain.ix("set_plan_open", {"open": is_open}, accounts), signers=[self.chain.payee])
+        self.call(
+            None,
+            self.chain.ix("set_plan_open", {"open": is_open}, accounts),
+            signers=[self.chain.payee],
+        )
         self.plans[i].is_open = is_open
 
     @rule(what=st.sampled_from(["foreign", "none", "none"]))
     def the_subscriber_changes_its_delegate(self, what: str) -> None:
         """As its own Approve or Revoke would: subscriptions must cope."""
         self.foreign, self.allowed = what == "foreign", 0
-        more: dict[str, Any] = {"delegate": self.chain.relay.pubkey(), "delegated": 1} if self.foreign else {}
+        more: dict[str, Any] = (
+            {"delegate": self.chain.relay.pubkey(), "delegated": 1} if self.foreign else {}
+        )
         self.chain.purse(self.chain.payer.pubkey(), self.balance["payer"], **more)
 
     @rule(amount=st.sampled_from([0, 10, 150, 40_000, BALANCE]))
@@ -554,7 +593,10 @@ class SubscriptionMachine(Machine):
         if self.foreign:
             more = {"delegate": self.chain.relay.pubkey(), "delegated": 1}
         elif self.allowed:
-            more = {"delegate": x402.delegate_address(self.chain.payer.pubkey()), "delegated": self.allowed}
+            more = {
+                "delegate": x402.delegate_address(self.chain.payer.pubkey()),
+                "delegated": self.allowed,
+            }
         self.chain.purse(self.chain.payer.pubkey(), amount, **more)
 
     @rule(seconds=st.sampled_from([1, 20, 49, 50, 299, 300, 999, 1_000, 5_000, 100_000]))
@@ -571,7 +613,11 @@ class SubscriptionMachine(Machine):
     def each_subscription_is_as_the_model_says(self) -> None:
         for i, s in self.subscriptions.items():
             state = self.chain.state(self.key(i))
-            assert (state["price"], state["charges"], state["max_charges"]) == (s.price, s.charges, s.most)
+            assert (state["price"], state["charges"], state["max_charges"]) == (
+                s.price,
+                s.charges,
+                s.most,
+            )
             assert (state["due_at"], state["paid_from"], state["cancelled_at"] != 0) == (
                 s.due,
                 s.paid_from,
@@ -656,7 +702,11 @@ class PayMachine(Machine):
         elif amount > self.balance["payer"]:
             expected = "BalanceTooSmall"
         ix = self.chain.pay(
-            signer=signer, amount=amount, call_hash=call, expires_at=terms.expires, payment_id=terms.ident
+            signer=signer,
+            amount=amount,
+            call_hash=call,
+            expires_at=terms.expires,
+            payment_id=terms.ident,
         )
         if self.call(expected, ix, signers=[signer]):
             assert terms.ident not in self.paid_ids, "an id was paid twice"
@@ -665,24 +715,32 @@ class PayMachine(Machine):
             self.allowed -= amount if by_agent else 0
             self.move("payer", "payee", amount)
 
-    @precondition(lambda self: bool(self.receipts))  # else nearly every step would close what is not there
+    @precondition(
+        lambda self: bool(self.receipts)
+    )  # else nearly every step would close what is not there
     @rule(which=st.integers(0, 7))
     def close(self, which: int) -> None:
         terms = self.ids[which % len(self.ids)]
-        receipt = x402.receipt_address(self.chain.payer.pubkey(), self.chain.payee.pubkey(), terms.ident)
+        receipt = x402.receipt_address(
+            self.chain.payer.pubkey(), self.chain.payee.pubkey(), terms.ident
+        )
         expected = None
         if terms.ident not in self.receipts:
             expected = "AccountNotInitialized"
         elif self.now < terms.expires + 604_800:
             expected = "ReceiptRetained"
-        ix = self.chain.ix("close_receipt", {}, {"receipt": receipt, "rent_payer": self.chain.relay})
+        ix = self.chain.ix(
+            "close_receipt", {}, {"receipt": receipt, "rent_payer": self.chain.relay}
+        )
         if self.call(expected, ix, signers=[]):
             del self.receipts[terms.ident]
 
     @rule(amount=st.sampled_from([0, 499, 600, 10_000]))
     def approve(self, amount: int) -> None:
         self.allowed = amount
-        more: dict[str, Any] = {"delegate": self.agent.pubkey(), "delegated": amount} if amount else {}
+        more: dict[str, Any] = (
+            {"delegate": self.agent.pubkey(), "delegated": amount} if amount else {}
+        )
         self.chain.purse(self.chain.payer.pubkey(), self.balance["payer"], **more)
 
     @rule(seconds=st.sampled_from([1, 59, 60, 604_800, 2_592_000]))
@@ -694,7 +752,10 @@ class PayMachine(Machine):
         for ident, receipt in self.receipts.items():
             key = x402.receipt_address(self.chain.payer.pubkey(), self.chain.payee.pubkey(), ident)
             state = self.chain.state(key)
-            assert (state["amount"], bytes(state["call_hash"])) == (receipt.amount, receipt.call_hash)
+            assert (state["amount"], bytes(state["call_hash"])) == (
+                receipt.amount,
+                receipt.call_hash,
+            )
 
 
 @pytest.mark.parametrize("machine", [ChannelMachine, SubscriptionMachine, PayMachine])
@@ -704,7 +765,10 @@ def test_the_program_is_as_its_model(machine: type[Machine]) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=examples, stateful_step_count=length, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=examples,
+            stateful_step_count=length,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
         ),
     )
     print(f"{machine.__name__}: {machine.steps} calls; {dict(sorted(machine.done.items()))}")

@@ -37,7 +37,9 @@ class Mirrored:
         self.wallet = str(self.chain.payer.pubkey())
 
     def offered(self, name: str, number: int, **terms: Any) -> Plan:
-        return self.on_chain.plan(str(self.chain.plan(number, **terms)), plan_id=name, name=name, quota=2)
+        return self.on_chain.plan(
+            str(self.chain.plan(number, **terms)), plan_id=name, name=name, quota=2
+        )
 
     def signed(self, transaction: str, *keys: Keypair) -> VersionedTransaction:
         """What the wallet does with a transaction that it is given."""
@@ -50,7 +52,9 @@ class Mirrored:
 
     def subscribe(self) -> Any:
         relay = self.chain.relay
-        unsigned = self.on_chain.subscribe(self.plan, self.wallet, periods=3, rent_payer=str(relay.pubkey()))
+        unsigned = self.on_chain.subscribe(
+            self.plan, self.wallet, periods=3, rent_payer=str(relay.pubkey())
+        )
         self.svm.send(bytes(self.signed(unsigned, relay, self.chain.payer)))
         return self.on_chain.track(self.book, self.plan, self.wallet)
 
@@ -58,7 +62,14 @@ class Mirrored:
         collectors = {DEVNET: (self.on_chain, OnChainCollector(self.on_chain, self.chain.relay))}
         settlements = SqlSettlements(self.database)
         return Charging(
-            self.book, settlements, {DEVNET: self.svm}, {}, on_chain=collectors, lease=0.0, timeout=0.3, poll=0.01
+            self.book,
+            settlements,
+            {DEVNET: self.svm},
+            {},
+            on_chain=collectors,
+            lease=0.0,
+            timeout=0.3,
+            poll=0.01,
         )
 
     def state(self, found: Any) -> tuple[str, str]:
@@ -82,7 +93,11 @@ def mirrored(tmp_path: Path) -> Any:
 
 
 def test_its_whole_life(mirrored: Mirrored) -> None:
-    assert (mirrored.plan.price, mirrored.plan.period, mirrored.plan.grace_ms) == (100, "1000s", 300_000)
+    assert (mirrored.plan.price, mirrored.plan.period, mirrored.plan.grace_ms) == (
+        100,
+        "1000s",
+        300_000,
+    )
     made = mirrored.subscribe()
     assert mirrored.state(made) == ("active", "Active")
     assert mirrored.worker().run_due() == 0
@@ -156,7 +171,12 @@ def test_the_tools_speak_of_them_too(mirrored: Mirrored) -> None:
     executions = Executions(mirrored.database)
     gate: Any = None  # nothing is paid through it
     tools = SubscriptionTools(
-        gate, mirrored.book, executions, terms_of=never, domain="d.example", on_chain=mirrored.on_chain
+        gate,
+        mirrored.book,
+        executions,
+        terms_of=never,
+        domain="d.example",
+        on_chain=mirrored.on_chain,
     )
     arguments = {"planId": "pro", "walletAddress": mirrored.wallet}
     first = asyncio.run(tools.call("subscribe", arguments, {}))["structuredContent"]

@@ -58,7 +58,11 @@ def test_a_payment_moves_the_amount_and_leaves_a_receipt(both: Chain) -> None:
     }
     [(name, event)] = both.events(outcome)
     assert name == "Paid"
-    assert (event["amount"], event["receipt"], event["payer"]) == (1000, receipt_of(ix), both.payer.pubkey())
+    assert (event["amount"], event["receipt"], event["payer"]) == (
+        1000,
+        receipt_of(ix),
+        both.payer.pubkey(),
+    )
 
 
 def test_a_retry_is_told_that_it_is_paid_and_gets_the_first_receipt(both: Chain) -> None:
@@ -100,14 +104,18 @@ def test_the_owner_pays_the_rent_too(chain: Chain) -> None:
 
 def test_payment_and_the_call_it_is_for_stand_or_fall_together(chain: Chain) -> None:
     too_much = transfer(
-        TransferParams(from_pubkey=chain.payer.pubkey(), to_pubkey=chain.payee.pubkey(), lamports=2**63)
+        TransferParams(
+            from_pubkey=chain.payer.pubkey(), to_pubkey=chain.payee.pubkey(), lamports=2**63
+        )
     )
     pay = chain.pay()
     before = chain.amount(chain.ata(chain.payer.pubkey()))
     chain.run(pay, too_much, signers=[chain.relay, chain.payer])
     assert chain.amount(chain.ata(chain.payer.pubkey())) == before
     assert chain.data(receipt_of(pay)) is None
-    little = transfer(TransferParams(from_pubkey=chain.payer.pubkey(), to_pubkey=chain.payee.pubkey(), lamports=1))
+    little = transfer(
+        TransferParams(from_pubkey=chain.payer.pubkey(), to_pubkey=chain.payee.pubkey(), lamports=1)
+    )
     chain.ok(pay, little, signers=[chain.relay, chain.payer])
 
 
@@ -123,7 +131,11 @@ class TestDelegates:
         # the owner's own retry finds the agent's payment
         both.refused("AlreadyPaid", both.pay(), signers=[both.relay, both.payer])
         second = x402.payment_id(T0 + 60, "invoice 2")
-        both.refused("AllowanceTooSmall", both.pay(signer=agent, payment_id=second), signers=[both.relay, agent])
+        both.refused(
+            "AllowanceTooSmall",
+            both.pay(signer=agent, payment_id=second),
+            signers=[both.relay, agent],
+        )
 
     def test_a_stranger_is_no_delegate(self, chain: Chain) -> None:
         thief = chain.wallet()
@@ -171,7 +183,9 @@ class TestRefused:
         )
         second = chain.put(token_data(chain.mint, chain.payer.pubkey(), 5000), chain.token_program)
         chain.refused(
-            "SelfPayment", chain.pay(payee=chain.payer.pubkey(), source=second), signers=[chain.relay, chain.payer]
+            "SelfPayment",
+            chain.pay(payee=chain.payer.pubkey(), source=second),
+            signers=[chain.relay, chain.payer],
         )
 
     def test_accounts(self, chain: Chain) -> None:
@@ -183,7 +197,9 @@ class TestRefused:
         loose = chain.put(token_data(chain.mint, chain.payee.pubkey(), 0), chain.token_program)
         chain.refused("ConstraintAssociated", chain.pay(destination=loose), signers=signers)
         chain.refused(
-            "ConstraintTokenMint", chain.pay(source=chain.purse(chain.payer.pubkey(), 9, other_mint)), signers=signers
+            "ConstraintTokenMint",
+            chain.pay(source=chain.purse(chain.payer.pubkey(), 9, other_mint)),
+            signers=signers,
         )
         chain.refused("ConstraintTokenOwner", chain.pay(source=pocket), signers=signers)
         wrong = x402.receipt_address(chain.payer.pubkey(), chain.payee.pubkey(), bytes(32))
@@ -193,7 +209,9 @@ class TestRefused:
 
     def test_a_mint_of_the_other_token_program(self, chain: Chain) -> None:
         mint = chain.put(mint_data(), TOKEN_2022_PROGRAM)
-        chain.refused("AccountOwnedByWrongProgram", chain.pay(mint=mint), signers=[chain.relay, chain.payer])
+        chain.refused(
+            "AccountOwnedByWrongProgram", chain.pay(mint=mint), signers=[chain.relay, chain.payer]
+        )
 
     def test_look_alikes(self, chain: Chain) -> None:
         """Accounts with the right bytes that another program owns, and a token account that claims to be a mint."""
@@ -202,7 +220,11 @@ class TestRefused:
         chain.refused("AccountOwnedByWrongProgram", chain.pay(source=fake), signers=signers)
         fake_mint = chain.put(mint_data(), ID)
         chain.refused("AccountOwnedByWrongProgram", chain.pay(mint=fake_mint), signers=signers)
-        chain.refused("AccountDidNotDeserialize", chain.pay(mint=chain.ata(chain.payer.pubkey())), signers=signers)
+        chain.refused(
+            "AccountDidNotDeserialize",
+            chain.pay(mint=chain.ata(chain.payer.pubkey())),
+            signers=signers,
+        )
         chain.refused("AccountDidNotDeserialize", chain.pay(source=chain.mint), signers=signers)
 
     def test_frozen_accounts(self, chain: Chain) -> None:
@@ -216,14 +238,17 @@ class TestRefused:
         ix = chain.pay()
         for unsigned, signer in ((0, chain.relay), (1, chain.payer)):
             metas = [
-                AccountMeta(m.pubkey, m.is_signer and i != unsigned, m.is_writable) for i, m in enumerate(ix.accounts)
+                AccountMeta(m.pubkey, m.is_signer and i != unsigned, m.is_writable)
+                for i, m in enumerate(ix.accounts)
             ]
             call = Instruction(ix.program_id, bytes(ix.data), metas)
             chain.refused("AccountNotSigner", call, signers=[chain.wallet(), signer])
 
     def test_the_payees_account_must_exist(self, chain: Chain) -> None:
         nobody = Keypair().pubkey()
-        chain.refused("AccountNotInitialized", chain.pay(payee=nobody), signers=[chain.relay, chain.payer])
+        chain.refused(
+            "AccountNotInitialized", chain.pay(payee=nobody), signers=[chain.relay, chain.payer]
+        )
 
     def test_data_of_another_length(self, chain: Chain) -> None:
         ix = chain.pay()

@@ -26,12 +26,25 @@ from mcpsol_py.x402.subscriptions.terms import Plan
 from tests.functional.cli import Cli
 from tests.functional.test_x402_bridge import CREATE, Shop
 
-PLANS = [{"id": "pro", "name": "Pro", "price": "$0.05", "period": "monthly", "quota": 2, "tools": ["counter_*"]}]
+PLANS = [
+    {
+        "id": "pro",
+        "name": "Pro",
+        "price": "$0.05",
+        "period": "monthly",
+        "quota": 2,
+        "tools": ["counter_*"],
+    }
+]
 
 
 class Club(Shop):
     def open(self) -> Server[Any]:
-        table = {**DEMO_PAYMENTS, "database": f"sqlite:///{self.folder / 'sales.db'}", "plans": PLANS}
+        table = {
+            **DEMO_PAYMENTS,
+            "database": f"sqlite:///{self.folder / 'sales.db'}",
+            "plans": PLANS,
+        }
         self.payments = read_payments({**table, "domain": "demo.example", "collector": "@sponsor"})
         server = make_server(self.bridge)
         opened = open_shop(self.payments, self.bridge, None, self.cluster, self.opened)
@@ -57,7 +70,9 @@ async def test_an_agent_subscribes_once_and_calls_without_paying(club: Club) -> 
     async with Client(club.server) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert "subscribe" in tools
-        assert "Nothing with a subscription to pro." in (tools["counter_initialize"].description or "")
+        assert "Nothing with a subscription to pro." in (
+            tools["counter_initialize"].description or ""
+        )
         asked = wire(await client.call_tool("counter_initialize", CREATE))
         demand = read_demand(asked)
         assert demand is not None
@@ -72,7 +87,13 @@ async def test_an_agent_subscribes_once_and_calls_without_paying(club: Club) -> 
         def proof() -> Any:
             uri = extension["info"]["uri"]
             mark = request_mark(uri, {"tool": "counter_initialize", "arguments": CREATE})
-            signed = sign_proof(wallet("alice"), extension["info"], LOCAL, request_id=mark, nonce=secrets.token_hex(16))
+            signed = sign_proof(
+                wallet("alice"),
+                extension["info"],
+                LOCAL,
+                request_id=mark,
+                nonce=secrets.token_hex(16),
+            )
             return proof_meta(signed)
 
         for used in (1, 2):
@@ -93,7 +114,10 @@ async def test_an_agent_subscribes_once_and_calls_without_paying(club: Club) -> 
         ({}, "payments.plans"),
         ([{"id": "a", "price": "$1"}], "payments.plans[0].period"),
         ([{"id": "a", "price": "$1", "period": "monthly", "qota": 1}], "payments.plans[0].qota"),
-        ([{"id": "a", "price": "$1", "period": "monthly", "quota": "many"}], "payments.plans[0].quota"),
+        (
+            [{"id": "a", "price": "$1", "period": "monthly", "quota": "many"}],
+            "payments.plans[0].quota",
+        ),
     ],
 )
 def test_plans_that_cannot_be_read(plans: Any, path: str) -> None:
@@ -145,7 +169,12 @@ def test_a_merchant_looks_after_events_and_subscribers(tmp_path: Path, cli: Cli)
     assert cli("x402", "webhooks", "again", event["id"], *at).code == 0
     assert hooks.deliveries()[0].state == "pending"
     (row,) = cli("x402", "subscriptions", *at, "--json").json
-    assert (row["plan"], row["subscriber"], row["state"], row["callsUsed"]) == ("pro", alice, "active", 0)
+    assert (row["plan"], row["subscriber"], row["state"], row["callsUsed"]) == (
+        "pro",
+        alice,
+        "active",
+        0,
+    )
     assert cli("x402", "webhooks", "remove", made["id"], *at).code == 0
     assert hooks.all() == []
     database.close()

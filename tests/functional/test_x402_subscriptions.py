@@ -59,7 +59,10 @@ class TestLife:
         assert both.status(subscription)["state"] == "PastDue"
         outcome = both.ok(both.charge(subscription), signers=[both.relay])
         assert both.events(outcome) == [
-            ("Charged", {"subscription": subscription, "amount": 100, "charges": 2, "due_at": T0 + 2_000})
+            (
+                "Charged",
+                {"subscription": subscription, "amount": 100, "charges": 2, "due_at": T0 + 2_000},
+            )
         ]
         both.refused("NotDue", both.charge(subscription), signers=[both.relay])
         both.set_time(T0 + 2_299)
@@ -77,7 +80,11 @@ class TestLife:
         plan = both.plan(trial=500)
         assert both.view("quote", {"periods": 3}, {"plan": plan})["first_charge"] == 0
         subscription = both.subscribed(plan)
-        assert (paid(both), allowance(both), both.status(subscription)["state"]) == (0, 300, "Pending")
+        assert (paid(both), allowance(both), both.status(subscription)["state"]) == (
+            0,
+            300,
+            "Pending",
+        )
         both.refused("NotDue", both.charge(subscription), signers=[both.relay])
         both.set_time(T0 + 500)
         both.ok(both.charge(subscription), signers=[both.relay])
@@ -99,7 +106,9 @@ class TestLife:
         assert chain.status(subscription)["due_at"] == T0 + 5_000
         assert paid(chain) == 200
         chain.refused("NotDue", chain.charge(subscription), signers=[chain.relay])
-        chain.refused("NotDue", chain.charge(subscription), chain.charge(subscription), signers=[chain.relay])
+        chain.refused(
+            "NotDue", chain.charge(subscription), chain.charge(subscription), signers=[chain.relay]
+        )
 
     def test_twice_in_one_transaction(self, chain: Chain) -> None:
         subscription = chain.subscribed(chain.plan())
@@ -111,7 +120,10 @@ class TestLife:
         """The plan is closed and made again with another price: the old subscription goes on as it was."""
         plan = chain.plan()
         subscription = chain.subscribed(plan)
-        chain.ok(chain.ix("close_plan", {}, {"plan": plan, "merchant": chain.payee}), signers=[chain.payee])
+        chain.ok(
+            chain.ix("close_plan", {}, {"plan": plan, "merchant": chain.payee}),
+            signers=[chain.payee],
+        )
         assert chain.plan(price=9_999) == plan
         chain.set_time(T0 + 1_000)
         chain.ok(chain.charge(subscription), signers=[chain.relay])
@@ -124,10 +136,17 @@ class TestLife:
         # nor a plan whose trial is gone, or which can be charged for longer
         fourth = chain.plan(4, trial=0, grace=300)
         for agreed in ({"trial": 500}, {"grace": 299}):
-            chain.refused("TermsChanged", chain.subscribe(fourth, **agreed), signers=[chain.relay, chain.payer])
+            chain.refused(
+                "TermsChanged",
+                chain.subscribe(fourth, **agreed),
+                signers=[chain.relay, chain.payer],
+            )
 
     def test_two_subscriptions_share_one_delegate(self, chain: Chain) -> None:
-        one, two = chain.subscribed(chain.plan(1)), chain.subscribed(chain.plan(2, price=7), 5, price=7)
+        one, two = (
+            chain.subscribed(chain.plan(1)),
+            chain.subscribed(chain.plan(2, price=7), 5, price=7),
+        )
         assert allowance(chain) == 200 + 28
         chain.ok(chain.cancel(one), signers=[chain.relay, chain.payer])
         assert allowance(chain) == 28
@@ -150,7 +169,11 @@ class TestChangePlan:
         assert both.status(subscription)["due_at"] == T0 + 1_000
         both.set_time(T0 + 1_000)
         both.ok(both.charge(subscription), signers=[both.relay])
-        assert (paid(both), allowance(both), both.status(subscription)["due_at"]) == (600, 1_500, T0 + 3_000)
+        assert (paid(both), allowance(both), both.status(subscription)["due_at"]) == (
+            600,
+            1_500,
+            T0 + 3_000,
+        )
 
     def test_only_with_the_subscriber(self, chain: Chain) -> None:
         plan = chain.plan()
@@ -166,8 +189,12 @@ class TestChangePlan:
         plan = chain.plan()
         subscription = chain.subscribed(plan)
         signers = [chain.relay, chain.payer]
-        chain.refused("TermsChanged", chain.change_plan(subscription, plan, 5, price=99), signers=signers)
-        chain.refused("TermsChanged", chain.change_plan(subscription, plan, 5, grace=301), signers=signers)
+        chain.refused(
+            "TermsChanged", chain.change_plan(subscription, plan, 5, price=99), signers=signers
+        )
+        chain.refused(
+            "TermsChanged", chain.change_plan(subscription, plan, 5, grace=301), signers=signers
+        )
         chain.refused("TooManyPeriods", chain.change_plan(subscription, plan, 13), signers=signers)
         chain.refused("TooManyPeriods", chain.change_plan(subscription, plan, 0), signers=signers)
         other = chain.put(mint_data(), TOKEN_PROGRAM)
@@ -177,14 +204,18 @@ class TestChangePlan:
         wrong = chain.change_plan(subscription, x402.plan_address(chain.payee.pubkey(), 9), 5)
         chain.refused("PlanMismatch", wrong, signers=signers)
         chain.ok(chain.cancel(subscription), signers=signers)
-        chain.refused("SubscriptionCancelled", chain.change_plan(subscription, plan, 5), signers=signers)
+        chain.refused(
+            "SubscriptionCancelled", chain.change_plan(subscription, plan, 5), signers=signers
+        )
 
     def test_not_after_the_end(self, chain: Chain) -> None:
         plan = chain.plan()
         subscription = chain.subscribed(plan)
         chain.set_time(T0 + 1_300)
         chain.refused(
-            "SubscriptionExpired", chain.change_plan(subscription, plan, 5), signers=[chain.relay, chain.payer]
+            "SubscriptionExpired",
+            chain.change_plan(subscription, plan, 5),
+            signers=[chain.relay, chain.payer],
         )
 
 
@@ -195,10 +226,16 @@ class TestCancel:
         assert both.events(outcome) == [
             ("Cancelled", {"subscription": subscription, "by_merchant": False, "refunded": 0})
         ]
-        assert (paid(both), allowance(both), both.status(subscription)["state"]) == (100, 0, "Cancelled")
+        assert (paid(both), allowance(both), both.status(subscription)["state"]) == (
+            100,
+            0,
+            "Cancelled",
+        )
         both.set_time(T0 + 1_000)
         both.refused("SubscriptionCancelled", both.charge(subscription), signers=[both.relay])
-        both.refused("SubscriptionCancelled", both.cancel(subscription), signers=[both.relay, both.payer])
+        both.refused(
+            "SubscriptionCancelled", both.cancel(subscription), signers=[both.relay, both.payer]
+        )
         both.ok(both.close_subscription(subscription), signers=[both.payee])
 
     def test_not_closed_before_what_is_paid_has_ended(self, chain: Chain) -> None:
@@ -239,7 +276,9 @@ class TestCancel:
         first, second = chain.subscribed(chain.plan(1)), chain.subscribed(chain.plan(2))
         if what == "a guard":
             held = token_data(chain.mint, key, 4_800, delegate=delegate, delegated=400)
-            chain.put(extended(held, 2, [(15, b"\0"), (11, b"\1")]), TOKEN_2022_PROGRAM, chain.ata(key))
+            chain.put(
+                extended(held, 2, [(15, b"\0"), (11, b"\1")]), TOKEN_2022_PROGRAM, chain.ata(key)
+            )
         else:
             hooked = extended(mint_data(), 1, [(14, bytes(32) + b"\7" * 32)])
             chain.put(hooked, TOKEN_2022_PROGRAM, chain.mint)
@@ -248,8 +287,12 @@ class TestCancel:
             assert chain.status(subscription)["state"] == "Cancelled"
         assert chain.delegated(chain.ata(key))[1] == (400 if what == "a guard" else 0)
 
-    @pytest.mark.parametrize(("after", "refund"), [(0, 100), (1, 100), (250, 75), (999, 1), (1_000, 0), (1_200, 0)])
-    def test_a_merchant_pays_the_unused_part_back(self, both: Chain, after: int, refund: int) -> None:
+    @pytest.mark.parametrize(
+        ("after", "refund"), [(0, 100), (1, 100), (250, 75), (999, 1), (1_000, 0), (1_200, 0)]
+    )
+    def test_a_merchant_pays_the_unused_part_back(
+        self, both: Chain, after: int, refund: int
+    ) -> None:
         subscription = both.subscribed(both.plan())
         both.set_time(T0 + after)
         outcome = both.ok(both.merchant_cancel(subscription), signers=[both.relay, both.payee])
@@ -265,7 +308,9 @@ class TestCancel:
         """Not of what the next charge would be."""
         subscription = chain.subscribed(chain.plan(1))
         dear = chain.plan(2, price=500)
-        chain.ok(chain.change_plan(subscription, dear, 4, price=500), signers=[chain.relay, chain.payer])
+        chain.ok(
+            chain.change_plan(subscription, dear, 4, price=500), signers=[chain.relay, chain.payer]
+        )
         chain.set_time(T0 + 500)
         chain.ok(chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
         assert paid(chain) == 50
@@ -273,20 +318,36 @@ class TestCancel:
     def test_a_merchant_without_tokens_cannot_cancel(self, chain: Chain) -> None:
         subscription = chain.subscribed(chain.plan())
         chain.purse(chain.payee.pubkey(), 99)
-        chain.refused("BalanceTooSmall", chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
+        chain.refused(
+            "BalanceTooSmall",
+            chain.merchant_cancel(subscription),
+            signers=[chain.relay, chain.payee],
+        )
 
     def test_who_may(self, chain: Chain) -> None:
         subscription = chain.subscribed(chain.plan())
         thief = chain.wallet()
         chain.purse(thief.pubkey(), 500)
         their_delegate = x402.delegate_address(thief.pubkey())
-        theirs = {"subscriber": thief, "source": chain.ata(thief.pubkey()), "delegate": their_delegate}
-        chain.refused("NotSubscriber", chain.cancel(subscription, **theirs), signers=[chain.relay, thief])
+        theirs = {
+            "subscriber": thief,
+            "source": chain.ata(thief.pubkey()),
+            "delegate": their_delegate,
+        }
+        chain.refused(
+            "NotSubscriber", chain.cancel(subscription, **theirs), signers=[chain.relay, thief]
+        )
         theirs = {"merchant": thief, "source": chain.ata(thief.pubkey())}
-        chain.refused("NotMerchant", chain.merchant_cancel(subscription, **theirs), signers=[chain.relay, thief])
+        chain.refused(
+            "NotMerchant",
+            chain.merchant_cancel(subscription, **theirs),
+            signers=[chain.relay, thief],
+        )
         for ix in (chain.cancel(subscription), chain.merchant_cancel(subscription)):
             unsigned = [AccountMeta(m.pubkey, False, m.is_writable) for m in ix.accounts]
-            chain.refused("AccountNotSigner", Instruction(ID, bytes(ix.data), unsigned), signers=[chain.relay])
+            chain.refused(
+                "AccountNotSigner", Instruction(ID, bytes(ix.data), unsigned), signers=[chain.relay]
+            )
 
 
 class TestRefused:
@@ -304,7 +365,9 @@ class TestRefused:
         thief = chain.wallet()
         theirs = {"plan": plan, "merchant": thief}
         chain.refused("PlanMismatch", chain.ix("close_plan", {}, theirs), signers=[thief])
-        chain.refused("PlanMismatch", chain.ix("set_plan_open", {"open": False}, theirs), signers=[thief])
+        chain.refused(
+            "PlanMismatch", chain.ix("set_plan_open", {"open": False}, theirs), signers=[thief]
+        )
 
     def test_a_plan_that_takes_nobody_new(self, chain: Chain) -> None:
         plan = chain.plan()
@@ -352,7 +415,9 @@ class TestRefused:
         most = 2**64 - 1
         plan = chain.plan(price=most)
         chain.purse(chain.payer.pubkey(), most)
-        chain.refused("Overflow", chain.subscribe(plan, 12, price=most), signers=[chain.relay, chain.payer])
+        chain.refused(
+            "Overflow", chain.subscribe(plan, 12, price=most), signers=[chain.relay, chain.payer]
+        )
         subscription = chain.subscribed(plan, 1, price=most)
         assert paid(chain) == most
         chain.set_time(T0 + 500)
@@ -374,7 +439,11 @@ class TestRefused:
             ("ConstraintTokenOwner", {"destination": pocket}),
             (
                 "NotSubscriber",
-                {"subscriber": thief, "source": pocket, "delegate": x402.delegate_address(thief.pubkey())},
+                {
+                    "subscriber": thief,
+                    "source": pocket,
+                    "delegate": x402.delegate_address(thief.pubkey()),
+                },
             ),
             ("ConstraintTokenOwner", {"source": pocket}),
             ("ConstraintSeeds", {"delegate": x402.delegate_address(thief.pubkey())}),
@@ -383,14 +452,20 @@ class TestRefused:
         for error, changed in cases:
             chain.refused(error, chain.charge(subscription, **changed), signers=[chain.relay])
         loose = chain.put(token_data(chain.mint, chain.payee.pubkey(), 0), TOKEN_PROGRAM)
-        chain.refused("ConstraintAssociated", chain.charge(subscription, destination=loose), signers=[chain.relay])
+        chain.refused(
+            "ConstraintAssociated",
+            chain.charge(subscription, destination=loose),
+            signers=[chain.relay],
+        )
         other = chain.put(mint_data(), TOKEN_PROGRAM)
         accounts = {
             "mint": other,
             "source": chain.purse(chain.payer.pubkey(), 9_999, other),
             "destination": chain.purse(chain.payee.pubkey(), 0, other),
         }
-        chain.refused("SubscriptionMismatch", chain.charge(subscription, **accounts), signers=[chain.relay])
+        chain.refused(
+            "SubscriptionMismatch", chain.charge(subscription, **accounts), signers=[chain.relay]
+        )
 
     def test_oneself(self, chain: Chain) -> None:
         plan = chain.plan()
@@ -401,9 +476,15 @@ class TestRefused:
             "subscription": x402.subscription_address(plan, me.pubkey()),
         }  # fmt: skip
         mine: dict[str, Any] = {**accounts, "source": chain.ata(me.pubkey())}
-        chain.refused("ConstraintDuplicateMutableAccount", chain.subscribe(plan, **mine), signers=[chain.relay, me])
         chain.refused(
-            "ConstraintAssociated", chain.subscribe(plan, **accounts, source=second), signers=[chain.relay, me]
+            "ConstraintDuplicateMutableAccount",
+            chain.subscribe(plan, **mine),
+            signers=[chain.relay, me],
+        )
+        chain.refused(
+            "ConstraintAssociated",
+            chain.subscribe(plan, **accounts, source=second),
+            signers=[chain.relay, me],
         )
 
     def test_look_alikes(self, chain: Chain) -> None:
@@ -415,8 +496,14 @@ class TestRefused:
         chain.refused("AccountOwnedByWrongProgram", chain.charge(foreign), signers=[chain.relay])
         other = chain.put(b"\x20" + data[1:], ID)
         chain.refused("AccountDiscriminatorMismatch", chain.charge(other), signers=[chain.relay])
-        fake_plan = chain.put(chain.data(x402.plan_address(chain.payee.pubkey(), 1)) or b"", TOKEN_PROGRAM)
-        chain.refused("AccountOwnedByWrongProgram", chain.subscribe(fake_plan), signers=[chain.relay, chain.payer])
+        fake_plan = chain.put(
+            chain.data(x402.plan_address(chain.payee.pubkey(), 1)) or b"", TOKEN_PROGRAM
+        )
+        chain.refused(
+            "AccountOwnedByWrongProgram",
+            chain.subscribe(fake_plan),
+            signers=[chain.relay, chain.payer],
+        )
 
     def test_mints_whose_tokens_do_not_pass_exactly(self) -> None:
         chain = Chain(TOKEN_2022_PROGRAM)
@@ -438,5 +525,7 @@ class TestRefused:
             AccountMeta(m.pubkey, m.is_signer and m.pubkey != chain.payer.pubkey(), m.is_writable)
             for m in again.accounts
         ]
-        chain.refused("AccountNotSigner", Instruction(ID, bytes(again.data), unsigned), signers=[chain.relay])
+        chain.refused(
+            "AccountNotSigner", Instruction(ID, bytes(again.data), unsigned), signers=[chain.relay]
+        )
         assert chain.subscribed(plan) == subscription

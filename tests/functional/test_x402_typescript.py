@@ -97,7 +97,9 @@ class Scene:
         seeds = {"SEED": (b"\1" * 32).hex(), "SPONSOR": (b"\2" * 32).hex()}
         self.env = {**os.environ, "RPC_URL": url, **seeds}
         self.peer = Peer(self.env)
-        self.desk = ExactFacilitator(self.chain, KeypairSponsor(world.sponsor), MemorySettlements(), poll=0.01)
+        self.desk = ExactFacilitator(
+            self.chain, KeypairSponsor(world.sponsor), MemorySettlements(), poll=0.01
+        )
         self.upto = UptoFacilitator(self.chain, KeypairSponsor(world.sponsor), AUDITED, poll=0.01)
 
     def next_block(self) -> None:
@@ -106,7 +108,9 @@ class Scene:
 
 @pytest.fixture(scope="module")
 def scene() -> Iterator[Scene]:
-    world = ChannelWorld(program=AUDITED, now=int(time.time()))  # the peers go by the clock on the wall
+    world = ChannelWorld(
+        program=AUDITED, now=int(time.time())
+    )  # the peers go by the clock on the wall
     with listening(SvmNode(SvmTransport(world.chain.svm))) as url:
         found = Scene(url, world)
         yield found
@@ -146,16 +150,22 @@ class TestExact:
 
     def test_what_is_offered_is_said_alike(self, scene: Scene) -> None:
         theirs = scene.peer.ask("supported")
-        ours = make_facilitator(scene.chain, KeypairSponsor(scene.world.sponsor), MemorySettlements()).get_supported()
+        ours = make_facilitator(
+            scene.chain, KeypairSponsor(scene.world.sponsor), MemorySettlements()
+        ).get_supported()
         exact = [k for k in wire(ours)["kinds"] if (k["x402Version"], k["scheme"]) == (2, "exact")]
         assert exact == [k for k in theirs["kinds"] if k["scheme"] == "exact"]
         assert wire(ours)["signers"] == theirs["signers"]
 
 
 class TestUpto:
-    def claim(self, scene: Scene, payment: PaymentPayload, used: int) -> tuple[PaymentPayload, PaymentRequirements]:
+    def claim(
+        self, scene: Scene, payment: PaymentPayload, used: int
+    ) -> tuple[PaymentPayload, PaymentRequirements]:
         channel = Pubkey.from_string(payment.payload["channelId"])
-        signature = sign_voucher(scene.world.authorizer, channel, used, payment.payload["expiresAt"])
+        signature = sign_voucher(
+            scene.world.authorizer, channel, used, payment.payload["expiresAt"]
+        )
         inner = {**payment.payload, "type": "claim", "voucherSignature": signature}
         changed = payment.model_copy(update={"payload": inner})
         return changed, payment.accepted.model_copy(update={"amount": str(used)})
@@ -190,7 +200,13 @@ class TestUpto:
 
 def our_server(scene: Scene, folder: Path) -> dict[str, Any]:
     world = scene.world
-    args = [str(PEERS / "our_server.py"), scene.url, (b"\2" * 32).hex(), str(world.payee.pubkey()), str(USDC)]
+    args = [
+        str(PEERS / "our_server.py"),
+        scene.url,
+        (b"\2" * 32).hex(),
+        str(world.payee.pubkey()),
+        str(USDC),
+    ]
     return {"command": sys.executable, "args": [*args, f"sqlite:///{folder / 'shop.db'}"]}
 
 
@@ -212,7 +228,14 @@ class TestOverMcp:
         """It reads `_meta["x402/error"]` alone, and pays by base64 text."""
         before = scene.world.held
         loader, script = str(PEERS / "agents_svm.mjs"), str(PEERS / "agents_client.mjs")
-        command = [node(), "--import", loader, script, json.dumps(our_server(scene, tmp_path)), "quote"]
+        command = [
+            node(),
+            "--import",
+            loader,
+            script,
+            json.dumps(our_server(scene, tmp_path)),
+            "quote",
+        ]
         done = subprocess.run(
             [*command, json.dumps({"city": "Basel"})],
             capture_output=True,
@@ -238,8 +261,12 @@ class TestOverMcp:
             signer = x402Client()
             signer.register(DEVNET, ExactClient(world.payer, scene.chain))
             wallet = str(world.payer.pubkey())
-            budget = Budget(Database(), wallet, Limits({str(USDC): Limit(per_day=5_000)}), session="agents")
-            async with Client(StdioServerParameters(command=node(), args=args, env=scene.env)) as client:
+            budget = Budget(
+                Database(), wallet, Limits({str(USDC): Limit(per_day=5_000)}), session="agents"
+            )
+            async with Client(
+                StdioServerParameters(command=node(), args=args, env=scene.env)
+            ) as client:
                 bought = await Buyer(client, Payer(signer, budget)).call_tool("quote", {})
         assert "sunny 1" in str(bought.result.content)
         assert bought.receipt is not None
@@ -252,7 +279,9 @@ def serving(app: Any) -> Iterator[str]:
     """The URL at which an ASGI app is served from a thread."""
     port = free_port()
     server = uvicorn.Server(
-        uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="off", ws="none")
+        uvicorn.Config(
+            app, host="127.0.0.1", port=port, log_level="error", lifespan="off", ws="none"
+        )
     )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -298,10 +327,16 @@ class TestDisagreements:
         owners = [k.pubkey() for k in (world.payer, world.payee, world.sponsor)]
         keys = [USDC, *(associated_token_address(owner, USDC, TOKEN_PROGRAM) for owner in owners)]
         found = world.chain.get_accounts([str(k) for k in keys])
-        accounts = {str(k): [a.owner, a.data.hex()] for k, a in zip(keys, found, strict=True) if a is not None}
+        accounts = {
+            str(k): [a.owner, a.data.hex()]
+            for k, a in zip(keys, found, strict=True)
+            if a is not None
+        }
         given = {"sponsor": bytes(world.sponsor).hex(), "accounts": accounts, "terms": wire(terms)}
         file = folder / "payments.json"
-        file.write_text(json.dumps({**given, "payments": [wire(p) for p in payments]}), encoding="utf-8")
+        file.write_text(
+            json.dumps({**given, "payments": [wire(p) for p in payments]}), encoding="utf-8"
+        )
         command = [x402_python(), str(PEERS / "official_verify.py"), str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
         assert done.returncode == 0, done.stderr[-3000:]

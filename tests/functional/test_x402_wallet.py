@@ -43,7 +43,18 @@ CREATE = {"start": "5", "accounts": {"authority": "@alice"}}
 def demo(cli: Cli) -> Iterator[str]:
     """The paid demo as a process; its base URL."""
     port = free_port()
-    command = [sys.executable, "-m", "idl2mcp", "serve", "--demo", "--paid", "--transport", "http", "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "idl2mcp",
+        "serve",
+        "--demo",
+        "--paid",
+        "--transport",
+        "http",
+        "--port",
+        str(port),
+    ]
     with subprocess.Popen(command, cwd=cli.folder, stderr=subprocess.DEVNULL) as process:
         try:
             _wait(f"http://127.0.0.1:{port}/healthz")
@@ -96,7 +107,10 @@ async def test_an_agent_pays_a_bridge_from_its_owners_account(cli: Cli, demo: st
         assert (await said("x402_check_delegation"))["shown"] == "0.003 USDC"
         target = {"url": f"{demo}/mcp", "tool": "counter_initialize"}
         cost = await said("x402_estimate_cost", **target)
-        assert (cost["options"][0]["shown"], cost["options"][0]["affordable"]) == ("0.001 USDC", True)
+        assert (cost["options"][0]["shown"], cost["options"][0]["affordable"]) == (
+            "0.001 USDC",
+            True,
+        )
         call = {**target, "arguments": CREATE, "paymentId": "pay_0123456789abcdef"}
         first = await said("x402_pay", **call)
         assert (first["paid"], first["answer"]["isError"]) == ("1000", False)
@@ -141,7 +155,9 @@ def test_a_facilitator_without_a_cluster_brings_its_own(cli: Cli) -> None:
 
 # --- configurations --------------------------------------------------------------------------------------------------
 
-GOOD = 'keystore = "a.json"\nurl = "URL"\ndatabase = "sqlite:///w.db"\n[limits.USDC]\nper_day = "$1"\n'
+GOOD = (
+    'keystore = "a.json"\nurl = "URL"\ndatabase = "sqlite:///w.db"\n[limits.USDC]\nper_day = "$1"\n'
+)
 
 
 @pytest.fixture
@@ -165,7 +181,9 @@ def node() -> Iterator[str]:
         (("[limits.USDC]", 'alert = "https://x"\n[limits.USDC]'), "alert"),
     ],
 )
-def test_a_wrong_configuration_names_its_key(tmp_path: Path, node: str, change: tuple[str, str], path: str) -> None:
+def test_a_wrong_configuration_names_its_key(
+    tmp_path: Path, node: str, change: tuple[str, str], path: str
+) -> None:
     file = tmp_path / "wallet.toml"
     file.write_text(GOOD.replace(*change).replace("URL", node))
     with ExitStack() as opened, pytest.raises(SourceError) as caught:
@@ -175,7 +193,9 @@ def test_a_wrong_configuration_names_its_key(tmp_path: Path, node: str, change: 
 
 def test_limits_in_base_units_of_a_mint(tmp_path: Path, node: str) -> None:
     file = tmp_path / "wallet.toml"
-    file.write_text(GOOD.replace("[limits.USDC]", f"[limits.{USDC}]").replace('"$1"', "77").replace("URL", node))
+    file.write_text(
+        GOOD.replace("[limits.USDC]", f"[limits.{USDC}]").replace('"$1"', "77").replace("URL", node)
+    )
     with ExitStack() as opened:
         limits = open_purse(file, opened).wallet.settings.limits
         assert limits.assets[str(USDC)].per_day == 77
@@ -204,7 +224,9 @@ def test_an_alert_is_signed_and_sent_again_until_it_is_taken() -> None:
     with HTTPServer(("127.0.0.1", 0), Receiver) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
-        alert = webhook_alert(f"http://127.0.0.1:{server.server_address[1]}/", secret, pauses=(0.01, 0.01))
+        alert = webhook_alert(
+            f"http://127.0.0.1:{server.server_address[1]}/", secret, pauses=(0.01, 0.01)
+        )
         alert(str(USDC), 900, 1000, "day")
         assert taken.wait(20)
         server.shutdown()
@@ -214,4 +236,9 @@ def test_an_alert_is_signed_and_sent_again_until_it_is_taken() -> None:
     for headers, body in got:
         assert verify(secret, headers, body)
         assert not verify(secret, headers, body.replace("900", "901"))
-    assert json.loads(got[1][1])["data"] == {"asset": str(USDC), "spent": "900", "limit": "1000", "kind": "day"}
+    assert json.loads(got[1][1])["data"] == {
+        "asset": str(USDC),
+        "spent": "900",
+        "limit": "1000",
+        "kind": "day",
+    }

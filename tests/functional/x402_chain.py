@@ -46,7 +46,13 @@ def mint_data(supply: int = 10**18, decimals: int = 6) -> bytes:
 
 
 def token_data(
-    mint: Pubkey, owner: Pubkey, amount: int, *, state: int = 1, delegate: Pubkey | None = None, delegated: int = 0
+    mint: Pubkey,
+    owner: Pubkey,
+    amount: int,
+    *,
+    state: int = 1,
+    delegate: Pubkey | None = None,
+    delegated: int = 0,
 ) -> bytes:
     """165 bytes of a token account."""
     key = bytes(32) if delegate is None else bytes(delegate)
@@ -56,7 +62,9 @@ def token_data(
 
 def extended(base: bytes, kind: int, extensions: Sequence[tuple[int, bytes]]) -> bytes:
     """A Token-2022 mint (kind 1) or account (kind 2) with these extensions."""
-    listed = b"".join(struct.pack("<HH", number, len(value)) + value for number, value in extensions)
+    listed = b"".join(
+        struct.pack("<HH", number, len(value)) + value for number, value in extensions
+    )
     return base.ljust(165, b"\0") + bytes([kind]) + listed
 
 
@@ -111,13 +119,17 @@ class Chain:
         self.svm.set_account(key, Account(10**7, data, owner))
         return key
 
-    def ata(self, owner: Pubkey, mint: Pubkey | None = None, token_program: Pubkey | None = None) -> Pubkey:
+    def ata(
+        self, owner: Pubkey, mint: Pubkey | None = None, token_program: Pubkey | None = None
+    ) -> Pubkey:
         return associated_token(owner, mint or self.mint, token_program or self.token_program)
 
     def purse(self, owner: Pubkey, amount: int, mint: Pubkey | None = None, **more: Any) -> Pubkey:
         """The associated token account of *owner*, holding *amount*."""
         key = self.ata(owner, mint)
-        return self.put(token_data(mint or self.mint, owner, amount, **more), self.token_program, key)
+        return self.put(
+            token_data(mint or self.mint, owner, amount, **more), self.token_program, key
+        )
 
     # reading
 
@@ -154,13 +166,17 @@ class Chain:
         remaining: Sequence[AccountMeta] = (),
     ) -> Instruction:
         given = {k: v.pubkey() if isinstance(v, Keypair) else v for k, v in accounts.items()}
-        built = spec().instruction(name).build(args, given, program_id=ID, remaining=list(remaining))
+        built = (
+            spec().instruction(name).build(args, given, program_id=ID, remaining=list(remaining))
+        )
         assert isinstance(built, Instruction)
         return built
 
     def run(self, *instructions: Instruction, signers: Sequence[Keypair]) -> Any:
         self.svm.expire_blockhash()
-        message = Message.new_with_blockhash(list(instructions), signers[0].pubkey(), self.svm.latest_blockhash())
+        message = Message.new_with_blockhash(
+            list(instructions), signers[0].pubkey(), self.svm.latest_blockhash()
+        )
         return self.svm.send_transaction(VersionedTransaction(message, list(signers)))
 
     def ok(self, *instructions: Instruction, signers: Sequence[Keypair]) -> TransactionMetadata:
@@ -173,7 +189,11 @@ class Chain:
         return outcome
 
     def refused(
-        self, name: str, *instructions: Instruction, signers: Sequence[Keypair], watch: Sequence[Pubkey] = ()
+        self,
+        name: str,
+        *instructions: Instruction,
+        signers: Sequence[Keypair],
+        watch: Sequence[Pubkey] = (),
     ) -> FailedTransactionMetadata:
         """The transaction fails, its log names the error, and none of the accounts of any instruction changed (but the
         fee payer's lamports)."""
@@ -195,7 +215,11 @@ class Chain:
     def events(self, outcome: TransactionMetadata) -> list[tuple[str, Any]]:
         """Events in the log and by CPI, in that order."""
         found: list[tuple[str, Any]] = []
-        lines = [line.removeprefix("Program data: ") for line in outcome.logs() if line.startswith("Program data: ")]
+        lines = [
+            line.removeprefix("Program data: ")
+            for line in outcome.logs()
+            if line.startswith("Program data: ")
+        ]
         found += [spec().decode_event(base64.b64decode(line)) for line in lines]
         for group in outcome.inner_instructions():
             for inner in group:
@@ -216,7 +240,10 @@ class Chain:
             "amount": changed.pop("amount", 1000),
             "expires_at": expires,
         }
-        payer, payee = changed.pop("payer", self.payer.pubkey()), changed.pop("payee", self.payee.pubkey())
+        payer, payee = (
+            changed.pop("payer", self.payer.pubkey()),
+            changed.pop("payee", self.payee.pubkey()),
+        )
         mint = changed.pop("mint", self.mint)
         program = changed.pop("token_program", self.token_program)
         accounts = {
@@ -285,7 +312,9 @@ class Chain:
 
     def settle_and_seal(self, channel: Pubkey, has_voucher: int = 0, **changed: Any) -> Instruction:
         return self.ix(
-            "settle_and_seal", {"has_voucher": has_voucher}, {"payee": self.payee, "channel": channel} | changed
+            "settle_and_seal",
+            {"has_voucher": has_voucher},
+            {"payee": self.payee, "channel": channel} | changed,
         )
 
     def request_close(self, channel: Pubkey, **changed: Any) -> Instruction:
@@ -316,7 +345,12 @@ class Chain:
         }
         listed = [self.ata(key) for key, _ in entries] if tails is None else tails
         args = {"recipients": [{"recipient": key, "bps": bps} for key, bps in entries]}
-        return self.ix("distribute", args, accounts | changed, [AccountMeta(key, False, True) for key in listed])
+        return self.ix(
+            "distribute",
+            args,
+            accounts | changed,
+            [AccountMeta(key, False, True) for key in listed],
+        )
 
     def withdraw_payer(self, channel: Pubkey, **changed: Any) -> Instruction:
         accounts = {
@@ -339,7 +373,12 @@ class Chain:
         terms = {"price": 100, "period": 1_000, "trial": 0, "grace": 300, "max_charges": 12}
         terms |= {k: changed.pop(k) for k in list(changed) if k in terms}
         plan = x402.plan_address(self.payee.pubkey(), plan_id)
-        accounts = {"plan": plan, "merchant": self.payee, "mint": self.mint, "token_program": self.token_program}
+        accounts = {
+            "plan": plan,
+            "merchant": self.payee,
+            "mint": self.mint,
+            "token_program": self.token_program,
+        }
         return self.ix("create_plan", {"plan_id": plan_id, **terms}, accounts | changed), plan
 
     def plan(self, plan_id: int = 1, **changed: Any) -> Pubkey:
@@ -386,11 +425,22 @@ class Chain:
         return self.ix("charge", {}, {**self.parties(), "subscription": subscription} | changed)
 
     def change_plan(
-        self, subscription: Pubkey, plan: Pubkey, periods: int, price: int = 100, period: int = 1_000, **changed: Any
+        self,
+        subscription: Pubkey,
+        plan: Pubkey,
+        periods: int,
+        price: int = 100,
+        period: int = 1_000,
+        **changed: Any,
     ) -> Instruction:
         accounts = {**self.parties(), "subscription": subscription, "plan": plan}
         accounts.pop("destination")
-        args = {"price": price, "period": period, "grace": self.terms(plan, changed)["grace"], "periods": periods}
+        args = {
+            "price": price,
+            "period": period,
+            "grace": self.terms(plan, changed)["grace"],
+            "periods": periods,
+        }
         return self.ix("change_plan", args, accounts | changed)
 
     def cancel(self, subscription: Pubkey, **changed: Any) -> Instruction:
@@ -406,7 +456,11 @@ class Chain:
         return self.ix("merchant_cancel", {}, accounts | changed)
 
     def close_subscription(self, subscription: Pubkey, **changed: Any) -> Instruction:
-        return self.ix("close_subscription", {}, {"subscription": subscription, "rent_payer": self.relay} | changed)
+        return self.ix(
+            "close_subscription",
+            {},
+            {"subscription": subscription, "rent_payer": self.relay} | changed,
+        )
 
     def status(self, subscription: Pubkey) -> dict[str, Any]:
         return dict(self.view("subscription_status", {}, {"subscription": subscription}))

@@ -109,7 +109,9 @@ def _places(document: Any) -> list[tuple[Any, Any]]:
     waiting = [document]
     while waiting:
         node = waiting.pop()
-        keys: Any = node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+        keys: Any = (
+            node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+        )
         for key in keys:
             out.append((node, key))
             waiting.append(node[key])
@@ -143,7 +145,11 @@ def loader(data: bytes) -> None:
     """A document (bytes, or a small IDL with a few places changed) through reader, check, codecs and pages."""
     choices = FromBytes(data)
     try:
-        document = choices.rest()[1:] if not data or data[0] < 64 else json.dumps(_mutated(choices)).encode()
+        document = (
+            choices.rest()[1:]
+            if not data or data[0] < 64
+            else json.dumps(_mutated(choices)).encode()
+        )
         model = read(document)
     except McpsolError:
         return
@@ -156,7 +162,9 @@ def loader(data: bytes) -> None:
             made = InstructionCodec(codecs, instruction)
         except NotUsable:
             continue
-        assert instruction.name not in refused or len({i.name for i in model.instructions}) < len(model.instructions)
+        assert instruction.name not in refused or len({i.name for i in model.instructions}) < len(
+            model.instructions
+        )
         for args in ({}, {"x": 1}, None):
             try:
                 made.encode(args)  # type: ignore[arg-type]  # None is no object
@@ -199,7 +207,12 @@ def decoder(data: bytes) -> None:
         first, second = draw_type(choices, 3), draw_type(choices, 2)
     except End:
         return
-    body = (Field("a", Link("A")), Field("b", second), Field("again", Option(Link("B"))), Field("more", vec(Link("B"))))
+    body = (
+        Field("a", Link("A")),
+        Field("b", second),
+        Field("again", Option(Link("B"))),
+        Field("more", vec(Link("B"))),
+    )
     tree = Enum((Variant("End"), Variant("More", Tuple((Link("C"), Link("A"))))))
     types = (TypeDef("A", first), TypeDef("B", Struct(body)), TypeDef("C", tree))
     codecs = Codecs(ProgramModel("fuzzed", types=types))
@@ -232,7 +245,10 @@ def pages(data: bytes) -> None:
     try:
         if choices.integer(0, 1):
             made = page_set(read(_SEEDS[choices.integer(0, len(_SEEDS) - 1)]))
-            listed, stream = [bytearray(p) for p in made.json_pages], [bytearray(p) for p in made.stream_pages]
+            listed, stream = (
+                [bytearray(p) for p in made.json_pages],
+                [bytearray(p) for p in made.stream_pages],
+            )
             for _ in range(choices.integer(1, 8)):
                 page = choices.one(choices.one([listed, stream or listed]))
                 if page:
@@ -261,4 +277,6 @@ def _timed(target: Callable[[bytes], None]) -> Callable[[bytes], None]:
     return timed
 
 
-TARGETS: dict[str, Callable[[bytes], None]] = {t.__name__: _timed(t) for t in (loader, decoder, pages)}
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    t.__name__: _timed(t) for t in (loader, decoder, pages)
+}

@@ -57,7 +57,14 @@ def quick(seconds: float, started: float) -> bool:
 def test_huge_counts_are_refused_before_anything_is_allocated() -> None:
     codecs = Codecs(ProgramModel("p", types=(TypeDef("Empty", Struct(())),)))
     started = time.process_time()
-    for node in (vec(U64), vec(U8), vec(vec(U8)), vec(Link("Empty")), vec(Array(U64, 1000)), Array(U8, Int(64))):
+    for node in (
+        vec(U64),
+        vec(U8),
+        vec(vec(U8)),
+        vec(Link("Empty")),
+        vec(Array(U64, 1000)),
+        Array(U8, Int(64)),
+    ):
         with pytest.raises(DecodeError):
             codecs.codec(node).decode(b"\xff" * 12)
     assert quick(1, started)
@@ -78,7 +85,8 @@ def test_types_that_would_take_gigabytes_are_refused() -> None:
 
 def test_a_hundred_thousand_instructions_are_searched_and_one_encodes_at_once() -> None:
     many = tuple(
-        Instruction(f"ix{i}", Discriminator(i.to_bytes(8, "little")), (Field("a", U64),)) for i in range(100_000)
+        Instruction(f"ix{i}", Discriminator(i.to_bytes(8, "little")), (Field("a", U64),))
+        for i in range(100_000)
     )
     model = ProgramModel("many", many)
     started = time.process_time()
@@ -106,7 +114,18 @@ def test_lists_that_hold_lists_do_not_multiply() -> None:
 
 
 def test_names_from_strangers_stay_names() -> None:
-    names = ["'", '"', "\\", "']+open('/etc/passwd')#", "\n", "\u2028", "{{x}}", "\ud800", "__import__", "a" * 100_000]
+    names = [
+        "'",
+        '"',
+        "\\",
+        "']+open('/etc/passwd')#",
+        "\n",
+        "\u2028",
+        "{{x}}",
+        "\ud800",
+        "__import__",
+        "a" * 100_000,
+    ]
     codec = Codecs(ProgramModel("p")).codec(Struct(tuple(Field(name, U8) for name in names)))
     value = {name: index for index, name in enumerate(names)}
     assert codec.encode(value) == bytes(range(len(names)))

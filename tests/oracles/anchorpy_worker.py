@@ -59,7 +59,11 @@ class Program:
             return None if value is None else self.give(ty.option, value)
         if isinstance(ty, (IdlTypeVec, IdlTypeArray)):
             item = ty.vec if isinstance(ty, IdlTypeVec) else ty.array[0]
-            return list(bytes.fromhex(value[2:])) if item == S.U8 else [self.give(item, v) for v in value]
+            return (
+                list(bytes.fromhex(value[2:]))
+                if item == S.U8
+                else [self.give(item, v) for v in value]
+            )
         if isinstance(ty, IdlTypeDefined):
             return self.give_defined(self.find(ty.defined), value)
         if ty in WIDE:
@@ -83,8 +87,12 @@ class Program:
                 return getattr(made, name)()
             inner = variant.fields.fields
             if isinstance(inner[0], IdlField):
-                return getattr(made, name)(**{snake(f.name): self.give(f.ty, value[name][f.name]) for f in inner})
-            return getattr(made, name)(tuple(self.give(t, v) for t, v in zip(inner, value[name], strict=True)))
+                return getattr(made, name)(
+                    **{snake(f.name): self.give(f.ty, value[name][f.name]) for f in inner}
+                )
+            return getattr(made, name)(
+                tuple(self.give(t, v) for t, v in zip(inner, value[name], strict=True))
+            )
         return self.give(ty.value, value)
 
     def take(self, ty: Any, value: Any) -> Any:
@@ -93,7 +101,9 @@ class Program:
             return None if value is None else self.take(ty.option, value)
         if isinstance(ty, (IdlTypeVec, IdlTypeArray)):
             item = ty.vec if isinstance(ty, IdlTypeVec) else ty.array[0]
-            return "0x" + bytes(value).hex() if item == S.U8 else [self.take(item, v) for v in value]
+            return (
+                "0x" + bytes(value).hex() if item == S.U8 else [self.take(item, v) for v in value]
+            )
         if isinstance(ty, IdlTypeDefined):
             return self.take_defined(self.find(ty.defined), value)
         if ty in WIDE or ty == S.PublicKey:
@@ -116,7 +126,11 @@ class Program:
             inner = variant.fields.fields
             if isinstance(inner[0], IdlField):
                 return {variant.name: self.take_fields(inner, value)}
-            return {variant.name: [self.take(t, v) for t, v in zip(inner, value.tuple_data, strict=True)]}
+            return {
+                variant.name: [
+                    self.take(t, v) for t, v in zip(inner, value.tuple_data, strict=True)
+                ]
+            }
         return self.take(ty.value, value)
 
     def answer(self, kind: str, name: str, value: Any, data: bytes) -> dict[str, Any]:
@@ -127,7 +141,9 @@ class Program:
             back = self.take_fields(fields, self.instruction.parse(data).data)
         elif kind == "account":
             definition = next(a for a in self.idl.accounts if a.name == name)
-            made = self.accounts.build(NamedInstruction(name=name, data=self.give_defined(definition, value)))
+            made = self.accounts.build(
+                NamedInstruction(name=name, data=self.give_defined(definition, value))
+            )
             back = self.take_defined(definition, self.accounts.parse(data).data)
         else:  # its event coder only decodes
             events = next(e for e in self.idl.events if e.name == name).fields
@@ -157,7 +173,9 @@ def main() -> None:
         try:
             if isinstance(program, str):
                 raise ValueError(program)
-            reply = program.answer(row["kind"], row["name"], row["value"], bytes.fromhex(row["hex"]))
+            reply = program.answer(
+                row["kind"], row["name"], row["value"], bytes.fromhex(row["hex"])
+            )
         except Exception as error:  # noqa: BLE001  # as above
             reply = {"refused": f"{type(error).__name__}: {str(error)[:160]}"}
         print(json.dumps({"id": row["id"], **reply}), flush=True)

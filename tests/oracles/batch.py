@@ -56,7 +56,10 @@ def rows(model: ProgramModel, file: Path, per_type: int = PER_TYPE) -> Iterator[
     codecs = Codecs(model)
     values = Values(codecs)
     known: list[tuple[str, str, Callable[[], InstructionCodec | AccountCodec | EventCodec]]] = [
-        *(("instruction", i.name, partial(InstructionCodec, codecs, i)) for i in model.instructions),
+        *(
+            ("instruction", i.name, partial(InstructionCodec, codecs, i))
+            for i in model.instructions
+        ),
         *(("account", a.name, partial(AccountCodec, codecs, a)) for a in model.accounts),
         *(("event", e.name, partial(EventCodec, codecs, e)) for e in model.events),
     ]
@@ -67,7 +70,9 @@ def rows(model: ProgramModel, file: Path, per_type: int = PER_TYPE) -> Iterator[
             continue
         for number in range(per_type):
             try:
-                value = values.from_seed(codec.codec.node, zlib.crc32(f"{file.name}/{kind}/{name}/{number}".encode()))
+                value = values.from_seed(
+                    codec.codec.node, zlib.crc32(f"{file.name}/{kind}/{name}/{number}".encode())
+                )
             except NoValue:
                 continue
             if isinstance(
@@ -95,12 +100,24 @@ def _discriminates(codec: InstructionCodec | AccountCodec | EventCodec, data: by
     return known is None or all(matches(d, data) for d in (known.discriminator, *known.also))
 
 
-def ask(command: Sequence[str], asked: Sequence[Row], folder: Path, timeout: float = 1800) -> list[dict[str, Any]]:
+def ask(
+    command: Sequence[str], asked: Sequence[Row], folder: Path, timeout: float = 1800
+) -> list[dict[str, Any]]:
     """The answers of an oracle that reads a JSON object a line and writes one for each."""
     lines = "".join(json.dumps({"id": i, **row.__dict__}) + "\n" for i, row in enumerate(asked))
-    run = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=folder, timeout=timeout, check=False)
+    run = subprocess.run(
+        command,
+        input=lines,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=timeout,
+        check=False,
+    )
     answers = [json.loads(line) for line in run.stdout.split("\n") if line.startswith("{")]
-    assert len(answers) == len(asked), f"{len(answers)} answers to {len(asked)} questions; stderr: {run.stderr[-2000:]}"
+    assert len(answers) == len(asked), (
+        f"{len(answers)} answers to {len(asked)} questions; stderr: {run.stderr[-2000:]}"
+    )
     return sorted(answers, key=lambda a: int(a["id"]))
 
 
@@ -116,7 +133,9 @@ def compare(asked: Sequence[Row], answers: Sequence[dict[str, Any]]) -> Tally:
                 f"{where}: {row.hex[:160]} here, {answer['hex'][:160]} there, of {str(row.value)[:300]}"
             )
         elif "back" in answer and not _same(row.value, answer["back"]):
-            tally.different.append(f"{where}: {str(row.value)[:300]} decodes there as {str(answer['back'])[:300]}")
+            tally.different.append(
+                f"{where}: {str(row.value)[:300]} decodes there as {str(answer['back'])[:300]}"
+            )
         else:
             tally.same += 1
     return tally
@@ -126,7 +145,9 @@ def _same(ours: Any, theirs: Any) -> bool:
     """Are these the same but for the case and the separators of names, which oracles change?"""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         other = {pascal(k): v for k, v in theirs.items()}
-        return len(ours) == len(theirs) and all(_same(v, other.get(pascal(k), _same)) for k, v in ours.items())
+        return len(ours) == len(theirs) and all(
+            _same(v, other.get(pascal(k), _same)) for k, v in ours.items()
+        )
     if isinstance(ours, list) and isinstance(theirs, list):
         return len(ours) == len(theirs) and all(map(_same, ours, theirs))
     if isinstance(ours, str) and isinstance(theirs, str) and len(ours) < 32:

@@ -49,7 +49,11 @@ def _definition(name: str, type: Type, layout: str = "borsh", align: int | None 
 
 
 _NUMBERS: dict[str, Type] = dict(
-    zip("abcdefghijklm", (U8, I8, U16, I16, U32, I32, U64, I64, U128, I128, F32, F64, BOOL), strict=True)
+    zip(
+        "abcdefghijklm",
+        (U8, I8, U16, I16, U32, I32, U64, I64, U128, I128, F32, F64, BOOL),
+        strict=True,
+    )
 )
 
 #: src/types.rs: what borsh writes.
@@ -58,7 +62,9 @@ BORSH = ProgramModel(
     types=(
         _definition("Unit", Struct(())),
         _definition("Numbers", _struct(**_NUMBERS)),
-        _definition("Texts", _struct(name=BORSH_STRING, note=Option(BORSH_STRING), tags=vec(BORSH_STRING))),
+        _definition(
+            "Texts", _struct(name=BORSH_STRING, note=Option(BORSH_STRING), tags=vec(BORSH_STRING))
+        ),
         _definition(
             "Nested",
             _struct(
@@ -81,7 +87,9 @@ BORSH = ProgramModel(
                 )
             ),
         ),
-        _definition("Tree", Enum((Variant("Leaf"), Variant("Branch", Tuple((Link("Tree"), Link("Tree"))))))),
+        _definition(
+            "Tree", Enum((Variant("Leaf"), Variant("Branch", Tuple((Link("Tree"), Link("Tree"))))))
+        ),
         _definition(
             "All",
             _struct(
@@ -137,7 +145,13 @@ MEMORY = ProgramModel(
         _definition(
             "Outer",
             _struct(
-                first=U8, inner=Link("Inner"), list=Array(Link("Inner"), 3), key=KEY, x=F32, y=F64, tail=Array(U8, 5)
+                first=U8,
+                inner=Link("Inner"),
+                list=Array(Link("Inner"), 3),
+                key=KEY,
+                x=F32,
+                y=F64,
+                tail=Array(U8, 5),
             ),
             "c",
         ),
@@ -150,7 +164,9 @@ MEMORY = ProgramModel(
         _definition("Wide", _struct(big=Array(U64, 40), small=Array(I8, 3)), "c"),
         _definition(
             "Tagged",
-            Enum((Variant("Empty"), Variant("Small", Tuple((U8,))), Variant("Big", Tuple((U64, U8))))),
+            Enum(
+                (Variant("Empty"), Variant("Small", Tuple((U8,))), Variant("Big", Tuple((U64, U8))))
+            ),
             "c",
         ),
     ),

@@ -62,9 +62,15 @@ def instructions(file: Path) -> Iterator[tuple[ProgramInstruction, dict[str, Any
     for name in program.instructions:
         instruction = program.instruction(name)
         try:
-            args = values.from_seed(instruction.codec.codec.node, zlib.crc32(f"{file.name}/{name}".encode()))
+            args = values.from_seed(
+                instruction.codec.codec.node, zlib.crc32(f"{file.name}/{name}".encode())
+            )
             data = instruction.encode(args)
-        except (NoValue, NotUsable, EncodeError):  # the last: a discriminator that is an argument has another value
+        except (
+            NoValue,
+            NotUsable,
+            EncodeError,
+        ):  # the last: a discriminator that is an argument has another value
             continue
         yield instruction, args, data
 
@@ -76,7 +82,13 @@ def ask(script: str, asked: list[Asked], **more: str) -> list[dict[str, Any]]:
     ]
     text = "".join(json.dumps({**row, **more}) + "\n" for row in rows)
     run = subprocess.run(
-        [node(), script], input=text, capture_output=True, text=True, cwd=ORACLES, timeout=300, check=False
+        [node(), script],
+        input=text,
+        capture_output=True,
+        text=True,
+        cwd=ORACLES,
+        timeout=300,
+        check=False,
     )
     answers = [json.loads(line) for line in run.stdout.split("\n") if line]
     assert len(answers) == len(asked), run.stderr[-2000:]
@@ -90,13 +102,18 @@ def test_addresses_are_those_that_anchors_client_resolves() -> None:
     asked = []
     for file in files:
         for instruction, args, data in instructions(file):
-            given = {name: address(file.name, instruction.name, name) for name in instruction.must_give(online=False)}
+            given = {
+                name: address(file.name, instruction.name, name)
+                for name in instruction.must_give(online=False)
+            }
             program_id = instruction.program.address or WALLET
             resolution = instruction.plan.resolve(args, given, program_id=program_id, wallet=WALLET)
             assert resolution.wanted() == []
             asked.append(Asked(file, instruction.name, data.hex(), given, resolution))
     same, refused, different = 0, [], set()
-    for one, answer in zip(asked, ask("anchor_accounts.mjs", asked, wallet=str(WALLET)), strict=True):
+    for one, answer in zip(
+        asked, ask("anchor_accounts.mjs", asked, wallet=str(WALLET)), strict=True
+    ):
         if "refused" in answer:
             refused.append(f"{one.file.stem} {one.name}: {answer['refused']}")
             continue
@@ -126,12 +143,16 @@ def test_accounts_are_those_of_codamas_dynamic_client() -> None:
     for file in files:
         for instruction, args, data in instructions(file):
             must = instruction.must_give(wallet=False, online=False)
-            given: dict[str, str | None] = {name: address(file.name, instruction.name, name) for name in must}
+            given: dict[str, str | None] = {
+                name: address(file.name, instruction.name, name) for name in must
+            }
             for leaf in instruction.plan.leaves:
                 if leaf.account.optional and leaf.account.default is None:
                     given[leaf.name] = None
             assert instruction.program.address is not None
-            resolution = instruction.plan.resolve(args, given, program_id=instruction.program.address)
+            resolution = instruction.plan.resolve(
+                args, given, program_id=instruction.program.address
+            )
             assert resolution.wanted() == []
             asked.append(Asked(file, instruction.name, data.hex(), given, resolution))
     same, different = 0, set()

@@ -29,7 +29,9 @@ def borsh() -> str:
     """The crate's binary, built into the cache (seconds, the first time)."""
     cargo = shutil.which("cargo")
     if cargo is None:
-        pytest.skip("cargo is missing: install Rust 1.77 or newer, or run as root on Debian (`make test` does)")
+        pytest.skip(
+            "cargo is missing: install Rust 1.77 or newer, or run as root on Debian (`make test` does)"
+        )
     target = CACHE / "cargo-target"
     run = subprocess.run(
         [cargo, "build", "--release", "--quiet", "--locked"],
@@ -66,7 +68,9 @@ def made(model: ProgramModel, types: dict[str, Type], per_type: int) -> list[Row
     for name, node in types.items():
         codec = codecs.codec(node)
         for number in range(per_type):
-            value = in_order(node, values.from_seed(codec.node, zlib.crc32(f"{name}/{number}".encode())))
+            value = in_order(
+                node, values.from_seed(codec.node, zlib.crc32(f"{name}/{number}".encode()))
+            )
             if name == "All":
                 value["map"] = in_order(Map(BORSH_STRING, BORSH_STRING, 0), value["map"])
                 value["set"].sort()
@@ -77,9 +81,13 @@ def made(model: ProgramModel, types: dict[str, Type], per_type: int) -> list[Row
 
 
 @pytest.mark.parametrize(
-    ("model", "types"), [(BORSH, BORSH_TYPES), (MEMORY, MEMORY_TYPES)], ids=["borsh", "rustc memory layout"]
+    ("model", "types"),
+    [(BORSH, BORSH_TYPES), (MEMORY, MEMORY_TYPES)],
+    ids=["borsh", "rustc memory layout"],
 )
-def test_rust_gives_the_same_bytes_and_reads_ours(borsh: str, model: ProgramModel, types: dict[str, Type]) -> None:
+def test_rust_gives_the_same_bytes_and_reads_ours(
+    borsh: str, model: ProgramModel, types: dict[str, Type]
+) -> None:
     asked = made(model, types, 300 if FULL else 40)
     tally = compare(asked, ask([borsh], asked, ORACLES))
     assert not tally.refused, tally.refused.most_common(3)

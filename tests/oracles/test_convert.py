@@ -23,9 +23,13 @@ def test_converted_to_anchor_it_encodes_alike(shared_idl: Path) -> None:
     document, losses = to_anchor(model)
     again = read(document)
     codecs = Codecs(again)
-    makers: dict[tuple[str, str], list[Callable[[], InstructionCodec | AccountCodec | EventCodec]]] = defaultdict(list)
+    makers: dict[
+        tuple[str, str], list[Callable[[], InstructionCodec | AccountCodec | EventCodec]]
+    ] = defaultdict(list)
     for instruction in again.instructions:  # a list, since an IDL may have two events of one name
-        makers["instruction", instruction.name].append(partial(InstructionCodec, codecs, instruction))
+        makers["instruction", instruction.name].append(
+            partial(InstructionCodec, codecs, instruction)
+        )
     for account in again.accounts:
         makers["account", account.name].append(partial(AccountCodec, codecs, account))
     for event in again.events:
@@ -37,7 +41,9 @@ def test_converted_to_anchor_it_encodes_alike(shared_idl: Path) -> None:
             assert row.name in lost, f"{row.kind} {row.name} is gone and no loss says so"
             continue
         outcomes = [_encoded(make, row.value) for make in made]
-        assert row.hex in outcomes, f"{row.kind} {row.name}: {row.hex} of {row.value}, not {outcomes}"
+        assert row.hex in outcomes, (
+            f"{row.kind} {row.name}: {row.hex} of {row.value}, not {outcomes}"
+        )
 
 
 def _encoded(make: Callable[[], InstructionCodec | AccountCodec | EventCodec], value: Any) -> str:

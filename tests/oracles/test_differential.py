@@ -46,7 +46,13 @@ def modern_files() -> list[Path]:
     [
         pytest.param("anchor", lambda: [node(), "anchor.mjs"], modern_files, 500, id="anchor"),
         pytest.param("codama", lambda: [node(), "codama.mjs"], shared_idl_files, 1200, id="codama"),
-        pytest.param("anchorpy", lambda: [anchorpy_python(), "anchorpy_worker.py"], legacy_files, 450, id="anchorpy"),
+        pytest.param(
+            "anchorpy",
+            lambda: [anchorpy_python(), "anchorpy_worker.py"],
+            legacy_files,
+            450,
+            id="anchorpy",
+        ),
     ],
 )
 def test_every_value_is_encoded_and_decoded_alike(
@@ -74,5 +80,7 @@ def test_every_value_is_encoded_and_decoded_alike(
         )
     assert not unexplained, "\n".join(unexplained[:10])
     if FULL:
-        assert {text.split(":")[0] for text in tally.different} == set(known), "an explained difference is gone"
+        assert {text.split(":")[0] for text in tally.different} == set(known), (
+            "an explained difference is gone"
+        )
     assert tally.same >= least * (6 if FULL else 1)

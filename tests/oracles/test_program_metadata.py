@@ -25,7 +25,9 @@ pytestmark = pytest.mark.oracle
 ABSENT = Pubkey.from_string("ProgM6JCCvbYkfKqJYHePx4xxSUSqJp7rh8Lyv7nk7S")
 
 
-def asked(program: Pubkey, authority: Pubkey, rows: list[dict[str, Any]], account: bytes | None = None) -> Any:
+def asked(
+    program: Pubkey, authority: Pubkey, rows: list[dict[str, Any]], account: bytes | None = None
+) -> Any:
     question = {
         "program": str(program),
         "authority": str(authority),
@@ -51,8 +53,14 @@ def ours(instruction: Instruction) -> dict[str, Any]:
 
 
 @settings(max_examples=4)
-@given(st.binary(min_size=32, max_size=32), st.binary(min_size=1, max_size=900), st.integers(0, 2**32 - 1))
-def test_each_instruction_is_what_its_own_client_sends(key: bytes, data: bytes, offset: int) -> None:
+@given(
+    st.binary(min_size=32, max_size=32),
+    st.binary(min_size=1, max_size=900),
+    st.integers(0, 2**32 - 1),
+)
+def test_each_instruction_is_what_its_own_client_sends(
+    key: bytes, data: bytes, offset: int
+) -> None:
     program, authority, buffer, payer = Pubkey(key), *(Pubkey(bytes([n] * 32)) for n in (3, 4, 5))
     target = metadata_address(program)
     rows = Instructions(program, authority)
@@ -62,8 +70,16 @@ def test_each_instruction_is_what_its_own_client_sends(key: bytes, data: bytes, 
     content = {"data": {"hex": data.hex()}}
     pairs: list[tuple[Instruction, str, dict[str, Any]]] = [
         (rows.allocate(target, "idl"), "Allocate", {"buffer": str(target), "seed": "idl", **both}),
-        (rows.extend(target, 10_240)[0], "Extend", {"account": str(target), "length": 10_240, **both}),
-        (rows.write(target, offset, data), "Write", {"buffer": str(target), "offset": offset, **content}),
+        (
+            rows.extend(target, 10_240)[0],
+            "Extend",
+            {"account": str(target), "length": 10_240, **both},
+        ),
+        (
+            rows.write(target, offset, data),
+            "Write",
+            {"buffer": str(target), "offset": offset, **content},
+        ),
         (
             rows.initialize(target, data),
             "Initialize",
@@ -74,7 +90,11 @@ def test_each_instruction_is_what_its_own_client_sends(key: bytes, data: bytes, 
             "Initialize",
             {"metadata": str(target), "seed": "idl", "system": str(ABSENT), **form, **both},
         ),
-        (rows.set_data(target, data), "SetData", {"metadata": str(target), **form, **both, **content}),
+        (
+            rows.set_data(target, data),
+            "SetData",
+            {"metadata": str(target), **form, **both, **content},
+        ),
         (
             rows.set_data(target, buffer=buffer),
             "SetData",

@@ -20,7 +20,12 @@ from tests.oracles.test_accounts import ANCHOR_DIFFERS, WALLET, Asked, address, 
 pytestmark = [pytest.mark.oracle, pytest.mark.rust]
 
 #: run each time; the others only in full runs
-SOME = {"anchor__anchor_test_idl", "anchor__anchor_test_external", "codama__token", "codama__mpl_token_metadata"}
+SOME = {
+    "anchor__anchor_test_idl",
+    "anchor__anchor_test_external",
+    "codama__token",
+    "codama__mpl_token_metadata",
+}
 #: none of whose instructions are built: Anchor's client says "Invalid generic field: gen2", and knows no "publicKey" in
 #: a new IDL; random arguments do not hold the discriminator that they must
 NOT_BUILT = {"anchor__anchor_test_generics", "anchor__phoenix_ember", "codama__inline_struct"}
@@ -55,7 +60,10 @@ def asked_of(file: Path, dialect: str) -> list[Asked]:
         if (
             dialect == "anchor"
         ):  # its client knows few accounts by their names, and none by a relation without the chain
-            known = {name: None if key is None else str(key) for name, key in resolution.addresses().items()}
+            known = {
+                name: None if key is None else str(key)
+                for name, key in resolution.addresses().items()
+            }
             given |= {
                 leaf.name: known[leaf.name]
                 for leaf in instruction.plan.leaves
@@ -73,12 +81,16 @@ def asked_of(file: Path, dialect: str) -> list[Asked]:
         if read(path).instructions
     ],
 )
-def test_what_the_originals_client_sends_is_taken(file: Path, tmp_path: Path, toolchain: Toolchain) -> None:
+def test_what_the_originals_client_sends_is_taken(
+    file: Path, tmp_path: Path, toolchain: Toolchain
+) -> None:
     dialect = file.name.split("__")[0]
     asked = asked_of(file, dialect)
     echo, decoded = build_echo(read(file), tmp_path / "rendered" / file.stem, toolchain)
     sent, refused, bad = 0, [], []
-    differ = {(stem, name) for stem, name, _ in ANCHOR_DIFFERS}  # seeds that only Anchor's client writes so
+    differ = {
+        (stem, name) for stem, name, _ in ANCHOR_DIFFERS
+    }  # seeds that only Anchor's client writes so
     for one, answer in zip(asked, ask(SCRIPTS[dialect], asked, wallet=str(WALLET)), strict=True):
         if "instruction" not in answer:
             refused.append(f"{one.name}: {answer.get('refused', 'an account is missing')}")
@@ -101,4 +113,6 @@ def test_what_the_originals_client_sends_is_taken(file: Path, tmp_path: Path, to
             bad.append(f"{one.name} {data.hex()[:200]}: {found}")
     assert not bad, f"{len(bad)} of {sent}: {bad[:3]}"
     assert bool(sent) == (file.stem not in NOT_BUILT), refused
-    print(f"\n{file.stem}: {sent} sent and taken, {len(refused)} that the client itself does not build: {refused[:2]}")
+    print(
+        f"\n{file.stem}: {sent} sent and taken, {len(refused)} that the client itself does not build: {refused[:2]}"
+    )

@@ -24,9 +24,16 @@ pytestmark = pytest.mark.oracle
 
 def _ajv(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
     command = [node(), str(ORACLES / "schemas.mjs")]
-    distinct = {json.dumps({**row, "name": ""}): row for row in rows}  # many tools have one output schema
+    distinct = {
+        json.dumps({**row, "name": ""}): row for row in rows
+    }  # many tools have one output schema
     done = subprocess.run(
-        command, input=json.dumps(list(distinct.values())), capture_output=True, text=True, check=True, timeout=300
+        command,
+        input=json.dumps(list(distinct.values())),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
     )
     found: list[dict[str, str]] = json.loads(done.stdout)
     return found
@@ -58,7 +65,10 @@ def test_ajv_takes_every_schema() -> None:
                 {"name": f"{file.stem} {profile} {tool['name']}", "schema": tool["inputSchema"]}
                 for tool in ToolMap(model, profile).tools
             ]
-        rows += [{"name": f"{file.stem} {a.name}", "schema": account_schema(model, a)} for a in model.accounts]
+        rows += [
+            {"name": f"{file.stem} {a.name}", "schema": account_schema(model, a)}
+            for a in model.accounts
+        ]
     assert len(rows) > 3500
     assert _ajv(rows) == []
 
@@ -75,6 +85,9 @@ def test_ajv_takes_every_tool_that_a_bridge_lists() -> None:
         box = Toolbox([Served(program, program.address or Pubkey.default(), chain)], surface="full")
         for tool in box.listed:
             name = f"{file.stem} {tool['name']}"
-            rows += [{"name": f"{name} {key}", "schema": tool[key]} for key in ("inputSchema", "outputSchema")]
+            rows += [
+                {"name": f"{name} {key}", "schema": tool[key]}
+                for key in ("inputSchema", "outputSchema")
+            ]
     assert len(rows) > 3500
     assert _ajv(rows) == []

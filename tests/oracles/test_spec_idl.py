@@ -24,7 +24,11 @@ pytestmark = pytest.mark.oracle
 
 def _clients(idl: Path) -> dict[str, dict[str, Any]]:
     done = subprocess.run(
-        [node(), str(ORACLES / "spec_idl.mjs"), str(idl)], capture_output=True, text=True, check=False, timeout=120
+        [node(), str(ORACLES / "spec_idl.mjs"), str(idl)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found: dict[str, dict[str, Any]] = json.loads(done.stdout)
@@ -34,7 +38,9 @@ def _clients(idl: Path) -> dict[str, dict[str, Any]]:
 EVERY_WORD = Path(__file__).resolve().parents[2] / "examples/every_word.py"
 
 
-@pytest.mark.parametrize("spec", [*specs(), EVERY_WORD], ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize(
+    "spec", [*specs(), EVERY_WORD], ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
 def test_both_packages_load_the_idl_of_a_spec(spec: Path, tmp_path: Path) -> None:
     model = read_spec(spec)
     document, _ = to_anchor(model)
@@ -48,12 +54,17 @@ def test_both_packages_load_the_idl_of_a_spec(spec: Path, tmp_path: Path) -> Non
         "errors": [[e.code, camel(e.name)] for e in model.errors],
         "events": [camel(e.name) for e in model.events],
         "encoded": {
-            camel(ix.name): program.instruction(ix.name).encode({f.name: 1234567890123 for f in ix.args}).hex()
+            camel(ix.name): program.instruction(ix.name)
+            .encode({f.name: 1234567890123 for f in ix.args})
+            .hex()
             for ix in model.instructions
             if all(f.type == U64 for f in ix.args)
         },
     }
-    sizes = {camel(a.name): (fixed_size(resolver, a.type), len(a.discriminator.value)) for a in model.accounts}
+    sizes = {
+        camel(a.name): (fixed_size(resolver, a.type), len(a.discriminator.value))
+        for a in model.accounts
+    }
     clients = _clients(file)
     assert set(clients) == {"core", "coral"}
     for said in clients.values():

@@ -15,9 +15,20 @@ EXTRAS = sorted(PROJECT["project"]["optional-dependencies"])
 
 def compiled(repo: Path, *arguments: str) -> str:
     """What `uv pip compile` prints; skipped where no package index answers."""
-    command = [str(UV), "pip", "compile", "--quiet", "--universal", "--python-version", "3.11", *arguments]
+    command = [
+        str(UV),
+        "pip",
+        "compile",
+        "--quiet",
+        "--universal",
+        "--python-version",
+        "3.11",
+        *arguments,
+    ]
     done = subprocess.run(command, cwd=repo, capture_output=True, text=True, check=False)
-    if done.returncode and re.search("error sending request|dns error|Could not connect|offline", done.stderr):
+    if done.returncode and re.search(
+        "error sending request|dns error|Could not connect|offline", done.stderr
+    ):
         pytest.skip(f"no package index answers: {done.stderr.strip().splitlines()[-1]}")
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -27,7 +38,9 @@ def compiled(repo: Path, *arguments: str) -> str:
 @pytest.mark.parametrize("extra", ["", *EXTRAS])
 def test_every_extra_resolves(repo: Path, extra: str, resolution: str) -> None:
     asked = ["--extra", extra] if extra else []
-    found = compiled(repo, "pyproject.toml", "--no-header", "--no-annotate", "--resolution", resolution, *asked)
+    found = compiled(
+        repo, "pyproject.toml", "--no-header", "--no-annotate", "--resolution", resolution, *asked
+    )
     assert re.search(r"^solders==", found, re.MULTILINE)
 
 
@@ -43,7 +56,9 @@ def locked_command(repo: Path, name: str) -> list[str]:
 def test_the_locks_are_what_pyproject_asks(repo: Path, tmp_path: Path, name: str) -> None:
     committed = (repo / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     again = tmp_path / "again.txt"
-    again.write_text(committed, encoding="utf-8")  # uv keeps the versions of the output file where they still fit
+    again.write_text(
+        committed, encoding="utf-8"
+    )  # uv keeps the versions of the output file where they still fit
     options = ["--generate-hashes", "--no-annotate", "--custom-compile-command", "make lock"]
     compiled(repo, *locked_command(repo, name), *options, "--output-file", str(again))
     assert again.read_text(encoding="utf-8") == committed, "run `make lock`"

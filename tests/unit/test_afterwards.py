@@ -16,7 +16,9 @@ os.kill(os.getpid(), 9)
 """
 
 
-def test_what_was_left_to_do_is_done_though_the_process_was_killed(repo: Path, tmp_path: Path) -> None:
+def test_what_was_left_to_do_is_done_though_the_process_was_killed(
+    repo: Path, tmp_path: Path
+) -> None:
     trace = tmp_path / "trace"
     done = subprocess.run([sys.executable, "-c", KILLED, str(trace)], cwd=repo, check=False)
     assert done.returncode == -signal.SIGKILL

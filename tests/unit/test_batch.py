@@ -26,14 +26,20 @@ PROGRAM = Pubkey(bytes([9] * 32))
 
 
 def job(number: int) -> list[Instruction]:
-    return [Instruction(PROGRAM, number.to_bytes(4, "little"), [AccountMeta(PAYER.pubkey(), True, True)])]
+    return [
+        Instruction(
+            PROGRAM, number.to_bytes(4, "little"), [AccountMeta(PAYER.pubkey(), True, True)]
+        )
+    ]
 
 
 class Unsteady(ScriptedTransport):
     """Blocks go by with each look. `loses` says of the n-th sending whether it never arrives, `deaf` whether its answer
     is lost; a transaction lands at the next look after it arrived, if its blockhash is not too old."""
 
-    def __init__(self, loses: Sequence[bool] = (), deaf: Sequence[bool] = (), valid_for: int = 20) -> None:
+    def __init__(
+        self, loses: Sequence[bool] = (), deaf: Sequence[bool] = (), valid_for: int = 20
+    ) -> None:
         super().__init__()
         self.loses, self.deaf, self.valid_for = list(loses), list(deaf), valid_for
         self.height = 1
@@ -91,7 +97,9 @@ class Unsteady(ScriptedTransport):
     st.lists(st.booleans(), max_size=40),
     st.sampled_from([2, 8, 20]),
 )
-def test_all_land_whatever_is_lost_on_the_way(count: int, loses: list[bool], deaf: list[bool], valid: int) -> None:
+def test_all_land_whatever_is_lost_on_the_way(
+    count: int, loses: list[bool], deaf: list[bool], valid: int
+) -> None:
     chain = Unsteady(loses, deaf, valid)
     told: list[int] = []
     sender = Sender(chain, PAYER.pubkey(), [PAYER])
@@ -167,7 +175,11 @@ def test_the_priority_fee_stands_before_the_job() -> None:
 
     asyncio.run(Sender(Seeing(), PAYER.pubkey(), [PAYER], price=7).one(job(1), units=5000))
     data = [bytes(ix.data).hex() for ix in seen[0].message.instructions]
-    assert data == ["02" + (5000).to_bytes(4, "little").hex(), "03" + (7).to_bytes(8, "little").hex(), "01000000"]
+    assert data == [
+        "02" + (5000).to_bytes(4, "little").hex(),
+        "03" + (7).to_bytes(8, "little").hex(),
+        "01000000",
+    ]
 
 
 def test_a_missing_key_is_told_before_anything_is_sent() -> None:

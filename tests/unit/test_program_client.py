@@ -45,7 +45,9 @@ def program_of(returns: Type | None = None) -> Program:
         model.Account("vault", writable=True),
         model.Account("purse", pda=derived),
     )
-    pay = model.Instruction("pay", model.Discriminator(b"\1"), (Field("amount", U64),), accounts, returns=returns)
+    pay = model.Instruction(
+        "pay", model.Discriminator(b"\1"), (Field("amount", U64),), accounts, returns=returns
+    )
     look = model.Instruction("look", model.Discriminator(b"\2"), (), (), returns=returns)
     return Program(
         model.ProgramModel(
@@ -65,7 +67,9 @@ def vault(index: int, owner: Pubkey = PROGRAM) -> Account:
 
 def client_of(returns: Type | None = None, **script: Any) -> SyncProgramClient:
     script.setdefault("identity", NODE)
-    return SyncProgramClient(ProgramClient(program_of(returns), ScriptedTransport(**script), wallet=WALLET))
+    return SyncProgramClient(
+        ProgramClient(program_of(returns), ScriptedTransport(**script), wallet=WALLET)
+    )
 
 
 def chain(client: SyncProgramClient) -> ScriptedTransport:
@@ -111,8 +115,13 @@ def look(client: SyncProgramClient) -> Instruction:
 
 
 def test_a_failing_simulation_has_the_name_and_raises_when_told_to() -> None:
-    logs = (f"Program {PROGRAM} invoke [1]", f"Program {PROGRAM} failed: custom program error: 0x1770")
-    client = client_of(simulations=[Outcome(err={"InstructionError": [0, {"Custom": 6000}]}, logs=logs)])
+    logs = (
+        f"Program {PROGRAM} invoke [1]",
+        f"Program {PROGRAM} failed: custom program error: 0x1770",
+    )
+    client = client_of(
+        simulations=[Outcome(err={"InstructionError": [0, {"Custom": 6000}]}, logs=logs)]
+    )
     simulation = client.simulate(look(client))
     assert not simulation.ok
     assert simulation.error is not None
@@ -131,8 +140,14 @@ def data_line(data: bytes) -> str:
 
 def test_events_are_read_from_the_programs_own_lines() -> None:
     paid, other = b"event_ds" + struct.pack("<Q", 9), Pubkey.new_unique()
-    inner = (f"Program {other} invoke [2]", data_line(b"event_ds" + bytes(8)), f"Program {other} success")
-    client = client_of(simulations=[Outcome(logs=event_logs(*inner, data_line(paid), data_line(b"what else")))])
+    inner = (
+        f"Program {other} invoke [2]",
+        data_line(b"event_ds" + bytes(8)),
+        f"Program {other} success",
+    )
+    client = client_of(
+        simulations=[Outcome(logs=event_logs(*inner, data_line(paid), data_line(b"what else")))]
+    )
     assert client.simulate(look(client)).events == (("Paid", {"amount": 9}),)
 
 
@@ -140,7 +155,9 @@ def test_events_by_cpi_are_read_from_the_inner_calls() -> None:
     tag = bytes.fromhex("e445a52e51cb9a1d")
     paid = b"event_ds" + struct.pack("<Q", 9)
     inner = ((PROGRAM, tag + paid), (NODE, tag + paid), (PROGRAM, b"\1"))
-    client = client_of(simulations=[Outcome(inner=inner)], transactions=[Outcome(inner=inner), None])
+    client = client_of(
+        simulations=[Outcome(inner=inner)], transactions=[Outcome(inner=inner), None]
+    )
     assert client.simulate(look(client)).events == (("Paid", {"amount": 9}),)
     signature = str(Keypair().sign_message(b"x"))
     assert client.transaction_events(signature) == [("Paid", {"amount": 9})]
@@ -164,7 +181,9 @@ async def test_a_chain_without_websockets_cannot_be_watched() -> None:
         (BORSH_STRING, b"\2\0\0\0hi", "hi"),
     ],
 )
-def test_a_view_decodes_what_the_program_returns(returns: Type, raw: bytes | None, value: Any) -> None:
+def test_a_view_decodes_what_the_program_returns(
+    returns: Type, raw: bytes | None, value: Any
+) -> None:
     returned = (PROGRAM, raw) if raw is not None else None
     client = client_of(returns, simulations=[Outcome(return_data=returned)])
     assert client.view("look").value == value
@@ -195,7 +214,9 @@ def test_a_failing_view_is_the_programs_failure() -> None:
 
 
 def test_a_send_signs_once_hands_in_once_and_waits() -> None:
-    client = client_of(sends=[None], statuses=[None, Status(confirmed=False), Status(confirmed=True)])
+    client = client_of(
+        sends=[None], statuses=[None, Status(confirmed=False), Status(confirmed=True)]
+    )
     signature = client.send(look(client))
     sent = [a.given["transaction"] for a in chain(client).asked if a.name == "send"]
     assert len(sent) == 1
@@ -271,7 +292,11 @@ def test_budget_and_fee_stand_before_the_instructions() -> None:
     client.send(look(client), compute_units="auto", priority_fee="auto", confirm=False)
     sent = next(a.given["transaction"] for a in chain(client).asked if a.name == "send")
     datas = [bytes(ix.data) for ix in sent.message.instructions]
-    assert datas == [b"\2" + (110_300).to_bytes(4, "little"), b"\3" + (100).to_bytes(8, "little"), b"\2"]
+    assert datas == [
+        b"\2" + (110_300).to_bytes(4, "little"),
+        b"\3" + (100).to_bytes(8, "little"),
+        b"\2",
+    ]
 
 
 def test_without_a_wallet_or_signer_nobody_pays() -> None:
@@ -307,7 +332,11 @@ def test_fetch_decodes_and_says_what_is_not_there() -> None:
 
 def test_fetch_all_filters_by_discriminator() -> None:
     one, two, other = (Pubkey.new_unique() for _ in range(3))
-    accounts = {one: vault(1), two: vault(2), other: Account(lamports=1, data=b"other_ds" + bytes(8), owner=PROGRAM)}
+    accounts = {
+        one: vault(1),
+        two: vault(2),
+        other: Account(lamports=1, data=b"other_ds" + bytes(8), owner=PROGRAM),
+    }
     client = client_of(accounts=accounts)
     assert client.fetch_all("Vault") == [(one, {"index": 1}), (two, {"index": 2})]
     assert chain(client).asked[0].given["filters"] == [(0, b"vault_ds")]
@@ -335,7 +364,9 @@ def test_connect_to_an_address_that_is_none_or_silent() -> None:
 
 async def test_the_asynchronous_client_is_the_same() -> None:
     key = Pubkey.new_unique()
-    script = ScriptedTransport(accounts={key: vault(7)}, sends=[None], statuses=[Status(confirmed=True)])
+    script = ScriptedTransport(
+        accounts={key: vault(7)}, sends=[None], statuses=[Status(confirmed=True)]
+    )
     async with await connect(program_of(), script, wallet=WALLET) as client:
         built = await client.build("pay", {"amount": 5}, {"vault": key})
         assert await client.send([built]) is not None
@@ -349,7 +380,9 @@ def test_every_method_of_the_client_has_its_twin() -> None:
     assert public <= {name for name in vars(SyncProgramClient) if not name.startswith("_")}
 
 
-def test_a_node_that_stands_still_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_that_stands_still_is_not_waited_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(program_client, "_LONGEST", 0.0)
     client = client_of(sends=[None], statuses=[None] * 50, heights=[100], valid_for=150)
     with pytest.raises(SendUnknown, match="still says that it may land"):
@@ -357,8 +390,12 @@ def test_a_node_that_stands_still_is_not_waited_for_for_ever(monkeypatch: pytest
     assert chain(client).count("send") == 1
 
 
-def test_that_it_failed_is_known_although_its_logs_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    client = client_of(sends=[None], statuses=[Status(True, {"InstructionError": [0, {"Custom": 6000}]})])
+def test_that_it_failed_is_known_although_its_logs_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = client_of(
+        sends=[None], statuses=[Status(True, {"InstructionError": [0, {"Custom": 6000}]})]
+    )
 
     async def refused(_signature: Any) -> Any:
         raise TransportError("script", "getTransaction was refused", code=-32601)

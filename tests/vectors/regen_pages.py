@@ -71,7 +71,9 @@ COUNTER = ProgramModel(
     address="4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T",
     version="0.1.0",
 )
-ROUTE = t.TypeDef("Route", t.Struct((t.Field("hops", t.vec(t.Link("Hop"))), t.Field("limit", t.Option(t.U128)))))
+ROUTE = t.TypeDef(
+    "Route", t.Struct((t.Field("hops", t.vec(t.Link("Hop"))), t.Field("limit", t.Option(t.U128))))
+)
 HOP = t.TypeDef("Hop", t.Enum((t.Variant("Direct"), t.Variant("Via", t.Tuple((t.PUBKEY, t.U8))))))
 TRAPS = ProgramModel(
     "traps",
@@ -85,7 +87,10 @@ TRAPS = ProgramModel(
                 Account("pool", writable=True),
                 Account("vault", writable=True),
                 Account("fee_s", signer=True),
-                AccountGroup("inner", (Account("pool"), AccountGroup("deep", (Account("pool", writable=True),)))),
+                AccountGroup(
+                    "inner",
+                    (Account("pool"), AccountGroup("deep", (Account("pool", writable=True),))),
+                ),
             ),
         ),
         Instruction(
@@ -110,7 +115,10 @@ TRAPS = ProgramModel(
             (t.Field("index", t.U32),),
             (
                 Account("mint"),
-                Account("vault", pda=Pda((ConstSeed(b"v"), AccountSeed(("mint",)), ArgSeed(("index",), t.U32)))),
+                Account(
+                    "vault",
+                    pda=Pda((ConstSeed(b"v"), AccountSeed(("mint",)), ArgSeed(("index",), t.U32))),
+                ),
             ),
         ),
         Instruction("bare", Discriminator(b"", "none")),
@@ -126,10 +134,18 @@ LARGE = ProgramModel(
             (
                 t.Field(
                     "table",
-                    t.Struct(tuple(t.Field(f"a_rather_long_field_name_{i}", t.Option(t.U64)) for i in range(40))),
+                    t.Struct(
+                        tuple(
+                            t.Field(f"a_rather_long_field_name_{i}", t.Option(t.U64))
+                            for i in range(40)
+                        )
+                    ),
                 ),
             ),
-            tuple(Account(f"account_number_{i}", writable=i % 2 == 0, optional=i % 3 == 0) for i in range(40)),
+            tuple(
+                Account(f"account_number_{i}", writable=i % 2 == 0, optional=i % 3 == 0)
+                for i in range(40)
+            ),
             docs=("A tool that no page can hold.",),
         ),
         Instruction("long_words", _disc("00000000000000ab"), docs=("Many words. " * 120,)),
@@ -169,7 +185,9 @@ OLD_CASES: list[tuple[str, list[str]]] = [
                 {
                     "v": "2024-11-05",
                     "name": "counter",
-                    "tools": [{"name": n, "description": n, "discriminator": d, "parameters": _VERBOSE}],
+                    "tools": [
+                        {"name": n, "description": n, "discriminator": d, "parameters": _VERBOSE}
+                    ],
                 }
                 | ({"nextCursor": "1"} if n == "increment" else {})
             )
@@ -183,7 +201,14 @@ OLD_CASES: list[tuple[str, list[str]]] = [
                 {
                     "v": "2024-11-05",
                     "name": "counter",
-                    "tools": [{"n": "increment", "d": "0b12680968ae3b21", "description": "Add", "p": _VERBOSE}],
+                    "tools": [
+                        {
+                            "n": "increment",
+                            "d": "0b12680968ae3b21",
+                            "description": "Add",
+                            "p": _VERBOSE,
+                        }
+                    ],
                 }
             )
         ],
@@ -206,9 +231,13 @@ def _said(tool: Tool) -> dict[str, Any]:
         "name": tool.name,
         "description": tool.description,
         "discriminator": tool.discriminator.value.hex(),
-        "accounts": [{"path": list(a.path), "signer": a.signer, "writable": a.writable} for a in tool.accounts],
+        "accounts": [
+            {"path": list(a.path), "signer": a.signer, "writable": a.writable}
+            for a in tool.accounts
+        ],
         "args": [
-            {"name": a.name, "type": None if a.type is None else to_json(a.type), "exact": a.exact} for a in tool.args
+            {"name": a.name, "type": None if a.type is None else to_json(a.type), "exact": a.exact}
+            for a in tool.args
         ],
         "ambiguous": list(tool.ambiguous),
     }
@@ -217,7 +246,11 @@ def _said(tool: Tool) -> dict[str, Any]:
 def old_cases() -> list[dict[str, Any]]:
     """pages_mcpsol.json."""
     return [
-        {"case": case, "pages": pages, "tools": [_said(x) for x in read_schema([p.encode() for p in pages]).tools]}
+        {
+            "case": case,
+            "pages": pages,
+            "tools": [_said(x) for x in read_schema([p.encode() for p in pages]).tools],
+        }
         for case, pages in OLD_CASES
     ]
 

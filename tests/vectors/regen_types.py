@@ -143,9 +143,19 @@ TABLE: list[tuple[Any, ...]] = [
     (struct(a=U8, rest=RemainderOption(U64)), {"a": 1, "rest": None}, "01"),
     (struct(a=U8, rest=RemainderOption(U64)), {"a": 1, "rest": "2"}, "010200000000000000"),
     (vec(U64), ["1", "2"], "0200000001000000000000000200000000000000", "vec_u64"),
-    (vec(vec(BORSH_STRING)), [["a"], []], "02000000010000000100000061" + "00000000", "vec_vec_string"),
+    (
+        vec(vec(BORSH_STRING)),
+        [["a"], []],
+        "02000000010000000100000061" + "00000000",
+        "vec_vec_string",
+    ),
     (vec(Option(U16)), [None, 258], "0200000000010201", "vec_option_u16"),
-    (Array(U64, 4), ["1", "2", "3", "4"], "".join(f"0{i}00000000000000" for i in (1, 2, 3, 4)), "array_u64_4"),
+    (
+        Array(U64, 4),
+        ["1", "2", "3", "4"],
+        "".join(f"0{i}00000000000000" for i in (1, 2, 3, 4)),
+        "array_u64_4",
+    ),
     (Array(BORSH_STRING, 2), ["a", ""], "010000006100000000", "array_string_2"),
     (Array(U16, U8), [1, 2], "0201000200"),
     (Array(U16, ShortU16()), [1], "010100"),
@@ -153,7 +163,12 @@ TABLE: list[tuple[Any, ...]] = [
     (Set(U16, U8), [2, 1], "0202000100"),
     (Set(BORSH_STRING, U32), ["a", "b"], "0200000001000000610100000062", "btree_set"),
     (Map(U32, BORSH_STRING, U32), [[1, "a"]], "01000000010000000100000061", "btree_map"),
-    (Map(U16, U64, U32), [[1, "2"], [3, "4"]], "02000000010002000000000000000300" + "0400000000000000", "hash_map"),
+    (
+        Map(U16, U64, U32),
+        [[1, "2"], [3, "4"]],
+        "02000000010002000000000000000300" + "0400000000000000",
+        "hash_map",
+    ),
     (Tuple((U8, BORSH_STRING, BOOL)), [1, "a", True], "01010000006101", "tuple_u8_string_bool"),
     (Tuple(()), [], ""),
     (Struct(()), {}, "", "Unit"),
@@ -161,7 +176,12 @@ TABLE: list[tuple[Any, ...]] = [
     (MIXED, "Nothing", "00", "Mixed"),
     (MIXED, {"One": ["5"]}, "010500000000000000", "Mixed"),
     (MIXED, {"Two": [5, "a"]}, "02050100000061", "Mixed"),
-    (MIXED, {"Named": {"key": "0x" + "01" * 32, "list": [1]}}, "03" + "01" * 32 + "010000000100", "Mixed"),
+    (
+        MIXED,
+        {"Named": {"key": "0x" + "01" * 32, "list": [1]}},
+        "03" + "01" * 32 + "010000000100",
+        "Mixed",
+    ),
     (Enum((Variant("A"), Variant("B")), U32), "B", "01000000"),
     (Enum((Variant("A"), Variant("B")), U32BE), "B", "00000001"),
     (Enum((Variant("A", value=3), Variant("B", value=7))), "B", "07"),
@@ -171,19 +191,33 @@ TABLE: list[tuple[Any, ...]] = [
     (Offset(U8, 2, "pre", "padded"), 1, "000001"),
     (Offset(U8, 2, "post", "padded"), 1, "010000"),
     (
-        Tuple((Offset(U8, 1, "pre", "absolute"), Offset(Offset(U8, 0, "pre", "absolute"), 2, "post", "absolute"))),
+        Tuple(
+            (
+                Offset(U8, 1, "pre", "absolute"),
+                Offset(Offset(U8, 0, "pre", "absolute"), 2, "post", "absolute"),
+            )
+        ),
         [1, 2],
         "0201",
     ),
     (
-        Tuple((Offset(U8, 1, "pre", "relative"), Offset(Offset(U8, -2, "pre", "relative"), 1, "post", "relative"))),
+        Tuple(
+            (
+                Offset(U8, 1, "pre", "relative"),
+                Offset(Offset(U8, -2, "pre", "relative"), 1, "post", "relative"),
+            )
+        ),
         [1, 2],
         "0201",
     ),
     (Tuple((U16, Offset(U8, -1, "pre", "absolute"))), [258, 9], "020109"),
     (Amount(U64, 9, "SOL"), "1000000000", "00ca9a3b00000000"),
     (DateTime(I64), "-1", ff(8)),
-    (Struct((Field("tag", U8, default=Default(7, omitted=True)), Field("a", U8))), {"a": 1}, "0701"),
+    (
+        Struct((Field("tag", U8, default=Default(7, omitted=True)), Field("a", U8))),
+        {"a": 1},
+        "0701",
+    ),
 ]
 
 

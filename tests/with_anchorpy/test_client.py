@@ -38,7 +38,9 @@ IDL: dict[str, Any] = {
             ],
         }
     ],
-    "types": [{"name": "Kind", "type": {"kind": "enum", "variants": [{"name": "Now"}, {"name": "Later"}]}}],
+    "types": [
+        {"name": "Kind", "type": {"kind": "enum", "variants": [{"name": "Now"}, {"name": "Later"}]}}
+    ],
 }
 
 
@@ -47,11 +49,15 @@ def idl() -> Idl:
     return Idl.from_json(json.dumps(IDL))
 
 
-@pytest.mark.filterwarnings("ignore:The `repr_ns` argument:DeprecationWarning")  # anchorpy's, from attrs
+@pytest.mark.filterwarnings(
+    "ignore:The `repr_ns` argument:DeprecationWarning"
+)  # anchorpy's, from attrs
 @pytest.mark.parametrize("memo", [None, "for the rent"])
 def test_the_instruction_is_the_one_that_anchorpy_makes(idl: Idl, memo: str | None) -> None:
     wallet, vault = Keypair(), Pubkey.new_unique()
-    theirs = AnchorpyProgram(idl, PROGRAM, Provider(AsyncClient("http://127.0.0.1:9"), Wallet(wallet)))
+    theirs = AnchorpyProgram(
+        idl, PROGRAM, Provider(AsyncClient("http://127.0.0.1:9"), Wallet(wallet))
+    )
     system = Pubkey.from_string("1" * 32)
     accounts = {"from_owner": wallet.pubkey(), "vault": vault, "system_program": system}
     kind = theirs.type["Kind"].Later()
@@ -60,7 +66,10 @@ def test_the_instruction_is_the_one_that_anchorpy_makes(idl: Idl, memo: str | No
         load(idl)
         .instruction("deposit_all")
         .build(
-            {"amount": 5, "memo": memo, "kind": "Later"}, {"vault": vault}, program_id=PROGRAM, wallet=Wallet(wallet)
+            {"amount": 5, "memo": memo, "kind": "Later"},
+            {"vault": vault},
+            program_id=PROGRAM,
+            wallet=Wallet(wallet),
         )
     )
     assert built == wanted
@@ -70,14 +79,19 @@ async def test_a_provider_is_the_chain_and_the_wallet(idl: Idl) -> None:
     pair = Keypair()
     async with AsyncClient("http://127.0.0.1:9/secret") as connection:
         client = await connect(PROGRAM, Provider(connection, Wallet(pair)), idl=idl)
-        built = await client.build("depositAll", {"amount": 5, "memo": None, "kind": "Now"}, {"vault": PROGRAM})
+        built = await client.build(
+            "depositAll", {"amount": 5, "memo": None, "kind": "Now"}, {"vault": PROGRAM}
+        )
     assert built.accounts[0].pubkey == pair.pubkey()
     assert client.transport.endpoint == "http://127.0.0.1:9"
 
 
 def test_the_synchronous_client_of_solana_py_is_taken(idl: Idl) -> None:
     client = connect_sync(PROGRAM, Client("http://127.0.0.1:9"), idl=idl, wallet=Keypair())
-    assert client.build("depositAll", {"amount": 5, "memo": None, "kind": "Now"}, {"vault": PROGRAM}) is not None
+    assert (
+        client.build("depositAll", {"amount": 5, "memo": None, "kind": "Now"}, {"vault": PROGRAM})
+        is not None
+    )
 
 
 def test_every_shared_idl_that_anchorpy_reads_gives_the_same_model(shared_idls: Path) -> None:
@@ -87,7 +101,13 @@ def test_every_shared_idl_that_anchorpy_reads_gives_the_same_model(shared_idls: 
             continue
         theirs = Idl.from_json(path.read_text())
         ours, through = load(path).model, load(theirs).model
-        assert (through.types, through.accounts, through.errors) == (ours.types, ours.accounts, ours.errors)
-        assert [(i.args, i.accounts) for i in through.instructions] == [(i.args, i.accounts) for i in ours.instructions]
+        assert (through.types, through.accounts, through.errors) == (
+            ours.types,
+            ours.accounts,
+            ours.errors,
+        )
+        assert [(i.args, i.accounts) for i in through.instructions] == [
+            (i.args, i.accounts) for i in ours.instructions
+        ]
         read += 1
     assert read >= 15

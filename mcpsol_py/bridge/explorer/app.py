@@ -22,7 +22,15 @@ from urllib.parse import parse_qsl, quote, urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from mcpsol_py.bridge.bridge import Bridge, Reply
-from mcpsol_py.bridge.explorer.forms import DO, Field, Group, arguments_of, changed, fields_of, with_errors
+from mcpsol_py.bridge.explorer.forms import (
+    DO,
+    Field,
+    Group,
+    arguments_of,
+    changed,
+    fields_of,
+    with_errors,
+)
 from mcpsol_py.bridge.explorer.pages import Block, Cell, Content, Facts, Section, Table, Text
 from mcpsol_py.bridge.http.auth import Verifier, within
 from mcpsol_py.bridge.http.settings import App, HttpSettings, Receive, Scope, Send
@@ -50,7 +58,10 @@ _HEADERS = [
         ),
     ),
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),  # with no-referrer, a browser says "null" for the Origin of our own forms
+    (
+        b"referrer-policy",
+        b"same-origin",
+    ),  # with no-referrer, a browser says "null" for the Origin of our own forms
     (b"cache-control", b"no-store"),
 ]
 _BODY = 256 * 1024
@@ -103,7 +114,10 @@ class Explorer:
         self._ours = re.compile(rf"/({_OWN}{more})?")
         folder = templates_folder() / "explorer"
         kinds = {"explorer.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
-        self.files = {n: _Page((folder / n).read_text(encoding="utf-8"), kind=kind) for n, kind in kinds.items()}
+        self.files = {
+            n: _Page((folder / n).read_text(encoding="utf-8"), kind=kind)
+            for n, kind in kinds.items()
+        }
         self.pages = Environment(
             loader=FileSystemLoader(folder),
             autoescape=True,
@@ -118,7 +132,9 @@ class Explorer:
         box = self.bridge.box
         if self._built is None or self._built[0] is not box:
             own = self.bridge
-            made = Bridge(box.programs, mode="build", surface="full", wallet=own.wallet, names=own.names)
+            made = Bridge(
+                box.programs, mode="build", surface="full", wallet=own.wallet, names=own.names
+            )
             made.observe = self._observe_page
             self._built = box, made
         return self._built[1]
@@ -150,7 +166,9 @@ class Explorer:
         try:
             page = await self._page(scope, path, receive)
         except McpsolError as error:
-            page = self._content(Content("Not found", clean_text(str(error), 1000), state="bad"), status=404)
+            page = self._content(
+                Content("Not found", clean_text(str(error), 1000), state="bad"), status=404
+            )
         await _send(send, page)
 
     async def _refused(
@@ -196,12 +214,16 @@ class Explorer:
             case ["calls"]:
                 return self._content(self._calls_page(), here="/calls")
             case ["audit"]:
-                return self._content(await asyncio.to_thread(self._audit_page), here="/audit")  # a long log takes long
+                return self._content(
+                    await asyncio.to_thread(self._audit_page), here="/audit"
+                )  # a long log takes long
             case [slug, *rest] if slug in self.sections:
                 found = await self.sections[slug].page(rest, query)
                 if found is not None:
                     return self._content(found, here=f"/{slug}")
-        return self._content(Content("Not found", f"There is no page {path[:100]}.", state="bad"), status=404)
+        return self._content(
+            Content("Not found", f"There is no page {path[:100]}.", state="bad"), status=404
+        )
 
     # --- rendering -----------------------------------------------------------------------------------------------
 
@@ -209,10 +231,18 @@ class Explorer:
         nav = [("/", "Programs"), ("/calls", "Calls"), ("/audit", "Audit log")]
         nav += [(f"/{section.slug}", section.title) for section in self.sections.values()]
         frame = {"nav": nav, "here": here, "mode": self.bridge.mode, "query": "", "state": ""}
-        return _Page(self.pages.get_template(f"{template}.html.jinja").render(**{**frame, **values}), status)
+        return _Page(
+            self.pages.get_template(f"{template}.html.jinja").render(**{**frame, **values}), status
+        )
 
     def _content(
-        self, page: Content, *, status: int = 200, here: str = "", back: Sequence[tuple[str, str]] = (), query: str = ""
+        self,
+        page: Content,
+        *,
+        status: int = 200,
+        here: str = "",
+        back: Sequence[tuple[str, str]] = (),
+        query: str = "",
     ) -> _Page:
         return self._render(
             "content",
@@ -226,17 +256,23 @@ class Explorer:
             blocks=[_cleaned(block) for block in page.blocks],
         )
 
-    def _address(self, text: str, *, href: str = "", roles: Mapping[str, str] = MappingProxyType({})) -> Cell:
+    def _address(
+        self, text: str, *, href: str = "", roles: Mapping[str, str] = MappingProxyType({})
+    ) -> Cell:
         """An address, with what it is called here, or what it is in a call by *roles*."""
         names = {address: f"@{name}" for name, address in self._named.items()}
-        return Cell(text, "code", href, names.get(text) or PROGRAM_NAMES.get(text) or roles.get(text, ""))
+        return Cell(
+            text, "code", href, names.get(text) or PROGRAM_NAMES.get(text) or roles.get(text, "")
+        )
 
     # --- the pages -----------------------------------------------------------------------------------------------
 
     def _index(self) -> _Page:
         box = self.build.box
         common = [t.definition for t in box.tools.values() if t.kind == "common"]
-        return self._render("index", programs=[self._program(label) for label in box.labels], common=common)
+        return self._render(
+            "index", programs=[self._program(label) for label in box.labels], common=common
+        )
 
     def _program(self, label: str) -> dict[str, Any]:
         served = self.build.box.labels[label]
@@ -255,7 +291,11 @@ class Explorer:
 
     def _program_page(self, label: str) -> _Page:
         served = self.build.box.labels[label]
-        own = [t for t in self.build.box.tools.values() if t.served is served and t.kind == "instruction"]
+        own = [
+            t
+            for t in self.build.box.tools.values()
+            if t.served is served and t.kind == "instruction"
+        ]
         tools = [{**t.definition, "title": _title(t), "words": _words(t)} for t in own]
         errors = Table(
             "Errors",
@@ -266,13 +306,22 @@ class Explorer:
             ],
         )
         prefix = f"{served.program.model.name}."
-        left = {k.removeprefix(prefix): v for k, v in self.build.box.left_out.items() if k.startswith(prefix)}
+        left = {
+            k.removeprefix(prefix): v
+            for k, v in self.build.box.left_out.items()
+            if k.startswith(prefix)
+        }
         blocks = [_cleaned(errors)] if errors.rows else []
         if left:
             rows = [(Cell(name), Cell(why)) for name, why in left.items()]
             blocks.append(_cleaned(Table("Cannot be called", ("Instruction", "Why"), rows)))
         return self._render(
-            "program", here="/", program=self._program(label), tools=tools, blocks=blocks, named=sorted(self._named)
+            "program",
+            here="/",
+            program=self._program(label),
+            tools=tools,
+            blocks=blocks,
+            named=sorted(self._named),
         )
 
     async def _tool_page(self, tool: Tool, scope: Scope, receive: Receive) -> _Page:
@@ -280,7 +329,9 @@ class Explorer:
         reply: Reply | None = None
         price = self.bridge.price(tool.name)
         if scope["method"] == "POST":
-            given = dict(parse_qsl((await _body(receive)).decode("utf-8", "replace"), keep_blank_values=True))
+            given = dict(
+                parse_qsl((await _body(receive)).decode("utf-8", "replace"), keep_blank_values=True)
+            )
             edited = changed(given)
             if edited is not None:  # a row more or less, or another choice: nothing is called
                 given = edited
@@ -290,7 +341,11 @@ class Explorer:
                 reply = Reply(_SOLD.format(price), is_error=True)
         labels = {id(served): label for label, served in self.build.box.labels.items()}
         parts = fields_of(tool, given)
-        first = with_errors(parts, reply.details, reply.text) if reply is not None and reply.is_error else ""
+        first = (
+            with_errors(parts, reply.details, reply.text)
+            if reply is not None and reply.is_error
+            else ""
+        )
         return self._render(
             "tool",
             here="/",
@@ -303,7 +358,9 @@ class Explorer:
             first=first,
             reply=reply,
             result=self._result(reply) if reply is not None else None,
-            transaction=(reply.structured or {}).get("transaction", "") if reply is not None else "",
+            transaction=(reply.structured or {}).get("transaction", "")
+            if reply is not None
+            else "",
             named=sorted(self._named),
         )
 
@@ -316,12 +373,24 @@ class Explorer:
                 blocks.append(Text("The end of its log", "\n".join(map(str, logs)), folded=True))
             first, _, _ = reply.text.partition("\nThe end of its log:")
             heading = "It would fail" if "reason" in reply.details else "Not from here"
-            return {"heading": heading, "state": "bad", "say": first, "blocks": list(map(_cleaned, blocks))}
+            return {
+                "heading": heading,
+                "state": "bad",
+                "say": first,
+                "blocks": list(map(_cleaned, blocks)),
+            }
         found = reply.structured or {}
         if "instruction" not in found:
-            return {"heading": "Found", "state": "good", "say": "", "blocks": [_cleaned(Text("", reply.text))]}
+            return {
+                "heading": "Found",
+                "state": "good",
+                "say": "",
+                "blocks": [_cleaned(Text("", reply.text))],
+            }
         run = found.get("simulation") or {}
-        heading = "It would succeed" if run.get("succeeded") else "Built, not run: no chain is configured"
+        heading = (
+            "It would succeed" if run.get("succeeded") else "Built, not run: no chain is configured"
+        )
         roles = {str(a["address"]): str(a["name"]) for a in found.get("accounts", ())}
         blocks = [
             Facts("", self._facts(found, run)),
@@ -339,13 +408,23 @@ class Explorer:
             (
                 Cell(str(a["name"])),
                 self._address(str(a["address"])),
-                Cell(" and ".join(f for f, on in (("signs", a["signer"]), ("written", a["writable"])) if on) or "read"),
+                Cell(
+                    " and ".join(
+                        f for f, on in (("signs", a["signer"]), ("written", a["writable"])) if on
+                    )
+                    or "read"
+                ),
             )
             for a in found.get("accounts", ())
         ]
         blocks.append(Table("Accounts", ("Name", "Address", "Use"), flags, empty="It takes none."))
         blocks.append(Text("The same as an MCP client gets it", reply.text, folded=True))
-        return {"heading": heading, "state": "good", "say": "", "blocks": [_cleaned(block) for block in blocks]}
+        return {
+            "heading": heading,
+            "state": "good",
+            "say": "",
+            "blocks": [_cleaned(block) for block in blocks],
+        }
 
     def _facts(self, found: Mapping[str, Any], run: Mapping[str, Any]) -> list[tuple[str, Cell]]:
         rows: list[tuple[str, Cell]] = []
@@ -361,11 +440,21 @@ class Explorer:
         return rows
 
     def _change(self, change: Mapping[str, Any], roles: Mapping[str, str]) -> tuple[Cell, ...]:
-        amount = ui_amount(int(change["change"]), change.get("decimals", 9 if change["mint"] == SOL else None))
+        amount = ui_amount(
+            int(change["change"]), change.get("decimals", 9 if change["mint"] == SOL else None)
+        )
         sign = "" if amount.startswith("-") else "+"
-        of = Cell("SOL") if change["mint"] == SOL else self._address(str(change["mint"]), roles=roles)
+        of = (
+            Cell("SOL")
+            if change["mint"] == SOL
+            else self._address(str(change["mint"]), roles=roles)
+        )
         whose = self._address(str(change.get("owner") or change["address"]), roles=roles)
-        account = Cell("the same") if change["mint"] == SOL else self._address(str(change["address"]), roles=roles)
+        account = (
+            Cell("the same")
+            if change["mint"] == SOL
+            else self._address(str(change["address"]), roles=roles)
+        )
         return Cell(sign + amount, "number"), of, whose, account
 
     async def _accounts_page(self, label: str, query: Mapping[str, str]) -> _Page:
@@ -389,9 +478,13 @@ class Explorer:
                 for row in found["accounts"]
             ]
             title = f"{account.name} ({found['total']})"
-            blocks.append(Table(title, ("Address", "Fields"), rows, empty="There is none on this chain."))
+            blocks.append(
+                Table(title, ("Address", "Fields"), rows, empty="There is none on this chain.")
+            )
         chain = program["chain"] or "no chain"
-        about = f"The accounts of {program['name']} on {chain}, at most {_LISTED_ACCOUNTS} of a type."
+        about = (
+            f"The accounts of {program['name']} on {chain}, at most {_LISTED_ACCOUNTS} of a type."
+        )
         back = [(f"/programs/{quote(label)}", program["name"])]
         return self._content(Content("Accounts", about, blocks), back=back, here="/")
 
@@ -406,7 +499,9 @@ class Explorer:
         try:
             kind, blocks = await self._account(served, text)
         except McpsolError as error:
-            page = Content("Account", str(error), [Facts("", [("Address", Cell(text, "code"))])], state="bad")
+            page = Content(
+                "Account", str(error), [Facts("", [("Address", Cell(text, "code"))])], state="bad"
+            )
             return self._content(page, status=404, back=back, here="/")
         return self._content(Content(kind, f"An account of {name}.", blocks), back=back, here="/")
 
@@ -424,25 +519,39 @@ class Explorer:
             facts.append(("Balance", Cell(f"{ui_amount(account.lamports, 9)} SOL")))
             facts.append(("Size", Cell(f"{len(bytes(account.data)):,} bytes")))
         values = [
-            (str(field), self._address(value) if isinstance(value, str) else Cell(_json(value), "code"))
+            (
+                str(field),
+                self._address(value) if isinstance(value, str) else Cell(_json(value), "code"),
+            )
             for field, value in found["fields"].items()
         ]
         return str(found["type"]), [Facts("", facts), Facts("Fields", values)]
 
     def _sold(self, served: Served, kind: str, name: str) -> str:
         """What is said instead of accounts of type *name* where the tool that reads them costs something; else ""."""
-        tools = (t for t in self.build.box.tools.values() if t.served is served and t.kind == kind and t.target == name)
-        price = next((price for tool in tools if (price := self.bridge.price(tool.name)) is not None), None)
+        tools = (
+            t
+            for t in self.build.box.tools.values()
+            if t.served is served and t.kind == kind and t.target == name
+        )
+        price = next(
+            (price for tool in tools if (price := self.bridge.price(tool.name)) is not None), None
+        )
         return _SOLD.format(price) if price is not None else ""
 
     def _search_page(self, query: str) -> _Page:
         tools = self.build.box.tools
         rows = [
-            (Cell(h.name, href=f"/tools/{quote(h.name)}"), Cell(tools[h.name].definition["description"]))
+            (
+                Cell(h.name, href=f"/tools/{quote(h.name)}"),
+                Cell(tools[h.name].definition["description"]),
+            )
             for h in self.build.box.search(query, 30)
         ]
         table = Table("", ("Tool", "What it does"), rows, empty="No tool has any of these words.")
-        return self._content(Content("Tools", f"{len(rows)} found for “{query}”.", [table]), query=query)
+        return self._content(
+            Content("Tools", f"{len(rows)} found for “{query}”.", [table]), query=query
+        )
 
     def _calls_page(self) -> Content:
         known = self.build.box.tools
@@ -457,7 +566,9 @@ class Explorer:
             for call in self.calls
         ]
         about = f"The last {_LISTED_CALLS} at most, newest first; times are UTC."
-        return Content("Recent calls", about, [Table("", ("At", "Tool", "Outcome", "Took", "By"), rows)])
+        return Content(
+            "Recent calls", about, [Table("", ("At", "Tool", "Outcome", "Took", "By"), rows)]
+        )
 
     def _audit_page(self) -> Content:
         audit = self.bridge.audit
@@ -466,7 +577,10 @@ class Explorer:
         if audit.path is not None:
             try:
                 count, last = verify_log(audit.path) if audit.path.exists() else (0, "")
-                state, words = "good", f"{count:,} lines in {audit.path.name}, each holding on to the one before it."
+                state, words = (
+                    "good",
+                    f"{count:,} lines in {audit.path.name}, each holding on to the one before it.",
+                )
                 words += f" Last hash: {last[:16]}…" if count else ""
             except (McpsolError, OSError) as error:
                 state, words = "bad", f"It was changed: {error}"
@@ -484,7 +598,9 @@ class Explorer:
         ]
         columns = ("Line", "At (UTC)", "Event", "Instruction", "Outflow (base units)", "Signature")
         table = Table("", columns, rows, empty="Nothing was sent from here yet.")
-        return Content("Audit log", f"What was sent from here, newest first. {words}", [table], state=state)
+        return Content(
+            "Audit log", f"What was sent from here, newest first. {words}", [table], state=state
+        )
 
 
 def _title(tool: Tool) -> str:
@@ -508,7 +624,11 @@ def _groups(parts: Sequence[Field | Group]) -> list[tuple[str, list[Field | Grou
         ("Arguments", [f for f in args if f.required], False),
         ("Accounts", [f for f in accounts if f.required], False),
         ("Optional arguments", [f for f in args if not f.required], False),
-        ("Accounts that are filled in when left empty", [f for f in accounts if not f.required], True),
+        (
+            "Accounts that are filled in when left empty",
+            [f for f in accounts if not f.required],
+            True,
+        ),
     ]
 
 
@@ -520,7 +640,9 @@ def _lines(fields: Any) -> str:
     """The fields of an account or event, one a line."""
     if not isinstance(fields, dict):
         return _json(fields)
-    return "\n".join(f"{_line(str(name))}: {_line(_json(value))}" for name, value in list(fields.items())[:30])
+    return "\n".join(
+        f"{_line(str(name))}: {_line(_json(value))}" for name, value in list(fields.items())[:30]
+    )
 
 
 def _account_href(label: str, address: str) -> str:
@@ -532,10 +654,15 @@ def _cleaned(block: Block) -> Block:
     match block:
         case Table():
             return Table(
-                _line(block.heading), block.columns, [list(map(_cell, row)) for row in block.rows], block.empty
+                _line(block.heading),
+                block.columns,
+                [list(map(_cell, row)) for row in block.rows],
+                block.empty,
             )
         case Facts():
-            return Facts(_line(block.heading), [(_line(name), _cell(cell)) for name, cell in block.rows])
+            return Facts(
+                _line(block.heading), [(_line(name), _cell(cell)) for name, cell in block.rows]
+            )
         case Text():
             return Text(_line(block.heading), clean_text(block.text, 20_000), block.folded)
 

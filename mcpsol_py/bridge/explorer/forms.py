@@ -16,7 +16,16 @@ from typing import Any
 from mcpsol_py.bridge.tools import Tool
 from mcpsol_py.names import clean_text
 
-__all__ = ["DO", "Field", "Group", "arguments_of", "changed", "fields_of", "fields_within", "with_errors"]
+__all__ = [
+    "DO",
+    "Field",
+    "Group",
+    "arguments_of",
+    "changed",
+    "fields_of",
+    "fields_within",
+    "with_errors",
+]
 
 #: what a button says that changes the form and calls nothing
 DO = "~do"
@@ -116,14 +125,22 @@ def fields_of(tool: Tool, given: Mapping[str, str]) -> list[Field | Group]:
     for name, inner in schema["properties"].items():
         if name == "accounts" and inner.get("type") == "object":
             required = set(inner.get("required", ()))
-            out += [_part(s, f"accounts.{n}", n, n in required, given, 0) for n, s in inner["properties"].items()]
+            out += [
+                _part(s, f"accounts.{n}", n, n in required, given, 0)
+                for n, s in inner["properties"].items()
+            ]
         else:
             out.append(_part(inner, name, name, name in needed, given, 0))
     return out
 
 
 def _part(
-    schema: Mapping[str, Any], name: str, label: str, needed: bool, given: Mapping[str, str], depth: int
+    schema: Mapping[str, Any],
+    name: str,
+    label: str,
+    needed: bool,
+    given: Mapping[str, str],
+    depth: int,
 ) -> Field | Group:
     kind = _kind(schema, depth)
     about = clean_text(str(schema.get("description", "")), 400)
@@ -139,17 +156,31 @@ def _part(
         count = _rows(schema, name, needed, given)
         rows: list[Field | Group] = []
         for place in range(count):
-            row = _part(schema["items"], f"{name}.{place}", f"{label} {place + 1}", True, given, depth + 1)
+            row = _part(
+                schema["items"], f"{name}.{place}", f"{label} {place + 1}", True, given, depth + 1
+            )
             rows.append(_as_row(row, fixed=_fixed(schema)))
-        return Group(name, label, about, needed, rows, rows=count, add=not _fixed(schema) and count < _MOST_ROWS)
+        return Group(
+            name,
+            label,
+            about,
+            needed,
+            rows,
+            rows=count,
+            add=not _fixed(schema) and count < _MOST_ROWS,
+        )
     if kind == "choice":
         plain, inner = _variants(schema)
         names = [*plain, *inner]
         chosen = given.get(name, "")
         group = Group(name, label, about, needed)
-        group.parts.append(Field(name, "which", "", chosen, needed, choices=("", *names), shows=bool(inner)))
+        group.parts.append(
+            Field(name, "which", "", chosen, needed, choices=("", *names), shows=bool(inner))
+        )
         if chosen in inner:
-            group.parts.append(_part(inner[chosen], f"{name}.{chosen}", chosen, True, given, depth + 1))
+            group.parts.append(
+                _part(inner[chosen], f"{name}.{chosen}", chosen, True, given, depth + 1)
+            )
         return group
     return _input(schema, name, label, about, needed, given, kind)
 
@@ -161,7 +192,13 @@ def _as_row(part: Field | Group, *, fixed: bool) -> Group:
 
 
 def _input(
-    schema: Mapping[str, Any], name: str, label: str, about: str, needed: bool, given: Mapping[str, str], kind: str
+    schema: Mapping[str, Any],
+    name: str,
+    label: str,
+    about: str,
+    needed: bool,
+    given: Mapping[str, str],
+    kind: str,
 ) -> Field:
     typed = schema.get("type")
     choices = tuple(map(str, schema["enum"])) if "enum" in schema else ()
@@ -180,7 +217,8 @@ def _input(
         needed,
         long=kind in ("json", "lines"),
         lines=kind == "lines",
-        number=single.get("type") in ("integer", "number") or ("[0-9]" in pattern and "A-Z" not in pattern),
+        number=single.get("type") in ("integer", "number")
+        or ("[0-9]" in pattern and "A-Z" not in pattern),
         address="1-9A-HJ-NP-Za-km-z" in pattern,
         choices=("", *choices) if choices else (),
     )
@@ -202,7 +240,9 @@ def _kind(schema: Mapping[str, Any], depth: int) -> str:
         return "object"
     if typed == "array" and isinstance(schema.get("items"), dict):
         items = schema["items"]
-        plain = items.get("type") in _SCALARS and "enum" not in items and items.get("type") != "boolean"
+        plain = (
+            items.get("type") in _SCALARS and "enum" not in items and items.get("type") != "boolean"
+        )
         return "lines" if plain else "rows"
     return "json"
 
@@ -294,10 +334,14 @@ def arguments_of(tool: Tool, given: Mapping[str, str]) -> dict[str, Any]:
             out[name] = found
     names = schema["properties"]
     # what the form does not have is the tool's to refuse
-    return out | {n: text for n, text in given.items() if text.strip() and n.split(".")[0] not in names}
+    return out | {
+        n: text for n, text in given.items() if text.strip() and n.split(".")[0] not in names
+    }
 
 
-def _typed(schema: Mapping[str, Any], name: str, needed: bool, given: Mapping[str, str], depth: int) -> Any:
+def _typed(
+    schema: Mapping[str, Any], name: str, needed: bool, given: Mapping[str, str], depth: int
+) -> Any:
     text = given.get(name, "")
     if text.lstrip()[:1] in ("{", "[") and schema.get("type") != "string":
         return _read(text)  # JSON is taken wherever a group stands
@@ -313,7 +357,10 @@ def _typed(schema: Mapping[str, Any], name: str, needed: bool, given: Mapping[st
         return values if values or needed else _ABSENT
     if kind == "rows":
         count = _rows(schema, name, needed, given)
-        rows = [_typed(schema["items"], f"{name}.{place}", True, given, depth + 1) for place in range(count)]
+        rows = [
+            _typed(schema["items"], f"{name}.{place}", True, given, depth + 1)
+            for place in range(count)
+        ]
         found = [row for row in rows if row is not _ABSENT]
         return found if found or needed else _ABSENT
     if text.strip() == "":
@@ -357,8 +404,12 @@ def with_errors(parts: Sequence[Field | Group], details: Mapping[str, Any], mess
         steps = clean(re.sub(r"\[([0-9]+)\]", r".\1", path)).split(".")[1:]
         about += [(".".join(steps), message), (".".join(["accounts", *steps]), message)]
     if details.get("reason") == "missing_account":
-        about.append((f"accounts.{clean(str(details.get('account', '')))}", "its address is missing"))
-        about += [(f"accounts.{clean(str(name))}", "must be given") for name in details.get("also", ())]
+        about.append(
+            (f"accounts.{clean(str(details.get('account', '')))}", "its address is missing")
+        )
+        about += [
+            (f"accounts.{clean(str(name))}", "must be given") for name in details.get("also", ())
+        ]
     for hint in details.get("hints", ()):
         named = re.match(r"([\w.]+) \(", str(hint))
         if named is not None:

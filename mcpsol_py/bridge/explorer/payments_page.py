@@ -43,7 +43,11 @@ class PaymentsPage:
         """See Section. Raises StorageError."""
         if not path:
             return self._list(await anyio.to_thread.run_sync(self._executions.history, _SHOWN))
-        found = await anyio.to_thread.run_sync(self._executions.get, path[0]) if len(path) == 1 else None
+        found = (
+            await anyio.to_thread.run_sync(self._executions.get, path[0])
+            if len(path) == 1
+            else None
+        )
         return None if found is None else self._one(found)
 
     def _list(self, calls: Sequence[Execution]) -> Content:
@@ -70,20 +74,33 @@ class PaymentsPage:
             if receipt.get("success") and call.network and call.asset:
                 count, total = sums.get((call.network, call.asset), (0, 0))
                 charged = receipt.get("amount")
-                amount = int(charged) if isinstance(charged, str) and charged.isdigit() else call.amount or 0
+                amount = (
+                    int(charged)
+                    if isinstance(charged, str) and charged.isdigit()
+                    else call.amount or 0
+                )
                 sums[call.network, call.asset] = (count + 1, total + amount)
         rows = [
-            (Cell(format_amount(total, network, asset), "number"), Cell(str(count), "number"), Cell(network, "code"))
+            (
+                Cell(format_amount(total, network, asset), "number"),
+                Cell(str(count), "number"),
+                Cell(network, "code"),
+            )
             for (network, asset), (count, total) in sums.items()
         ]
-        return Table("Taken in by these calls", ("Amount", "Payments", "Network"), rows, empty="Nothing yet.")
+        return Table(
+            "Taken in by these calls", ("Amount", "Payments", "Network"), rows, empty="Nothing yet."
+        )
 
     @staticmethod
     def _one(call: Execution) -> Content:
         facts = [
             ("Call", Cell(call.resource, "code")),
             ("Price", Cell(_price(call))),
-            ("State", Cell(f"{call.state}: {_MEANING[call.state]}", _KINDS.get(call.state, "text"))),
+            (
+                "State",
+                Cell(f"{call.state}: {_MEANING[call.state]}", _KINDS.get(call.state, "text")),
+            ),
             ("Payer", Cell(call.payer or "", "code")),
             ("Paid to", Cell(call.pay_to or "", "code")),
             ("Network", Cell(call.network or "", "code")),
@@ -93,7 +110,10 @@ class PaymentsPage:
         ]
         blocks: list[Block] = [Facts("", [(name, cell) for name, cell in facts if cell.text])]
         if call.receipt is not None:
-            receipt = [(key, Cell(clean_text(str(value), 300), "code")) for key, value in call.receipt.items()]
+            receipt = [
+                (key, Cell(clean_text(str(value), 300), "code"))
+                for key, value in call.receipt.items()
+            ]
             blocks.append(Facts("Receipt", receipt))
         return Content(
             f"Payment {_short(call.payment_id)}",

@@ -31,7 +31,17 @@ from mcpsol_py.bridge.explorer.app import Explorer
 from mcpsol_py.bridge.explorer.pages import Section
 from mcpsol_py.bridge.http.auth import ALL_LEVELS, Level, Tokens, Verifier, level_of, within
 from mcpsol_py.bridge.http.connections import serve_app
-from mcpsol_py.bridge.http.settings import App, HttpSettings, RateLimit, Receive, Scope, Send, answer, bearer_of, header
+from mcpsol_py.bridge.http.settings import (
+    App,
+    HttpSettings,
+    RateLimit,
+    Receive,
+    Scope,
+    Send,
+    answer,
+    bearer_of,
+    header,
+)
 from mcpsol_py.telemetry import metrics
 
 __all__ = ["http_app", "run_http"]
@@ -55,7 +65,11 @@ def http_app(
     """
     settings.check()
     logging.getLogger("mcp.server.streamable_http").addFilter(_not_of_one_gone)
-    here = [f"{settings.host}:{settings.port}", f"127.0.0.1:{settings.port}", f"localhost:{settings.port}"]
+    here = [
+        f"{settings.host}:{settings.port}",
+        f"127.0.0.1:{settings.port}",
+        f"localhost:{settings.port}",
+    ]
     security = TransportSecuritySettings(
         allowed_hosts=[*here, *settings.hosts],
         allowed_origins=[*(f"http://{host}" for host in here), *settings.origins],
@@ -155,12 +169,18 @@ async def run_http(
 class _ScopeGate:
     """Before the endpoint: a call beyond the token's scopes is answered with 403, which says what to ask for."""
 
-    def __init__(self, app: App, bridge: Bridge, settings: HttpSettings, verifier: Verifier) -> None:
+    def __init__(
+        self, app: App, bridge: Bridge, settings: HttpSettings, verifier: Verifier
+    ) -> None:
         self.app, self.bridge, self.settings, self.verifier = app, bridge, settings, verifier
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        if scope["type"] != "http" or scope.get("path") != self.settings.path or scope["method"] != "POST":
+        if (
+            scope["type"] != "http"
+            or scope.get("path") != self.settings.path
+            or scope["method"] != "POST"
+        ):
             await self.app(scope, receive, send)
             return
         found = await self.verifier.verify_token(bearer_of(scope))
@@ -172,7 +192,9 @@ class _ScopeGate:
         if within(found.scopes, wanted):
             await self.app(scope, receive, send)
             return
-        await answer(send, 403, b'{"error":"insufficient_scope"}\n', [self._challenge(wanted), _JSON])
+        await answer(
+            send, 403, b'{"error":"insufficient_scope"}\n', [self._challenge(wanted), _JSON]
+        )
 
     def _wanted(self, body: bytes) -> Level:
         try:
@@ -181,7 +203,9 @@ class _ScopeGate:
             return "read"  # the endpoint says what is wrong with it
         rows = document if isinstance(document, list) else [document]
         tools, mode = self.bridge.box.tools, self.bridge.mode
-        levels = [level_of(row.get("method"), row.get("params"), tools, mode) for row in map(_row, rows)]
+        levels = [
+            level_of(row.get("method"), row.get("params"), tools, mode) for row in map(_row, rows)
+        ]
         return max(levels, key=ALL_LEVELS.index, default="read")
 
     def _challenge(self, wanted: Level) -> tuple[bytes, bytes]:
@@ -244,7 +268,9 @@ async def _counted(ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
 # --- pages for operators ---------------------------------------------------------------------------------------------
 
 
-def _operators_pages(app: App, bridge: Bridge, verifier: Verifier | None, hosts: Collection[str]) -> App:
+def _operators_pages(
+    app: App, bridge: Bridge, verifier: Verifier | None, hosts: Collection[str]
+) -> App:
     """*app* with /healthz (for anyone) and /metrics (with a token, where tokens are asked; else under a name of
     *hosts*, so that no web page reads it by another one)."""
 
@@ -258,7 +284,12 @@ def _operators_pages(app: App, bridge: Bridge, verifier: Verifier | None, hosts:
             elif verifier is not None and await verifier.verify_token(bearer_of(scope)) is None:
                 await answer(send, 401, b"a token is needed\n", [(b"www-authenticate", b"Bearer")])
             else:
-                await answer(send, 200, metrics.exposition(), [(b"content-type", metrics.CONTENT_TYPE.encode())])
+                await answer(
+                    send,
+                    200,
+                    metrics.exposition(),
+                    [(b"content-type", metrics.CONTENT_TYPE.encode())],
+                )
         else:
             await app(scope, receive, send)
 

@@ -34,12 +34,32 @@ from mcpsol_py.errors import SourceError, abbr, suggest
 if TYPE_CHECKING:
     from mcpsol_py.bridge.tools import Tool
 
-__all__ = ["ALL_LEVELS", "Level", "OAuth", "Tokens", "Verifier", "is_loopback", "level_of", "within"]
+__all__ = [
+    "ALL_LEVELS",
+    "Level",
+    "OAuth",
+    "Tokens",
+    "Verifier",
+    "is_loopback",
+    "level_of",
+    "within",
+]
 
 Level = Literal["read", "build", "send"]
 ALL_LEVELS: tuple[Level, ...] = ("read", "build", "send")
 #: signatures that only the issuer can make: none whose key is shared, and not "none"
-_ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+_ALGORITHMS = (
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "EdDSA",
+)
 _LEEWAY = 30.0
 #: a token that was found good is not looked at again for this long, or until it expires
 _TRUSTED_SECONDS, _TRUSTED_KEPT = 60.0, 2_000
@@ -65,15 +85,23 @@ class OAuth:
     audience: str = ""
     jwks: str = ""
     algorithms: tuple[str, ...] = ("RS256", "PS256", "ES256", "EdDSA")
-    scopes: Mapping[str, str] = field(default_factory=lambda: {level: level for level in ALL_LEVELS})
+    scopes: Mapping[str, str] = field(
+        default_factory=lambda: {level: level for level in ALL_LEVELS}
+    )
 
     def check(self) -> None:
         """Raises SourceError for what would take tokens that anyone can make or read."""
-        for name, url in (("issuer", self.issuer), ("resource", self.resource), ("jwks", self.jwks)):
+        for name, url in (
+            ("issuer", self.issuer),
+            ("resource", self.resource),
+            ("jwks", self.jwks),
+        ):
             parts = urlsplit(url)
             if not url and name == "jwks":
                 continue
-            if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
+            if parts.scheme != "https" and not (
+                parts.scheme == "http" and is_loopback(parts.hostname or "")
+            ):
                 raise SourceError(f"{abbr(url)}: an https URL is wanted", path=f"http.oauth.{name}")
         for name in self.algorithms:
             if name not in _ALGORITHMS:
@@ -81,7 +109,10 @@ class OAuth:
                 raise SourceError(why, path="http.oauth.algorithms")
         for level in self.scopes:
             if level not in ALL_LEVELS:
-                raise SourceError(f"no level of that name. {suggest(level, ALL_LEVELS)}", path=f"http.oauth.{level}")
+                raise SourceError(
+                    f"no level of that name. {suggest(level, ALL_LEVELS)}",
+                    path=f"http.oauth.{level}",
+                )
 
     @property
     def metadata(self) -> str:
@@ -127,7 +158,9 @@ class Verifier:
             return None
         resource = self.oauth.resource if self.oauth is not None else None
         if self._tokens is not None and (client := self._tokens.client_of(token)) is not None:
-            return AccessToken(token=token, client_id=client, scopes=list(ALL_LEVELS), resource=resource)
+            return AccessToken(
+                token=token, client_id=client, scopes=list(ALL_LEVELS), resource=resource
+            )
         if self._keys is None or token.count(".") != 2:
             return None
         digest, now = Tokens.digest(token), time.time()
@@ -155,8 +188,18 @@ class _Keys:
 
         try:
             claims = await anyio.to_thread.run_sync(self._claims, token)
-        except (jwt.PyJWTError, ValueError, RecursionError, OSError) as error:  # not all of it is the token's fault
-            telemetry.event("token refused", level="warning", why=type(error).__name__, issuer=self._oauth.issuer)
+        except (
+            jwt.PyJWTError,
+            ValueError,
+            RecursionError,
+            OSError,
+        ) as error:  # not all of it is the token's fault
+            telemetry.event(
+                "token refused",
+                level="warning",
+                why=type(error).__name__,
+                issuer=self._oauth.issuer,
+            )
             return None
         client = str(claims.get("client_id") or claims.get("azp") or claims.get("sub") or "")
         if not client:
@@ -181,7 +224,9 @@ class _Keys:
         if head.get("alg") not in self._oauth.algorithms:
             raise jwt.InvalidAlgorithmError("not taken here")
         if self._client is None:
-            self._client = jwt.PyJWKClient(self._place(), lifespan=600, timeout=_FETCH_SECONDS, cooldown_duration=30)
+            self._client = jwt.PyJWKClient(
+                self._place(), lifespan=600, timeout=_FETCH_SECONDS, cooldown_duration=30
+            )
         key = self._client.get_signing_key_from_jwt(token)
         claims: dict[str, Any] = jwt.decode(
             token,
@@ -220,8 +265,17 @@ class _Keys:
     def _levels(self, claims: Mapping[str, Any]) -> list[str]:
         """`scope` (RFC 8693: words in one text) or `scp` (a list), as levels; what a higher one holds is added."""
         given = claims.get("scope", claims.get("scp", ""))
-        words = set(given.split() if isinstance(given, str) else map(str, given) if isinstance(given, list) else ())
-        highest = max((n for n, level in enumerate(ALL_LEVELS) if self._oauth.scopes.get(level) in words), default=-1)
+        words = set(
+            given.split()
+            if isinstance(given, str)
+            else map(str, given)
+            if isinstance(given, list)
+            else ()
+        )
+        highest = max(
+            (n for n, level in enumerate(ALL_LEVELS) if self._oauth.scopes.get(level) in words),
+            default=-1,
+        )
         return list(ALL_LEVELS[: highest + 1])
 
 
@@ -242,7 +296,11 @@ def level_of(method: Any, params: Any, tools: Mapping[str, Tool], mode: str) -> 
             continue
         if tool.kind != "instruction":
             return "read"
-        return "send" if mode == "send" and not tool.definition["annotations"]["readOnlyHint"] else "build"
+        return (
+            "send"
+            if mode == "send" and not tool.definition["annotations"]["readOnlyHint"]
+            else "build"
+        )
     return "send"
 
 

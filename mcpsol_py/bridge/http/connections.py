@@ -73,7 +73,9 @@ def _protocol() -> type[asyncio.Protocol]:
         """Closes connections on which no whole head comes, or no whole body; who began a request is told so."""
 
         _waiting: asyncio.TimerHandle | None = None
-        _awaited: object = None  # what the client has still to send: `idle` (a head), `body`, or None
+        _awaited: object = (
+            None  # what the client has still to send: `idle` (a head), `body`, or None
+        )
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
             """One more connection."""
@@ -96,12 +98,18 @@ def _protocol() -> type[asyncio.Protocol]:
 
         def _wait(self) -> None:
             state = self.conn.their_state
-            if state is not body and (state is not idle or self.timeout_keep_alive_task is not None):
+            if state is not body and (
+                state is not idle or self.timeout_keep_alive_task is not None
+            ):
                 self._settled()
             elif state is not self._awaited:
                 self._settled()
                 self._awaited = state
-                seconds, late = (_BODY_SECONDS, self._late) if state is body else (_HEAD_SECONDS, self.transport.close)
+                seconds, late = (
+                    (_BODY_SECONDS, self._late)
+                    if state is body
+                    else (_HEAD_SECONDS, self.transport.close)
+                )
                 self._waiting = self.loop.call_later(seconds, late)
 
         def _settled(self) -> None:

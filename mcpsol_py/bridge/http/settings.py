@@ -16,7 +16,17 @@ from typing import Any
 from mcpsol_py.bridge.http.auth import OAuth, is_loopback
 from mcpsol_py.errors import SourceError, abbr
 
-__all__ = ["App", "HttpSettings", "RateLimit", "Receive", "Scope", "Send", "answer", "bearer_of", "header"]
+__all__ = [
+    "App",
+    "HttpSettings",
+    "RateLimit",
+    "Receive",
+    "Scope",
+    "Send",
+    "answer",
+    "bearer_of",
+    "header",
+]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -69,15 +79,20 @@ class HttpSettings:
         for token in self.tokens:  # not shown: it may be the token itself
             if not re.fullmatch(r"[0-9a-fA-F]{64}", token):
                 raise SourceError(
-                    "tokens are named by their sha256 (64 hex digits), never by themselves", path="http.tokens"
+                    "tokens are named by their sha256 (64 hex digits), never by themselves",
+                    path="http.tokens",
                 )
         if self.state_key is not None and len(self.state_key) < 32:
-            raise SourceError(f"{len(self.state_key)} bytes; 32 or more are wanted", origin="$IDL2MCP_STATE_KEY")
+            raise SourceError(
+                f"{len(self.state_key)} bytes; 32 or more are wanted", origin="$IDL2MCP_STATE_KEY"
+            )
         for proxy in self.proxies:
             try:
                 ip_network(proxy)
             except ValueError as error:
-                raise SourceError(f"{abbr(proxy)} is no address and no network", path="http.proxies") from error
+                raise SourceError(
+                    f"{abbr(proxy)} is no address and no network", path="http.proxies"
+                ) from error
 
 
 class RateLimit:
@@ -86,7 +101,12 @@ class RateLimit:
     """
 
     def __init__(
-        self, app: App, per_minute: int, client_of: Callable[[Scope], Awaitable[str]], *, clients: int = 10_000
+        self,
+        app: App,
+        per_minute: int,
+        client_of: Callable[[Scope], Awaitable[str]],
+        *,
+        clients: int = 10_000,
     ) -> None:
         self.app, self.client_of, self.clients = app, client_of, clients
         self.rate, self.most = per_minute / 60.0, float(per_minute)
@@ -99,7 +119,9 @@ class RateLimit:
             return
         wait = self.take(await self.client_of(scope), time.monotonic())
         if wait > 0:
-            await answer(send, 429, b"too many requests\n", [(b"retry-after", str(int(wait) + 1).encode())])
+            await answer(
+                send, 429, b"too many requests\n", [(b"retry-after", str(int(wait) + 1).encode())]
+            )
             return
         await self.app(scope, receive, send)
 
@@ -128,7 +150,9 @@ def bearer_of(scope: Scope) -> str:
     return token.strip() if kind.lower() == "bearer" else ""
 
 
-async def answer(send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+async def answer(
+    send: Send, status: int, body: bytes, headers: Iterable[tuple[bytes, bytes]] = ()
+) -> None:
     """Answers a request."""
     every = [*headers, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": every})

@@ -38,7 +38,9 @@ def parameters(tool: Tool) -> dict[str, dict[str, Any]]:
     Accounts stand beside the arguments; one that is called as an argument is gets "_account" behind its name.
     """
     schema = tool.definition["inputSchema"]
-    out = {name: inner for name, inner in schema["properties"].items() if not _is_group(name, inner)}
+    out = {
+        name: inner for name, inner in schema["properties"].items() if not _is_group(name, inner)
+    }
     accounts = schema["properties"].get("accounts", {}).get("properties", {})
     for name, inner in accounts.items():
         if inner.get("type") == "string":
@@ -65,10 +67,14 @@ class Completer:
         *given*: the arguments that are filled in already.
         """
         found = await self._values(reference, argument, given)
-        rows = dict.fromkeys(clean_text(value, 200) for value in found if value.lower().startswith(typed.lower()))
+        rows = dict.fromkeys(
+            clean_text(value, 200) for value in found if value.lower().startswith(typed.lower())
+        )
         return list(rows)[:MOST], len(rows)
 
-    async def _values(self, reference: str, argument: str, given: Mapping[str, str]) -> Iterable[str]:
+    async def _values(
+        self, reference: str, argument: str, given: Mapping[str, str]
+    ) -> Iterable[str]:
         box = self.bridge.box
         if reference.startswith("call_"):
             tool = box.tools.get(reference.removeprefix("call_"))
@@ -97,7 +103,9 @@ class Completer:
                 return [str(n) for n in range(len(write_pages(model)))]
         return []
 
-    async def _argument(self, tool: Tool, served: Served, argument: str, given: Mapping[str, str]) -> Iterable[str]:
+    async def _argument(
+        self, tool: Tool, served: Served, argument: str, given: Mapping[str, str]
+    ) -> Iterable[str]:
         schema = parameters(tool).get(argument)
         if schema is None:
             return []
@@ -107,11 +115,17 @@ class Completer:
         if "x-account" in schema or _BASE58 in str(schema.get("pattern", "")):
             wanted = snake(str(schema.get("x-account", argument)))
             types = [a.name for a in served.program.model.accounts if snake(a.name) == wanted]
-            derived = self._derived(tool, served, str(schema["x-account"]), given) if "x-account" in schema else []
+            derived = (
+                self._derived(tool, served, str(schema["x-account"]), given)
+                if "x-account" in schema
+                else []
+            )
             return [*derived, *await self._addresses(served, types)]
         return []
 
-    def _derived(self, tool: Tool, served: Served, account: str, given: Mapping[str, str]) -> list[str]:
+    def _derived(
+        self, tool: Tool, served: Served, account: str, given: Mapping[str, str]
+    ) -> list[str]:
         """The address that an account has by its seeds or its IDL, as far as what is filled in already tells it."""
         known = parameters(tool)
         names = self.bridge.names if served.cluster == "local" else None
@@ -132,7 +146,9 @@ class Completer:
             ix = served.program.instruction(call.instruction)
             items = [item.name for item in ix.model.accounts]
             name = dict(zip(property_names(items), items, strict=True))[account]
-            found = ix.address(name, call.args, call.accounts, served.program_id, self.bridge.wallet)
+            found = ix.address(
+                name, call.args, call.accounts, served.program_id, self.bridge.wallet
+            )
             return [] if found is None else [str(found)]
         return []
 

@@ -10,13 +10,31 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import anyio
 
-__all__ = ["BUILD_STEPS", "DESCRIBE_STEPS", "LEVELS", "SEND_STEPS", "Level", "Listener", "Steps", "to_its_end"]
+__all__ = [
+    "BUILD_STEPS",
+    "DESCRIBE_STEPS",
+    "LEVELS",
+    "SEND_STEPS",
+    "Level",
+    "Listener",
+    "Steps",
+    "to_its_end",
+]
 
 _T = TypeVar("_T")
 
 Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 #: by severity (RFC 5424), the least first
-LEVELS: tuple[Level, ...] = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+LEVELS: tuple[Level, ...] = (
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+)
 
 DESCRIBE_STEPS = ("built",)
 BUILD_STEPS = ("built", "simulated")
@@ -74,7 +92,9 @@ async def to_its_end(coroutine: Coroutine[Any, Any, _T]) -> _T:
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
-            with anyio.CancelScope(shield=True):  # MCP's cancellations come by anyio, again and again
+            with anyio.CancelScope(
+                shield=True
+            ):  # MCP's cancellations come by anyio, again and again
                 await asyncio.wait({task})
         except asyncio.CancelledError as error:
             cancelled = error

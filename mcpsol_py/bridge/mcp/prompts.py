@@ -41,7 +41,8 @@ _RULES = {
     ),
 }
 _ADVICE = (
-    "Ask me for what is missing; never make up an address. Read accounts before and after where that shows the effect."
+    "Ask me for what is missing; never make up an address."
+    " Read accounts before and after where that shows the effect."
 )
 
 
@@ -116,7 +117,11 @@ class Prompts:
                 "description": "What a program's error number means",
                 "arguments": [
                     {"name": "program", "description": "which program", "required": True},
-                    {"name": "code", "description": "the number or name, like 6001 or 0x1771", "required": True},
+                    {
+                        "name": "code",
+                        "description": "the number or name, like 6001 or 0x1771",
+                        "required": True,
+                    },
                 ],
             }
         )
@@ -149,43 +154,76 @@ class Prompts:
         for given in arguments:
             if given not in known:
                 raise UnknownName("argument", given[:80], known, f"call_{tool.name}")
-        lines = [f"Help me call {tool.name} of the Solana program {shown(served.program.model.name)}.", ""]
-        lines += [f"- {name}: {clean_text(value, 300)}" for name, value in arguments.items() if value]
+        lines = [
+            f"Help me call {tool.name} of the Solana program {shown(served.program.model.name)}.",
+            "",
+        ]
+        lines += [
+            f"- {name}: {clean_text(value, 300)}" for name, value in arguments.items() if value
+        ]
         missing = [name for name in _required(tool, known) if not arguments.get(name)]
         if missing:
             lines.append(f"Missing, ask me for: {', '.join(missing)}.")
-        readers = {t.name for t in self.bridge.box.tools.values() if t.served is served and t.kind in ("get", "list")}
-        steps = [f"call {tool.name} and show me its summary and its balance changes", _AFTER[self.bridge.mode]]
+        readers = {
+            t.name
+            for t in self.bridge.box.tools.values()
+            if t.served is served and t.kind in ("get", "list")
+        }
+        steps = [
+            f"call {tool.name} and show me its summary and its balance changes",
+            _AFTER[self.bridge.mode],
+        ]
         if readers:
             steps.insert(0, f"read the accounts it concerns ({', '.join(sorted(readers)[:12])})")
-        lines += ["", _RULES[self.bridge.mode], *(f"{n}. {step}." for n, step in enumerate(steps, 1)), "", _ADVICE]
+        lines += [
+            "",
+            _RULES[self.bridge.mode],
+            *(f"{n}. {step}." for n, step in enumerate(steps, 1)),
+            "",
+            _ADVICE,
+        ]
         return "\n".join(lines)
 
     def _use(self, served: Served, task: str) -> str:
         model = served.program.model
         box = self.bridge.box
-        lines = [f"Help me with the Solana program {shown(model.name)}" + (f": {task}" if task else ".")]
-        lines += ["", _RULES[self.bridge.mode], "Amounts are base units, as decimal strings; addresses are base58.", ""]
+        lines = [
+            f"Help me with the Solana program {shown(model.name)}" + (f": {task}" if task else ".")
+        ]
+        lines += [
+            "",
+            _RULES[self.bridge.mode],
+            "Amounts are base units, as decimal strings; addresses are base58.",
+            "",
+        ]
         tools: dict[str, str] = {}
         for tool in box.tools.values():
             if tool.served is served and tool.kind == "instruction":
-                tools.setdefault(tool.target, tool.name)  # before what only looks at the same instruction
+                tools.setdefault(
+                    tool.target, tool.name
+                )  # before what only looks at the same instruction
         known = [ix for ix in model.instructions if ix.name in tools]
         fitting = self._fitting(served, task)
         if fitting:
             lines.append("These may be what it takes, the likeliest first:")
             known = [ix for name in fitting for ix in known if tools[ix.name] == name]
         for ix in known[:_LISTED]:
-            args = ", ".join(f"{clean_text(a.name, 60)}: {clean_text(type_text(a.type), 80)}" for a in ix.args)
+            args = ", ".join(
+                f"{clean_text(a.name, 60)}: {clean_text(type_text(a.type), 80)}" for a in ix.args
+            )
             when = quoted([text for key, text in ix.hints if key == "when"] or ix.docs, 160)
             lines.append(f"- {tools[ix.name]}({args})" + (f" {when}" if when else ""))
         if len(tools) > len(known[:_LISTED]):
             lines.append(f"- and {len(tools) - len(known[:_LISTED])} more")
-        readers = [t.name for t in box.tools.values() if t.served is served and t.kind in ("get", "list")]
+        readers = [
+            t.name for t in box.tools.values() if t.served is served and t.kind in ("get", "list")
+        ]
         if readers and not box.lazy:
             lines.append(f"Accounts are read with {', '.join(readers[:_READERS])}.")
         if box.lazy:
-            lines.append("Find tools with search_tools, look at them with describe_tool, call them with call_tool.")
+            lines.append(
+                "Find tools with search_tools, look at them with describe_tool, call them with call_tool."
+            )
         lines += ["", _ADVICE]
         return "\n".join(lines)
 
@@ -200,7 +238,9 @@ class Prompts:
         errors = served.program.model.errors
         last = code.split()[-1] if code.split() else ""
         number = int(last, 0) if _NUMBER.fullmatch(last) else -1
-        error = served.program.error(number) or next((e for e in errors if e.name.lower() == last.lower()), None)
+        error = served.program.error(number) or next(
+            (e for e in errors if e.name.lower() == last.lower()), None
+        )
         name = shown(served.program.name)
         if error is not None:
             words = quoted([error.message], 300)

@@ -63,7 +63,11 @@ class Resources:
         rows = (
             ("pages/{cursor}", "page", "One list_tools page of a program, by cursor"),
             ("types/{name}", "type", "A type or account type of a program"),
-            ("accounts/{address}", "account", "An account of a program, read from the chain and decoded"),
+            (
+                "accounts/{address}",
+                "account",
+                "An account of a program, read from the chain and decoded",
+            ),
         )
         return [
             {
@@ -108,7 +112,9 @@ class Resources:
             return lambda: None
         if served.transport is None:
             raise DecodeError("no chain is configured for this program", path="accounts")
-        return await self.bridge.watch(served.transport).add(reading.address(steps[1], "address"), told)
+        return await self.bridge.watch(served.transport).add(
+            reading.address(steps[1], "address"), told
+        )
 
     async def _value(self, served: Served, steps: list[str], uri: str) -> tuple[Any, bool]:
         """The resource, and whether it stays the same."""
@@ -126,7 +132,8 @@ class Resources:
                 return compact_document(model), True
             case ["errors"]:
                 return [
-                    {"code": e.code, "name": e.name, "message": clean_text(e.message, 400)} for e in model.errors
+                    {"code": e.code, "name": e.name, "message": clean_text(e.message, 400)}
+                    for e in model.errors
                 ], True
             case ["pages", cursor]:
                 pages = write_pages(model)
@@ -134,7 +141,9 @@ class Resources:
                     raise UnknownName("page", cursor[:20], [str(i) for i in range(len(pages))])
                 return json.loads(pages[int(cursor)]), True
             case ["types", name]:
-                known = {t.name: t.type for t in model.types} | {a.name: a.type for a in model.accounts}
+                known = {t.name: t.type for t in model.types} | {
+                    a.name: a.type for a in model.accounts
+                }
                 if name not in known:
                     raise UnknownName("type", name[:80], known)
                 return {
@@ -143,7 +152,9 @@ class Resources:
                 }, True
             case ["accounts", address]:
                 return await self._account(served, address), False
-        raise UnknownName("resource", uri[:200], [f"{_SCHEME}://{quote(served.program.name)}/{k}" for k in _KINDS])
+        raise UnknownName(
+            "resource", uri[:200], [f"{_SCHEME}://{quote(served.program.name)}/{k}" for k in _KINDS]
+        )
 
     async def _account(self, served: Served, text: str) -> Any:
         if served.transport is None:

@@ -43,7 +43,9 @@ def make_server(
     resources, prompts = Resources(bridge), Prompts(bridge)
     sessions, completer = Sessions(bridge, resources), Completer(bridge)
 
-    async def list_tools(ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams) -> dict[str, Any]:
+    async def list_tools(
+        ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams
+    ) -> dict[str, Any]:
         return listed.now()
 
     async def call_tool(
@@ -51,14 +53,18 @@ def make_server(
     ) -> dict[str, Any] | types.InputRequiredResult:
         try:
             listener = CallListener(sessions, ctx)
-            return result_of(await bridge.call(params.name, params.arguments, _asker(ctx, params), listener))
+            return result_of(
+                await bridge.call(params.name, params.arguments, _asker(ctx, params), listener)
+            )
         except _Ask as ask:
             return ask.result()
 
     async def list_resources(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=[types.Resource.model_validate(r) for r in resources.listed()])
+        return types.ListResourcesResult(
+            resources=[types.Resource.model_validate(r) for r in resources.listed()]
+        )
 
     async def list_templates(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
@@ -80,17 +86,25 @@ def make_server(
     async def list_prompts(
         ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[types.Prompt.model_validate(p) for p in prompts.listed()])
+        return types.ListPromptsResult(
+            prompts=[types.Prompt.model_validate(p) for p in prompts.listed()]
+        )
 
-    async def get_prompt(ctx: ServerRequestContext[Any], params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get_prompt(
+        ctx: ServerRequestContext[Any], params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
         try:
             text = prompts.get(params.name, params.arguments or {})
         except (McpsolError, ValueError) as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
-        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        message = types.PromptMessage(
+            role="user", content=types.TextContent(type="text", text=text)
+        )
         return types.GetPromptResult(messages=[message])
 
-    async def complete(ctx: ServerRequestContext[Any], params: types.CompleteRequestParams) -> types.CompleteResult:
+    async def complete(
+        ctx: ServerRequestContext[Any], params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
         ref = params.ref
         given = params.context.arguments if params.context is not None else None
         found, total = await completer.complete(
@@ -99,7 +113,9 @@ def make_server(
             params.argument.value,
             given or {},
         )
-        return types.CompleteResult(completion=types.Completion(values=found, total=total, has_more=total > len(found)))
+        return types.CompleteResult(
+            completion=types.Completion(values=found, total=total, has_more=total > len(found))
+        )
 
     @asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[dict[str, Any]]:
@@ -127,7 +143,11 @@ def make_server(
     server.add_request_handler("tools/list", types.PaginatedRequestParams, list_tools)
     server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
     # the state that a client hands back with a person's answer is sealed: it cannot be made up or moved to another call
-    sealed = RequestStateSecurity(keys=[state_key]) if state_key is not None else RequestStateSecurity.ephemeral()
+    sealed = (
+        RequestStateSecurity(keys=[state_key])
+        if state_key is not None
+        else RequestStateSecurity.ephemeral()
+    )
 
     def renewed(_label: str) -> None:
         server.instructions = bridge.instructions
@@ -166,7 +186,10 @@ class _Listed:
         box = self.bridge.box
         if box is not self._box:
             tools = types.ListToolsResult(tools=[types.Tool.model_validate(d) for d in box.listed])
-            self._box, self._answer = box, tools.model_dump(by_alias=True, mode="json", exclude_none=True)
+            self._box, self._answer = (
+                box,
+                tools.model_dump(by_alias=True, mode="json", exclude_none=True),
+            )
         return self._answer
 
 
@@ -186,7 +209,13 @@ async def _named(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Ha
 
 _YES: types.ElicitRequestedSchema = {
     "type": "object",
-    "properties": {"send": {"type": "boolean", "title": "Send it", "description": "Sign and send this transaction"}},
+    "properties": {
+        "send": {
+            "type": "boolean",
+            "title": "Send it",
+            "description": "Sign and send this transaction",
+        }
+    },
     "required": ["send"],
 }
 
@@ -219,7 +248,9 @@ def _asker(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) 
         asked, _, mark = (params.request_state or "").partition(".")
         if isinstance(answer, types.ElicitResult) and asked == digest:
             return mark if _said_yes(answer) else False
-        raise _Ask(question, f"{digest}.{secrets.token_hex(8)}")  # the mark: a yes that is brought twice is known
+        raise _Ask(
+            question, f"{digest}.{secrets.token_hex(8)}"
+        )  # the mark: a yes that is brought twice is known
 
     return ask_by_answering if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else ask_in_between
 
@@ -232,6 +263,13 @@ def result_of(reply: Reply) -> dict[str, Any]:
     """A reply as the result of tools/call."""
     content = [{"type": "text", "text": reply.text}]
     if reply.is_error:
-        content.append({"type": "text", "text": json.dumps(reply.details, ensure_ascii=False, default=str)})
+        content.append(
+            {"type": "text", "text": json.dumps(reply.details, ensure_ascii=False, default=str)}
+        )
         return {"resultType": "complete", "content": content, "isError": True}
-    return {"resultType": "complete", "content": content, "structuredContent": reply.structured, "isError": False}
+    return {
+        "resultType": "complete",
+        "content": content,
+        "structuredContent": reply.structured,
+        "isError": False,
+    }

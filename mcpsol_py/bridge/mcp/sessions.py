@@ -20,7 +20,12 @@ from mcp.server import ServerRequestContext
 from mcp.server.connection import Connection, allowed_log_levels
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.session import ServerSession
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated, ToolsListChanged
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    ResourceUpdated,
+    ToolsListChanged,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpsol_py.bridge.bridge import Bridge
@@ -73,7 +78,9 @@ class Sessions:
 
     # --- the handshake era ---------------------------------------------------------------------------------------
 
-    async def middleware(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def middleware(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
         """Remembers sessions, so that they can be told without being asked."""
         if ctx.request_id is not None and ctx.method != "initialize":
             self._session(ctx)
@@ -83,7 +90,9 @@ class Sessions:
         """The session of a request, None in the new era, which has none."""
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return None
-        connection: Connection = ctx.session._connection  # the SDK has no other way to it; its exit_stack is public
+        connection: Connection = (
+            ctx.session._connection
+        )  # the SDK has no other way to it; its exit_stack is public
         session = self._sessions.get(connection)
         if session is None:
             session = self._sessions[connection] = _Session(ctx.session)
@@ -112,7 +121,10 @@ class Sessions:
         session, uri = self._session(ctx), str(params.uri)
         if session is not None and uri not in session.uris:
             if len(session.uris) >= MOST_SUBSCRIPTIONS:
-                raise MCPError(types.INVALID_PARAMS, f"a session subscribes to at most {MOST_SUBSCRIPTIONS} resources")
+                raise MCPError(
+                    types.INVALID_PARAMS,
+                    f"a session subscribes to at most {MOST_SUBSCRIPTIONS} resources",
+                )
             session.uris.add(uri)
             try:
                 await self._hold(uri)
@@ -141,7 +153,10 @@ class Sessions:
         """subscriptions/listen: the stream lasts until the client ends it."""
         uris = list(dict.fromkeys(params.notifications.resource_subscriptions or ()))
         if len(uris) > MOST_SUBSCRIPTIONS:
-            raise MCPError(types.INVALID_PARAMS, f"a stream subscribes to at most {MOST_SUBSCRIPTIONS} resources")
+            raise MCPError(
+                types.INVALID_PARAMS,
+                f"a stream subscribes to at most {MOST_SUBSCRIPTIONS} resources",
+            )
         held: list[str] = []
         try:
             for uri in uris:
@@ -158,7 +173,10 @@ class Sessions:
         watched = self._watched.get(uri)
         if watched is None:
             if len(self._watched) >= MOST_IN_ALL:
-                raise MCPError(types.INTERNAL_ERROR, f"{MOST_IN_ALL} resources are watched already; try again later")
+                raise MCPError(
+                    types.INTERNAL_ERROR,
+                    f"{MOST_IN_ALL} resources are watched already; try again later",
+                )
             try:
                 end = await self.resources.watch(uri, lambda: self._resource_changed(uri))
             except TransportError as error:
@@ -216,17 +234,29 @@ class Sessions:
             data["refused"] = clean_text(served.refused, 1000)
         for session in list(self._sessions.values()):
             await _safely(session.channel.send_tool_list_changed())
-            await self._log(session.channel, session.level, "warning" if served.refused else "notice", data)
+            await self._log(
+                session.channel, session.level, "warning" if served.refused else "notice", data
+            )
 
     @staticmethod
     async def _log(
-        channel: ServerSession, least: Level, level: Level, data: dict[str, Any], request: types.RequestId | None = None
+        channel: ServerSession,
+        least: Level,
+        level: Level,
+        data: dict[str, Any],
+        request: types.RequestId | None = None,
     ) -> None:
         if LEVELS.index(level) >= LEVELS.index(least):
-            params = types.LoggingMessageNotificationParams(level=level, logger="idl2mcp", data=data)
-            await _safely(channel.send_notification(types.LoggingMessageNotification(params=params), request))
+            params = types.LoggingMessageNotificationParams(
+                level=level, logger="idl2mcp", data=data
+            )
+            await _safely(
+                channel.send_notification(types.LoggingMessageNotification(params=params), request)
+            )
 
-    async def log(self, ctx: ServerRequestContext[Any, Any], level: Level, data: dict[str, Any]) -> None:
+    async def log(
+        self, ctx: ServerRequestContext[Any, Any], level: Level, data: dict[str, Any]
+    ) -> None:
         """A log message about a request, if its client wants to hear it."""
         session = self._session(ctx)
         if session is not None:

@@ -139,7 +139,8 @@ async def _pipes() -> AsyncIterator[tuple[anyio.AsyncFile[str], anyio.AsyncFile[
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(stdin, "rb", buffering=0)
         )
         outgoing, protocol = await loop.connect_write_pipe(
-            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(stdout, "wb", buffering=0)
+            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()),
+            os.fdopen(stdout, "wb", buffering=0),
         )
         outgoing.set_write_buffer_limits(0)  # a flush waits for all of it
         writer = asyncio.StreamWriter(outgoing, protocol, None, loop)
@@ -151,7 +152,10 @@ async def _pipes() -> AsyncIterator[tuple[anyio.AsyncFile[str], anyio.AsyncFile[
         try:
             with ExitStack() as hearing:
                 hearing.enter_context(at_signals(end))
-                yield cast("anyio.AsyncFile[str]", _Lines(reader)), cast("anyio.AsyncFile[str]", _Answers(writer))
+                yield (
+                    cast("anyio.AsyncFile[str]", _Lines(reader)),
+                    cast("anyio.AsyncFile[str]", _Answers(writer)),
+                )
         finally:
             incoming.close()
             outgoing.close()

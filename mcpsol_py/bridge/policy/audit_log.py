@@ -37,7 +37,9 @@ _LOCK_SECONDS, _LOCK_STEP = 10.0, 0.01
 
 def _digest(entry: Mapping[str, Any]) -> str:
     body = {k: v for k, v in entry.items() if k != "hash"}
-    return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+    ).hexdigest()
 
 
 def verify_log(path: Path) -> tuple[int, str]:
@@ -56,7 +58,11 @@ def _follows(entry: Mapping[str, Any], count: int, last: str, path: Path) -> Non
     """Raises SourceError unless *entry* is line *count*, after one of the hash *last*."""
     where = f"line {count}"
     if entry.get("n") != count:
-        raise SourceError(f"is number {entry.get('n')}: a line is missing or was added", origin=str(path), path=where)
+        raise SourceError(
+            f"is number {entry.get('n')}: a line is missing or was added",
+            origin=str(path),
+            path=where,
+        )
     if entry.get("prev") != last:
         raise SourceError("does not follow from the line before it", origin=str(path), path=where)
     if entry.get("hash") != _digest(entry):
@@ -104,7 +110,10 @@ class _Ledger:
             self.intents[self.count] = wallet, day, _units(entry)
             if "yes" in entry:
                 self.marks.add(str(entry["yes"]))
-        elif entry.get("event") == "failed" and (found := self.intents.get(entry.get("intent", 0))) is not None:
+        elif (
+            entry.get("event") == "failed"
+            and (found := self.intents.get(entry.get("intent", 0))) is not None
+        ):
             # what failed took no more than its line says: nothing, or the fee where it landed
             self.intents[entry["intent"]] = (*found[:2], _units(entry))
 
@@ -139,12 +148,16 @@ class AuditLog:
             if not stat.S_ISREG(mode):
                 raise SourceError("is no file that keeps what is written to it", origin=str(path))
             if os.name == "posix" and mode & 0o002:
-                raise SourceError("others may write this log; run chmod o-w on it", origin=str(path))
+                raise SourceError(
+                    "others may write this log; run chmod o-w on it", origin=str(path)
+                )
             with path.open("rb") as file:
                 try:
                     _locked(file.fileno(), alone=False)
                 except OSError as error:
-                    raise SourceError(f"cannot be read ({error.strerror})", origin=str(path)) from error
+                    raise SourceError(
+                        f"cannot be read ({error.strerror})", origin=str(path)
+                    ) from error
                 self._catch_up(file)
 
     def append(self, event: str, **facts: Any) -> dict[str, Any]:
@@ -167,12 +180,16 @@ class AuditLog:
 
         def decide(ledger: _Ledger) -> None:
             if mark and mark in ledger.marks:
-                raise PolicyError("outflow.confirm_above", "that yes was given to an earlier call, and is used up")
+                raise PolicyError(
+                    "outflow.confirm_above", "that yes was given to an earlier call, and is used up"
+                )
             check(ledger.spent(wallet, _today(), and_later=True))
 
         return self._write("intent", {"wallet": wallet, **facts}, decide)
 
-    def _write(self, event: str, facts: Mapping[str, Any], decide: Callable[[_Ledger], None] | None) -> dict[str, Any]:
+    def _write(
+        self, event: str, facts: Mapping[str, Any], decide: Callable[[_Ledger], None] | None
+    ) -> dict[str, Any]:
         with self._lock:
             if self.path is None:
                 if decide is not None:
@@ -185,9 +202,15 @@ class AuditLog:
                 return self._write_line(self.path, event, facts, decide)
 
     def _write_line(
-        self, path: Path, event: str, facts: Mapping[str, Any], decide: Callable[[_Ledger], None] | None
+        self,
+        path: Path,
+        event: str,
+        facts: Mapping[str, Any],
+        decide: Callable[[_Ledger], None] | None,
     ) -> dict[str, Any]:
-        new = os.O_CREAT if self._ledger.count == 0 else 0  # one that was there does not come back empty
+        new = (
+            os.O_CREAT if self._ledger.count == 0 else 0
+        )  # one that was there does not come back empty
         handle = os.open(path, os.O_RDWR | new | os.O_APPEND, 0o600)
         with os.fdopen(handle, "r+b", buffering=0) as file:
             _locked(file.fileno(), alone=True)
@@ -225,7 +248,9 @@ class AuditLog:
                 self._took(entry, line)
             except (TypeError, ValueError, AttributeError) as error:
                 where = f"line {ledger.count}"
-                raise SourceError(f"no line of ours: {error}", origin=str(self.path), path=where) from error
+                raise SourceError(
+                    f"no line of ours: {error}", origin=str(self.path), path=where
+                ) from error
 
     def _took(self, entry: Mapping[str, Any], line: bytes) -> None:
         self._ledger.take(entry)

@@ -103,21 +103,32 @@ class Policy:
             raise PolicyError("program", f"program {program_id} is not listed")
         if "*" not in rule.instructions and snake(instruction) not in rule.instructions:
             allowed = ", ".join(sorted(rule.instructions)) or "none"
-            raise PolicyError("program.instructions", f"{instruction} of program {program_id}; allowed: {allowed}")
+            raise PolicyError(
+                "program.instructions", f"{instruction} of program {program_id}; allowed: {allowed}"
+            )
         return rule
 
     def check_accounts(
-        self, rule: ProgramRule, wallet: str, signers: Sequence[str], writable: Sequence[str], own: Sequence[str]
+        self,
+        rule: ProgramRule,
+        wallet: str,
+        signers: Sequence[str],
+        writable: Sequence[str],
+        own: Sequence[str],
     ) -> None:
         """Who signs and what is written. *own*: writable accounts that belong to the wallet. Raises PolicyError."""
         for signer in signers:
             if signer != wallet:
-                raise PolicyError("signers", f"{signer} must sign too, and only the wallet {wallet} signs here")
+                raise PolicyError(
+                    "signers", f"{signer} must sign too, and only the wallet {wallet} signs here"
+                )
         if rule.writable is None:
             return
         for address in writable:
             if address != wallet and address not in own and address not in rule.writable:
-                raise PolicyError("program.writable", f"account {address} would be written and is not listed")
+                raise PolicyError(
+                    "program.writable", f"account {address} would be written and is not listed"
+                )
 
     def check_effects(
         self, outflow: Sequence[Outflow], takeovers: Sequence[str], spent_today: Mapping[str, int]
@@ -134,7 +145,10 @@ class Policy:
             limit = limits.get(flow.mint)
             unit = "lamports" if flow.mint == SOL else f"base units of {flow.mint}"
             if limit is None:
-                raise PolicyError("outflow", f"{flow.amount:,} {unit} would leave the wallet, and no limit names it")
+                raise PolicyError(
+                    "outflow",
+                    f"{flow.amount:,} {unit} would leave the wallet, and no limit names it",
+                )
             if flow.amount > limit.per_call:
                 raise PolicyError(
                     "outflow.per_call",
@@ -158,7 +172,9 @@ def _read(document: Mapping[str, Any]) -> Policy:
     clusters = _texts(document.get("clusters", []), "clusters")
     for place, name in enumerate(clusters):
         if name not in _NAMES and not _is_address(name):
-            raise SourceError(f"no cluster {abbr(name)}. {suggest(name, _NAMES)}", path=f"clusters[{place}]")
+            raise SourceError(
+                f"no cluster {abbr(name)}. {suggest(name, _NAMES)}", path=f"clusters[{place}]"
+            )
     programs = document.get("program", [])
     if not isinstance(programs, list):
         raise SourceError("is a list of tables: [[policy.program]]", path="program")
@@ -166,10 +182,14 @@ def _read(document: Mapping[str, Any]) -> Policy:
     ids = [rule.id for rule in rules]
     for place, program_id in enumerate(ids):
         if program_id in ids[:place]:
-            raise SourceError(f"{program_id} is listed twice; which rule holds?", path=f"program[{place}].id")
+            raise SourceError(
+                f"{program_id} is listed twice; which rule holds?", path=f"program[{place}].id"
+            )
     outflow = document.get("outflow", {})
     if not isinstance(outflow, dict):
-        raise SourceError('is a table by token: [policy.outflow.SOL] or [policy.outflow."<mint>"]', path="outflow")
+        raise SourceError(
+            'is a table by token: [policy.outflow.SOL] or [policy.outflow."<mint>"]', path="outflow"
+        )
     limits = tuple((_mint(mint), _limit(item, f"outflow.{mint}")) for mint, item in outflow.items())
     return Policy(frozenset(clusters), rules, limits)
 
@@ -180,15 +200,22 @@ def _rule(item: Any, path: str) -> ProgramRule:
     _only(item, ("id", "instructions", "writable", "hands_over"), path)
     program_id = _address(item.get("id"), f"{path}.id")
     if "instructions" not in item:
-        raise SourceError('is missing: list the instructions that may be called, or ["*"]', path=f"{path}.instructions")
-    names = frozenset("*" if n == "*" else snake(n) for n in _texts(item["instructions"], f"{path}.instructions"))
+        raise SourceError(
+            'is missing: list the instructions that may be called, or ["*"]',
+            path=f"{path}.instructions",
+        )
+    names = frozenset(
+        "*" if n == "*" else snake(n) for n in _texts(item["instructions"], f"{path}.instructions")
+    )
     writable = None
     if "writable" in item:
         listed = _texts(item["writable"], f"{path}.writable")
         writable = frozenset(_address(a, f"{path}.writable[{i}]") for i, a in enumerate(listed))
     hands_over = item.get("hands_over", False)
     if not isinstance(hands_over, bool):
-        raise SourceError(f"{abbr(hands_over)} is neither true nor false", path=f"{path}.hands_over")
+        raise SourceError(
+            f"{abbr(hands_over)} is neither true nor false", path=f"{path}.hands_over"
+        )
     return ProgramRule(program_id, names, writable, hands_over)
 
 
@@ -205,7 +232,9 @@ def _limit(item: Any, path: str) -> Limit:
 
 def _units(value: Any, path: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _U64:
-        raise SourceError(f"{abbr(value)} is no whole number of base units (0 to 2^64-1)", path=path)
+        raise SourceError(
+            f"{abbr(value)} is no whole number of base units (0 to 2^64-1)", path=path
+        )
     return value
 
 
@@ -224,7 +253,9 @@ def _texts(value: Any, path: str) -> list[str]:
 
 def _mint(text: str) -> str:
     if text == _WRAPPED_SOL:
-        raise SourceError("wrapped SOL counts as SOL: set the limits of SOL", path=f"outflow.{text}")
+        raise SourceError(
+            "wrapped SOL counts as SOL: set the limits of SOL", path=f"outflow.{text}"
+        )
     return SOL if text == SOL else _address(text, f"outflow.{text}")
 
 

@@ -124,7 +124,8 @@ class AgentWallet:
         """
         if self.settings.keystore.exists():
             raise PaymentError(
-                "KEYPAIR_EXISTS", f"{self.settings.keystore.name} is there already; a key is never overwritten"
+                "KEYPAIR_EXISTS",
+                f"{self.settings.keystore.name} is there already; a key is never overwritten",
             )
         keypair = Keypair()
         try:
@@ -142,7 +143,9 @@ class AgentWallet:
     def _key(self) -> Keypair:
         if self._keypair is None:
             if not self.settings.keystore.exists():
-                raise PaymentError("NOT_SET_UP", "the agent has no key yet: x402_setup_agent makes one")
+                raise PaymentError(
+                    "NOT_SET_UP", "the agent has no key yet: x402_setup_agent makes one"
+                )
             try:
                 self._keypair = open_keypair(self.settings.keystore, self._passphrase())
             except SourceError as error:
@@ -167,10 +170,13 @@ class AgentWallet:
         """
         found = self.delegation(account)
         if found.delegate != self.address():
-            raise PaymentError("NO_DELEGATION", f"{account} is not delegated to the agent {self.address()}")
+            raise PaymentError(
+                "NO_DELEGATION", f"{account} is not delegated to the agent {self.address()}"
+            )
         if found.delegated == 0:
             raise PaymentError(
-                "DELEGATION_EXPIRED", f"all that {account} delegated is used up: its owner approves anew"
+                "DELEGATION_EXPIRED",
+                f"all that {account} delegated is used up: its owner approves anew",
             )
         return found
 
@@ -236,7 +242,9 @@ class AgentWallet:
 
         def delegated(asset: str) -> int | None:
             if not by_mint:
-                by_mint.update((self.delegation(account).mint, account) for account in self.settings.sources)
+                by_mint.update(
+                    (self.delegation(account).mint, account) for account in self.settings.sources
+                )
             return self.usable_delegation(by_mint[asset]).available if asset in by_mint else None
 
         settings = self.settings
@@ -278,8 +286,12 @@ class AgentWallet:
         kept = {"payload": {"transaction": base64.b64encode(wire).decode()}}
         key = message_hash(transaction)
         for row in held:
-            if not await _thread(budget.signed, row.payment_id, kept, f"batch:{key}:{row.payment_id}"):
-                raise PaymentError("PAYMENT_ID_CONFLICT", "a payment of this batch is being made by another call")
+            if not await _thread(
+                budget.signed, row.payment_id, kept, f"batch:{key}:{row.payment_id}"
+            ):
+                raise PaymentError(
+                    "PAYMENT_ID_CONFLICT", "a payment of this batch is being made by another call"
+                )
         signature = await self._land(wire, str(transaction.signatures[0]), timeout)
         for row in held:
             if signature is not None:
@@ -287,15 +299,27 @@ class AgentWallet:
             else:
                 await _thread(budget.release, row.payment_id)
         if signature is None:
-            raise PaymentError("SETTLEMENT_FAILED", "the chain refused the transaction; nothing was paid")
+            raise PaymentError(
+                "SETTLEMENT_FAILED", "the chain refused the transaction; nothing was paid"
+            )
         return signature
 
     def _batch(self, batch: Sequence[Transfer]) -> list[Spending]:
         if not 1 <= len(batch) <= MOST_TRANSFERS:
-            raise PaymentError("INVALID_REQUIREMENT", f"1 to {MOST_TRANSFERS} payments fit; {len(batch)} were given")
-        if len({transfer.mint for transfer in batch}) != 1 or len({t.payment_id for t in batch}) != len(batch):
-            raise PaymentError("INVALID_REQUIREMENT", "a batch pays in one token, each payment under an id of its own")
-        request = hashlib.sha256(repr([(t.pay_to, t.amount, t.mint) for t in batch]).encode()).hexdigest()
+            raise PaymentError(
+                "INVALID_REQUIREMENT",
+                f"1 to {MOST_TRANSFERS} payments fit; {len(batch)} were given",
+            )
+        if len({transfer.mint for transfer in batch}) != 1 or len(
+            {t.payment_id for t in batch}
+        ) != len(batch):
+            raise PaymentError(
+                "INVALID_REQUIREMENT",
+                "a batch pays in one token, each payment under an id of its own",
+            )
+        request = hashlib.sha256(
+            repr([(t.pay_to, t.amount, t.mint) for t in batch]).encode()
+        ).hexdigest()
         return [
             Spending(
                 wallet=self.address(),
@@ -332,7 +356,11 @@ class AgentWallet:
         except ValueError as error:
             raise PaymentError("INVALID_REQUIREMENT", "a payee's address cannot be read") from error
         name = hashlib.sha256(" ".join(t.payment_id for t in batch).encode()).hexdigest()[:32]
-        instructions = [compute_unit_limit(20_000 * len(batch)), *map(transfer_checked, terms), memo(f"batch {name}")]
+        instructions = [
+            compute_unit_limit(20_000 * len(batch)),
+            *map(transfer_checked, terms),
+            memo(f"batch {name}"),
+        ]
         blockhash = Hash.from_string(self.chain.latest_blockhash()[0])
         message = MessageV0.try_compile(keypair.pubkey(), instructions, [], blockhash)
         return VersionedTransaction(message, [keypair])
@@ -344,7 +372,9 @@ class AgentWallet:
         out = False
         while time.monotonic() < deadline:
             try:
-                expired = await _thread(self.chain.blockhash_expired, blockhash)  # before the status: see RpcChain.find
+                expired = await _thread(
+                    self.chain.blockhash_expired, blockhash
+                )  # before the status: see RpcChain.find
                 if not expired:
                     was_out, out = out, True  # a send whose answer is lost may have arrived
                     await _thread(self.chain.send, wire)
@@ -360,7 +390,10 @@ class AgentWallet:
             except ChainUnavailable:
                 pass
             await asyncio.sleep(0.5)
-        raise PaymentError("OUTCOME_UNKNOWN", f"the transaction {signature} is out; whether it landed is not known yet")
+        raise PaymentError(
+            "OUTCOME_UNKNOWN",
+            f"the transaction {signature} is out; whether it landed is not known yet",
+        )
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
@@ -374,24 +407,45 @@ class AgentWallet:
                 program, _ = self._mints.get(mint)
             except PaymentError:
                 continue
-            own.append((mint, str(associated_token_address(address, Pubkey.from_string(mint), program))))
+            own.append(
+                (mint, str(associated_token_address(address, Pubkey.from_string(mint), program)))
+            )
         try:
-            wallet, *accounts = self.chain.get_accounts([str(address), *(account for _, account in own)])
+            wallet, *accounts = self.chain.get_accounts(
+                [str(address), *(account for _, account in own)]
+            )
         except ChainUnavailable as error:
             raise PaymentError("CHECK_FAILED", str(error)) from error
         tokens = [
-            self._row(_delegation(account, found)) for (_, account), found in zip(own, accounts, strict=True) if found
+            self._row(_delegation(account, found))
+            for (_, account), found in zip(own, accounts, strict=True)
+            if found
         ]
-        tokens += [self._row(self.delegation(account), delegated=True) for account in self.settings.sources]
-        return {"address": str(address), "lamports": str(wallet.lamports if wallet else 0), "tokens": tokens}
+        tokens += [
+            self._row(self.delegation(account), delegated=True) for account in self.settings.sources
+        ]
+        return {
+            "address": str(address),
+            "lamports": str(wallet.lamports if wallet else 0),
+            "tokens": tokens,
+        }
 
     def _row(self, found: Delegation, *, delegated: bool = False) -> dict[str, Any]:
         amount = found.available if delegated else found.balance
-        row = {"mint": found.mint, "account": found.account, "owner": found.owner, "amount": str(amount)}
+        row = {
+            "mint": found.mint,
+            "account": found.account,
+            "owner": found.owner,
+            "amount": str(amount),
+        }
         row["shown"] = format_amount(amount, self.chain.network, found.mint)
         remaining = self.budget().remaining(found.mint)
         left = {"session": remaining.session, "day": remaining.day}
-        return {**row, "delegated": delegated, "left": {k: None if v is None else str(v) for k, v in left.items()}}
+        return {
+            **row,
+            "delegated": delegated,
+            "left": {k: None if v is None else str(v) for k, v in left.items()},
+        }
 
 
 def _delegation(account: str, found: AccountData) -> Delegation:

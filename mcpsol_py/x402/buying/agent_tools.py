@@ -76,22 +76,50 @@ _HTTP_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 def _tool(
-    name: str, description: str, properties: Mapping[str, Any], required: Sequence[str] = (), *, reads: bool
+    name: str,
+    description: str,
+    properties: Mapping[str, Any],
+    required: Sequence[str] = (),
+    *,
+    reads: bool,
 ) -> dict[str, Any]:
-    schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
-    hints = {"readOnlyHint": reads, "destructiveHint": False, "idempotentHint": reads, "openWorldHint": True}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+    hints = {
+        "readOnlyHint": reads,
+        "destructiveHint": False,
+        "idempotentHint": reads,
+        "openWorldHint": True,
+    }
     return {"name": name, "description": description, "inputSchema": schema, "annotations": hints}
 
 
-_URL = {"type": "string", "description": "An HTTP resource, or with `tool` the URL of an MCP server."}
+_URL = {
+    "type": "string",
+    "description": "An HTTP resource, or with `tool` the URL of an MCP server.",
+}
 _TARGET = {
     "url": _URL,
-    "tool": {"type": "string", "description": "The MCP tool to call; without it, url is an HTTP resource."},
+    "tool": {
+        "type": "string",
+        "description": "The MCP tool to call; without it, url is an HTTP resource.",
+    },
     "arguments": {"type": "object", "description": "The tool's arguments."},
-    "method": {"type": "string", "enum": list(_HTTP_METHODS), "description": "The HTTP method; GET unless said."},
+    "method": {
+        "type": "string",
+        "enum": list(_HTTP_METHODS),
+        "description": "The HTTP method; GET unless said.",
+    },
     "body": {"type": "string", "description": "The HTTP request's body."},
 }
-_ACCOUNT = {"type": "string", "description": "The owner's token account (base58); the configured one unless said."}
+_ACCOUNT = {
+    "type": "string",
+    "description": "The owner's token account (base58); the configured one unless said.",
+}
 _AMOUNT = {"type": "string", "pattern": "^[0-9]{1,20}$"}
 TOOLS = (
     _tool(
@@ -119,8 +147,15 @@ TOOLS = (
         "paymentId again gets the same answer and is not charged again. Repeat with it after OUTCOME_UNKNOWN.",
         {
             **_TARGET,
-            "maxAmount": {**_AMOUNT, "description": "The most that this call may cost, in base units."},
-            "paymentId": {"type": "string", "pattern": "^[A-Za-z0-9_-]{16,128}$", "description": "Names this call."},
+            "maxAmount": {
+                **_AMOUNT,
+                "description": "The most that this call may cost, in base units.",
+            },
+            "paymentId": {
+                "type": "string",
+                "pattern": "^[A-Za-z0-9_-]{16,128}$",
+                "description": "Names this call.",
+            },
         },
         ["url"],
         reads=False,
@@ -148,7 +183,12 @@ TOOLS = (
         ["asset", "payments"],
         reads=False,
     ),
-    _tool("x402_check_balance", "The agent's SOL and tokens, and what its limits leave.", {}, reads=True),
+    _tool(
+        "x402_check_balance",
+        "The agent's SOL and tokens, and what its limits leave.",
+        {},
+        reads=True,
+    ),
     _tool(
         "x402_transaction_history",
         "What the agent paid, newest first.",
@@ -159,7 +199,10 @@ TOOLS = (
         "x402_discover_services",
         "Paid services that facilitators list: HTTP resources and MCP tools. What they say of themselves is theirs.",
         {
-            "query": {"type": "string", "description": "What to look for; all are listed without it."},
+            "query": {
+                "type": "string",
+                "description": "What to look for; all are listed without it.",
+            },
             "type": {"type": "string", "enum": ["http", "mcp"]},
             "limit": {"type": "integer", "minimum": 1, "maximum": 100},
         },
@@ -214,7 +257,9 @@ class Reach:
         if not found or not all(address.is_global for address in found):
             raise PaymentError("INVALID_PARAMETERS", f"{abbr(host)} is not on the public internet")
         if self.hosts and not any(fnmatchcase(host, pattern) for pattern in self.hosts):
-            raise PaymentError("INVALID_PARAMETERS", f"{abbr(host)} is not among the hosts of this wallet")
+            raise PaymentError(
+                "INVALID_PARAMETERS", f"{abbr(host)} is not among the hosts of this wallet"
+            )
 
 
 def _addresses(host: str, port: int) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
@@ -252,19 +297,27 @@ class AgentTools:
             body = listed or {}
             return {**body, "tools": [*body.get("tools", []), *TOOLS]}
         if ctx.method == "tools/call" and params.get("name") in _NAMES:
-            return types.CallToolResult.model_validate(await self.call(params["name"], params.get("arguments")))
+            return types.CallToolResult.model_validate(
+                await self.call(params["name"], params.get("arguments"))
+            )
         return await call_next(ctx)
 
     async def call(self, name: str, arguments: object) -> dict[str, Any]:
         """One call, as a tool's result by wire names. Raises nothing that a caller can cause."""
         try:
             given = _checked(name, arguments)
-            tool: Callable[..., Awaitable[dict[str, Any]]] = getattr(self, f"_{name.removeprefix('x402_')}")
+            tool: Callable[..., Awaitable[dict[str, Any]]] = getattr(
+                self, f"_{name.removeprefix('x402_')}"
+            )
             return _answer(await tool(given))
         except PaymentError as error:
             return _error(_code(error, name), str(error))
         except (ChainUnavailable, StorageError, httpx.HTTPError, OSError, TimeoutError) as error:
-            text = str(error) if isinstance(error, StorageError) else f"no answer: {type(error).__name__}"
+            text = (
+                str(error)
+                if isinstance(error, StorageError)
+                else f"no answer: {type(error).__name__}"
+            )
             return _error(_FALLBACK.get(name, "CHECK_FAILED"), text)
         except McpsolError as error:
             return _error(_FALLBACK.get(name, "CHECK_FAILED"), clean_text(str(error), 500))
@@ -311,7 +364,9 @@ class AgentTools:
     def _account(self, given: Mapping[str, Any]) -> str:
         account = given.get("tokenAccount") or next(iter(self.wallet.settings.sources), None)
         if account is None:
-            raise PaymentError("INVALID_PARAMETERS", "tokenAccount: none is given, and none is configured")
+            raise PaymentError(
+                "INVALID_PARAMETERS", "tokenAccount: none is given, and none is configured"
+            )
         return str(account)
 
     # --- paying ------------------------------------------------------------------------------------------------------
@@ -322,7 +377,9 @@ class AgentTools:
         except PaymentError as error:
             if error.code != "BUDGET_EXCEEDED":
                 raise
-        await self.wallet.reconcile()  # what calls that failed hold of the budget, once it cannot be taken any more
+        await (
+            self.wallet.reconcile()
+        )  # what calls that failed hold of the budget, once it cannot be taken any more
         return await self._pay_once(given)
 
     async def _pay_once(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -362,9 +419,16 @@ class AgentTools:
         return {"answer": answer, **paid}
 
     async def _pay_batch(self, given: dict[str, Any]) -> dict[str, Any]:
-        batch = [Transfer(p["paymentId"], p["payTo"], given["asset"], int(p["amount"])) for p in given["payments"]]
+        batch = [
+            Transfer(p["paymentId"], p["payTo"], given["asset"], int(p["amount"]))
+            for p in given["payments"]
+        ]
         signature = await self.wallet.pay_batch(batch)
-        return {"transaction": signature, "payments": len(batch), "paid": str(sum(t.amount for t in batch))}
+        return {
+            "transaction": signature,
+            "payments": len(batch),
+            "paid": str(sum(t.amount for t in batch)),
+        }
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
@@ -379,7 +443,9 @@ class AgentTools:
         return {
             "payments": [
                 {
-                    "time": datetime.fromtimestamp(row.created_ms / 1000, UTC).isoformat(timespec="seconds"),
+                    "time": datetime.fromtimestamp(row.created_ms / 1000, UTC).isoformat(
+                        timespec="seconds"
+                    ),
                     "state": row.state,
                     "amount": str(row.amount),
                     "shown": format_amount(row.amount, row.network, row.asset),
@@ -397,7 +463,9 @@ class AgentTools:
         if not self._catalogs:
             raise PaymentError("DISCOVER_FAILED", "no facilitator's catalog is configured")
         async with self._http() as client:
-            answers = await asyncio.gather(*(ask_catalog(client, url, given) for url in self._catalogs))
+            answers = await asyncio.gather(
+                *(ask_catalog(client, url, given) for url in self._catalogs)
+            )
         found = [row for rows in answers if rows is not None for row in rows]
         if all(rows is None for rows in answers):
             raise PaymentError("DISCOVER_FAILED", "no facilitator answered")
@@ -415,22 +483,43 @@ class AgentTools:
         budget = await _thread(self.wallet.budget)
         rows = []
         for terms in accepts[:20]:
-            asset, amount, network = str(terms.get("asset")), terms.get("amount"), str(terms.get("network"))
-            if not isinstance(amount, str) or not (amount.isascii() and amount.isdigit()) or len(amount) > 20:
+            asset, amount, network = (
+                str(terms.get("asset")),
+                terms.get("amount"),
+                str(terms.get("network")),
+            )
+            if (
+                not isinstance(amount, str)
+                or not (amount.isascii() and amount.isdigit())
+                or len(amount) > 20
+            ):
                 continue
-            row = {"scheme": str(terms.get("scheme")), "network": network, "asset": asset, "amount": amount}
+            row = {
+                "scheme": str(terms.get("scheme")),
+                "network": network,
+                "asset": asset,
+                "amount": amount,
+            }
             row["shown"] = format_amount(int(amount), network, asset)
             refusal = None
             if network != self.wallet.chain.network:
                 refusal = "INVALID_REQUIREMENT"
             else:
                 refusal = await _thread(_refusal, budget, asset, int(amount))
-            rows.append({**row, "affordable": refusal is None, **({} if refusal is None else {"refusal": refusal})})
+            rows.append(
+                {
+                    **row,
+                    "affordable": refusal is None,
+                    **({} if refusal is None else {"refusal": refusal}),
+                }
+            )
         return {"free": not accepts, "options": rows}
 
     async def _http_price(self, given: Mapping[str, Any]) -> list[dict[str, Any]]:
         if given.get("method", "GET") != "GET":
-            raise PaymentError("ESTIMATE_FAILED", "only a GET can be asked for its price without doing anything")
+            raise PaymentError(
+                "ESTIMATE_FAILED", "only a GET can be asked for its price without doing anything"
+            )
         async with self._http() as client:
             response = await client.get(given["url"])
         if response.status_code != 402:
@@ -438,7 +527,9 @@ class AgentTools:
         headers = {k.lower(): v for k, v in response.headers.items()}
         demand = read_http_demand(given["url"], headers, response.content)
         if demand is None:
-            raise PaymentError("NO_REQUIREMENTS", "the server answered 402 without saying what to pay")
+            raise PaymentError(
+                "NO_REQUIREMENTS", "the server answered 402 without saying what to pay"
+            )
         return [_terms(r) for r in demand.required.accepts]
 
     async def _tool_price(self, given: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -446,13 +537,16 @@ class AgentTools:
             tools = (await client.list_tools()).tools
             tool = next((t for t in tools if t.name == given["tool"]), None)
             if tool is None:
-                raise PaymentError("ESTIMATE_FAILED", f"that server has no tool {abbr(given['tool'])}")
+                raise PaymentError(
+                    "ESTIMATE_FAILED", f"that server has no tool {abbr(given['tool'])}"
+                )
             said = (tool.meta or {}).get("x402")
             if isinstance(said, Mapping) and isinstance(said.get("accepts"), list):
                 return [dict(terms) for terms in said["accepts"] if isinstance(terms, Mapping)]
             if tool.annotations is None or not tool.annotations.read_only_hint:
                 raise PaymentError(
-                    "ESTIMATE_FAILED", "its server's list says no price, and the tool may change something when called"
+                    "ESTIMATE_FAILED",
+                    "its server's list says no price, and the tool may change something when called",
                 )
             result = await client.call_tool(tool.name, given.get("arguments"))
             demand = read_demand(result.model_dump(by_alias=True, exclude_none=True, mode="json"))
@@ -461,7 +555,9 @@ class AgentTools:
         return await connected(given["url"], asked)
 
     def _http(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(timeout=self._timeout, transport=self._transport, follow_redirects=False)
+        return httpx.AsyncClient(
+            timeout=self._timeout, transport=self._transport, follow_redirects=False
+        )
 
 
 # --- shapes ----------------------------------------------------------------------------------------------------------
@@ -476,7 +572,9 @@ def _checked(name: str, arguments: object) -> dict[str, Any]:
         jsonschema.validate(given, _NAMES[name]["inputSchema"])
     except jsonschema.ValidationError as error:
         at = ".".join(str(part) for part in error.absolute_path)
-        raise PaymentError("INVALID_PARAMETERS", f"{name}{'.' + at if at else ''}: {error.message[:300]}") from error
+        raise PaymentError(
+            "INVALID_PARAMETERS", f"{name}{'.' + at if at else ''}: {error.message[:300]}"
+        ) from error
     assert isinstance(given, dict)  # the schemas say "object"
     return given
 
@@ -497,7 +595,11 @@ def _refusal(budget: Any, asset: str, amount: int) -> str | None:
     if limit.per_payment is not None and amount > limit.per_payment:
         return "AMOUNT_EXCEEDS_MAX"
     left = budget.remaining(asset)
-    return "BUDGET_EXCEEDED" if any(cap is not None and amount > cap for cap in (left.session, left.day)) else None
+    return (
+        "BUDGET_EXCEEDED"
+        if any(cap is not None and amount > cap for cap in (left.session, left.day))
+        else None
+    )
 
 
 def _terms(requirement: Any) -> dict[str, Any]:
@@ -516,7 +618,11 @@ def _theirs(text: str) -> str:
 
 def _answer(body: dict[str, Any]) -> dict[str, Any]:
     text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
-    return {"content": [{"type": "text", "text": text}], "structuredContent": body, "isError": False}
+    return {
+        "content": [{"type": "text", "text": text}],
+        "structuredContent": body,
+        "isError": False,
+    }
 
 
 def _error(code: str, message: str) -> dict[str, Any]:

@@ -103,8 +103,15 @@ class Budget:
             pass  # another process entered it in this moment
 
     def _enter(self, connection: Connection, _again: bool) -> None:
-        if connection.execute(select(wallets.c.address).where(wallets.c.address == self.wallet)).first() is None:
-            connection.execute(insert(wallets).values(address=self.wallet, touched_ms=self._now(connection)))
+        if (
+            connection.execute(
+                select(wallets.c.address).where(wallets.c.address == self.wallet)
+            ).first()
+            is None
+        ):
+            connection.execute(
+                insert(wallets).values(address=self.wallet, touched_ms=self._now(connection))
+            )
 
     def _now(self, connection: Connection) -> int:
         return self._db.now_ms(connection) if self._clock is None else self._clock()
@@ -117,7 +124,9 @@ class Budget:
         """
         limit = self._allowed(spending, max_amount)
         since: int = self._db.run(lambda connection, _: self._now(connection))
-        cap = self._delegated(spending.asset)  # read outside the transaction: what lands meanwhile is counted twice
+        cap = self._delegated(
+            spending.asset
+        )  # read outside the transaction: what lands meanwhile is counted twice
         made, alerts = self._reserve_all([(spending, limit)], since, cap)
         return self._told(made, alerts)[0]
 
@@ -152,11 +161,15 @@ class Budget:
         """Run again after a lost answer, it finds its own reservation."""
         now = self._now(connection)
         # The wallet's row is the lock: whoever updates it first goes first (SQLite holds its own lock already).
-        connection.execute(update(wallets).where(wallets.c.address == self.wallet).values(touched_ms=now))
+        connection.execute(
+            update(wallets).where(wallets.c.address == self.wallet).values(touched_ms=now)
+        )
         known = self._get(connection, spending.payment_id)
         if known is not None and known.state != "released":
             if known.request != spending.request:
-                raise PaymentError("PAYMENT_ID_CONFLICT", "this payment id stands for another request already")
+                raise PaymentError(
+                    "PAYMENT_ID_CONFLICT", "this payment id stands for another request already"
+                )
             return known, []
         self._check_delegation(connection, spending, since, cap)
         day = _day(now)
@@ -174,7 +187,10 @@ class Budget:
                     f"{spending.amount:,} base units would make {spent + spending.amount:,} of {cap:,} a {kind}; "
                     f"{max(cap - spent, 0):,} are left",
                 )
-            if spent * 10 < cap * 8 <= (spent + spending.amount) * 10 or spent + spending.amount == cap:
+            if (
+                spent * 10 < cap * 8 <= (spent + spending.amount) * 10
+                or spent + spending.amount == cap
+            ):
                 alerts.append((spending.asset, spent + spending.amount, cap, kind))
         row = {
             "wallet": self.wallet,
@@ -201,12 +217,16 @@ class Budget:
         assert made is not None  # written in this transaction
         return made, alerts
 
-    def _check_delegation(self, connection: Connection, spending: Spending, since: int, cap: int | None) -> None:
+    def _check_delegation(
+        self, connection: Connection, spending: Spending, since: int, cap: int | None
+    ) -> None:
         """The chain's cap, less what is on its way and what may have landed since the cap was read."""
         if cap is None:
             return
         landed_since = (spendings.c.state == "spent") & (spendings.c.touched_ms >= since)
-        out = self._sum(connection, spending.asset, spendings.c.state.in_(("reserved", "signed")) | landed_since)
+        out = self._sum(
+            connection, spending.asset, spendings.c.state.in_(("reserved", "signed")) | landed_since
+        )
         if out + spending.amount > cap:
             raise PaymentError(
                 "BUDGET_EXCEEDED",
@@ -221,7 +241,9 @@ class Budget:
         if limit is None:
             raise PaymentError("ASSET_NOT_ALLOWED", f"this wallet does not spend {spending.asset}")
         if self.limits.payees is not None and spending.pay_to not in self.limits.payees:
-            raise PaymentError("PAYEE_NOT_ALLOWED", f"{spending.pay_to} is not among the payees of this wallet")
+            raise PaymentError(
+                "PAYEE_NOT_ALLOWED", f"{spending.pay_to} is not among the payees of this wallet"
+            )
         caps = [c for c in (max_amount, limit.per_payment) if c is not None]
         if caps and spending.amount > min(caps):
             raise PaymentError(
@@ -231,28 +253,45 @@ class Budget:
         return limit
 
     def signed(
-        self, payment_id: str, payment: dict[str, Any], payment_key: str, *, instead_of: str | None = None
+        self,
+        payment_id: str,
+        payment: dict[str, Any],
+        payment_key: str,
+        *,
+        instead_of: str | None = None,
     ) -> bool:
         """Keeps the signed payment, before it leaves this process. False: another call of the same payment id has kept
         one meanwhile, and that one is to be sent. *instead_of* is the key of the payment that this one replaces.
         Raises PaymentError(RESERVATION_LOST) when its amount was given back meanwhile. In both cases it must not leave.
         """
         text = orjson.dumps(payment).decode()
-        before = spendings.c.payment_key.is_(None) if instead_of is None else spendings.c.payment_key == instead_of
+        before = (
+            spendings.c.payment_key.is_(None)
+            if instead_of is None
+            else spendings.c.payment_key == instead_of
+        )
         held = (spendings.c.state != "released") & before & self._is(payment_id)
 
         def work(connection: Connection, _again: bool) -> Spending | None:
             kept = (
                 update(spendings)
                 .where(held)
-                .values(state="signed", payment=text, payment_key=payment_key, touched_ms=self._now(connection))
+                .values(
+                    state="signed",
+                    payment=text,
+                    payment_key=payment_key,
+                    touched_ms=self._now(connection),
+                )
             )
             connection.execute(kept)
             return self._get(connection, payment_id)
 
         kept: Spending | None = self._db.run(work)
         if kept is None or kept.state == "released":
-            raise PaymentError("RESERVATION_LOST", f"the amount of {payment_id} was given back before it was signed")
+            raise PaymentError(
+                "RESERVATION_LOST",
+                f"the amount of {payment_id} was given back before it was signed",
+            )
         return kept.payment_key == payment_key
 
     def spent(self, payment_id: str, signature: str, *, amount: int | None = None) -> None:
@@ -260,7 +299,11 @@ class Budget:
         reserved; more is never booked."""
         self._set(payment_id, state="spent", signature=signature)
         if amount is not None:
-            less = update(spendings).where(self._is(payment_id), spendings.c.amount > amount).values(amount=amount)
+            less = (
+                update(spendings)
+                .where(self._is(payment_id), spendings.c.amount > amount)
+                .values(amount=amount)
+            )
             self._db.run(lambda c, _: c.execute(less))
 
     def release(self, payment_id: str) -> None:
@@ -305,7 +348,9 @@ class Budget:
 
     def open(self) -> list[Spending]:
         """Payments that are out, of which it is not known yet whether they landed."""
-        out = select(spendings).where(spendings.c.wallet == self.wallet, spendings.c.state == "signed")
+        out = select(spendings).where(
+            spendings.c.wallet == self.wallet, spendings.c.state == "signed"
+        )
         return [_spending(r) for r in self._db.run(lambda c, _: c.execute(out).all())]
 
     # -- SQL ----

@@ -27,7 +27,11 @@ class HttpBuyer:
     that grants the request, it asks for that."""
 
     def __init__(
-        self, client: httpx.AsyncClient, payer: Payer | Purses, *, subscriber: Subscriber | None = None
+        self,
+        client: httpx.AsyncClient,
+        payer: Payer | Purses,
+        *,
+        subscriber: Subscriber | None = None,
     ) -> None:
         self._client, self._payer, self._subscriber = client, payer, subscriber
 
@@ -79,7 +83,9 @@ class HttpBuyer:
             return asked if granted.demand is not None else granted
 
         request = [method.upper(), url, content.hex()]
-        return await self._payer.call(ask, request, url, max_amount=max_amount, payment_id=payment_id)
+        return await self._payer.call(
+            ask, request, url, max_amount=max_amount, payment_id=payment_id
+        )
 
 
 def _read(url: str, response: httpx.Response, *, paid: bool) -> Asked[httpx.Response]:
@@ -88,7 +94,9 @@ def _read(url: str, response: httpx.Response, *, paid: bool) -> Asked[httpx.Resp
     if response.status_code == 402:
         demand = read_http_demand(url, names, response.content)
         if demand is None:
-            raise PaymentError("NO_REQUIREMENTS", "the server answered 402 without saying what to pay")
+            raise PaymentError(
+                "NO_REQUIREMENTS", "the server answered 402 without saying what to pay"
+            )
         return Asked(demand=demand, receipt=receipt)
     if paid and response.status_code in (409, 500, 502, 503, 504):
         body: Any = {}
@@ -98,7 +106,12 @@ def _read(url: str, response: httpx.Response, *, paid: bool) -> Asked[httpx.Resp
             pass
         code = body.get("error") if isinstance(body, dict) else None
         if code in REFUSALS:
-            return Asked(result=response, receipt=receipt, refused=code, message=str(body.get("message", ""))[:300])
+            return Asked(
+                result=response,
+                receipt=receipt,
+                refused=code,
+                message=str(body.get("message", ""))[:300],
+            )
         if response.status_code in (502, 503, 504):
             return Asked(lost=None, receipt=receipt, message=f"HTTP {response.status_code}")
     return Asked(result=response, receipt=receipt)

@@ -10,7 +10,13 @@ import mcp_types as types
 from mcp import Client, MCPError
 
 from mcpsol_py.x402.buying.paying import REFUSALS, Asked, Bought, Payer, Payment, Purses
-from mcpsol_py.x402.protocol.mcp_wire import Dialect, payment_meta, read_demand, read_demand_error, read_receipt
+from mcpsol_py.x402.protocol.mcp_wire import (
+    Dialect,
+    payment_meta,
+    read_demand,
+    read_demand_error,
+    read_receipt,
+)
 from mcpsol_py.x402.protocol.proof import proof_meta
 from mcpsol_py.x402.subscriptions.subscriber import Subscriber
 
@@ -24,7 +30,9 @@ class Buyer:
     """Calls tools and pays for them with *payer*; first, where *subscriber* has a subscription that grants the call,
     it asks for that."""
 
-    def __init__(self, client: Client, payer: Payer | Purses, *, subscriber: Subscriber | None = None) -> None:
+    def __init__(
+        self, client: Client, payer: Payer | Purses, *, subscriber: Subscriber | None = None
+    ) -> None:
         self._client, self._payer, self._subscriber = client, payer, subscriber
 
     async def call_tool(
@@ -59,7 +67,9 @@ class Buyer:
 
         uri, asked = f"mcp://tool/{name}", {"tool": name, "arguments": arguments or {}}
 
-        async def ask_or_prove(payment: Payment | None, dialect: Dialect) -> Asked[types.CallToolResult]:
+        async def ask_or_prove(
+            payment: Payment | None, dialect: Dialect
+        ) -> Asked[types.CallToolResult]:
             first = await ask(payment, dialect)
             if payment is not None or first.demand is None or self._subscriber is None:
                 return first
@@ -68,7 +78,10 @@ class Buyer:
                 return first
             for _ in range(20):  # the same proof counts once, however often it is shown
                 result = await self._client.call_tool(
-                    name, arguments, meta=_meta(proof_meta(proof)), read_timeout_seconds=read_timeout_seconds
+                    name,
+                    arguments,
+                    meta=_meta(proof_meta(proof)),
+                    read_timeout_seconds=read_timeout_seconds,
                 )
                 granted = _read(result)
                 if granted.refused not in ("in_progress", "storage_unavailable"):
@@ -77,7 +90,9 @@ class Buyer:
             return first if granted.demand is not None else granted
 
         request = [name, arguments or {}]
-        return await self._payer.call(ask_or_prove, request, uri, max_amount=max_amount, payment_id=payment_id)
+        return await self._payer.call(
+            ask_or_prove, request, uri, max_amount=max_amount, payment_id=payment_id
+        )
 
 
 async def connected(server: str, work: Callable[[Client], Awaitable[T]]) -> T:
@@ -93,7 +108,9 @@ async def connected(server: str, work: Callable[[Client], Awaitable[T]]) -> T:
                 failed = error
     except Exception as error:
         if failed is None:
-            raise ConnectionError(f"the MCP server does not answer: {type(_first(error)).__name__}") from error
+            raise ConnectionError(
+                f"the MCP server does not answer: {type(_first(error)).__name__}"
+            ) from error
     assert failed is not None  # else work's result was returned
     raise failed
 
@@ -113,9 +130,15 @@ def _read(result: types.CallToolResult) -> Asked[types.CallToolResult]:
     if demand is not None:
         return Asked(demand=demand, receipt=receipt)
     structured = body.get("structuredContent")
-    reason = structured.get("reason") if body.get("isError") and isinstance(structured, Mapping) else None
+    reason = (
+        structured.get("reason")
+        if body.get("isError") and isinstance(structured, Mapping)
+        else None
+    )
     texts = [b.get("text", "") for b in body.get("content") or []]
-    return Asked(result=result, receipt=receipt, refused=_refusal(reason), message=" ".join(texts)[:300])
+    return Asked(
+        result=result, receipt=receipt, refused=_refusal(reason), message=" ".join(texts)[:300]
+    )
 
 
 def _refusal(reason: object) -> str | None:

@@ -21,7 +21,10 @@ from typing import Any, Generic, TypeVar
 import anyio.to_thread
 import orjson
 from x402 import x402Client
-from x402.extensions.payment_identifier import PAYMENT_IDENTIFIER, append_payment_identifier_to_extensions
+from x402.extensions.payment_identifier import (
+    PAYMENT_IDENTIFIER,
+    append_payment_identifier_to_extensions,
+)
 from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements, SettleResponse
 from x402.schemas.hooks import PaymentResponseContext
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1, PaymentRequirementsV1
@@ -37,7 +40,17 @@ from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect, parse_payment
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.payment_ids import payment_key
 
-__all__ = ["REFUSALS", "Asked", "Bought", "Payer", "Purses", "Selector", "cheapest", "reconcile", "vouchers_first"]
+__all__ = [
+    "REFUSALS",
+    "Asked",
+    "Bought",
+    "Payer",
+    "Purses",
+    "Selector",
+    "cheapest",
+    "reconcile",
+    "vouchers_first",
+]
 
 R = TypeVar("R")
 Requirement = PaymentRequirements | PaymentRequirementsV1
@@ -160,14 +173,23 @@ class Payer:
         return done
 
     async def _call(
-        self, ask: Ask[R], request: object, resource: str, max_amount: int | None, payment_id: str | None
+        self,
+        ask: Ask[R],
+        request: object,
+        resource: str,
+        max_amount: int | None,
+        payment_id: str | None,
     ) -> Bought[R]:
         call_id = payment_id or "pay_" + secrets.token_hex(16)
         mark = hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).hexdigest()
         known: Spending | None = await _thread(self.budget.get, call_id) if payment_id else None
-        if known is not None and known.payment is not None:  # a repeat, perhaps after a restart: the same payment again
+        if (
+            known is not None and known.payment is not None
+        ):  # a repeat, perhaps after a restart: the same payment again
             if known.request != mark:
-                raise PaymentError("PAYMENT_ID_CONFLICT", "this payment id stands for another request already")
+                raise PaymentError(
+                    "PAYMENT_ID_CONFLICT", "this payment id stands for another request already"
+                )
             done = await self._present(known, "object", ask)
             return replace(done, amount=0, repeated=True) if known.state == "spent" else done
         first = await ask(None, "object")
@@ -190,7 +212,9 @@ class Payer:
         held: Spending = await _thread(lambda: self.budget.reserve(spending, max_amount=max_amount))
         if held.payment is None and _terms(held) != _terms(spending):
             # Another call of this id, or one that was killed, holds another price: what is signed is what was reserved.
-            raise PaymentError("PAYMENT_ID_CONFLICT", "this payment id is held for other terms than are asked now")
+            raise PaymentError(
+                "PAYMENT_ID_CONFLICT", "this payment id is held for other terms than are asked now"
+            )
         async with self._turn(chosen):
             if held.payment is None:
                 held = await self._sign(held, first.demand, chosen)
@@ -203,7 +227,12 @@ class Payer:
         if chosen.scheme != "batch-settlement":
             yield
             return
-        key = (str(chosen.network), chosen.asset, chosen.pay_to, str((chosen.extra or {}).get("feePayer")))
+        key = (
+            str(chosen.network),
+            chosen.asset,
+            chosen.pay_to,
+            str((chosen.extra or {}).get("feePayer")),
+        )
         async with self._turns.setdefault(key, asyncio.Lock()):
             yield
 
@@ -212,15 +241,22 @@ class Payer:
     def _choose(self, demand: Demand) -> Requirement:
         chosen = self._select([r for r in demand.required.accepts if self._can_pay(r)])
         if chosen is None:
-            asked = ", ".join(f"{r.scheme} on {r.network} of {r.asset}" for r in demand.required.accepts[:5])
-            raise PaymentError("NO_REQUIREMENTS", f"nothing that is asked can be paid by this wallet: {asked}")
+            asked = ", ".join(
+                f"{r.scheme} on {r.network} of {r.asset}" for r in demand.required.accepts[:5]
+            )
+            raise PaymentError(
+                "NO_REQUIREMENTS", f"nothing that is asked can be paid by this wallet: {asked}"
+            )
         return chosen
 
     def _can_pay(self, requirement: Requirement) -> bool:
         version = 1 if isinstance(requirement, PaymentRequirementsV1) else 2
         registered = self._signer.get_registered_schemes().get(version, [])
         return (
-            any(r["scheme"] == requirement.scheme and r["network"] == requirement.network for r in registered)
+            any(
+                r["scheme"] == requirement.scheme and r["network"] == requirement.network
+                for r in registered
+            )
             and requirement.asset in self.budget.limits.assets
             and _amount(requirement) > 0
         )
@@ -239,14 +275,25 @@ class Payer:
             raise
         body = payment.model_dump(by_alias=True, exclude_none=True, mode="json")
         # Of two calls with one payment id the first to be kept counts: the other one's payment is never sent.
-        keep = partial(self.budget.signed, held.payment_id, body, payment_key(payment), instead_of=held.payment_key)
+        keep = partial(
+            self.budget.signed,
+            held.payment_id,
+            body,
+            payment_key(payment),
+            instead_of=held.payment_key,
+        )
         await _thread(keep)
         kept: Spending | None = await _thread(self.budget.get, held.payment_id)
         assert kept is not None  # signed() wrote it
         return kept
 
     async def _present(
-        self, held: Spending, dialect: Dialect, ask: Ask[R], demand: Demand | None = None, corrections: int = 3
+        self,
+        held: Spending,
+        dialect: Dialect,
+        ask: Ask[R],
+        demand: Demand | None = None,
+        corrections: int = 3,
     ) -> Bought[R]:
         """Sends the payment, again if no answer says how it ended, and books what came of it."""
         assert held.payment is not None  # callers hold a signed one
@@ -265,7 +312,8 @@ class Payer:
                 raise self._rejected(held, asked.demand, asked.receipt)
             if asked.refused is not None and asked.refused not in _AGAIN:
                 raise PaymentError(
-                    asked.refused.upper(), f"the seller refused: {asked.message} (payment {held.payment_id})"
+                    asked.refused.upper(),
+                    f"the seller refused: {asked.message} (payment {held.payment_id})",
                 )
             if asked.result is not None and asked.refused is None:
                 # Without a receipt it is not charged so far, but the payment is out until it expires: see reconcile().
@@ -284,26 +332,42 @@ class Payer:
         proof = self._proofs.get(payment.get_scheme())
         proved: int | None = await _thread(proof, payment) if proof is not None else None
         amount = held.amount if proved is None else min(proved, held.amount)
-        await _thread(partial(self.budget.spent, held.payment_id, receipt.transaction, amount=amount))
+        await _thread(
+            partial(self.budget.spent, held.payment_id, receipt.transaction, amount=amount)
+        )
         return amount
 
     async def _tell(self, payment: Payment, asked: Asked[R]) -> bool:
         """Tells the scheme what came of its payment, by the official core's hook. True: it was put right, and would
         sign another one now."""
-        if isinstance(payment, PaymentPayloadV1) or (asked.receipt is None and asked.demand is None):
+        if isinstance(payment, PaymentPayloadV1) or (
+            asked.receipt is None and asked.demand is None
+        ):
             return False
         required = asked.demand.required if asked.demand is not None else None
         context = PaymentResponseContext(payment, payment.accepted, asked.receipt, required)
         return await self._signer.handle_payment_response(context) is not None
 
-    def _rejected(self, held: Spending, again: Demand, receipt: SettleResponse | None) -> PaymentError:
+    def _rejected(
+        self, held: Spending, again: Demand, receipt: SettleResponse | None
+    ) -> PaymentError:
         """Asked to pay again. Never done by itself: the seller holds a signed payment, and may have raised its
         price.
         """
-        price = min((_amount(r) for r in again.required.accepts if r.asset == held.asset), default=0)
-        raised = f" It asks {price:,} base units now, {held.amount:,} before." if price > held.amount else ""
+        price = min(
+            (_amount(r) for r in again.required.accepts if r.asset == held.asset), default=0
+        )
+        raised = (
+            f" It asks {price:,} base units now, {held.amount:,} before."
+            if price > held.amount
+            else ""
+        )
         failed = receipt is not None and not receipt.success
-        reason = receipt.error_reason if receipt is not None and receipt.error_reason else again.required.error
+        reason = (
+            receipt.error_reason
+            if receipt is not None and receipt.error_reason
+            else again.required.error
+        )
         return PaymentError(
             "SETTLEMENT_FAILED" if failed else "PAYMENT_REJECTED",
             f"the seller did not take payment {held.payment_id}: {reason or 'no reason given'}.{raised}",
@@ -348,7 +412,9 @@ class Purses:
         refused: PaymentError | None = None
         for payer in await self._order(payment_id):
             try:
-                return await payer.call(ask, request, resource, max_amount=max_amount, payment_id=call_id)
+                return await payer.call(
+                    ask, request, resource, max_amount=max_amount, payment_id=call_id
+                )
             except PaymentError as error:
                 if error.code not in UNSIGNED:
                     raise

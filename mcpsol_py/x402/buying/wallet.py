@@ -51,5 +51,9 @@ def wallet_payer(
         signer.register_v1(old_name, ExactClientV1(keypair, chain, sources=sources))
     if locks:
         kept = WalletChannels(database, str(keypair.pubkey()))
-        signer.register(chain.network, BatchClient(keypair, chain, OURS, kept, deposit=deposits(locks)))
-    return Payer(signer, budget, select=select or (vouchers_first if locks else cheapest), patience=patience)
+        signer.register(
+            chain.network, BatchClient(keypair, chain, OURS, kept, deposit=deposits(locks))
+        )
+    return Payer(
+        signer, budget, select=select or (vouchers_first if locks else cheapest), patience=patience
+    )

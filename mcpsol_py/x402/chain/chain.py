@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-__all__ = ["AccountData", "Chain", "ChainRejected", "ChainUnavailable", "MessageStatus", "SignatureStatus", "Simulated"]
+__all__ = [
+    "AccountData",
+    "Chain",
+    "ChainRejected",
+    "ChainUnavailable",
+    "MessageStatus",
+    "SignatureStatus",
+    "Simulated",
+]
 
 
 @dataclass(frozen=True, slots=True)

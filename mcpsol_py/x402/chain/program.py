@@ -59,7 +59,9 @@ def _derived(program_id: Pubkey, *seeds: bytes) -> Pubkey:
     return Pubkey.find_program_address(seeds, program_id)[0]
 
 
-def receipt_address(payer: Pubkey, payee: Pubkey, payment: bytes, program_id: Pubkey = PROGRAM_ID) -> Pubkey:
+def receipt_address(
+    payer: Pubkey, payee: Pubkey, payment: bytes, program_id: Pubkey = PROGRAM_ID
+) -> Pubkey:
     """Where the receipt of a payment stands: of whose tokens pay, who is paid, and the payment id."""
     return _derived(program_id, b"receipt", bytes(payer), bytes(payee), payment)
 
@@ -89,7 +91,9 @@ def plan_address(merchant: Pubkey, plan_id: int, program_id: Pubkey = PROGRAM_ID
     return _derived(program_id, b"plan", bytes(merchant), struct.pack("<Q", plan_id))
 
 
-def subscription_address(plan: Pubkey, subscriber: Pubkey, program_id: Pubkey = PROGRAM_ID) -> Pubkey:
+def subscription_address(
+    plan: Pubkey, subscriber: Pubkey, program_id: Pubkey = PROGRAM_ID
+) -> Pubkey:
     """Where the subscription to *plan* stands."""
     return _derived(program_id, b"subscription", bytes(plan), bytes(subscriber))
 
@@ -117,7 +121,9 @@ def ed25519_instruction(public_key: bytes, signature: bytes, message: bytes) -> 
     return Instruction(_ED25519, _HEAD + public_key + signature + message, [])
 
 
-def signed_voucher(signer: Keypair, channel: Pubkey, cumulative: int, expires_at: int = 0) -> Instruction:
+def signed_voucher(
+    signer: Keypair, channel: Pubkey, cumulative: int, expires_at: int = 0
+) -> Instruction:
     """A voucher, signed, as the Ed25519 instruction that proves it."""
     message = voucher_bytes(channel, cumulative, expires_at)
     return ed25519_instruction(bytes(signer.pubkey()), bytes(signer.sign_message(message)), message)

@@ -43,7 +43,9 @@ class RpcChain:
     def __init__(self, url: str | RpcTransport, *, network: str | None = None) -> None:
         self._rpc = RpcTransport(url, blocking=True) if isinstance(url, str) else url
         try:
-            self.network = network or network_of_genesis(str(self._ask(self._rpc.request("getGenesisHash"))))
+            self.network = network or network_of_genesis(
+                str(self._ask(self._rpc.request("getGenesisHash")))
+            )
         except ChainUnavailable:
             if isinstance(url, str):
                 self.close()
@@ -58,7 +60,10 @@ class RpcChain:
     def get_accounts(self, addresses: Sequence[str]) -> list[AccountData | None]:
         """See Chain."""
         found = self._ask(self._rpc.get_accounts([Pubkey.from_string(a) for a in addresses]))
-        return [AccountData(a.lamports, str(a.owner), bytes(a.data)) if a is not None else None for a in found]
+        return [
+            AccountData(a.lamports, str(a.owner), bytes(a.data)) if a is not None else None
+            for a in found
+        ]
 
     def latest_blockhash(self) -> tuple[str, int]:
         """See Chain."""
@@ -68,7 +73,9 @@ class RpcChain:
     def blockhash_expired(self, blockhash: str, last_valid_block_height: int | None = None) -> bool:
         """See Chain. Asked at "finalized" too: a fork's tip may have dropped a blockhash that the chain still takes."""
         for commitment in ("confirmed", "finalized"):
-            answer = self._ask(self._rpc.request("isBlockhashValid", [blockhash, {"commitment": commitment}]))
+            answer = self._ask(
+                self._rpc.request("isBlockhashValid", [blockhash, {"commitment": commitment}])
+            )
             if answer["value"]:
                 return False
         return True
@@ -76,17 +83,29 @@ class RpcChain:
     def simulate(self, transaction: bytes, *, verify_signatures: bool) -> Simulated:
         """See Chain. The blockhash is not replaced: an expired one must fail here as it would there."""
         options = {"encoding": "base64", "commitment": "confirmed", "sigVerify": verify_signatures}
-        answer = self._ask(self._rpc.request("simulateTransaction", [_base64(transaction), options]))["value"]
+        answer = self._ask(
+            self._rpc.request("simulateTransaction", [_base64(transaction), options])
+        )["value"]
         error = answer.get("err")
-        text = None if error is None else error if isinstance(error, str) else orjson.dumps(error).decode()
-        return Simulated(text, tuple(answer.get("logs") or ()), int(answer.get("unitsConsumed") or 0))
+        text = (
+            None
+            if error is None
+            else error
+            if isinstance(error, str)
+            else orjson.dumps(error).decode()
+        )
+        return Simulated(
+            text, tuple(answer.get("logs") or ()), int(answer.get("unitsConsumed") or 0)
+        )
 
     def send(self, transaction: bytes) -> str:
         """See Chain. Without preflight: it was simulated, and a preflight's refusal would leave open whether it was
         sent.
         """
         try:
-            signature, refused = run(self._rpc.send(VersionedTransaction.from_bytes(transaction), skip_preflight=True))
+            signature, refused = run(
+                self._rpc.send(VersionedTransaction.from_bytes(transaction), skip_preflight=True)
+            )
         except TransportError as error:
             if getattr(error, "code", None) is not None:  # the node read it and said no
                 raise ChainRejected(str(error)) from error
@@ -109,7 +128,9 @@ class RpcChain:
         message = VersionedTransaction.from_bytes(transaction).message
         wanted = to_bytes_versioned(message)
         blockhash = str(message.recent_blockhash)
-        expired = self.blockhash_expired(blockhash)  # asked first: what lands after this look is not called expired
+        expired = self.blockhash_expired(
+            blockhash
+        )  # asked first: what lands after this look is not called expired
         for account in _writable_unsigned(message):
             rows = self._newest(account)
             for row in rows:
@@ -123,15 +144,23 @@ class RpcChain:
 
     def _newest(self, account: Pubkey) -> list[dict[str, Any]]:
         options = {"limit": _NEWEST, "commitment": "confirmed"}
-        found: list[dict[str, Any]] = self._ask(self._rpc.request("getSignaturesForAddress", [str(account), options]))
+        found: list[dict[str, Any]] = self._ask(
+            self._rpc.request("getSignaturesForAddress", [str(account), options])
+        )
         return found
 
     def _message_of(self, signature: str) -> bytes | None:
-        options = {"encoding": "base64", "commitment": "confirmed", "maxSupportedTransactionVersion": 0}
+        options = {
+            "encoding": "base64",
+            "commitment": "confirmed",
+            "maxSupportedTransactionVersion": 0,
+        }
         found = self._ask(self._rpc.request("getTransaction", [signature, options]))
         if found is None:
             return None
-        return to_bytes_versioned(VersionedTransaction.from_bytes(base64.b64decode(found["transaction"][0])).message)
+        return to_bytes_versioned(
+            VersionedTransaction.from_bytes(base64.b64decode(found["transaction"][0])).message
+        )
 
     def close(self) -> None:
         """Gives back its socket and thread."""

@@ -12,7 +12,13 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import run
-from mcpsol_py.x402.chain.chain import AccountData, ChainRejected, MessageStatus, SignatureStatus, Simulated
+from mcpsol_py.x402.chain.chain import (
+    AccountData,
+    ChainRejected,
+    MessageStatus,
+    SignatureStatus,
+    Simulated,
+)
 from mcpsol_py.x402.protocol.networks import DEVNET
 
 if TYPE_CHECKING:
@@ -35,7 +41,10 @@ class SvmChain:
         """See Chain."""
         with self.lock:
             found = run(self.transport.get_accounts([Pubkey.from_string(a) for a in addresses]))
-        return [AccountData(a.lamports, str(a.owner), bytes(a.data)) if a is not None else None for a in found]
+        return [
+            AccountData(a.lamports, str(a.owner), bytes(a.data)) if a is not None else None
+            for a in found
+        ]
 
     def latest_blockhash(self) -> tuple[str, int]:
         """See Chain."""
@@ -55,7 +64,11 @@ class SvmChain:
             return Simulated("SignatureFailure")
         with self.lock:
             outcome = run(self.transport.simulate(tx, replace_blockhash=False))
-        return Simulated(None if outcome.err is None else str(outcome.err), tuple(outcome.logs), outcome.units or 0)
+        return Simulated(
+            None if outcome.err is None else str(outcome.err),
+            tuple(outcome.logs),
+            outcome.units or 0,
+        )
 
     def send(self, transaction: bytes) -> str:
         """See Chain: executed at once."""
@@ -66,7 +79,9 @@ class SvmChain:
             run(self.transport.send(tx, skip_preflight=True))
             outcome = run(self.transport.transaction(tx.signatures[0]))
             assert outcome is not None  # the transport keeps what it sent
-            if outcome.err is not None and not (isinstance(outcome.err, dict) and "InstructionError" in outcome.err):
+            if outcome.err is not None and not (
+                isinstance(outcome.err, dict) and "InstructionError" in outcome.err
+            ):
                 # Errors before execution (blockhash, signatures, fees) leave no trace: it may still be sent.
                 self.transport.forget(tx.signatures[0])
                 raise ChainRejected(str(outcome.err))
@@ -90,4 +105,8 @@ class SvmChain:
             found = run(self.transport.status(Signature.from_string(signature)))
         if found is None:
             return SignatureStatus("unknown")
-        return SignatureStatus("landed") if found.err is None else SignatureStatus("failed", str(found.err))
+        return (
+            SignatureStatus("landed")
+            if found.err is None
+            else SignatureStatus("failed", str(found.err))
+        )

@@ -78,7 +78,10 @@ def binding_memo(receiver_authorizer: Pubkey) -> str:
 
 
 def read_config(
-    config: object, requirements: PaymentRequirements, program: ChannelProgram, token_program: Pubkey
+    config: object,
+    requirements: PaymentRequirements,
+    program: ChannelProgram,
+    token_program: Pubkey,
 ) -> Terms:
     """A channelConfig, which must say what the requirements say. Raises PaymentError."""
     bad = f"{CODE}_channel_state"
@@ -87,21 +90,30 @@ def read_config(
         raise PaymentError(f"{CODE}_payment_flow", "extra.paymentFlow is not authorization")
     if not isinstance(config, Mapping):
         raise PaymentError(bad, "channelConfig is no object")
-    if config.get("voucherSigner", "client") != "client" or extra.get("voucherSigner", "client") != "client":
-        raise PaymentError(f"{CODE}_payload_type", "vouchers that the seller signs are not taken here")
+    if (
+        config.get("voucherSigner", "client") != "client"
+        or extra.get("voucherSigner", "client") != "client"
+    ):
+        raise PaymentError(
+            f"{CODE}_payload_type", "vouchers that the seller signs are not taken here"
+        )
     low = max(SHORTEST_DELAY, requirements.max_timeout_seconds)
     delay = read_delay(extra, f"{CODE}_withdraw_delay_out_of_range", low, LONGEST_DELAY)
     if config.get("withdrawDelay") != delay:
-        raise PaymentError(f"{CODE}_withdraw_delay_mismatch", "channelConfig.withdrawDelay is not extra's")
+        raise PaymentError(
+            f"{CODE}_withdraw_delay_mismatch", "channelConfig.withdrawDelay is not extra's"
+        )
     said = extra.get("tokenProgram")
     if said != str(token_program):
         raise PaymentError(
-            f"{CODE}_token_program", f"extra.tokenProgram is {str(said)[:60]}; the mint belongs to {token_program}"
+            f"{CODE}_token_program",
+            f"extra.tokenProgram is {str(said)[:60]}; the mint belongs to {token_program}",
         )
     authorizer = extra.get("receiverAuthorizer")
     if not isinstance(authorizer, str) or config.get("receiverAuthorizer") != authorizer:
         raise PaymentError(
-            f"{CODE}_receiver_authorizer_mismatch", "channelConfig.receiverAuthorizer is not the one asked for"
+            f"{CODE}_receiver_authorizer_mismatch",
+            "channelConfig.receiverAuthorizer is not the one asked for",
         )
     for name, wanted in (("receiver", requirements.pay_to), ("token", requirements.asset)):
         if config.get(name) != wanted:
@@ -120,7 +132,9 @@ def read_config(
         token_program=token_program,
     )
     if parties.sponsor in (parties.payer, parties.signer):
-        raise PaymentError(f"{CODE}_fee_payer_mismatch", "the payer or the voucher's signer is the sponsor")
+        raise PaymentError(
+            f"{CODE}_fee_payer_mismatch", "the payer or the voucher's signer is the sponsor"
+        )
     bound = address(authorizer, "invalid_payment_requirements", "extra.receiverAuthorizer")
     return Terms(parties, program.address(parties), delay, bound, config)
 
@@ -130,31 +144,50 @@ def check_voucher(voucher: object, terms: Terms) -> tuple[int, str]:
     if not isinstance(voucher, Mapping):
         raise PaymentError(f"{CODE}_voucher_signature", "there is no voucher")
     if voucher.get("channelId") != str(terms.channel):
-        raise PaymentError(f"{CODE}_channel_id_mismatch", f"the voucher is not for {terms.channel}, as its terms give")
+        raise PaymentError(
+            f"{CODE}_channel_id_mismatch",
+            f"the voucher is not for {terms.channel}, as its terms give",
+        )
     if voucher.get("expiresAt") != 0 or isinstance(voucher.get("expiresAt"), bool):
-        raise PaymentError(f"{CODE}_voucher_expiry", "vouchers of this scheme do not expire: expiresAt is 0")
+        raise PaymentError(
+            f"{CODE}_voucher_expiry", "vouchers of this scheme do not expire: expiresAt is 0"
+        )
     cumulative = read_u64(voucher.get("maxClaimableAmount"))
     if cumulative is None:
-        raise PaymentError(f"{CODE}_voucher_signature", "maxClaimableAmount is no u64 in decimal text")
+        raise PaymentError(
+            f"{CODE}_voucher_signature", "maxClaimableAmount is no u64 in decimal text"
+        )
     signature = voucher.get("signature")
     if not checks(signature, terms.parties.signer, terms.channel, cumulative):
-        raise PaymentError(f"{CODE}_voucher_signature", "channelConfig.payerAuthorizer did not sign this voucher")
+        raise PaymentError(
+            f"{CODE}_voucher_signature", "channelConfig.payerAuthorizer did not sign this voucher"
+        )
     return cumulative, str(signature)
 
 
 def read_payment(
-    payload: Mapping[str, Any], requirements: PaymentRequirements, program: ChannelProgram, token_program: Pubkey
+    payload: Mapping[str, Any],
+    requirements: PaymentRequirements,
+    program: ChannelProgram,
+    token_program: Pubkey,
 ) -> BatchPayment:
     """A payer's payload. Checks everything that needs no state. Raises PaymentError."""
     kind = payload.get("type")
     if kind not in _KINDS:
-        raise PaymentError(f"{CODE}_payload_type", f"payload.type is {str(kind)[:30]!r}; deposit, voucher, refund are")
+        raise PaymentError(
+            f"{CODE}_payload_type",
+            f"payload.type is {str(kind)[:30]!r}; deposit, voucher, refund are",
+        )
     terms = read_config(payload.get("channelConfig"), requirements, program, token_program)
     price = read_u64(requirements.amount)
     if price is None:
-        raise PaymentError("invalid_payment_requirements", "the amount asked for is no u64 in decimal text")
+        raise PaymentError(
+            "invalid_payment_requirements", "the amount asked for is no u64 in decimal text"
+        )
     if "authorization" in payload:
-        raise PaymentError(f"{CODE}_payload_type", "an authorization belongs to the mode that is not taken here")
+        raise PaymentError(
+            f"{CODE}_payload_type", "an authorization belongs to the mode that is not taken here"
+        )
     cumulative, signature = check_voucher(payload.get("voucher"), terms)
     deposit, transaction = 0, payload.get("transaction")
     if kind == "deposit":
@@ -163,14 +196,25 @@ def read_payment(
             raise PaymentError(f"{CODE}_setup_transaction", "there is no deposit")
         amount, transaction = read_u64(given.get("amount")), given.get("transaction")
         if not amount or not isinstance(transaction, str):
-            raise PaymentError(f"{CODE}_setup_transaction", "the deposit has no positive amount, or no transaction")
+            raise PaymentError(
+                f"{CODE}_setup_transaction", "the deposit has no positive amount, or no transaction"
+            )
         deposit = amount
     elif kind == "refund" and "amount" in payload:
-        raise PaymentError(f"{CODE}_close_amount_unsupported", "a refund gives everything that is unused")
+        raise PaymentError(
+            f"{CODE}_close_amount_unsupported", "a refund gives everything that is unused"
+        )
     elif kind == "voucher" and transaction is not None:
         raise PaymentError(f"{CODE}_payload_type", "a voucher carries no transaction")
     return BatchPayment(
-        kind, caip2(str(requirements.network)), terms, price, cumulative, signature, deposit, transaction
+        kind,
+        caip2(str(requirements.network)),
+        terms,
+        price,
+        cumulative,
+        signature,
+        deposit,
+        transaction,
     )
 
 

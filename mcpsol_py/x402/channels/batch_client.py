@@ -53,7 +53,8 @@ def deposits(most: Mapping[str, int], *, calls: int = 50) -> DepositPolicy:
         cap = most.get(mint, 0)
         if price > cap:
             raise PaymentError(
-                "DEPOSIT_NOT_ALLOWED", f"a channel would lock {price:,} base units of {mint}; {cap:,} may be"
+                "DEPOSIT_NOT_ALLOWED",
+                f"a channel would lock {price:,} base units of {mint}; {cap:,} may be",
             )
         return min(max(price * calls, hint or 0), cap)
 
@@ -79,13 +80,19 @@ class BatchClient:
         self._payer, self._chain, self._program, self.channels = payer, chain, program, channels
         self._policy, self._max_delay = deposit, min(max_delay, LONGEST_DELAY)
         self._mints = Mints(chain)
-        self.scheme_hooks: dict[str, Callable[[Any], Any]] = {"on_payment_response": self._on_response}
+        self.scheme_hooks: dict[str, Callable[[Any], Any]] = {
+            "on_payment_response": self._on_response
+        }
 
     @staticmethod
     def find_default_asset(asset: str, network: str) -> dict[str, Any] | None:
         """What x402's client spends on without being told."""
         known = asset_by_mint(network, asset)
-        return {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol} if known else None
+        return (
+            {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol}
+            if known
+            else None
+        )
 
     # -- paying
 
@@ -94,11 +101,15 @@ class BatchClient:
         cannot be met, or another process moved the channel on meanwhile (CHANNEL_CONFLICT: ask again)."""
         if caip2(str(requirements.network)) != self._chain.network:
             raise PaymentError(
-                "network_mismatch", f"asked to pay on {requirements.network}; this wallet is on {self._chain.network}"
+                "network_mismatch",
+                f"asked to pay on {requirements.network}; this wallet is on {self._chain.network}",
             )
         extra = requirements.extra or {}
         if extra.get("voucherSigner", "client") != "client":
-            raise PaymentError(_BAD, "the seller wants to sign the vouchers itself: it could take the whole deposit")
+            raise PaymentError(
+                _BAD,
+                "the seller wants to sign the vouchers itself: it could take the whole deposit",
+            )
         price = read_u64(requirements.amount)
         if not price:
             raise PaymentError(_BAD, "the amount is no positive u64")
@@ -113,7 +124,9 @@ class BatchClient:
         channel = self._usable(requirements, sponsor, authorizer, delay)
         if channel is None:
             return self._open(requirements, price, delay, sponsor, authorizer, token_program)
-        if channel.state == "opening":  # it is out, and may land: the same opening again, never a second one
+        if (
+            channel.state == "opening"
+        ):  # it is out, and may land: the same opening again, never a second one
             return self._with_deposit(channel, channel.charged + price, price)
         cumulative = channel.charged + price
         if cumulative <= channel.deposit:
@@ -142,20 +155,28 @@ class BatchClient:
         """A channel with a deposit out: did it land? Brings our record to what the chain says."""
         there = self._program.fetch(self._chain, channel.channel_id)
         if there is not None and there.status != "open":
-            self.channels.saw(channel.channel_id, deposit=there.deposit, state="closed", drop_pending=True)
+            self.channels.saw(
+                channel.channel_id, deposit=there.deposit, state="closed", drop_pending=True
+            )
             return None
         expected = channel.deposit + channel.pending
         if there is not None and there.deposit >= expected:
-            self.channels.saw(channel.channel_id, deposit=there.deposit, state="open", drop_pending=True)
+            self.channels.saw(
+                channel.channel_id, deposit=there.deposit, state="open", drop_pending=True
+            )
             return self.channels.get(channel.channel_id)
         wire = read_transaction(channel.transaction)
         if self._chain.blockhash_expired(str(wire.message.recent_blockhash)):
-            again = self._program.fetch(self._chain, channel.channel_id)  # it may have landed right before it expired
+            again = self._program.fetch(
+                self._chain, channel.channel_id
+            )  # it may have landed right before it expired
             if again is None and there is None:
                 self.channels.saw(channel.channel_id, deposit=0, state="closed", drop_pending=True)
                 return None
             if again is not None:
-                self.channels.saw(channel.channel_id, deposit=again.deposit, state="open", drop_pending=True)
+                self.channels.saw(
+                    channel.channel_id, deposit=again.deposit, state="open", drop_pending=True
+                )
         return self.channels.get(channel.channel_id)
 
     def _open(
@@ -219,12 +240,19 @@ class BatchClient:
             units=_UNITS,
             note=read_note(requirements.extra or {}, _BAD),
         )
-        return self._with_deposit(replace(channel, pending=amount, transaction=text), cumulative, price)
+        return self._with_deposit(
+            replace(channel, pending=amount, transaction=text), cumulative, price
+        )
 
     def _amount(self, requirements: PaymentRequirements, price: int) -> int:
-        amount = self._policy(requirements.asset, price, read_u64((requirements.extra or {}).get("minDeposit")))
+        amount = self._policy(
+            requirements.asset, price, read_u64((requirements.extra or {}).get("minDeposit"))
+        )
         if not price <= amount < 2**63:
-            raise PaymentError("DEPOSIT_NOT_ALLOWED", f"the deposit policy gives {amount:,} for a price of {price:,}")
+            raise PaymentError(
+                "DEPOSIT_NOT_ALLOWED",
+                f"the deposit policy gives {amount:,} for a price of {price:,}",
+            )
         return amount
 
     def _with_deposit(self, channel: WalletChannel, cumulative: int, price: int) -> dict[str, Any]:
@@ -238,7 +266,9 @@ class BatchClient:
         signature = sign_voucher(self._payer, key, cumulative)
         return {
             "type": kind,
-            "channelConfig": config_of(self._parties(channel), channel.withdraw_delay, channel.receiver_authorizer),
+            "channelConfig": config_of(
+                self._parties(channel), channel.withdraw_delay, channel.receiver_authorizer
+            ),
             "voucher": voucher_of(key, cumulative, signature),
         }
 
@@ -279,7 +309,10 @@ class BatchClient:
         """The official core's hook (PaymentResponseContext)."""
         payload = context.payment_payload.payload
         voucher = payload.get("voucher") or {}
-        channel_id, cumulative = voucher.get("channelId"), read_u64(voucher.get("maxClaimableAmount"))
+        channel_id, cumulative = (
+            voucher.get("channelId"),
+            read_u64(voucher.get("maxClaimableAmount")),
+        )
         if not isinstance(channel_id, str) or cumulative is None:
             return None
         settled = context.settle_response
@@ -290,12 +323,16 @@ class BatchClient:
             return self._corrected(channel_id, context.payment_required)
         return None
 
-    def _settled(self, payload: Mapping[str, Any], channel_id: str, cumulative: int, extra: Mapping[str, Any]) -> None:
+    def _settled(
+        self, payload: Mapping[str, Any], channel_id: str, cumulative: int, extra: Mapping[str, Any]
+    ) -> None:
         if payload.get("type") == "refund":
             self.channels.saw(channel_id, deposit=None, state="closed", drop_pending=True)
             return
         state = extra.get("channelState")
-        said = read_u64(state.get("chargedCumulativeAmount")) if isinstance(state, Mapping) else None
+        said = (
+            read_u64(state.get("chargedCumulativeAmount")) if isinstance(state, Mapping) else None
+        )
         # Without a word on it the call was charged as it was signed; more than that is never believed.
         charged = cumulative if said is None else min(said, cumulative)
         self.channels.confirmed(channel_id, charged)
@@ -309,12 +346,18 @@ class BatchClient:
         for accept in getattr(required, "accepts", []):
             extra = getattr(accept, "extra", None) or {}
             state, proof = extra.get("channelState"), extra.get("voucherState")
-            if accept.scheme != SCHEME or not isinstance(state, Mapping) or state.get("channelId") != channel_id:
+            if (
+                accept.scheme != SCHEME
+                or not isinstance(state, Mapping)
+                or state.get("channelId") != channel_id
+            ):
                 continue
             said = read_u64(state.get("chargedCumulativeAmount"))
             if said is None:
                 continue
-            if not isinstance(proof, Mapping):  # the seller knows no voucher: the chain says what was claimed
+            if not isinstance(
+                proof, Mapping
+            ):  # the seller knows no voucher: the chain says what was claimed
                 there = self._program.fetch(self._chain, channel_id)
                 ok = there is not None and there.settled == said
             else:
@@ -323,13 +366,20 @@ class BatchClient:
                     signed is not None
                     and said <= signed
                     and proof.get("expiresAt") == 0
-                    and checks(proof.get("signature"), self._payer.pubkey(), Pubkey.from_string(channel_id), signed)
+                    and checks(
+                        proof.get("signature"),
+                        self._payer.pubkey(),
+                        Pubkey.from_string(channel_id),
+                        signed,
+                    )
                 )
             if ok and self.channels.confirmed(channel_id, said):
                 return RecoveredResponseResult()
             return None
         if f"{CODE}_channel_closing" in error or f"{CODE}_channel_state" in error:
-            there = self._program.fetch(self._chain, channel_id)  # the seller's word alone makes us open no other
+            there = self._program.fetch(
+                self._chain, channel_id
+            )  # the seller's word alone makes us open no other
             if there is None or there.status != "open":
                 row = self.channels.get(channel_id)
                 if row is not None and (there is not None or row.state == "open"):

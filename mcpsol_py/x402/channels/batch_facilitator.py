@@ -78,9 +78,17 @@ class BatchFacilitator(ChannelDesk):
             else:
                 channel = self._bound(payment.terms)
                 self._check_cumulative(payment, channel.deposit, channel.settled)
-                self._check_status(channel, ("open",) if payment.kind == "voucher" else ("open", "closing"))
-                balance, settled, asked_at = channel.deposit, channel.settled, channel.closure_started_at
-            return str(payment.terms.parties.payer), _snapshot(payment.channel_id, balance, settled, asked_at)
+                self._check_status(
+                    channel, ("open",) if payment.kind == "voucher" else ("open", "closing")
+                )
+                balance, settled, asked_at = (
+                    channel.deposit,
+                    channel.settled,
+                    channel.closure_started_at,
+                )
+            return str(payment.terms.parties.payer), _snapshot(
+                payment.channel_id, balance, settled, asked_at
+            )
 
         return self._answer_verify(work)
 
@@ -89,7 +97,9 @@ class BatchFacilitator(ChannelDesk):
     ) -> SettleResponse:
         """What payload.type says: deposit, claim, settle, seal or refund. A voucher is settled by the seller itself."""
         keys: list[str] = []
-        acts: dict[str, Callable[[PaymentPayload, PaymentRequirements, list[str]], SettleResponse]] = {
+        acts: dict[
+            str, Callable[[PaymentPayload, PaymentRequirements, list[str]], SettleResponse]
+        ] = {
             "deposit": self._deposit,
             "claim": self._claim,
             "settle": self._pay_out,
@@ -101,13 +111,21 @@ class BatchFacilitator(ChannelDesk):
         def work() -> SettleResponse:
             act = acts.get(kind) if isinstance(kind, str) else None
             if act is None:
-                raise PaymentError(f"{CODE}_payload_type", f"payload.type {str(kind)[:30]!r} is not settled here")
+                raise PaymentError(
+                    f"{CODE}_payload_type", f"payload.type {str(kind)[:30]!r} is not settled here"
+                )
             self._same_network(payload.accepted.scheme, payload.accepted.network, requirements)
             return act(payload, requirements, keys)
 
-        payer = (payload.payload.get("channelConfig") or {}).get("payer") if kind in ("deposit", "refund") else None
+        payer = (
+            (payload.payload.get("channelConfig") or {}).get("payer")
+            if kind in ("deposit", "refund")
+            else None
+        )
         said = payer if isinstance(payer, str) else ""
-        return self._answer_settle(str(requirements.network), said, lambda: keys[0] if keys else None, work)
+        return self._answer_settle(
+            str(requirements.network), said, lambda: keys[0] if keys else None, work
+        )
 
     # -- reading
 
@@ -124,7 +142,10 @@ class BatchFacilitator(ChannelDesk):
         token_program, _ = self._mints.get(requirements.asset)
         terms = read_config(entry.get("channelConfig"), requirements, self.program, token_program)
         if entry.get("channelId") != str(terms.channel):
-            raise PaymentError(f"{CODE}_channel_id_mismatch", f"channelId is not {terms.channel}, as its terms give")
+            raise PaymentError(
+                f"{CODE}_channel_id_mismatch",
+                f"channelId is not {terms.channel}, as its terms give",
+            )
         return terms
 
     def _bound(self, terms: Terms) -> Channel:
@@ -133,7 +154,9 @@ class BatchFacilitator(ChannelDesk):
     @staticmethod
     def _check_status(channel: Channel, allowed: Sequence[ChannelStatus]) -> None:
         if channel.status == "closing" and "closing" not in allowed:
-            raise PaymentError(f"{CODE}_channel_closing", "the payer has asked to close this channel")
+            raise PaymentError(
+                f"{CODE}_channel_closing", "the payer has asked to close this channel"
+            )
         if channel.status not in allowed:
             raise PaymentError(_STATE, f"the channel is {channel.status}")
 
@@ -154,7 +177,10 @@ class BatchFacilitator(ChannelDesk):
     def _setup(
         self, payment: BatchPayment, requirements: PaymentRequirements, *, is_open: bool
     ) -> SponsoredTransaction:
-        terms, note = payment.terms, read_note(requirements.extra or {}, "invalid_payment_requirements")
+        terms, note = (
+            payment.terms,
+            read_note(requirements.extra or {}, "invalid_payment_requirements"),
+        )
         p = terms.parties
         setup = read_sponsored(
             payment.transaction,
@@ -169,12 +195,20 @@ class BatchFacilitator(ChannelDesk):
             note_required=True,
             caps=self._caps,
         )
-        wanted = struct.pack("<Q", payment.deposit) if is_open else open_data(p, payment.deposit, terms.delay)
+        wanted = (
+            struct.pack("<Q", payment.deposit)
+            if is_open
+            else open_data(p, payment.deposit, terms.delay)
+        )
         if setup.data != wanted:
-            raise PaymentError(_SETUP, "the instruction does not say the amounts and parties of the terms")
+            raise PaymentError(
+                _SETUP, "the instruction does not say the amounts and parties of the terms"
+            )
         return setup
 
-    def _check_deposit(self, payment: BatchPayment, requirements: PaymentRequirements) -> tuple[int, int, int]:
+    def _check_deposit(
+        self, payment: BatchPayment, requirements: PaymentRequirements
+    ) -> tuple[int, int, int]:
         """(deposit afterwards, settled, closure asked for): all that must hold before anything is escrowed."""
         found = self.program.fetch(self.chain, payment.channel_id)
         setup = self._setup(payment, requirements, is_open=found is not None)
@@ -194,7 +228,9 @@ class BatchFacilitator(ChannelDesk):
 
     # -- settling
 
-    def _deposit(self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]) -> SettleResponse:
+    def _deposit(
+        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+    ) -> SettleResponse:
         payment = self._read(payload, requirements)
         terms = payment.terms
         found = self.program.fetch(self.chain, payment.channel_id)
@@ -217,12 +253,15 @@ class BatchFacilitator(ChannelDesk):
                 bound = self.channels.keep(row)
                 if bound != str(terms.receiver_authorizer):
                     raise PaymentError(
-                        f"{CODE}_receiver_authorizer_mismatch", "the channel is bound to another receiver's authorizer"
+                        f"{CODE}_receiver_authorizer_mismatch",
+                        "the channel is bound to another receiver's authorizer",
                     )
         settled = self._broadcast(setup, _READY)
         channel = self._bound(terms)
         self._check_status(channel, ("open",))
-        state = _snapshot(payment.channel_id, channel.deposit, channel.settled, channel.closure_started_at)
+        state = _snapshot(
+            payment.channel_id, channel.deposit, channel.settled, channel.closure_started_at
+        )
         return SettleResponse(
             success=True,
             transaction=settled.signature,
@@ -239,7 +278,9 @@ class BatchFacilitator(ChannelDesk):
             return False
         return True
 
-    def _claim(self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]) -> SettleResponse:
+    def _claim(
+        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+    ) -> SettleResponse:
         entries = _entries(payload.payload.get("claims"))
         instructions: list[Instruction] = []
         names: list[object] = []
@@ -254,17 +295,26 @@ class BatchFacilitator(ChannelDesk):
                     f"{CODE}_cumulative_amount_mismatch",
                     f"{cumulative:,} of {terms.channel}: {channel.settled:,} are claimed of {channel.deposit:,}",
                 )
-            instructions += [_proof(terms, cumulative, signature), self.program.settle(terms.channel)]
+            instructions += [
+                _proof(terms, cumulative, signature),
+                self.program.settle(terms.channel),
+            ]
             names += [terms.channel, cumulative]
             accepts.append({"channelId": str(terms.channel), "totalClaimed": str(cumulative)})
         keys.append(operation_key("batch:claim", self.chain.network, *names))
         fee_payer = self._fee_payer(requirements.extra or {})
         signed = self._submit(keys[0], "", fee_payer, instructions, 40_000 * len(entries) + 20_000)
         return SettleResponse(
-            success=True, transaction=signed, network=requirements.network, amount="", extra={"accepts": accepts}
+            success=True,
+            transaction=signed,
+            network=requirements.network,
+            amount="",
+            extra={"accepts": accepts},
         )
 
-    def _pay_out(self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]) -> SettleResponse:
+    def _pay_out(
+        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+    ) -> SettleResponse:
         entries = _entries(payload.payload.get("channels"))
         instructions: list[Instruction] = []
         names: list[object] = []
@@ -291,17 +341,24 @@ class BatchFacilitator(ChannelDesk):
             extra={"channels": channels},
         )
 
-    def _seal(self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]) -> SettleResponse:
+    def _seal(
+        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+    ) -> SettleResponse:
         terms = self._terms(payload.payload, requirements)
         cumulative, signature = check_voucher(payload.payload.get("voucher"), terms)
         self._check_close(payload.payload, requirements, terms, cumulative)
         channel = self._bound(terms)
         deadline = channel.closure_started_at + channel.grace_period
         if channel.status != "closing" or read_clock(self.chain).unix_time >= deadline:
-            raise PaymentError(f"{CODE}_close_state", f"the channel is {channel.status}, or its grace period is over")
+            raise PaymentError(
+                f"{CODE}_close_state",
+                f"the channel is {channel.status}, or its grace period is over",
+            )
         return self._close(terms, channel, cumulative, signature, requirements, keys, of="seal")
 
-    def _refund(self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]) -> SettleResponse:
+    def _refund(
+        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+    ) -> SettleResponse:
         payment = self._read(payload, requirements)
         terms, inner = payment.terms, payload.payload
         bound = self.channels.bound(self.chain.network, payment.channel_id)
@@ -315,26 +372,40 @@ class BatchFacilitator(ChannelDesk):
         self._check_close(inner, requirements, terms, payment.cumulative)
         channel = self._bound(terms)
         self._check_status(channel, ("open", "closing"))
-        return self._close(terms, channel, payment.cumulative, payment.signature, requirements, keys, of="refund")
+        return self._close(
+            terms, channel, payment.cumulative, payment.signature, requirements, keys, of="refund"
+        )
 
     def _check_close(
-        self, inner: Mapping[str, Any], requirements: PaymentRequirements, terms: Terms, cumulative: int
+        self,
+        inner: Mapping[str, Any],
+        requirements: PaymentRequirements,
+        terms: Terms,
+        cumulative: int,
     ) -> None:
         """The receiver's authorizer, who was bound when the channel was opened, wants exactly this close now."""
         code = f"{CODE}_close_authorization"
         bound = self.channels.bound(self.chain.network, str(terms.channel))
         if bound is None:
-            raise PaymentError(f"{CODE}_receiver_binding_unavailable", "it is not known who may close this channel")
+            raise PaymentError(
+                f"{CODE}_receiver_binding_unavailable", "it is not known who may close this channel"
+            )
         if bound != str(terms.receiver_authorizer):
-            raise PaymentError(f"{CODE}_receiver_authorizer_mismatch", "another receiver's authorizer is bound")
+            raise PaymentError(
+                f"{CODE}_receiver_authorizer_mismatch", "another receiver's authorizer is bound"
+            )
         given = inner.get("closeAuthorization")
         before = given.get("validBefore") if isinstance(given, Mapping) else None
         now = int(self._clock())
         if not isinstance(before, int) or isinstance(before, bool):
             raise PaymentError(code, "closeAuthorization.validBefore is missing")
         if not now < before <= now + requirements.max_timeout_seconds:
-            raise PaymentError(code, "closeAuthorization is over, or runs longer than maxTimeoutSeconds")
-        signature = voucher_signature(given.get("signature") if isinstance(given, Mapping) else None)
+            raise PaymentError(
+                code, "closeAuthorization is over, or runs longer than maxTimeoutSeconds"
+            )
+        signature = voucher_signature(
+            given.get("signature") if isinstance(given, Mapping) else None
+        )
         digest = close_digest(
             self.chain.network,
             self.program.program_id,
@@ -406,7 +477,9 @@ class BatchFacilitator(ChannelDesk):
             keys.append(setup.key)
             signed = self._broadcast(setup, f"{CODE}_refund_transaction").signature
             channel = self._bound(terms)
-        state = _snapshot(str(terms.channel), channel.deposit, channel.settled, channel.closure_started_at)
+        state = _snapshot(
+            str(terms.channel), channel.deposit, channel.settled, channel.closure_started_at
+        )
         return SettleResponse(
             success=True,
             transaction=signed,
@@ -418,7 +491,11 @@ class BatchFacilitator(ChannelDesk):
 
 
 def _entries(value: object) -> list[Mapping[str, Any]]:
-    if not isinstance(value, list) or not 1 <= len(value) <= MOST or not all(isinstance(e, Mapping) for e in value):
+    if (
+        not isinstance(value, list)
+        or not 1 <= len(value) <= MOST
+        or not all(isinstance(e, Mapping) for e in value)
+    ):
         raise PaymentError(f"{CODE}_payload_type", f"one to {MOST} channels make a batch")
     if len({str(e.get("channelId")) for e in value}) != len(value):
         raise PaymentError(f"{CODE}_payload_type", "a channel stands in the batch twice")
@@ -428,7 +505,9 @@ def _entries(value: object) -> list[Mapping[str, Any]]:
 def _proof(terms: Terms, cumulative: int, signature: str) -> Instruction:
     read = voucher_signature(signature)
     signer: Pubkey = terms.parties.signer
-    return ed25519_instruction(bytes(signer), bytes(read or b""), voucher_bytes(terms.channel, cumulative))
+    return ed25519_instruction(
+        bytes(signer), bytes(read or b""), voucher_bytes(terms.channel, cumulative)
+    )
 
 
 def _snapshot(channel_id: str, balance: int, settled: int, asked_at: int) -> dict[str, Any]:

@@ -14,12 +14,32 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import orjson
-from x402.schemas import AssetAmount, PaymentPayload, PaymentRequirements, SettleResponse, SupportedKind, VerifyResponse
-from x402.schemas.hooks import AbortResult, SkipHandlerDirective, SkipHandlerResult, SkipSettleResult, SkipVerifyResult
+from x402.schemas import (
+    AssetAmount,
+    PaymentPayload,
+    PaymentRequirements,
+    SettleResponse,
+    SupportedKind,
+    VerifyResponse,
+)
+from x402.schemas.hooks import (
+    AbortResult,
+    SkipHandlerDirective,
+    SkipHandlerResult,
+    SkipSettleResult,
+    SkipVerifyResult,
+)
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable
-from mcpsol_py.x402.channels.batch import CODE, SCHEME, SHORTEST_DELAY, BatchPayment, read_payment, voucher_of
+from mcpsol_py.x402.channels.batch import (
+    CODE,
+    SCHEME,
+    SHORTEST_DELAY,
+    BatchPayment,
+    read_payment,
+    voucher_of,
+)
 from mcpsol_py.x402.channels.channel_facilitator import address
 from mcpsol_py.x402.channels.program import ChannelProgram
 from mcpsol_py.x402.channels.voucher import Signer, close_digest, read_u64
@@ -84,9 +104,15 @@ class BatchServer:
             )
         self.authorizer, self.channels, self.program = authorizer, channels, program
         self._delay, self._min_deposit = withdraw_delay, min_deposit
-        self._fresh_ms, self._lease_ms, self._clock = int(freshness * 1000), int(lease * 1000), clock
+        self._fresh_ms, self._lease_ms, self._clock = (
+            int(freshness * 1000),
+            int(lease * 1000),
+            clock,
+        )
         self._mints, self._prices = Mints(chain), ExactServer()
-        self._lately: OrderedDict[int, tuple[PaymentPayload, PaymentRequirements, BatchPayment]] = OrderedDict()
+        self._lately: OrderedDict[int, tuple[PaymentPayload, PaymentRequirements, BatchPayment]] = (
+            OrderedDict()
+        )
 
     # -- terms
 
@@ -98,7 +124,9 @@ class BatchServer:
         """See price.parse_price: the price of one call."""
         return self._prices.parse_price(price, network)
 
-    def validate_facilitator_support(self, network: str, kind: SupportedKind, extensions: list[str]) -> str | None:
+    def validate_facilitator_support(
+        self, network: str, kind: SupportedKind, extensions: list[str]
+    ) -> str | None:
         """A problem that no payment could get over, or None."""
         try:
             address((kind.extra or {}).get("feePayer"), "invalid_payment_requirements", "feePayer")
@@ -107,7 +135,10 @@ class BatchServer:
         return None
 
     def enhance_payment_requirements(
-        self, requirements: PaymentRequirements, supported_kind: SupportedKind, extensions: list[str]
+        self,
+        requirements: PaymentRequirements,
+        supported_kind: SupportedKind,
+        extensions: list[str],
     ) -> PaymentRequirements:
         """Adds sponsor, close authorizer, grace period, token program and what a deposit should be."""
         offered = supported_kind.extra or {}
@@ -141,7 +172,10 @@ class BatchServer:
         known = await self._db(self.channels.get, payment.channel_id)
         if known is None or known.checked_ms < await self._db(self._horizon):
             return None
-        if payment.cumulative > known.deposit and known.charged == payment.cumulative - payment.price:
+        if (
+            payment.cumulative > known.deposit
+            and known.charged == payment.cumulative - payment.price
+        ):
             return None  # it may have been topped up past us
         refusal = _why_not(payment, known)
         return _invalid(refusal.code, refusal.message)
@@ -178,7 +212,9 @@ class BatchServer:
             return None
         charged = await self._charge(payment, _holder(context))
         if charged is None:
-            return SkipSettleResult(_failed(context, _MISMATCH, "the channel was charged for another call meanwhile"))
+            return SkipSettleResult(
+                _failed(context, _MISMATCH, "the channel was charged for another call meanwhile")
+            )
         return SkipSettleResult(
             SettleResponse(
                 success=True,
@@ -196,7 +232,11 @@ class BatchServer:
         if payload.get("type") != "refund":
             return None
         payment = self._read(context)
-        return {"closeAuthorization": self.close_authorization(payment, context.requirements.max_timeout_seconds)}
+        return {
+            "closeAuthorization": self.close_authorization(
+                payment, context.requirements.max_timeout_seconds
+            )
+        }
 
     def close_authorization(self, payment: BatchPayment, timeout: int) -> dict[str, Any]:
         """A CloseAuthorization (scheme_batch_settlement_svm 4.2)."""
@@ -242,14 +282,18 @@ class BatchServer:
         """The tool failed, so nothing is charged: the next call may bring the same voucher."""
         await self._let_go(context)
 
-    async def enrich_payment_required_response(self, context: Any) -> list[PaymentRequirements] | None:
+    async def enrich_payment_required_response(
+        self, context: Any
+    ) -> list[PaymentRequirements] | None:
         """To a payer whose sum is another than ours: what is charged, and its own signature that proves it (4.6)."""
         payload = context.payment_payload
         if payload is None or context.error != _MISMATCH or payload.accepted.scheme != SCHEME:
             return None
         voucher = payload.payload.get("voucher")
         channel_id = voucher.get("channelId") if isinstance(voucher, Mapping) else None
-        known = await self._db(self.channels.get, channel_id) if isinstance(channel_id, str) else None
+        known = (
+            await self._db(self.channels.get, channel_id) if isinstance(channel_id, str) else None
+        )
         if known is None:
             return None
         extra: dict[str, Any] = {"channelState": _state(known)}
@@ -280,36 +324,58 @@ class BatchServer:
 
     def _checked(self, context: Any, requirements: PaymentRequirements) -> BatchPayment:
         token_program, _ = self._mints.get(requirements.asset)
-        payment = read_payment(context.payment_payload.payload, requirements, self.program, token_program)
+        payment = read_payment(
+            context.payment_payload.payload, requirements, self.program, token_program
+        )
         if payment.terms.receiver_authorizer != self.authorizer.pubkey():
-            raise PaymentError(f"{CODE}_receiver_authorizer_mismatch", "the terms name another receiver's authorizer")
+            raise PaymentError(
+                f"{CODE}_receiver_authorizer_mismatch",
+                "the terms name another receiver's authorizer",
+            )
         return payment
 
     async def _hold(self, payment: BatchPayment, holder: str, **options: Any) -> PaidChannel | None:
         return await grouped(
             self.channels.database,
             lambda: self.channels.hold(
-                payment.channel_id, holder, payment.cumulative, payment.price, lease_ms=self._lease_ms, **options
+                payment.channel_id,
+                holder,
+                payment.cumulative,
+                payment.price,
+                lease_ms=self._lease_ms,
+                **options,
             ),
             lasting=False,  # nothing runs on the hold alone: the gate writes its next state first
         )
 
     async def _hold_for_refund(self, payment: BatchPayment, holder: str) -> PaidChannel | None:
         return await self._db(
-            lambda: self.channels.hold(payment.channel_id, holder, payment.cumulative, 0, lease_ms=self._lease_ms)
+            lambda: self.channels.hold(
+                payment.channel_id, holder, payment.cumulative, 0, lease_ms=self._lease_ms
+            )
         )
 
-    async def _charge(self, payment: BatchPayment, holder: str, deposit: int | None = None) -> PaidChannel | None:
+    async def _charge(
+        self, payment: BatchPayment, holder: str, deposit: int | None = None
+    ) -> PaidChannel | None:
         return await self._db(
             lambda: self.channels.charge(
-                payment.channel_id, holder, payment.cumulative, payment.price, payment.signature, deposit=deposit
+                payment.channel_id,
+                holder,
+                payment.cumulative,
+                payment.price,
+                payment.signature,
+                deposit=deposit,
             )
         )
 
     async def _meet(self, payment: BatchPayment, seen: Mapping[str, Any]) -> PaidChannel:
         """The channel in our record, with what the facilitator saw of it. One that is new to us has been charged what
         the chain says, and nothing else can be proved of it."""
-        balance, settled = read_u64(seen.get("balance")) or 0, read_u64(seen.get("totalClaimed")) or 0
+        balance, settled = (
+            read_u64(seen.get("balance")) or 0,
+            read_u64(seen.get("totalClaimed")) or 0,
+        )
         t, p = payment.terms, payment.terms.parties
         opening = payment.kind == "deposit"
         new = PaidChannel(
@@ -379,16 +445,23 @@ def _why_not(payment: BatchPayment, known: PaidChannel) -> _Refusal:
         return _Refusal(_MISMATCH, _MISMATCH)
     if payment.cumulative > known.deposit + payment.deposit:
         return _Refusal(f"{CODE}_cumulative_exceeds_deposit", "the voucher is over the deposit")
-    return _Refusal("channel_busy", "another call is being served against this channel: repeat this one in a moment")
+    return _Refusal(
+        "channel_busy",
+        "another call is being served against this channel: repeat this one in a moment",
+    )
 
 
 def _valid(payment: BatchPayment, held: PaidChannel) -> SkipVerifyResult:
     extra = {**_state(held), _HELD: True}
-    return SkipVerifyResult(VerifyResponse(is_valid=True, payer=str(payment.terms.parties.payer), extra=extra))
+    return SkipVerifyResult(
+        VerifyResponse(is_valid=True, payer=str(payment.terms.parties.payer), extra=extra)
+    )
 
 
 def _invalid(code: str, message: str) -> SkipVerifyResult:
-    return SkipVerifyResult(VerifyResponse(is_valid=False, invalid_reason=code, invalid_message=message))
+    return SkipVerifyResult(
+        VerifyResponse(is_valid=False, invalid_reason=code, invalid_message=message)
+    )
 
 
 def _failed(context: Any, code: str, message: str) -> SettleResponse:
@@ -421,4 +494,9 @@ def _state(channel: PaidChannel) -> dict[str, Any]:
 
 def _pays(requirement: PaymentRequirements, channel: PaidChannel) -> bool:
     wanted = (SCHEME, channel.network, channel.asset, channel.pay_to)
-    return (requirement.scheme, requirement.network, requirement.asset, requirement.pay_to) == wanted
+    return (
+        requirement.scheme,
+        requirement.network,
+        requirement.asset,
+        requirement.pay_to,
+    ) == wanted

@@ -23,7 +23,13 @@ from x402.schemas import PaymentRequirements, SettleResponse, VerifyResponse
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable
 from mcpsol_py.x402.chain.program import distribution_hash
-from mcpsol_py.x402.channels.program import OPEN_SLOT_WINDOW, Channel, ChannelProgram, Parties, read_clock
+from mcpsol_py.x402.channels.program import (
+    OPEN_SLOT_WINDOW,
+    Channel,
+    ChannelProgram,
+    Parties,
+    read_clock,
+)
 from mcpsol_py.x402.channels.sponsored import Caps, SponsoredTransaction
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.settle import (
@@ -34,11 +40,23 @@ from mcpsol_py.x402.exact.settle import (
     Sponsor,
     settle_payable,
 )
-from mcpsol_py.x402.exact.transaction import associated_token_address, compute_unit_limit, compute_unit_price
+from mcpsol_py.x402.exact.transaction import (
+    associated_token_address,
+    compute_unit_limit,
+    compute_unit_price,
+)
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.store.channels import Sponsored
 
-__all__ = ["ChannelDesk", "MemorySponsorships", "Sponsorships", "address", "operation_key", "read_delay", "read_note"]
+__all__ = [
+    "ChannelDesk",
+    "MemorySponsorships",
+    "Sponsorships",
+    "address",
+    "operation_key",
+    "read_delay",
+    "read_note",
+]
 
 _MEMO = 256
 
@@ -64,7 +82,8 @@ def read_delay(extra: Mapping[str, Any], code: str, low: int = 1, high: int = 2*
     delay = extra.get("withdrawDelay")
     if not isinstance(delay, int) or isinstance(delay, bool) or not low <= delay <= high:
         raise PaymentError(
-            code, f"extra.withdrawDelay is {str(delay)[:30]}; whole seconds from {low:,} to {high:,} are"
+            code,
+            f"extra.withdrawDelay is {str(delay)[:30]}; whole seconds from {low:,} to {high:,} are",
         )
     return delay
 
@@ -152,7 +171,9 @@ class ChannelDesk:
         fault: Callable[[str], None] = lambda _point: None,
     ) -> None:
         self.chain, self.sponsor, self.program = chain, sponsor, program
-        self.settlements: SettlementStore = settlements if settlements is not None else MemorySettlements()
+        self.settlements: SettlementStore = (
+            settlements if settlements is not None else MemorySettlements()
+        )
         self.channels: Sponsorships = channels if channels is not None else MemorySponsorships()
         self._caps, self._timeout, self._poll, self._skew = caps or Caps(), timeout, poll, skew
         self._clock, self._fault = clock, fault
@@ -171,21 +192,29 @@ class ChannelDesk:
     def _fee_payer(self, extra: Mapping[str, Any]) -> Pubkey:
         fee_payer = extra.get("feePayer")
         if fee_payer not in self.sponsor.addresses():
-            raise PaymentError("fee_payer_not_managed_by_facilitator", f"we do not sign for {str(fee_payer)[:60]}")
+            raise PaymentError(
+                "fee_payer_not_managed_by_facilitator", f"we do not sign for {str(fee_payer)[:60]}"
+            )
         return address(fee_payer, "invalid_payment_requirements", "extra.feePayer")
 
     def _same_network(self, scheme: str, network: str, requirements: PaymentRequirements) -> None:
         if scheme != self.scheme or requirements.scheme != self.scheme:
-            raise PaymentError("unsupported_scheme", f"scheme {scheme!r}; this facilitator serves {self.scheme!r}")
+            raise PaymentError(
+                "unsupported_scheme", f"scheme {scheme!r}; this facilitator serves {self.scheme!r}"
+            )
         if not (caip2(str(network)) == caip2(str(requirements.network)) == self.chain.network):
-            raise PaymentError("network_mismatch", f"paid on {network}, asked on {requirements.network}")
+            raise PaymentError(
+                "network_mismatch", f"paid on {network}, asked on {requirements.network}"
+            )
 
     def _token_program(self, requirements: PaymentRequirements, code: str) -> Pubkey:
         """The mint's owner, which extra.tokenProgram must name if it names one."""
         program, _ = self._mints.get(requirements.asset)
         said = (requirements.extra or {}).get("tokenProgram")
         if said is not None and said != str(program):
-            raise PaymentError(code, f"extra.tokenProgram is {str(said)[:60]}; the mint belongs to {program}")
+            raise PaymentError(
+                code, f"extra.tokenProgram is {str(said)[:60]}; the mint belongs to {program}"
+            )
         return program
 
     # -- before anything is escrowed
@@ -195,7 +224,10 @@ class ChannelDesk:
         lacks, since a sponsor never creates one."""
         p = parties
         roles = {"payer": p.payer, "payTo": p.pay_to, "treasury": self.program.treasury_owner}
-        tokens = {name: associated_token_address(owner, p.mint, p.token_program) for name, owner in roles.items()}
+        tokens = {
+            name: associated_token_address(owner, p.mint, p.token_program)
+            for name, owner in roles.items()
+        }
         found = self.chain.get_accounts([str(a) for a in tokens.values()])
         for (name, token), account in zip(tokens.items(), found, strict=True):
             usable = (
@@ -208,7 +240,10 @@ class ChannelDesk:
             )
             if not usable:
                 why = "does not exist" if account is None else "is frozen or another's"
-                raise PaymentError(code, f"the token account of {name} ({token}) {why}: its owner must mend that first")
+                raise PaymentError(
+                    code,
+                    f"the token account of {name} ({token}) {why}: its owner must mend that first",
+                )
 
     def _check_setup(self, code: str) -> Callable[[Chain, SponsoredTransaction], None]:
         def check(chain: Chain, setup: SponsoredTransaction) -> None:
@@ -237,7 +272,14 @@ class ChannelDesk:
             fault=self._fault,
         )
 
-    def _submit(self, key: str, payer: str, fee_payer: Pubkey, instructions: Sequence[Instruction], units: int) -> str:
+    def _submit(
+        self,
+        key: str,
+        payer: str,
+        fee_payer: Pubkey,
+        instructions: Sequence[Instruction],
+        units: int,
+    ) -> str:
         """Builds, signs, sends and confirms a transaction of our own under *key*, once; returns its signature.
 
         The program takes each step of a channel once, so an attempt that failed, or whose blockhash expired, is built
@@ -274,7 +316,9 @@ class ChannelDesk:
             if not is_right
         ]
         if wrong:
-            raise PaymentError(code, f"the channel at {channel} has another {', '.join(wrong)} than the terms")
+            raise PaymentError(
+                code, f"the channel at {channel} has another {', '.join(wrong)} than the terms"
+            )
         return found
 
     # -- when it is over
@@ -284,7 +328,10 @@ class ChannelDesk:
         one is closed at its watermark. Raises PaymentError, ChainUnavailable."""
         program, at = self.program, self.program.address(parties)
         clock = read_clock(self.chain)
-        close = [program.settle_and_seal(at, parties.sponsor, has_voucher=False), program.distribute(parties)]
+        close = [
+            program.settle_and_seal(at, parties.sponsor, has_voucher=False),
+            program.distribute(parties),
+        ]
         steps: dict[str, tuple[bool, list[Instruction]]] = {
             "open": (abandoned, close),
             "closing": (
@@ -302,22 +349,37 @@ class ChannelDesk:
             return None
         key = operation_key("tidy", channel.status, self.chain.network, at)
         self._submit(key, str(parties.payer), parties.sponsor, instructions, 120_000)
-        return {"open": "closed", "closing": "sealed", "sealed": "paid out", "distributed": "reclaimed"}[channel.status]
+        return {
+            "open": "closed",
+            "closing": "sealed",
+            "sealed": "paid out",
+            "distributed": "reclaimed",
+        }[channel.status]
 
     # -- answers
 
-    def _answer_verify(self, work: Callable[[], tuple[str, dict[str, Any] | None]]) -> VerifyResponse:
+    def _answer_verify(
+        self, work: Callable[[], tuple[str, dict[str, Any] | None]]
+    ) -> VerifyResponse:
         """*work* gives (payer, extra) or raises."""
         try:
             payer, extra = work()
         except PaymentError as error:
-            return VerifyResponse(is_valid=False, invalid_reason=error.code, invalid_message=str(error))
+            return VerifyResponse(
+                is_valid=False, invalid_reason=error.code, invalid_message=str(error)
+            )
         except ChainUnavailable as error:
-            return VerifyResponse(is_valid=False, invalid_reason="unexpected_verify_error", invalid_message=str(error))
+            return VerifyResponse(
+                is_valid=False, invalid_reason="unexpected_verify_error", invalid_message=str(error)
+            )
         return VerifyResponse(is_valid=True, payer=payer, extra=extra)
 
     def _answer_settle(
-        self, network: str, payer: str, key: Callable[[], str | None], work: Callable[[], SettleResponse]
+        self,
+        network: str,
+        payer: str,
+        key: Callable[[], str | None],
+        work: Callable[[], SettleResponse],
     ) -> SettleResponse:
         """*key* names the settlement, to say the signature of one that is known."""
         try:
@@ -325,7 +387,11 @@ class ChannelDesk:
         except PaymentError as error:
             at = key()
             known = self.settlements.get(at) if at is not None else None
-            named = error.code in ("settlement_pending", "transaction_failed", "duplicate_settlement")
+            named = error.code in (
+                "settlement_pending",
+                "transaction_failed",
+                "duplicate_settlement",
+            )
             return SettleResponse(
                 success=False,
                 error_reason=error.code,
@@ -348,7 +414,9 @@ class ChannelDesk:
 def _simulated(chain: Chain, own: Payable) -> None:
     outcome = chain.simulate(bytes(own.transaction), verify_signatures=False)
     if outcome.error is not None:
-        raise PaymentError("transaction_simulation_failed", f"the transaction would fail on chain: {outcome.error}")
+        raise PaymentError(
+            "transaction_simulation_failed", f"the transaction would fail on chain: {outcome.error}"
+        )
 
 
 @lru_cache(maxsize=1024)

@@ -41,7 +41,9 @@ _CLOCK = "SysvarC1ock11111111111111111111111111111111"
 _LAYOUT = struct.Struct("<BBBBQQQQqqI32s32s32s32s32s32sQ")
 _STATUS: tuple[ChannelStatus, ...] = ("open", "sealed", "closing", "distributed")
 #: Discriminators of the instructions.
-OPEN, SETTLE, TOP_UP, SETTLE_AND_SEAL, REQUEST_CLOSE, SEAL, DISTRIBUTE, WITHDRAW_PAYER, RECLAIM = range(1, 10)
+OPEN, SETTLE, TOP_UP, SETTLE_AND_SEAL, REQUEST_CLOSE, SEAL, DISTRIBUTE, WITHDRAW_PAYER, RECLAIM = (
+    range(1, 10)
+)
 
 ChannelStatus = Literal["open", "sealed", "closing", "distributed"]
 
@@ -59,7 +61,10 @@ def read_clock(chain: Chain) -> Clock:
     account = chain.get_accounts([_CLOCK])[0]
     if account is None or len(account.data) < 40:
         return Clock(0, 0)
-    return Clock(int.from_bytes(account.data[:8], "little"), int.from_bytes(account.data[32:40], "little", signed=True))
+    return Clock(
+        int.from_bytes(account.data[:8], "little"),
+        int.from_bytes(account.data[32:40], "little", signed=True),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +124,23 @@ class ChannelProgram:
     def read(self, address: str, owner: str, data: bytes) -> Channel | None:
         """A channel's account; None where it is none of this program, or stands at another address than its own
         fields give (scheme_upto_svm 6.1)."""
-        if owner != str(self.program_id) or len(data) != _LAYOUT.size or data[:2] != b"\1\1" or data[3] > 3:
+        if (
+            owner != str(self.program_id)
+            or len(data) != _LAYOUT.size
+            or data[:2] != b"\1\1"
+            or data[3] > 3
+        ):
             return None
         fields = _LAYOUT.unpack(data)
-        names = ("salt", "deposit", "settled", "paid_out", "closure_started_at", "payer_withdrawn_at", "grace_period")
+        names = (
+            "salt",
+            "deposit",
+            "settled",
+            "paid_out",
+            "closure_started_at",
+            "payer_withdrawn_at",
+            "grace_period",
+        )
         numbers: dict[str, int] = dict(zip(names, fields[4:11], strict=True))
         payer, payee, signer, mint, rent_payer = (Pubkey(key) for key in fields[12:17])
         channel = Channel(
@@ -146,14 +164,18 @@ class ChannelProgram:
 
     # -- instructions
 
-    def _ix(self, discriminator: int, data: bytes, accounts: Sequence[tuple[Pubkey, bool, bool]]) -> Instruction:
+    def _ix(
+        self, discriminator: int, data: bytes, accounts: Sequence[tuple[Pubkey, bool, bool]]
+    ) -> Instruction:
         """*accounts*: (key, signs, is written)."""
         metas = [AccountMeta(key, signer, writable) for key, signer, writable in accounts]
         return Instruction(self.program_id, bytes([discriminator]) + data, metas)
 
     def open(self, parties: Parties, deposit: int, grace_period: int) -> Instruction:
         """`open`: the payer's tokens go into escrow. Signed by payer and sponsor."""
-        return self._ix(OPEN, open_data(parties, deposit, grace_period), self.open_accounts(parties))
+        return self._ix(
+            OPEN, open_data(parties, deposit, grace_period), self.open_accounts(parties)
+        )
 
     def open_accounts(self, parties: Parties) -> list[tuple[Pubkey, bool, bool]]:
         """The 14 accounts of `open`, in order."""
@@ -255,7 +277,13 @@ def open_data(parties: Parties, deposit: int, grace_period: int) -> bytes:
 
 @lru_cache(maxsize=8192)
 def _address(
-    program_id: Pubkey, payer: Pubkey, payee: Pubkey, mint: Pubkey, signer: Pubkey, salt: int, open_slot: int
+    program_id: Pubkey,
+    payer: Pubkey,
+    payee: Pubkey,
+    mint: Pubkey,
+    signer: Pubkey,
+    salt: int,
+    open_slot: int,
 ) -> Pubkey:
     return x402.channel_address(payer, payee, mint, signer, salt, open_slot, program_id)
 

@@ -15,7 +15,14 @@ from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable
-from mcpsol_py.x402.channels.batch import CODE, SCHEME, BatchPayment, config_of, read_config, voucher_of
+from mcpsol_py.x402.channels.batch import (
+    CODE,
+    SCHEME,
+    BatchPayment,
+    config_of,
+    read_config,
+    voucher_of,
+)
 from mcpsol_py.x402.channels.batch_facilitator import MOST
 from mcpsol_py.x402.channels.batch_server import BatchServer
 from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk
@@ -41,7 +48,12 @@ class Redeemed:
 
 
 async def redeem(
-    server: BatchServer, facilitator: Any, *, chain: Chain | None = None, at_least: int = 1, limit: int = 200
+    server: BatchServer,
+    facilitator: Any,
+    *,
+    chain: Chain | None = None,
+    at_least: int = 1,
+    limit: int = 200,
 ) -> Redeemed:
     """Claims the newest vouchers of a merchant's channels, pays them out, and seals channels that payers are closing.
 
@@ -55,7 +67,9 @@ async def redeem(
     due = channels.due(limit)
     if chain is not None:
         due = [_look(server, chain, row) for row in due]
-    for terms, rows in _grouped([r for r in due if r.state == "open" and r.charged - r.claimed >= at_least]):
+    for terms, rows in _grouped(
+        [r for r in due if r.state == "open" and r.charged - r.claimed >= at_least]
+    ):
         for batch in _batches(rows):
             entries = [{**_entry(r), "voucher": _voucher(r)} for r in batch]
             answer = await _settle(facilitator, terms, {"type": "claim", "claims": entries})
@@ -68,7 +82,9 @@ async def redeem(
     again = [found for r in due if (found := channels.get(r.channel_id)) is not None]
     for terms, rows in _grouped([r for r in again if r.state == "open" and r.claimed > r.paid_out]):
         for batch in _batches(rows):
-            answer = await _settle(facilitator, terms, {"type": "settle", "channels": [_entry(r) for r in batch]})
+            answer = await _settle(
+                facilitator, terms, {"type": "settle", "channels": [_entry(r) for r in batch]}
+            )
             for row in batch:
                 if answer.success:
                     channels.saw(row.channel_id, paid_out=row.claimed)
@@ -127,21 +143,31 @@ async def _one_by_one(
 async def _seal(server: BatchServer, facilitator: Any, row: PaidChannel, done: Redeemed) -> None:
     terms = _terms(row)
     entry, voucher = _entry(row), _voucher(row)
-    read = read_config(entry["channelConfig"], terms, server.program, Pubkey.from_string(row.token_program))
+    read = read_config(
+        entry["channelConfig"], terms, server.program, Pubkey.from_string(row.token_program)
+    )
     payment = BatchPayment("refund", row.network, read, 0, row.charged, str(row.signature))
     close = server.close_authorization(payment, _TIMEOUT)
     answer = await _settle(
-        facilitator, terms, {"type": "seal", **entry, "voucher": voucher, "closeAuthorization": close}
+        facilitator,
+        terms,
+        {"type": "seal", **entry, "voucher": voucher, "closeAuthorization": close},
     )
     if answer.success:
-        server.channels.saw(row.channel_id, state="closed", claimed=row.charged, paid_out=row.charged)
+        server.channels.saw(
+            row.channel_id, state="closed", claimed=row.charged, paid_out=row.charged
+        )
         done.sealed += 1
     else:
         done.problems[row.channel_id] = answer.error_reason or "settlement_failed"
 
 
-async def _settle(facilitator: Any, terms: PaymentRequirements, payload: dict[str, Any]) -> SettleResponse:
-    answer: SettleResponse = await facilitator.settle(PaymentPayload(payload=payload, accepted=terms), terms)
+async def _settle(
+    facilitator: Any, terms: PaymentRequirements, payload: dict[str, Any]
+) -> SettleResponse:
+    answer: SettleResponse = await facilitator.settle(
+        PaymentPayload(payload=payload, accepted=terms), terms
+    )
     return answer
 
 
@@ -149,7 +175,15 @@ def _grouped(rows: Iterable[PaidChannel]) -> list[tuple[PaymentRequirements, lis
     """By the terms that one request to the facilitator can name."""
     groups: dict[tuple[object, ...], list[PaidChannel]] = {}
     for r in rows:
-        key = (r.network, r.fee_payer, r.asset, r.pay_to, r.receiver_authorizer, r.withdraw_delay, r.token_program)
+        key = (
+            r.network,
+            r.fee_payer,
+            r.asset,
+            r.pay_to,
+            r.receiver_authorizer,
+            r.withdraw_delay,
+            r.token_program,
+        )
         groups.setdefault(key, []).append(r)
     return [(_terms(found[0]), found) for found in groups.values()]
 
@@ -203,7 +237,11 @@ def _voucher(row: PaidChannel) -> dict[str, Any]:
 
 
 def tidy(
-    desk: ChannelDesk, channels: SponsoredChannels, *, clock: Callable[[], float] = time.time, limit: int = 500
+    desk: ChannelDesk,
+    channels: SponsoredChannels,
+    *,
+    clock: Callable[[], float] = time.time,
+    limit: int = 500,
 ) -> dict[str, str]:
     """Closes what was abandoned and takes back the rent of what is over; returns what was done, by channel.
 
@@ -226,7 +264,9 @@ def tidy(
     return done
 
 
-def _tidy_one(desk: ChannelDesk, channels: SponsoredChannels, row: Sponsored, now: int) -> str | None:
+def _tidy_one(
+    desk: ChannelDesk, channels: SponsoredChannels, row: Sponsored, now: int
+) -> str | None:
     found = desk.program.fetch(desk.chain, row.channel_id)
     if found is None:
         if _may_yet_open(row, channels.now_ms()):

@@ -75,7 +75,12 @@ def build_setup(
     *note* is the seller's memo, None for a random one, which makes equal openings different transactions. Raises
     PaymentError when it does not fit a packet.
     """
-    instructions = [compute_unit_limit(units), compute_unit_price(micro_lamports), instruction, memo(note)]
+    instructions = [
+        compute_unit_limit(units),
+        compute_unit_price(micro_lamports),
+        instruction,
+        memo(note),
+    ]
     if binding is not None:
         instructions.append(Instruction(MEMO, binding.encode(), []))
     message = MessageV0.try_compile(sponsor, instructions, [], Hash.from_string(blockhash))
@@ -119,7 +124,9 @@ def read_sponsored(
     if not isinstance(message, (Message, MessageV0)):
         raise PaymentError(code, "the message is neither legacy nor version 0")
     if isinstance(message, MessageV0) and message.address_table_lookups:
-        raise PaymentError(code, "the transaction uses lookup tables: what it does must stand in it")
+        raise PaymentError(
+            code, "the transaction uses lookup tables: what it does must stand in it"
+        )
     _check_signers(transaction, message, keys, payer, fee_payer, code)
     instructions = list(message.instructions)
     count = len(keys)
@@ -134,15 +141,23 @@ def read_sponsored(
     main = instructions[at]
     data, indices = bytes(main.data), bytes(main.accounts)
     if data[:1] != bytes([discriminator]):
-        raise PaymentError(code, f"instruction {at + 1} is not the channel instruction {discriminator}")
+        raise PaymentError(
+            code, f"instruction {at + 1} is not the channel instruction {discriminator}"
+        )
     if [keys[i] for i in indices] != [key for key, _, _ in accounts]:
-        raise PaymentError(code, f"instruction {at + 1} does not name exactly the accounts that the terms give")
+        raise PaymentError(
+            code, f"instruction {at + 1} does not name exactly the accounts that the terms give"
+        )
     memos = _check_suffix(instructions[at + 1 :], keys, code)
     written = {key for key, _, writable in accounts if writable} | {fee_payer}
     header = message.header
     signers = header.num_required_signatures
     for index, key in enumerate(keys):
-        read_only = header.num_readonly_signed_accounts if index < signers else header.num_readonly_unsigned_accounts
+        read_only = (
+            header.num_readonly_signed_accounts
+            if index < signers
+            else header.num_readonly_unsigned_accounts
+        )
         if index < (signers if index < signers else count) - read_only and key not in written:
             raise PaymentError(code, f"{key} is writable, and nothing that is asked for writes it")
     _check_memos(memos, note, binding, note_required, code)
@@ -173,7 +188,10 @@ def _check_signers(
         raise PaymentError(code, f"the fee payer is not the required {fee_payer}")
     signers = list(keys[: message.header.num_required_signatures])
     if signers != [fee_payer, payer]:
-        raise PaymentError(code, f"{len(signers)} signers; the sponsor and the payer, who differ, must be the only two")
+        raise PaymentError(
+            code,
+            f"{len(signers)} signers; the sponsor and the payer, who differ, must be the only two",
+        )
     signatures, signed = transaction.signatures, to_bytes_versioned(message)
     if len(signatures) != 2 or not signatures[1].verify(payer, signed):
         raise PaymentError(code, "the payer's signature does not sign this message")
@@ -181,7 +199,9 @@ def _check_signers(
         raise PaymentError(code, "the sponsor's slot holds a wrong signature")
 
 
-def _check_budget(instructions: Sequence[CompiledInstruction], keys: Sequence[Pubkey], caps: Caps, code: str) -> int:
+def _check_budget(
+    instructions: Sequence[CompiledInstruction], keys: Sequence[Pubkey], caps: Caps, code: str
+) -> int:
     """How many instructions stand in the compute budget's prefix: at most a limit, then at most a price."""
     at, seen = 0, 0
     for ix in instructions:
@@ -190,7 +210,9 @@ def _check_budget(instructions: Sequence[CompiledInstruction], keys: Sequence[Pu
         data = bytes(ix.data)
         kind = data[0] if data else 0
         if (kind, len(data)) not in ((2, 5), (3, 9)) or kind <= seen:
-            raise PaymentError(code, "the compute budget is set by one limit and then one price, at most")
+            raise PaymentError(
+                code, "the compute budget is set by one limit and then one price, at most"
+            )
         value = int.from_bytes(data[1:], "little")
         most = caps.compute_units if kind == 2 else caps.micro_lamports
         if value > most:
@@ -200,7 +222,9 @@ def _check_budget(instructions: Sequence[CompiledInstruction], keys: Sequence[Pu
     return at
 
 
-def _check_suffix(instructions: Sequence[CompiledInstruction], keys: Sequence[Pubkey], code: str) -> list[bytes]:
+def _check_suffix(
+    instructions: Sequence[CompiledInstruction], keys: Sequence[Pubkey], code: str
+) -> list[bytes]:
     memos: list[bytes] = []
     guards = 0
     for ix in instructions:
@@ -212,18 +236,24 @@ def _check_suffix(instructions: Sequence[CompiledInstruction], keys: Sequence[Pu
         elif program == LIGHTHOUSE:
             guards += 1
         else:
-            raise PaymentError(code, f"an instruction of {program}; only memos and Lighthouse guards may follow")
+            raise PaymentError(
+                code, f"an instruction of {program}; only memos and Lighthouse guards may follow"
+            )
     if guards > 3:
         raise PaymentError(code, f"{guards} Lighthouse guards; at most three are taken")
     return memos
 
 
-def _check_memos(memos: list[bytes], note: str | None, binding: str | None, note_required: bool, code: str) -> None:
+def _check_memos(
+    memos: list[bytes], note: str | None, binding: str | None, note_required: bool, code: str
+) -> None:
     others = list(memos)
     if binding is not None:
         bound = binding.encode()
         if others.count(bound) != 1:
-            raise PaymentError(code, "the memo that binds the receiver's authorizer must stand there once")
+            raise PaymentError(
+                code, "the memo that binds the receiver's authorizer must stand there once"
+            )
         others.remove(bound)
     if note is not None:
         if others != [note.encode()]:

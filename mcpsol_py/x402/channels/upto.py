@@ -13,15 +13,46 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from solders.pubkey import Pubkey
-from x402.schemas import AssetAmount, PaymentPayload, PaymentRequirements, SettleResponse, SupportedKind, VerifyResponse
+from x402.schemas import (
+    AssetAmount,
+    PaymentPayload,
+    PaymentRequirements,
+    SettleResponse,
+    SupportedKind,
+    VerifyResponse,
+)
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.chain import Chain
 from mcpsol_py.x402.chain.program import ed25519_instruction, voucher_bytes
-from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk, address, operation_key, read_delay, read_note
-from mcpsol_py.x402.channels.program import OPEN, Channel, ChannelProgram, Parties, open_data, read_clock
-from mcpsol_py.x402.channels.sponsored import SponsoredTransaction, build_setup, random_salt, read_sponsored
-from mcpsol_py.x402.channels.voucher import Signer, checks, read_u64, sign_voucher, voucher_signature
+from mcpsol_py.x402.channels.channel_facilitator import (
+    ChannelDesk,
+    address,
+    operation_key,
+    read_delay,
+    read_note,
+)
+from mcpsol_py.x402.channels.program import (
+    OPEN,
+    Channel,
+    ChannelProgram,
+    Parties,
+    open_data,
+    read_clock,
+)
+from mcpsol_py.x402.channels.sponsored import (
+    SponsoredTransaction,
+    build_setup,
+    random_salt,
+    read_sponsored,
+)
+from mcpsol_py.x402.channels.voucher import (
+    Signer,
+    checks,
+    read_u64,
+    sign_voucher,
+    voucher_signature,
+)
 from mcpsol_py.x402.exact.mechanism import ExactServer, Mints
 from mcpsol_py.x402.protocol.networks import TOKEN, asset_by_mint, caip2
 from mcpsol_py.x402.store.channels import Sponsored
@@ -57,14 +88,19 @@ class UptoClient:
     def find_default_asset(asset: str, network: str) -> dict[str, Any] | None:
         """What x402's client spends on without being told."""
         known = asset_by_mint(network, asset)
-        return {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol} if known else None
+        return (
+            {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol}
+            if known
+            else None
+        )
 
     def create_payment_payload(self, requirements: PaymentRequirements) -> dict[str, Any]:
         """The payload of scheme_upto_svm 4.2. Raises PaymentError when the requirements cannot be met."""
         bad = "invalid_payment_requirements"
         if caip2(str(requirements.network)) != self._chain.network:
             raise PaymentError(
-                "network_mismatch", f"asked to pay on {requirements.network}; this wallet is on {self._chain.network}"
+                "network_mismatch",
+                f"asked to pay on {requirements.network}; this wallet is on {self._chain.network}",
             )
         extra = requirements.extra or {}
         amount = read_u64(requirements.amount)
@@ -116,7 +152,11 @@ class UptoClient:
         """What the chain proves to be charged of this payment: its channel is closed, at that sum. None: not yet, or
         the account is gone already."""
         found = self._program.fetch(self._chain, str(payment.payload.get("channelId")))
-        return found.settled if found is not None and found.status in ("sealed", "distributed") else None
+        return (
+            found.settled
+            if found is not None and found.status in ("sealed", "distributed")
+            else None
+        )
 
 
 class UptoServer:
@@ -124,10 +164,18 @@ class UptoServer:
 
     scheme = "upto"
     default_asset_transfer_method = "default"
-    payment_flows: ClassVar[Mapping[str, Any]] = {"default": {"supported": ("escrow",), "default": "escrow"}}
-    dynamic_extra_fields: ClassVar[list[str]] = ["recentBlockhash", "lastValidBlockHeight", "recentSlot"]
+    payment_flows: ClassVar[Mapping[str, Any]] = {
+        "default": {"supported": ("escrow",), "default": "escrow"}
+    }
+    dynamic_extra_fields: ClassVar[list[str]] = [
+        "recentBlockhash",
+        "lastValidBlockHeight",
+        "recentSlot",
+    ]
 
-    def __init__(self, authorizer: Signer, chain: Chain | None = None, *, withdraw_delay: int | None = None) -> None:
+    def __init__(
+        self, authorizer: Signer, chain: Chain | None = None, *, withdraw_delay: int | None = None
+    ) -> None:
         self._authorizer, self._delay = authorizer, withdraw_delay
         self._mints = Mints(chain) if chain is not None else None
         self._prices = ExactServer()
@@ -140,7 +188,9 @@ class UptoServer:
         """See price.parse_price: the ceiling."""
         return self._prices.parse_price(price, network)
 
-    def validate_facilitator_support(self, network: str, kind: SupportedKind, extensions: list[str]) -> str | None:
+    def validate_facilitator_support(
+        self, network: str, kind: SupportedKind, extensions: list[str]
+    ) -> str | None:
         """A problem that no payment could get over, or None."""
         fee_payer = (kind.extra or {}).get("feePayer")
         try:
@@ -150,7 +200,10 @@ class UptoServer:
         return None
 
     def enhance_payment_requirements(
-        self, requirements: PaymentRequirements, supported_kind: SupportedKind, extensions: list[str]
+        self,
+        requirements: PaymentRequirements,
+        supported_kind: SupportedKind,
+        extensions: list[str],
     ) -> PaymentRequirements:
         """Adds sponsor, voucher signer, grace period and token program."""
         extra = dict(requirements.extra or {})
@@ -175,11 +228,17 @@ class UptoServer:
         charge, ceiling = read_u64(context.requirements.amount), read_u64(payload.get("maxAmount"))
         if charge is None or ceiling is None or charge > ceiling:
             raise PaymentError(
-                "invalid_upto_svm_payload_settlement_exceeds_amount", f"{charge} is more than the ceiling of {ceiling}"
+                "invalid_upto_svm_payload_settlement_exceeds_amount",
+                f"{charge} is more than the ceiling of {ceiling}",
             )
         if payload.get("authorizedSigner") != str(self._authorizer.pubkey()):
-            raise PaymentError("invalid_upto_svm_payload_receiver_authorizer", "the channel has another voucher signer")
-        channel = address(payload.get("channelId"), "invalid_upto_svm_payload_channel_id", "channelId")
+            raise PaymentError(
+                "invalid_upto_svm_payload_receiver_authorizer",
+                "the channel has another voucher signer",
+            )
+        channel = address(
+            payload.get("channelId"), "invalid_upto_svm_payload_channel_id", "channelId"
+        )
         signature = sign_voucher(self._authorizer, channel, charge, int(payload["expiresAt"]))
         return {"type": "claim", "voucherSignature": signature}
 
@@ -237,7 +296,9 @@ class UptoFacilitator(ChannelDesk):
             act = self._deposit if kind == "deposit" else self._claim
             return act(payload, requirements, keys)
 
-        return self._answer_settle(str(requirements.network), str(payer), lambda: keys[0] if keys else None, work)
+        return self._answer_settle(
+            str(requirements.network), str(payer), lambda: keys[0] if keys else None, work
+        )
 
     # -- one step each
 
@@ -251,12 +312,16 @@ class UptoFacilitator(ChannelDesk):
         if extra.get("paymentFlow", "escrow") != "escrow":
             raise PaymentError(_TERMS, "extra.paymentFlow is not escrow")
         if not claim and "voucherSignature" in inner:
-            raise PaymentError("invalid_upto_svm_payload_unexpected_voucher", "a payer's payload has no voucher")
+            raise PaymentError(
+                "invalid_upto_svm_payload_unexpected_voucher", "a payer's payload has no voucher"
+            )
         ceiling = read_u64(inner.get("maxAmount"))
         if not ceiling:
             raise PaymentError("invalid_upto_svm_payload_amount", "maxAmount is no positive u64")
         if read_u64(inner.get("deposit")) != ceiling:
-            raise PaymentError("invalid_upto_svm_payload_deposit_not_ceiling", "the deposit is not maxAmount")
+            raise PaymentError(
+                "invalid_upto_svm_payload_deposit_not_ceiling", "the deposit is not maxAmount"
+            )
         if not claim and read_u64(requirements.amount) != ceiling:
             raise PaymentError(
                 "invalid_upto_svm_payload_amount_mismatch",
@@ -269,11 +334,15 @@ class UptoFacilitator(ChannelDesk):
             raise PaymentError("invalid_upto_svm_payload_channel_seed", "openSlot is no slot")
         expires, after = inner.get("expiresAt"), inner.get("validAfter")
         if not _is_time(expires) or not _is_time(after) or expires == 0:
-            raise PaymentError("invalid_upto_svm_payload_expired", "expiresAt and validAfter are seconds since 1970")
+            raise PaymentError(
+                "invalid_upto_svm_payload_expired",
+                "expiresAt and validAfter are seconds since 1970",
+            )
         authorizer = address(extra.get("receiverAuthorizer"), _TERMS, "extra.receiverAuthorizer")
         if inner.get("authorizedSigner") != str(authorizer):
             raise PaymentError(
-                "invalid_upto_svm_payload_receiver_authorizer", "authorizedSigner is not extra.receiverAuthorizer"
+                "invalid_upto_svm_payload_receiver_authorizer",
+                "authorizedSigner is not extra.receiverAuthorizer",
             )
         delay = read_delay(extra, _TERMS)
         parties = Parties(
@@ -287,10 +356,15 @@ class UptoFacilitator(ChannelDesk):
             token_program=self._token_program(requirements, _TERMS),
         )
         if str(parties.payer) in self.sponsor.addresses():
-            raise PaymentError("invalid_upto_svm_payload_payer_mismatch", "the payer is one of the sponsors")
+            raise PaymentError(
+                "invalid_upto_svm_payload_payer_mismatch", "the payer is one of the sponsors"
+            )
         channel = self.program.address(parties)
         if inner.get("channelId") != str(channel):
-            raise PaymentError("invalid_upto_svm_payload_channel_id", f"channelId is not {channel}, as its terms give")
+            raise PaymentError(
+                "invalid_upto_svm_payload_channel_id",
+                f"channelId is not {channel}, as its terms give",
+            )
         code = "invalid_upto_svm_payload_open_transaction"
         setup = read_sponsored(
             inner.get("openTransaction"),
@@ -304,18 +378,25 @@ class UptoFacilitator(ChannelDesk):
             caps=self._caps,
         )
         if setup.data != open_data(parties, ceiling, delay):
-            raise PaymentError(code, "open does not say the salt, deposit, grace period, slot and payee of the terms")
+            raise PaymentError(
+                code,
+                "open does not say the salt, deposit, grace period, slot and payee of the terms",
+            )
         assert isinstance(expires, int)  # _is_time, for mypy
         assert isinstance(after, int)
         return _Authorization(parties, channel, ceiling, delay, expires, after, setup)
 
-    def _check_new(self, payload: PaymentPayload, requirements: PaymentRequirements, found: _Authorization) -> None:
+    def _check_new(
+        self, payload: PaymentPayload, requirements: PaymentRequirements, found: _Authorization
+    ) -> None:
         """What else must hold before something is escrowed."""
         now, timeout = int(self._clock()), requirements.max_timeout_seconds
         if "type" in payload.payload and payload.payload["type"] != "deposit":
             raise PaymentError("invalid_upto_svm_payload_type", "a payer's payload has no type")
         if found.valid_after > now + self._skew:
-            raise PaymentError("invalid_upto_svm_payload_not_yet_active", "validAfter is in the future")
+            raise PaymentError(
+                "invalid_upto_svm_payload_not_yet_active", "validAfter is in the future"
+            )
         if found.expires_at <= now:
             raise PaymentError("invalid_upto_svm_payload_expired", "expiresAt is over")
         if timeout > self.max_lifetime or found.expires_at - now > self.max_lifetime:
@@ -325,13 +406,18 @@ class UptoFacilitator(ChannelDesk):
             )
         if found.expires_at > now + timeout + self._skew:
             raise PaymentError(
-                "invalid_upto_svm_payload_expires_at_mismatch", f"expiresAt is over {timeout:,} seconds away"
+                "invalid_upto_svm_payload_expires_at_mismatch",
+                f"expiresAt is over {timeout:,} seconds away",
             )
         if self.chain.get_accounts([str(found.channel)])[0] is not None:
-            raise PaymentError("invalid_upto_svm_channel_already_open", f"there is a channel at {found.channel}")
+            raise PaymentError(
+                "invalid_upto_svm_channel_already_open", f"there is a channel at {found.channel}"
+            )
         self._check_accounts(found.parties, "invalid_upto_svm_settlement_simulation")
 
-    def _deposit(self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]) -> SettleResponse:
+    def _deposit(
+        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+    ) -> SettleResponse:
         found = self._authorize(payload, requirements)
         keys.append(found.setup.key)
         if self.settlements.get(found.setup.key) is None:
@@ -351,7 +437,8 @@ class UptoFacilitator(ChannelDesk):
         channel = self._bound(found)
         if channel.status != "open" or channel.deposit != found.ceiling or channel.settled:
             raise PaymentError(
-                "invalid_upto_svm_channel_state", f"the channel is {channel.status}, not as it was opened"
+                "invalid_upto_svm_channel_state",
+                f"the channel is {channel.status}, not as it was opened",
             )
         return SettleResponse(
             success=True,
@@ -362,9 +449,13 @@ class UptoFacilitator(ChannelDesk):
         )
 
     def _bound(self, found: _Authorization) -> Channel:
-        return self._channel(found.channel, found.parties, found.delay, "invalid_upto_svm_channel_state")
+        return self._channel(
+            found.channel, found.parties, found.delay, "invalid_upto_svm_channel_state"
+        )
 
-    def _claim(self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]) -> SettleResponse:
+    def _claim(
+        self, payload: PaymentPayload, requirements: PaymentRequirements, keys: list[str]
+    ) -> SettleResponse:
         found = self._authorize(payload, requirements, claim=True)
         charge = read_u64(requirements.amount)
         if charge is None:
@@ -376,19 +467,28 @@ class UptoFacilitator(ChannelDesk):
             )
         signature = payload.payload.get("voucherSignature")
         if signature is None:
-            raise PaymentError("invalid_upto_svm_payload_missing_voucher", "a claim carries the seller's voucher")
+            raise PaymentError(
+                "invalid_upto_svm_payload_missing_voucher", "a claim carries the seller's voucher"
+            )
         p, expires = found.parties, found.expires_at
         if not checks(signature, p.signer, found.channel, charge, expires):
             raise PaymentError(
-                "invalid_upto_svm_payload_voucher_signature", "extra.receiverAuthorizer did not sign this charge"
+                "invalid_upto_svm_payload_voucher_signature",
+                "extra.receiverAuthorizer did not sign this charge",
             )
         key = operation_key("upto:claim", self.chain.network, found.channel)
         keys.append(key)
         known = self.settlements.get(key)
         if known is None or known.state == "failed":
             channel = self._bound(found)
-            if channel.status not in ("open", "closing") or channel.deposit != found.ceiling or channel.settled:
-                raise PaymentError("invalid_upto_svm_channel_state", f"the channel is {channel.status}")
+            if (
+                channel.status not in ("open", "closing")
+                or channel.deposit != found.ceiling
+                or channel.settled
+            ):
+                raise PaymentError(
+                    "invalid_upto_svm_channel_state", f"the channel is {channel.status}"
+                )
         instructions = [
             self.program.settle_and_seal(found.channel, p.sponsor, has_voucher=charge > 0),
             self.program.distribute(p),
@@ -396,7 +496,9 @@ class UptoFacilitator(ChannelDesk):
         if charge:
             read = voucher_signature(signature)
             message = voucher_bytes(found.channel, charge, expires)
-            instructions.insert(0, ed25519_instruction(bytes(p.signer), bytes(read or b""), message))
+            instructions.insert(
+                0, ed25519_instruction(bytes(p.signer), bytes(read or b""), message)
+            )
         signed = self._submit(key, str(p.payer), p.sponsor, instructions, CLAIM_UNITS)
         return SettleResponse(
             success=True,

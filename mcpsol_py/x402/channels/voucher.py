@@ -54,7 +54,9 @@ def voucher_signature(value: object) -> Signature | None:
         return None
 
 
-def checks(signature: object, signer: Pubkey, channel: Pubkey, cumulative: int, expires_at: int = 0) -> bool:
+def checks(
+    signature: object, signer: Pubkey, channel: Pubkey, cumulative: int, expires_at: int = 0
+) -> bool:
     """True when *signer* signed this voucher."""
     read = voucher_signature(signature)
     return read is not None and read.verify(signer, voucher_bytes(channel, cumulative, expires_at))

@@ -26,7 +26,13 @@ from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable
-from mcpsol_py.x402.exact.settle import MemorySettlements, SettlementStore, Sponsor, check_on_chain, settle_transfer
+from mcpsol_py.x402.exact.settle import (
+    MemorySettlements,
+    SettlementStore,
+    Sponsor,
+    check_on_chain,
+    settle_transfer,
+)
 from mcpsol_py.x402.exact.transaction import PaymentTerms, build_message, wire_base64
 from mcpsol_py.x402.exact.verify import Limits, VerifiedTransfer, verify_transfer
 from mcpsol_py.x402.protocol.networks import TOKEN, TOKEN_2022, asset_by_mint, caip2
@@ -52,8 +58,15 @@ class Mints:
         known = self._known.get(mint)
         if known is None:
             account = self._chain.get_accounts([mint])[0]
-            if account is None or account.owner not in (TOKEN, TOKEN_2022) or len(account.data) < 82:
-                raise PaymentError("invalid_payment_requirements", f"{mint} is no token mint on {self._chain.network}")
+            if (
+                account is None
+                or account.owner not in (TOKEN, TOKEN_2022)
+                or len(account.data) < 82
+            ):
+                raise PaymentError(
+                    "invalid_payment_requirements",
+                    f"{mint} is no token mint on {self._chain.network}",
+                )
             known = self._known[mint] = (Pubkey.from_string(account.owner), account.data[44])
         return known
 
@@ -82,18 +95,26 @@ class _Payer:
     def find_default_asset(asset: str, network: str) -> dict[str, Any] | None:
         """What x402's client spends on without being told: the network's known stablecoins."""
         known = asset_by_mint(network, asset)
-        return {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol} if known else None
+        return (
+            {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol}
+            if known
+            else None
+        )
 
     def _payload(self, requirements: Requirements, amount: str) -> dict[str, Any]:
         network = caip2(str(requirements.network))
         if network != self._chain.network:
             raise PaymentError(
-                "network_mismatch", f"asked to pay on {network}; this wallet is on {self._chain.network}"
+                "network_mismatch",
+                f"asked to pay on {network}; this wallet is on {self._chain.network}",
             )
         extra = requirements.extra or {}
         fee_payer = extra.get("feePayer")
         if not isinstance(fee_payer, str):
-            raise PaymentError("invalid_payment_requirements", "extra.feePayer is missing: nobody would pay the fee")
+            raise PaymentError(
+                "invalid_payment_requirements",
+                "extra.feePayer is missing: nobody would pay the fee",
+            )
         memo = extra.get("memo")
         program, decimals = self._mints.get(requirements.asset)
         try:
@@ -109,12 +130,18 @@ class _Payer:
                 source=self._sources.get(requirements.asset),
             )
         except ValueError as error:
-            raise PaymentError("invalid_payment_requirements", "an address or the amount cannot be read") from error
+            raise PaymentError(
+                "invalid_payment_requirements", "an address or the amount cannot be read"
+            ) from error
         if terms.fee_payer == terms.payer:
-            raise PaymentError("invalid_payment_requirements", "extra.feePayer is the payer; a sponsor signs apart")
+            raise PaymentError(
+                "invalid_payment_requirements", "extra.feePayer is the payer; a sponsor signs apart"
+            )
         hint = extra.get("recentBlockhash")
         blockhash = hint if isinstance(hint, str) and hint else self._chain.latest_blockhash()[0]
-        message = build_message(terms, blockhash, compute_units=self._units, micro_lamports=self._price)
+        message = build_message(
+            terms, blockhash, compute_units=self._units, micro_lamports=self._price
+        )
         signature: Signature = self._payer.sign_message(to_bytes_versioned(message))
         return {"transaction": wire_base64(message, {self._payer.pubkey(): signature})}
 
@@ -159,14 +186,20 @@ class ExactServer:
         return AssetAmount(amount=str(parsed.amount), asset=parsed.mint, extra=extra)
 
     def enhance_payment_requirements(
-        self, requirements: PaymentRequirements, supported_kind: SupportedKind, extensions: list[str]
+        self,
+        requirements: PaymentRequirements,
+        supported_kind: SupportedKind,
+        extensions: list[str],
     ) -> PaymentRequirements:
         """Adds the facilitator's fee payer. Raises PaymentError at start-up when it offers none: no payment could ever
         settle.
         """
         fee_payer = (supported_kind.extra or {}).get("feePayer")
         if not fee_payer:
-            raise PaymentError("invalid_payment_requirements", "the facilitator names no feePayer for exact on Solana")
+            raise PaymentError(
+                "invalid_payment_requirements",
+                "the facilitator names no feePayer for exact on Solana",
+            )
         extra = {**(requirements.extra or {}), "feePayer": fee_payer}
         return requirements.model_copy(update={"extra": extra})
 
@@ -189,7 +222,9 @@ class _Desk:
         fault: Callable[[str], None] = lambda _point: None,
     ) -> None:
         self._chain, self._sponsor = chain, sponsor
-        self.settlements: SettlementStore = settlements if settlements is not None else MemorySettlements()
+        self.settlements: SettlementStore = (
+            settlements if settlements is not None else MemorySettlements()
+        )
         self._limits = limits or Limits()
         self._timeout, self._poll, self._fault = timeout, poll, fault
 
@@ -205,9 +240,13 @@ class _Desk:
         self, scheme: str, network: str, payload: Mapping[str, Any], requirements: Requirements
     ) -> VerifiedTransfer:
         if scheme != self.scheme or requirements.scheme != self.scheme:
-            raise PaymentError("unsupported_scheme", f"scheme {scheme!r}; this facilitator serves 'exact'")
+            raise PaymentError(
+                "unsupported_scheme", f"scheme {scheme!r}; this facilitator serves 'exact'"
+            )
         if not (caip2(str(network)) == caip2(str(requirements.network)) == self._chain.network):
-            raise PaymentError("network_mismatch", f"paid on {network}, asked on {requirements.network}")
+            raise PaymentError(
+                "network_mismatch", f"paid on {network}, asked on {requirements.network}"
+            )
         return verify_transfer(
             payload,
             asset=requirements.asset,
@@ -226,14 +265,25 @@ class _Desk:
             transfer = self._check(scheme, network, payload, requirements)
             payer = transfer.payer
             known = self.settlements.get(transfer.key)
-            if known is not None and known.state in ("landed", "failed"):  # else its tool would run first
-                raise PaymentError("duplicate_settlement", f"this payment was settled already, as {known.signature}")
+            if known is not None and known.state in (
+                "landed",
+                "failed",
+            ):  # else its tool would run first
+                raise PaymentError(
+                    "duplicate_settlement",
+                    f"this payment was settled already, as {known.signature}",
+                )
             check_on_chain(self._chain, transfer)
         except PaymentError as error:
-            return VerifyResponse(is_valid=False, invalid_reason=error.code, invalid_message=str(error), payer=payer)
+            return VerifyResponse(
+                is_valid=False, invalid_reason=error.code, invalid_message=str(error), payer=payer
+            )
         except ChainUnavailable as error:
             return VerifyResponse(
-                is_valid=False, invalid_reason="unexpected_verify_error", invalid_message=str(error), payer=payer
+                is_valid=False,
+                invalid_reason="unexpected_verify_error",
+                invalid_message=str(error),
+                payer=payer,
             )
         return VerifyResponse(is_valid=True, payer=payer)
 
@@ -273,7 +323,9 @@ class _Desk:
                 network=said,
                 payer=payer,
             )
-        return SettleResponse(success=True, transaction=settled.signature, network=said, payer=settled.payer)
+        return SettleResponse(
+            success=True, transaction=settled.signature, network=said, payer=settled.payer
+        )
 
 
 class ExactFacilitator(_Desk):
@@ -283,13 +335,17 @@ class ExactFacilitator(_Desk):
         self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
     ) -> VerifyResponse:
         """Would this payment settle now?"""
-        return self._verify(payload.accepted.scheme, payload.accepted.network, payload.payload, requirements)
+        return self._verify(
+            payload.accepted.scheme, payload.accepted.network, payload.payload, requirements
+        )
 
     def settle(
         self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
     ) -> SettleResponse:
         """Broadcasts it once and waits until it landed."""
-        return self._settle(payload.accepted.scheme, payload.accepted.network, payload.payload, requirements)
+        return self._settle(
+            payload.accepted.scheme, payload.accepted.network, payload.payload, requirements
+        )
 
 
 class ExactFacilitatorV1(_Desk):

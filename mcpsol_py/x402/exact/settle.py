@@ -22,7 +22,15 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.chain.chain import Chain, ChainRejected, ChainUnavailable
 from mcpsol_py.x402.exact.verify import VerifiedTransfer
 
-__all__ = ["MemorySettlements", "Settled", "Settlement", "SettlementStore", "Sponsor", "reconcile", "settle_transfer"]
+__all__ = [
+    "MemorySettlements",
+    "Settled",
+    "Settlement",
+    "SettlementStore",
+    "Sponsor",
+    "reconcile",
+    "settle_transfer",
+]
 
 State = Literal["sending", "pending", "landed", "failed"]
 
@@ -74,7 +82,11 @@ class MemorySettlements:
         """See SettlementStore."""
         with self._lock:
             horizon = self._clock() - self._keep
-            for key in [k for k, (at, s) in self._rows.items() if at < horizon and s.state in ("landed", "failed")]:
+            for key in [
+                k
+                for k, (at, s) in self._rows.items()
+                if at < horizon and s.state in ("landed", "failed")
+            ]:
                 del self._rows[key]
             found = self._rows.get(settlement.key)
             if found is not None:
@@ -184,7 +196,9 @@ def check_on_chain(chain: Chain, transfer: VerifiedTransfer) -> None:
             f"the token account of {transfer.pay_to} for {transfer.mint} does not exist yet; "
             "the seller must create it once, since a sponsor never does",
         )
-    raise PaymentError("transaction_simulation_failed", f"the payment would fail on chain: {outcome.error}")
+    raise PaymentError(
+        "transaction_simulation_failed", f"the payment would fail on chain: {outcome.error}"
+    )
 
 
 def settle_transfer(
@@ -221,9 +235,15 @@ def settle_payable(
     if known is None:
         check(chain, transfer)
         signed = sponsored(transfer, sponsor)
-        mine = Settlement(transfer.key, str(signed.signatures[0]), transfer.payer, bytes(signed), "sending")
-        if chain.status(mine.signature).state != "unknown":  # another facilitator with this sponsor's key sent it
-            raise PaymentError("duplicate_settlement", f"this payment was settled elsewhere, by {mine.signature}")
+        mine = Settlement(
+            transfer.key, str(signed.signatures[0]), transfer.payer, bytes(signed), "sending"
+        )
+        if (
+            chain.status(mine.signature).state != "unknown"
+        ):  # another facilitator with this sponsor's key sent it
+            raise PaymentError(
+                "duplicate_settlement", f"this payment was settled elsewhere, by {mine.signature}"
+            )
         fault("settle.before_claim")
         known = store.claim(mine)
         if known is None:
@@ -262,14 +282,19 @@ def _join(
     fault: Callable[[str], None],
 ) -> Settled:
     if known.state == "landed":
-        raise PaymentError("duplicate_settlement", f"this payment was settled already, by {known.signature}")
+        raise PaymentError(
+            "duplicate_settlement", f"this payment was settled already, by {known.signature}"
+        )
     if known.state == "failed":
-        raise PaymentError("transaction_failed", f"this payment failed on chain ({known.error}); make a new one")
+        raise PaymentError(
+            "transaction_failed", f"this payment failed on chain ({known.error}); make a new one"
+        )
     # Of several requests with one payment a single one may be told "paid": the one that sends, or the one that takes
     # over.
     if not store.take_over(known.key, lease=2 * timeout):
         raise PaymentError(
-            "duplicate_settlement", f"this payment is being settled by another request, as {known.signature}"
+            "duplicate_settlement",
+            f"this payment is being settled by another request, as {known.signature}",
         )
     # Whoever recorded it may have stopped before or after sending. The bytes are the same, so sending is safe.
     return _send_and_wait(chain, store, known, timeout, poll, sleep, clock, fault)
@@ -299,9 +324,13 @@ def _send_and_wait(
         except ChainRejected as error:
             if chain.status(row.signature).state == "unknown":
                 store.release(row.key)
-                raise PaymentError("transaction_failed", f"the cluster refused the transaction: {error}") from error
+                raise PaymentError(
+                    "transaction_failed", f"the cluster refused the transaction: {error}"
+                ) from error
             sent = True
-        except ChainUnavailable as error:  # it may have been taken all the same: the status below tells
+        except (
+            ChainUnavailable
+        ) as error:  # it may have been taken all the same: the status below tells
             why = f"the cluster did not answer ({error})"
         try:
             status = chain.status(row.signature)
@@ -311,14 +340,24 @@ def _send_and_wait(
                 return Settled(row.signature, row.payer)
             if status.state == "failed":
                 store.update(row.key, "failed", status.error)
-                raise PaymentError("transaction_failed", f"{row.signature} failed on chain: {status.error}")
+                raise PaymentError(
+                    "transaction_failed", f"{row.signature} failed on chain: {status.error}"
+                )
             # Expired is asked before the last look at the status: it may land between the two, never after both.
-            if chain.blockhash_expired(blockhash) and chain.status(row.signature).state == "unknown":
+            if (
+                chain.blockhash_expired(blockhash)
+                and chain.status(row.signature).state == "unknown"
+            ):
                 store.update(row.key, "failed", "its blockhash expired before it landed")
-                raise PaymentError("transaction_failed", f"{row.signature} did not land before its blockhash expired")
+                raise PaymentError(
+                    "transaction_failed",
+                    f"{row.signature} did not land before its blockhash expired",
+                )
         except ChainUnavailable as error:
             why = f"the cluster did not answer ({error})"
         if clock() >= deadline:
             store.update(row.key, "pending")
-            raise PaymentError("settlement_pending", f"{row.signature}: {why}; settle again to go on waiting")
+            raise PaymentError(
+                "settlement_pending", f"{row.signature}: {why}; settle again to go on waiting"
+            )
         sleep(poll)

@@ -68,7 +68,9 @@ class PaymentTerms:
 @lru_cache(maxsize=4096)
 def associated_token_address(owner: Pubkey, mint: Pubkey, token_program: Pubkey) -> Pubkey:
     """The ATA of *owner* for *mint* under *token_program*."""
-    return Pubkey.find_program_address([bytes(owner), bytes(token_program), bytes(mint)], ATA_PROGRAM)[0]
+    return Pubkey.find_program_address(
+        [bytes(owner), bytes(token_program), bytes(mint)], ATA_PROGRAM
+    )[0]
 
 
 def compute_unit_limit(units: int) -> Instruction:
@@ -90,7 +92,9 @@ def transfer_checked(terms: PaymentTerms) -> Instruction:
         [
             AccountMeta(source, False, True),
             AccountMeta(terms.mint, False, False),
-            AccountMeta(associated_token_address(terms.pay_to, terms.mint, terms.token_program), False, True),
+            AccountMeta(
+                associated_token_address(terms.pay_to, terms.mint, terms.token_program), False, True
+            ),
             AccountMeta(terms.payer, True, False),
         ],
     )
@@ -100,12 +104,19 @@ def memo(text: str | None) -> Instruction:
     """The seller's memo, or 16 random bytes in hex, which make equal payments different transactions."""
     data = text.encode() if text else binascii.hexlify(secrets.token_bytes(16))
     if len(data) > MAX_MEMO_BYTES:
-        raise PaymentError("invalid_payment_requirements", f"extra.memo takes {len(data)} bytes; {MAX_MEMO_BYTES} fit")
+        raise PaymentError(
+            "invalid_payment_requirements",
+            f"extra.memo takes {len(data)} bytes; {MAX_MEMO_BYTES} fit",
+        )
     return Instruction(MEMO, data, [])
 
 
 def build_message(
-    terms: PaymentTerms, blockhash: str, *, compute_units: int = DEFAULT_COMPUTE_UNITS, micro_lamports: int = 1
+    terms: PaymentTerms,
+    blockhash: str,
+    *,
+    compute_units: int = DEFAULT_COMPUTE_UNITS,
+    micro_lamports: int = 1,
 ) -> MessageV0:
     """The message that the payer signs. No account is created: a sponsor must never pay for one."""
     return MessageV0.try_compile(
@@ -133,13 +144,19 @@ def read_transaction(text: object) -> VersionedTransaction:
     code = "invalid_exact_svm_payload_transaction_could_not_be_decoded"
     if not isinstance(text, str):
         raise PaymentError("invalid_exact_svm_payload", "the payload has no text 'transaction'")
-    if len(text) > 4 * 1644:  # a packet's 1,232 bytes are 1,644 characters; anything far over is no transaction
-        raise PaymentError(code, f"the transaction's text has {len(text):,} characters; 1,232 bytes need 1,644")
+    if (
+        len(text) > 4 * 1644
+    ):  # a packet's 1,232 bytes are 1,644 characters; anything far over is no transaction
+        raise PaymentError(
+            code, f"the transaction's text has {len(text):,} characters; 1,232 bytes need 1,644"
+        )
     try:
         raw = base64.b64decode(text, validate=True)
         transaction = VersionedTransaction.from_bytes(raw)
     except (ValueError, binascii.Error) as error:
-        raise PaymentError(code, "the payload's transaction is not base64 of a Solana transaction") from error
+        raise PaymentError(
+            code, "the payload's transaction is not base64 of a Solana transaction"
+        ) from error
     if bytes(transaction) != raw:
         raise PaymentError(code, "bytes are left over behind the transaction")
     return transaction

@@ -82,19 +82,28 @@ def verify_transfer(
     if not isinstance(fee_payer, str) or not fee_payer:
         raise _refuse(f"{prefix}_missing_fee_payer", "the requirements name no extra.feePayer")
     if fee_payer not in fee_payers:
-        raise _refuse("fee_payer_not_managed_by_facilitator", f"this facilitator does not sign for {fee_payer}")
+        raise _refuse(
+            "fee_payer_not_managed_by_facilitator",
+            f"this facilitator does not sign for {fee_payer}",
+        )
     transaction = read_transaction(payload.get("transaction"))
     message = transaction.message
     keys = message.account_keys
     if not isinstance(message, (Message, MessageV0)):
-        raise _refuse(f"{prefix}_transaction_could_not_be_decoded", "the message is neither legacy nor version 0")
+        raise _refuse(
+            f"{prefix}_transaction_could_not_be_decoded",
+            "the message is neither legacy nor version 0",
+        )
     if isinstance(message, MessageV0) and message.address_table_lookups:
         raise _refuse(
-            f"{prefix}_transaction_could_not_be_decoded", "the transaction uses lookup tables; a payment needs none"
+            f"{prefix}_transaction_could_not_be_decoded",
+            "the transaction uses lookup tables; a payment needs none",
         )
     sponsor = Pubkey.from_string(fee_payer)
     if not keys or keys[0] != sponsor:
-        raise _refuse("invalid_exact_svm_fee_payer_mismatch", f"the fee payer is not the required {fee_payer}")
+        raise _refuse(
+            "invalid_exact_svm_fee_payer_mismatch", f"the fee payer is not the required {fee_payer}"
+        )
 
     instructions = message.instructions
     low, high = limits.instructions
@@ -107,7 +116,8 @@ def verify_transfer(
     for ix in instructions:
         if ix.program_id_index >= count or any(i >= count for i in bytes(ix.accounts)):
             raise _refuse(
-                f"{prefix}_transaction_could_not_be_decoded", "an instruction names an account that is not there"
+                f"{prefix}_transaction_could_not_be_decoded",
+                "an instruction names an account that is not there",
             )
         if 0 in bytes(ix.accounts) or ix.program_id_index == 0:
             raise _refuse(
@@ -138,7 +148,11 @@ def verify_transfer(
         )
 
     transfer = instructions[2]
-    data, accounts, program = bytes(transfer.data), bytes(transfer.accounts), keys[transfer.program_id_index]
+    data, accounts, program = (
+        bytes(transfer.data),
+        bytes(transfer.accounts),
+        keys[transfer.program_id_index],
+    )
     if program not in _TOKENS or len(data) != 10 or data[0] != 12 or len(accounts) < 4:
         raise _refuse(
             f"{prefix}_no_transfer_instruction",
@@ -157,18 +171,23 @@ def verify_transfer(
                 else ("invalid_exact_svm_payload_unknown_seventh_instruction")
             )
             raise _refuse(
-                code, f"instruction {index + 1} is of program {other}; only memos and Lighthouse guards may follow"
+                code,
+                f"instruction {index + 1} is of program {other}; only memos and Lighthouse guards may follow",
             )
     wanted_memo = extra.get("memo")
     if isinstance(wanted_memo, str) and wanted_memo:
         if len(memos) != 1:
-            raise _refuse(f"{prefix}_memo_count", f"{len(memos)} memos; exactly the one asked for must be there")
+            raise _refuse(
+                f"{prefix}_memo_count",
+                f"{len(memos)} memos; exactly the one asked for must be there",
+            )
         if memos[0] != wanted_memo.encode():
             raise _refuse(f"{prefix}_memo_mismatch", "the memo is not the one asked for")
 
     if str(authority) in fee_payers:
         raise _refuse(
-            f"{prefix}_transaction_fee_payer_transferring_funds", "the transfer would spend a sponsor's own tokens"
+            f"{prefix}_transaction_fee_payer_transferring_funds",
+            "the transfer would spend a sponsor's own tokens",
         )
     if str(mint) != asset:
         raise _refuse(f"{prefix}_mint_mismatch", f"the transfer is of {mint}; {asset} is asked for")
@@ -177,24 +196,38 @@ def verify_transfer(
     except ValueError as error:
         raise _refuse("invalid_payment_requirements", "payTo is no address") from error
     if destination != associated_token_address(payee, mint, program):
-        raise _refuse(f"{prefix}_recipient_mismatch", f"the transfer does not go to the token account of {pay_to}")
+        raise _refuse(
+            f"{prefix}_recipient_mismatch",
+            f"the transfer does not go to the token account of {pay_to}",
+        )
     if not (amount.isascii() and amount.isdigit()):
         raise _refuse("invalid_payment_requirements", "the amount asked for is no whole number")
     paid = int.from_bytes(data[1:9], "little")
     if paid != int(amount):
         code = "amount_insufficient" if paid < int(amount) else "amount_mismatch"
         raise _refuse(
-            f"{prefix}_{code}", f"the transfer pays {paid:,} base units; exactly {int(amount):,} are asked for"
+            f"{prefix}_{code}",
+            f"the transfer pays {paid:,} base units; exactly {int(amount):,} are asked for",
         )
 
     _check_signatures(transaction, message, keys, authority)
     return VerifiedTransfer(
-        str(authority), paid, asset, pay_to, str(destination), fee_payer, message_hash(transaction), transaction
+        str(authority),
+        paid,
+        asset,
+        pay_to,
+        str(destination),
+        fee_payer,
+        message_hash(transaction),
+        transaction,
     )
 
 
 def _check_signatures(
-    transaction: VersionedTransaction, message: Message | MessageV0, keys: list[Pubkey], authority: Pubkey
+    transaction: VersionedTransaction,
+    message: Message | MessageV0,
+    keys: list[Pubkey],
+    authority: Pubkey,
 ) -> None:
     """Only the sponsor (slot 0, still empty or right) and the payer sign, and the payer's signature is right."""
     signers = keys[: message.header.num_required_signatures]
@@ -206,6 +239,12 @@ def _check_signatures(
     signatures = transaction.signatures
     signed = to_bytes_versioned(message)
     if len(signatures) != 2 or not signatures[1].verify(signers[1], signed):
-        raise _refuse("invalid_exact_svm_payload_signature_invalid", "the payer's signature does not sign this message")
+        raise _refuse(
+            "invalid_exact_svm_payload_signature_invalid",
+            "the payer's signature does not sign this message",
+        )
     if signatures[0] != Signature.default() and not signatures[0].verify(signers[0], signed):
-        raise _refuse("invalid_exact_svm_payload_signature_invalid", "the sponsor's slot holds a wrong signature")
+        raise _refuse(
+            "invalid_exact_svm_payload_signature_invalid",
+            "the sponsor's slot holds a wrong signature",
+        )

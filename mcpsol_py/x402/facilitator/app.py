@@ -47,7 +47,10 @@ def make_facilitator(
     *desks*: those of `upto` and `batch-settlement` (channel_desks), where it sponsors channels too.
     """
     facilitator = x402FacilitatorSync()
-    facilitator.register([chain.network], ExactFacilitator(chain, sponsor, settlements, limits=limits, timeout=timeout))
+    facilitator.register(
+        [chain.network],
+        ExactFacilitator(chain, sponsor, settlements, limits=limits, timeout=timeout),
+    )
     old_name = v1_name(chain.network)
     if old_name is not None:
         v1 = ExactFacilitatorV1(chain, sponsor, settlements, limits=limits, timeout=timeout)
@@ -58,14 +61,20 @@ def make_facilitator(
 
 
 def channel_desks(
-    chain: Chain, sponsor: Sponsor, settlements: SettlementStore, channels: SponsoredChannels, program: ChannelProgram
+    chain: Chain,
+    sponsor: Sponsor,
+    settlements: SettlementStore,
+    channels: SponsoredChannels,
+    program: ChannelProgram,
 ) -> list[ChannelDesk]:
     """The facilitator's side of the schemes over channels: `upto`, and `batch-settlement`, whose channels may lie idle
     for a week.
     """
     return [
         UptoFacilitator(chain, sponsor, program, settlements, channels=channels),
-        BatchFacilitator(chain, sponsor, program, settlements, channels=channels, max_idle=7 * 86_400),
+        BatchFacilitator(
+            chain, sponsor, program, settlements, channels=channels, max_idle=7 * 86_400
+        ),
     ]
 
 
@@ -88,7 +97,9 @@ class LocalFacilitator:
         return self._facilitator.get_supported()
 
 
-def facilitator_app(facilitator: x402FacilitatorSync, *, catalog: Catalog | None = None) -> Starlette:
+def facilitator_app(
+    facilitator: x402FacilitatorSync, *, catalog: Catalog | None = None
+) -> Starlette:
     """The ASGI app. *catalog* keeps the services that /discovery lists: those that ask for it (bazaar) and were paid
     here.
 
@@ -119,9 +130,14 @@ def facilitator_app(facilitator: x402FacilitatorSync, *, catalog: Catalog | None
 
     async def resources(request: Request) -> Response:
         query = request.query_params
-        limit, offset = _number(query, "limit", 20, 1, 100), _number(query, "offset", 0, 0, 1_000_000)
+        limit, offset = (
+            _number(query, "limit", 20, 1, 100),
+            _number(query, "offset", 0, 0, 1_000_000),
+        )
         wanted = {k: query[k] for k in ("type", "network", "scheme", "payTo") if k in query}
-        total, rows = (0, []) if catalog is None else await to_thread(catalog.listed, wanted, limit, offset)
+        total, rows = (
+            (0, []) if catalog is None else await to_thread(catalog.listed, wanted, limit, offset)
+        )
         page = {"limit": limit, "offset": offset, "total": total}
         return _reply({"x402Version": 2, "items": rows, "pagination": page})
 
@@ -150,7 +166,9 @@ def facilitator_app(facilitator: x402FacilitatorSync, *, catalog: Catalog | None
     )
 
 
-async def _enter(catalog: Catalog, payment: dict[str, Any], requirements: dict[str, Any]) -> dict[str, str] | None:
+async def _enter(
+    catalog: Catalog, payment: dict[str, Any], requirements: dict[str, Any]
+) -> dict[str, str] | None:
     """Lists what was paid. What goes wrong with that never changes the settlement's answer."""
     try:
         row = catalog_row(payment, requirements)
@@ -176,7 +194,9 @@ async def _read(request: Request) -> tuple[Any, Any]:
     async for chunk in request.stream():
         body += chunk
         if len(body) > 2 * MAX_PAYMENT_BYTES:
-            raise PaymentError("payload_too_large", f"a request takes at most {2 * MAX_PAYMENT_BYTES:,} bytes")
+            raise PaymentError(
+                "payload_too_large", f"a request takes at most {2 * MAX_PAYMENT_BYTES:,} bytes"
+            )
     try:
         document = orjson.loads(body)
         payload, requirements = document["paymentPayload"], document["paymentRequirements"]
@@ -191,7 +211,9 @@ async def _read(request: Request) -> tuple[Any, Any]:
     try:
         return payment, model.model_validate(requirements)
     except ValueError as error:
-        raise PaymentError("invalid_payment_requirements", "paymentRequirements lack or misstate a field") from error
+        raise PaymentError(
+            "invalid_payment_requirements", "paymentRequirements lack or misstate a field"
+        ) from error
 
 
 def _dump(model: Any) -> dict[str, Any]:

@@ -21,7 +21,9 @@ MAX_BYTES = 1 << 20
 MAX_EXTENSION = 16 * 1024
 
 
-async def ask_catalog(client: httpx.AsyncClient, url: str, asked: Mapping[str, Any]) -> list[Any] | None:
+async def ask_catalog(
+    client: httpx.AsyncClient, url: str, asked: Mapping[str, Any]
+) -> list[Any] | None:
     """What the facilitator at *url* lists for *asked* (`query`, `type`, `limit`); None where it does not answer so."""
     query = {k: str(asked[k]) for k in ("query", "type", "limit") if k in asked}
     path, key = ("search", "resources") if "query" in asked else ("resources", "items")
@@ -42,12 +44,18 @@ def read_service(row: object, network: str) -> dict[str, Any] | None:
     """
     row = _object(row)
     accepts = row.get("accepts")
-    offered = [t for t in map(_object, accepts if isinstance(accepts, list) else ()) if t.get("network") == network]
+    offered = [
+        t
+        for t in map(_object, accepts if isinstance(accepts, list) else ())
+        if t.get("network") == network
+    ]
     prices = []
     for terms in offered:
         amount = terms.get("amount")
         if isinstance(amount, str) and amount.isascii() and amount.isdigit() and len(amount) <= 20:
-            prices.append(format_amount(int(amount), network, clean_text(str(terms.get("asset")), 50)))
+            prices.append(
+                format_amount(int(amount), network, clean_text(str(terms.get("asset")), 50))
+            )
     if not prices:
         return None
     resource = row.get("resource")
@@ -63,7 +71,9 @@ def read_service(row: object, network: str) -> dict[str, Any] | None:
 
 def bazaar_input(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """extensions.bazaar.info.input, where there is one; {} else."""
-    return _object(_object(_object(_object(row.get("extensions")).get("bazaar")).get("info")).get("input"))
+    return _object(
+        _object(_object(_object(row.get("extensions")).get("bazaar")).get("info")).get("input")
+    )
 
 
 def catalog_row(payment: object, requirements: object) -> dict[str, Any] | None:
@@ -79,14 +89,18 @@ def catalog_row(payment: object, requirements: object) -> dict[str, Any] | None:
     from x402.extensions.bazaar import validate_discovery_extension_spec
 
     if len(orjson.dumps(extension)) > MAX_EXTENSION:
-        raise PaymentError("invalid_bazaar", f"a service's description takes at most {MAX_EXTENSION:,} bytes")
+        raise PaymentError(
+            "invalid_bazaar", f"a service's description takes at most {MAX_EXTENSION:,} bytes"
+        )
     checked = validate_discovery_extension_spec(dict(extension))
     if not checked.valid:
         raise PaymentError("invalid_bazaar", clean_text("; ".join(checked.errors), 300))
     about = _object(body.get("resource"))
     url = about.get("url")
     if not isinstance(url, str) or not url.startswith(("https://", "http://")) or len(url) > 500:
-        raise PaymentError("invalid_bazaar", "the resource's url is no web address of at most 500 characters")
+        raise PaymentError(
+            "invalid_bazaar", "the resource's url is no web address of at most 500 characters"
+        )
     described = _object(_object(extension.get("info")).get("input"))
     tool = described.get("toolName") or described.get("tool") or ""
     kind = str(described.get("type"))

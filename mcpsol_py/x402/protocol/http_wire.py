@@ -8,7 +8,13 @@ from typing import Any
 
 import orjson
 from pydantic import ValidationError
-from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
+from x402.schemas import (
+    PaymentPayload,
+    PaymentRequired,
+    PaymentRequirements,
+    ResourceInfo,
+    SettleResponse,
+)
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1
 
 from mcpsol_py.errors import PaymentError
@@ -53,7 +59,11 @@ def demand_headers(
     body.
     """
     text = _encode(required.model_dump(by_alias=True, exclude_none=True, mode="json"))
-    headers = {"PAYMENT-REQUIRED": text, "X-Payment-Required": text, "Content-Type": "application/json"}
+    headers = {
+        "PAYMENT-REQUIRED": text,
+        "X-Payment-Required": text,
+        "Content-Type": "application/json",
+    }
     if failed is not None:
         headers |= receipt_headers(failed)
     body = PaymentRequiredV1(error=required.error, accepts=offer.v1())
@@ -71,7 +81,9 @@ def read_http_receipt(headers: Mapping[str, str]) -> SettleResponse | None:
     for name in ("payment-response", "x-payment-response"):
         if name in headers:
             try:
-                return SettleResponse.model_validate(decode_object(headers[name], f"the {name} header"))
+                return SettleResponse.model_validate(
+                    decode_object(headers[name], f"the {name} header")
+                )
             except (PaymentError, ValidationError):
                 return None
     return None
@@ -86,7 +98,11 @@ def read_http_demand(url: str, headers: Mapping[str, str], body: bytes) -> Deman
             found = parse_demand(decode_or_none(headers[name]))
             if found is not None:
                 return Demand(found)
-    found = parse_demand(decode_or_none(body.decode("utf-8", "replace"))) if len(body) <= 128 * 1024 else None
+    found = (
+        parse_demand(decode_or_none(body.decode("utf-8", "replace")))
+        if len(body) <= 128 * 1024
+        else None
+    )
     if found is not None:
         return Demand(found)
     amount, payee = (

@@ -62,14 +62,21 @@ def decode_object(value: object, what: str) -> dict[str, Any]:
         raise PaymentError("invalid_payload", f"{what} is neither an object nor text")
     if len(value) > 2 * MAX_PAYMENT_BYTES:
         raise PaymentError(
-            "invalid_payload", f"{what} has {len(value):,} characters; {2 * MAX_PAYMENT_BYTES:,} are read"
+            "invalid_payload",
+            f"{what} has {len(value):,} characters; {2 * MAX_PAYMENT_BYTES:,} are read",
         )
     text = value.strip()
     try:
-        raw = text.encode() if text.startswith("{") else base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+        raw = (
+            text.encode()
+            if text.startswith("{")
+            else base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+        )
         parsed = orjson.loads(raw)
     except (ValueError, binascii.Error) as error:
-        raise PaymentError("invalid_payload", f"{what} is neither JSON nor base64 of JSON") from error
+        raise PaymentError(
+            "invalid_payload", f"{what} is neither JSON nor base64 of JSON"
+        ) from error
     if not isinstance(parsed, dict):
         raise PaymentError("invalid_payload", f"{what} is no JSON object")
     return parsed
@@ -88,7 +95,9 @@ def parse_payment(found: Mapping[str, Any]) -> Payment:
     """A payment of either protocol version. Raises PaymentError (invalid_payload, invalid_x402_version)."""
     size = len(orjson.dumps(found, default=str))
     if size > MAX_PAYMENT_BYTES:
-        raise PaymentError("invalid_payload", f"the payment takes {size:,} bytes; {MAX_PAYMENT_BYTES:,} are read")
+        raise PaymentError(
+            "invalid_payload", f"the payment takes {size:,} bytes; {MAX_PAYMENT_BYTES:,} are read"
+        )
     version = found.get("x402Version")
     try:
         if version == 2:
@@ -99,7 +108,9 @@ def parse_payment(found: Mapping[str, Any]) -> Payment:
         where = ", ".join(".".join(map(str, e["loc"])) for e in error.errors()[:5])
         # from None: pydantic's text repeats the input, and a payment must not reach logs
         raise PaymentError("invalid_payload", f"the payment lacks or misstates: {where}") from None
-    raise PaymentError("invalid_x402_version", f"x402Version is {str(version)[:20]}; 1 and 2 are known")
+    raise PaymentError(
+        "invalid_x402_version", f"x402Version is {str(version)[:20]}; 1 and 2 are known"
+    )
 
 
 def payment_meta(payment: Payment, dialect: Dialect = "object") -> dict[str, Any]:
@@ -111,7 +122,9 @@ def payment_meta(payment: Payment, dialect: Dialect = "object") -> dict[str, Any
     return {VERCEL_PAYMENT_META if dialect == "vercel" else PAYMENT_META: text}
 
 
-def payment_required_result(required: PaymentRequired, failed: SettleResponse | None = None) -> dict[str, Any]:
+def payment_required_result(
+    required: PaymentRequired, failed: SettleResponse | None = None
+) -> dict[str, Any]:
     """The tool result that asks for payment: structuredContent, the same as text, and Cloudflare's `_meta`.
 
     After a failed settlement it also carries that settlement, inside structuredContent as the Python SDK puts it, and
@@ -133,7 +146,9 @@ def payment_required_result(required: PaymentRequired, failed: SettleResponse | 
 
 def v1_error_data(v1: list[PaymentRequirementsV1], error: str) -> dict[str, Any]:
     """`data` of the JSON-RPC error 402 for peers of protocol version 1 (X402.md 2.3)."""
-    return PaymentRequiredV1(error=error, accepts=v1).model_dump(by_alias=True, exclude_none=True, mode="json")
+    return PaymentRequiredV1(error=error, accepts=v1).model_dump(
+        by_alias=True, exclude_none=True, mode="json"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +174,11 @@ def read_demand(result: Mapping[str, Any]) -> Demand | None:
         return Demand(found, "base64")
     for block in result.get("content") or []:
         text = block.get("text") if isinstance(block, Mapping) else None
-        if not isinstance(text, str) or not text.lstrip().startswith("{") or len(text) > MAX_PAYMENT_BYTES:
+        if (
+            not isinstance(text, str)
+            or not text.lstrip().startswith("{")
+            or len(text) > MAX_PAYMENT_BYTES
+        ):
             continue
         try:
             parsed = orjson.loads(text)
@@ -182,7 +201,11 @@ def read_demand_error(code: int, data: object) -> Demand | None:
 
 def parse_demand(value: object) -> PaymentRequired | PaymentRequiredV1 | None:
     """A demand of either protocol version, None where *value* is none."""
-    if not isinstance(value, Mapping) or not isinstance(value.get("accepts"), list) or not value["accepts"]:
+    if (
+        not isinstance(value, Mapping)
+        or not isinstance(value.get("accepts"), list)
+        or not value["accepts"]
+    ):
         return None
     try:
         if value.get("x402Version") == 1:

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from x402.extensions.payment_identifier import PAYMENT_IDENTIFIER, declare_payment_identifier_extension
+from x402.extensions.payment_identifier import (
+    PAYMENT_IDENTIFIER,
+    declare_payment_identifier_extension,
+)
 from x402.schemas import PaymentRequired, PaymentRequirements, ResourceInfo, SettleResponse
 from x402.schemas.v1 import PaymentRequirementsV1
 
@@ -39,18 +42,24 @@ class Offer:
     def payment_required(self, error: str) -> PaymentRequired:
         """The 402 body."""
         extensions = dict(self.extensions)
-        extensions[PAYMENT_IDENTIFIER] = declare_payment_identifier_extension(required=self.payment_id_required)
+        extensions[PAYMENT_IDENTIFIER] = declare_payment_identifier_extension(
+            required=self.payment_id_required
+        )
         if self.plans:
             networks = sorted({r.network for r in self.accepts})
             extensions[SIGN_IN_WITH_X] = challenge(self.domain, self.resource.url, networks)
         if self.signatory is not None:
             extensions[OFFER_RECEIPT] = self.signatory.offers(self.resource.url, self.accepts)
         shown = self.public or self.resource
-        return PaymentRequired(error=error, resource=shown, accepts=list(self.accepts), extensions=extensions)
+        return PaymentRequired(
+            error=error, resource=shown, accepts=list(self.accepts), extensions=extensions
+        )
 
     def receipted(self, settled: SettleResponse) -> SettleResponse:
         """A settlement that succeeded, with a signed receipt where this offer has a signatory."""
-        return settled if self.signatory is None else self.signatory.signed(self.resource.url, settled)
+        return (
+            settled if self.signatory is None else self.signatory.signed(self.resource.url, settled)
+        )
 
     def v1(self) -> list[PaymentRequirementsV1]:
         """The same for peers of protocol version 1; networks that version 1 does not name are left out."""

@@ -39,7 +39,11 @@ class PaymentExtension(ClientExtension):
 
     def claims(self) -> Sequence[ResultClaim[Any]]:
         """See ClientExtension."""
-        return [ResultClaim(result_type="payment_required", model=PaymentRequiredResult, resolve=_ordinary)]
+        return [
+            ResultClaim(
+                result_type="payment_required", model=PaymentRequiredResult, resolve=_ordinary
+            )
+        ]
 
 
 async def _ordinary(result: PaymentRequiredResult, context: ClaimContext) -> types.CallToolResult:

@@ -28,13 +28,24 @@ def payment_key(payment: Payment) -> str:
     text = payload.get("transaction", payload.get("openTransaction"))
     if text is not None:
         return "tx:" + message_hash(read_transaction(text))
-    return "payload:" + hashlib.sha256(orjson.dumps(payment.payload, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return (
+        "payload:"
+        + hashlib.sha256(orjson.dumps(payment.payload, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    )
 
 
 def fingerprint(resource: str, arguments: object, requirements: PaymentRequirements) -> str:
     """What a payment id stands for: resource, arguments and terms (payment-identifier; seed 003). Hex of 32 bytes."""
-    terms = [requirements.scheme, requirements.network, requirements.asset, requirements.amount, requirements.pay_to]
-    return hashlib.sha256(orjson.dumps([resource, arguments, terms], option=orjson.OPT_SORT_KEYS)).hexdigest()
+    terms = [
+        requirements.scheme,
+        requirements.network,
+        requirements.asset,
+        requirements.amount,
+        requirements.pay_to,
+    ]
+    return hashlib.sha256(
+        orjson.dumps([resource, arguments, terms], option=orjson.OPT_SORT_KEYS)
+    ).hexdigest()
 
 
 def named_id(payment: Payment) -> object:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from mcpsol_py.errors import PaymentError, abbr
-from mcpsol_py.x402.protocol.networks import DEFAULT_ASSETS, Asset, asset_by_mint, asset_by_symbol, caip2
+from mcpsol_py.x402.protocol.networks import (
+    DEFAULT_ASSETS,
+    Asset,
+    asset_by_mint,
+    asset_by_symbol,
+    caip2,
+)
 
 __all__ = ["Price", "format_amount", "parse_price"]
 
@@ -27,7 +33,11 @@ class Price:
 
 
 def parse_price(
-    price: str | int | dict[str, object], network: str, *, mint: str | None = None, decimals: int | None = None
+    price: str | int | dict[str, object],
+    network: str,
+    *,
+    mint: str | None = None,
+    decimals: int | None = None,
 ) -> Price:
     """A price, however it is written: "$0.001", "0.001 USDC", {"amount": "1000", "asset": mint}, or base units (an int
     or digits) with *mint*.
@@ -38,18 +48,27 @@ def parse_price(
     network = caip2(network)
     if isinstance(price, dict):
         amount, asset = price.get("amount"), price.get("asset", mint)
-        if not isinstance(asset, str) or not isinstance(amount, (str, int)) or isinstance(amount, bool):
+        if (
+            not isinstance(asset, str)
+            or not isinstance(amount, (str, int))
+            or isinstance(amount, bool)
+        ):
             raise PaymentError(
-                "invalid_price", f"{abbr(price)} is no price; {{'amount': base units, 'asset': mint}} is one"
+                "invalid_price",
+                f"{abbr(price)} is no price; {{'amount': base units, 'asset': mint}} is one",
             )
         return Price(_base_units(str(amount), price), asset, network)
     if isinstance(price, bool) or not isinstance(price, (str, int)):
         raise PaymentError(
-            "invalid_price", f'{abbr(price)} is no price; a float is never one. Write it as text: "$0.001"'
+            "invalid_price",
+            f'{abbr(price)} is no price; a float is never one. Write it as text: "$0.001"',
         )
     if isinstance(price, int):
         if mint is None:
-            raise PaymentError("invalid_price", f'{price} base units of which token? Give its mint, or write "$0.001"')
+            raise PaymentError(
+                "invalid_price",
+                f'{price} base units of which token? Give its mint, or write "$0.001"',
+            )
         return Price(_base_units(str(price), price), mint, network)
     text = price.strip()
     if mint is not None and decimals is None and text.isascii() and text.isdigit():
@@ -57,7 +76,8 @@ def parse_price(
     match = _MONEY.match(text)
     if match is None:
         raise PaymentError(
-            "invalid_price", f'{abbr(price)} is no price; "$0.001", "0.001 USDC" and base units with a mint are'
+            "invalid_price",
+            f'{abbr(price)} is no price; "$0.001", "0.001 USDC" and base units with a mint are',
         )
     asset_found = _asset(network, match["symbol"], mint, decimals)
     scaled = Decimal(match["number"]).scaleb(asset_found.decimals)
@@ -77,7 +97,8 @@ def _asset(network: str, symbol: str | None, mint: str | None, decimals: int | N
         if known is not None:
             return known
         raise PaymentError(
-            "invalid_price", f"the decimals of {mint} are not known here: give them, or the price in base units"
+            "invalid_price",
+            f"the decimals of {mint} are not known here: give them, or the price in base units",
         )
     found = asset_by_symbol(network, symbol or "USDC") or (
         asset_by_symbol(network, "USDC") if symbol == "USD" else None
@@ -98,7 +119,9 @@ def _base_units(digits: str, price: object) -> int:
         raise PaymentError("invalid_price", f"{abbr(price)}: base units are a whole number")
     amount = int(digits)
     if not 0 < amount <= _U64_MAX:
-        raise PaymentError("invalid_price", f"{abbr(price)} is {amount} base units; 1 to {_U64_MAX} fit")
+        raise PaymentError(
+            "invalid_price", f"{abbr(price)} is {amount} base units; 1 to {_U64_MAX} fit"
+        )
     return amount
 
 

@@ -34,7 +34,9 @@ class Signatory:
     transaction, so that the amount can be looked up on chain.
     """
 
-    def __init__(self, keypair: Keypair, *, offer_seconds: int = 300, with_transaction: bool = True) -> None:
+    def __init__(
+        self, keypair: Keypair, *, offer_seconds: int = 300, with_transaction: bool = True
+    ) -> None:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         self._key = Ed25519PrivateKey.from_private_bytes(keypair.secret())
@@ -73,13 +75,17 @@ class Signatory:
             payload["transaction"] = settled.transaction
         receipt = {"format": "jws", "signature": self._jws(payload)}
         extension = {"info": {"version": VERSION, "receipt": receipt}}
-        return settled.model_copy(update={"extensions": {**(settled.extensions or {}), OFFER_RECEIPT: extension}})
+        return settled.model_copy(
+            update={"extensions": {**(settled.extensions or {}), OFFER_RECEIPT: extension}}
+        )
 
     def _jws(self, payload: Mapping[str, Any]) -> str:
         from jwt.api_jws import PyJWS
 
         text = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
-        return PyJWS().encode(text, self._key, algorithm="EdDSA", headers={"kid": self.kid, "typ": ""})
+        return PyJWS().encode(
+            text, self._key, algorithm="EdDSA", headers={"kid": self.kid, "typ": ""}
+        )
 
 
 def verify_jws(jws: str, signers: Collection[str]) -> dict[str, Any]:
@@ -96,11 +102,16 @@ def verify_jws(jws: str, signers: Collection[str]) -> dict[str, Any]:
         kid = PyJWS().get_unverified_header(jws).get("kid")
         address = _address(kid)
         if address not in signers:
-            raise PaymentError("invalid_signature", f"it is signed by {address}, who does not speak for this seller")
+            raise PaymentError(
+                "invalid_signature",
+                f"it is signed by {address}, who does not speak for this seller",
+            )
         key = Ed25519PublicKey.from_public_bytes(bytes(Pubkey.from_string(address)))
         payload = orjson.loads(PyJWS().decode(jws, key, algorithms=["EdDSA"]))
     except (InvalidTokenError, ValueError, TypeError) as error:
-        raise PaymentError("invalid_signature", f"no signed offer or receipt: {type(error).__name__}") from error
+        raise PaymentError(
+            "invalid_signature", f"no signed offer or receipt: {type(error).__name__}"
+        ) from error
     if not isinstance(payload, dict):
         raise PaymentError("invalid_signature", "a signed offer or receipt is an object")
     return payload
@@ -125,11 +136,15 @@ def read_receipt(settled: SettleResponse, signers: Collection[str]) -> dict[str,
     return verify_jws(str(receipt.get("signature")), signers)
 
 
-def read_offers(extensions: Mapping[str, Any] | None, signers: Collection[str]) -> list[dict[str, Any]]:
+def read_offers(
+    extensions: Mapping[str, Any] | None, signers: Collection[str]
+) -> list[dict[str, Any]]:
     """The payloads of a 402's signed offers. Raises as verify_jws for the first that does not hold."""
     offers = _info(extensions).get("offers")
     rows = (
-        [o for o in offers if isinstance(o, Mapping) and o.get("format") == "jws"] if isinstance(offers, list) else []
+        [o for o in offers if isinstance(o, Mapping) and o.get("format") == "jws"]
+        if isinstance(offers, list)
+        else []
     )
     return [verify_jws(str(row.get("signature")), signers) for row in rows]
 

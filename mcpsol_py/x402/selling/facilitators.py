@@ -18,7 +18,13 @@ from urllib.parse import urlsplit
 import httpx
 import orjson
 from pydantic import BaseModel, ValidationError
-from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse, SupportedResponse, VerifyResponse
+from x402.schemas import (
+    PaymentPayload,
+    PaymentRequirements,
+    SettleResponse,
+    SupportedResponse,
+    VerifyResponse,
+)
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
@@ -94,25 +100,35 @@ class HttpFacilitator:
             raise FacilitatorDown(f"{self.name}: {type(error).__name__}") from error
         return self._read(response, SupportedResponse, "supported")
 
-    async def _post(self, path: str, payload: Payload, requirements: Requirements, model: type[T]) -> T:
+    async def _post(
+        self, path: str, payload: Payload, requirements: Requirements, model: type[T]
+    ) -> T:
         body = orjson.dumps(
             {
                 "x402Version": payload.x402_version,
                 "paymentPayload": payload.model_dump(by_alias=True, exclude_none=True, mode="json"),
-                "paymentRequirements": requirements.model_dump(by_alias=True, exclude_none=True, mode="json"),
+                "paymentRequirements": requirements.model_dump(
+                    by_alias=True, exclude_none=True, mode="json"
+                ),
             }
         )
         headers = {"content-type": "application/json", **self._headers()}
         try:
-            async with self._client.stream("POST", f"{self.url}/{path}", content=body, headers=headers) as response:
+            async with self._client.stream(
+                "POST", f"{self.url}/{path}", content=body, headers=headers
+            ) as response:
                 read = b""
                 async for chunk in response.aiter_bytes():
                     read += chunk
                     if len(read) > MAX_ANSWER:
-                        raise FacilitatorDown(f"{self.name} answers /{path} with more than {MAX_ANSWER:,} bytes")
+                        raise FacilitatorDown(
+                            f"{self.name} answers /{path} with more than {MAX_ANSWER:,} bytes"
+                        )
         except httpx.HTTPError as error:  # its text may hold the URL with a key in it
             raise FacilitatorDown(f"{self.name}: {type(error).__name__}") from error
-        answer = httpx.Response(response.status_code, headers={"content-type": "application/json"}, content=read)
+        answer = httpx.Response(
+            response.status_code, headers={"content-type": "application/json"}, content=read
+        )
         return self._read(answer, model, path)
 
     def _read(self, response: httpx.Response, model: type[T], path: str) -> T:
@@ -125,7 +141,9 @@ class HttpFacilitator:
         try:
             return model.model_validate_json(response.content)
         except ValidationError as error:
-            raise FacilitatorDown(f"{self.name} answered /{path} with something else than x402 says") from error
+            raise FacilitatorDown(
+                f"{self.name} answered /{path} with something else than x402 says"
+            ) from error
 
     async def aclose(self) -> None:
         """Closes its connections."""
@@ -199,7 +217,10 @@ class Facilitators:
         for index, endpoint in enumerate(self._endpoints):
             try:
                 supported = endpoint.get_supported()
-            except (FacilitatorDown, ValueError) as error:  # ValueError: what the official clients raise
+            except (
+                FacilitatorDown,
+                ValueError,
+            ) as error:  # ValueError: what the official clients raise
                 failures.append(str(error))
                 continue
             for kind in supported.kinds:
@@ -207,14 +228,19 @@ class Facilitators:
                 self._knows((kind.extra or {}).get("feePayer"), index)
             extensions.update(dict.fromkeys(supported.extensions))
             for family, addresses in supported.signers.items():
-                signers.setdefault(family, []).extend(a for a in addresses if a not in signers.get(family, []))
+                signers.setdefault(family, []).extend(
+                    a for a in addresses if a not in signers.get(family, [])
+                )
                 for address in addresses:
                     self._knows(address, index)
         if not kinds:
             raise PaymentError(
-                "FACILITATOR_ERROR", f"no facilitator answers: {'; '.join(failures) or 'none has a kind'}"
+                "FACILITATOR_ERROR",
+                f"no facilitator answers: {'; '.join(failures) or 'none has a kind'}",
             )
-        return SupportedResponse(kinds=list(kinds.values()), extensions=list(extensions), signers=signers)
+        return SupportedResponse(
+            kinds=list(kinds.values()), extensions=list(extensions), signers=signers
+        )
 
     def _knows(self, fee_payer: object, index: int) -> None:
         if isinstance(fee_payer, str) and index not in self._fee_payers.setdefault(fee_payer, []):
@@ -225,7 +251,9 @@ class Facilitators:
         try:
             return await self._ask(requirements, lambda e: e.verify(payload, requirements))
         except FacilitatorDown as error:
-            return VerifyResponse(is_valid=False, invalid_reason="unexpected_verify_error", invalid_message=str(error))
+            return VerifyResponse(
+                is_valid=False, invalid_reason="unexpected_verify_error", invalid_message=str(error)
+            )
 
     async def settle(self, payload: Payload, requirements: Requirements) -> SettleResponse:
         """As verify. A settlement that timed out may have happened, so no answer is `unexpected_settle_error`, never a
@@ -241,7 +269,9 @@ class Facilitators:
             answer = await self._ask(requirements, settle)
             if answer.error_reason == "duplicate_settlement" and len(tries) > 1:
                 # Without its signature: with one the core asks again at once, and takes the duplicate for another's.
-                return answer.model_copy(update={"error_reason": "settlement_pending", "transaction": ""})
+                return answer.model_copy(
+                    update={"error_reason": "settlement_pending", "transaction": ""}
+                )
             return answer
         except FacilitatorDown as error:
             return SettleResponse(
@@ -252,14 +282,18 @@ class Facilitators:
                 network=requirements.network,
             )
 
-    async def _ask(self, requirements: Requirements, question: Callable[[Endpoint], Awaitable[R]]) -> R:
+    async def _ask(
+        self, requirements: Requirements, question: Callable[[Endpoint], Awaitable[R]]
+    ) -> R:
         fee_payer = (requirements.extra or {}).get("feePayer")
         order = self._fee_payers.get(fee_payer or "", list(range(len(self._endpoints))))
         failures: list[str] = []
         for index in order:
             breaker = self._breakers[index]
             if not breaker.closed():
-                failures.append(f"facilitator {index + 1} is left alone after {breaker.failures} failures")
+                failures.append(
+                    f"facilitator {index + 1} is left alone after {breaker.failures} failures"
+                )
                 continue
             for attempt in range(len(self._backoff) + 1):
                 if attempt:
@@ -280,7 +314,9 @@ class Facilitators:
                     return answer
                 if not breaker.closed():
                     break
-        raise FacilitatorDown("; ".join(dict.fromkeys(failures)) or "no facilitator serves this fee payer")
+        raise FacilitatorDown(
+            "; ".join(dict.fromkeys(failures)) or "no facilitator serves this fee payer"
+        )
 
 
 def custom_facilitator(name: str, **options: Any) -> Endpoint:
@@ -291,7 +327,8 @@ def custom_facilitator(name: str, **options: Any) -> Endpoint:
     if not found:
         known = sorted(e.name for e in entry_points(group="mcpsol_py.facilitators"))
         raise PaymentError(
-            "FACILITATOR_ERROR", f"no facilitator named {name!r} is installed (known: {known or 'none'})"
+            "FACILITATOR_ERROR",
+            f"no facilitator named {name!r} is installed (known: {known or 'none'})",
         )
     endpoint: Endpoint = found[0].load()(**options)
     return endpoint

@@ -44,20 +44,31 @@ class PaidHttp:
     """
 
     def __init__(
-        self, app: App, gate: Gate, offers: Mapping[tuple[str, str], Offer], *, max_body: int = 1024 * 1024
+        self,
+        app: App,
+        gate: Gate,
+        offers: Mapping[tuple[str, str], Offer],
+        *,
+        max_body: int = 1024 * 1024,
     ) -> None:
         self._app, self._gate, self._offers, self._max_body = app, gate, dict(offers), max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
-        offer = self._offers.get((scope.get("method", ""), scope.get("path", ""))) if scope["type"] == "http" else None
+        offer = (
+            self._offers.get((scope.get("method", ""), scope.get("path", "")))
+            if scope["type"] == "http"
+            else None
+        )
         if offer is None:
             await self._app(scope, receive, send)
             return
         headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
         body = await self._body(receive)
         if body is None:
-            await _respond(send, 413, {"Content-Type": "application/json"}, b'{"error":"payload_too_large"}')
+            await _respond(
+                send, 413, {"Content-Type": "application/json"}, b'{"error":"payload_too_large"}'
+            )
             return
         try:
             payment = read_header_payment(headers)
@@ -83,7 +94,11 @@ class PaidHttp:
         elif isinstance(reply, Answer):
             extra = receipt_headers(reply.receipt) if reply.receipt is not None else {}
             await _respond(
-                send, reply.result["status"], extra, base64.b64decode(reply.result["body"]), reply.result["headers"]
+                send,
+                reply.result["status"],
+                extra,
+                base64.b64decode(reply.result["body"]),
+                reply.result["headers"],
             )
         else:
             extra = {"Content-Type": "application/json"}
@@ -92,7 +107,10 @@ class PaidHttp:
             if reply.code in ("in_progress", "settlement_pending", "storage_unavailable"):
                 extra["Retry-After"] = "1"
             await _respond(
-                send, _STATUS[reply.code], extra, orjson.dumps({"error": reply.code, "message": reply.message})
+                send,
+                _STATUS[reply.code],
+                extra,
+                orjson.dumps({"error": reply.code, "message": reply.message}),
             )
 
     async def _body(self, receive: Receive) -> bytes | None:
@@ -126,14 +144,24 @@ class PaidHttp:
         start = next(m for m in sent if m["type"] == "http.response.start")
         content = b"".join(m.get("body", b"") for m in sent if m["type"] == "http.response.body")
         if len(content) > self._max_body:
-            raise PaymentError("response_too_large", f"a paid response takes at most {self._max_body:,} bytes")
+            raise PaymentError(
+                "response_too_large", f"a paid response takes at most {self._max_body:,} bytes"
+            )
         headers = [[k.decode("latin-1"), v.decode("latin-1")] for k, v in start.get("headers", [])]
-        result = {"status": start["status"], "headers": headers, "body": base64.b64encode(content).decode()}
+        result = {
+            "status": start["status"],
+            "headers": headers,
+            "body": base64.b64encode(content).decode(),
+        }
         return result, start["status"] >= 400
 
 
 async def _respond(
-    send: Send, status: int, headers: Mapping[str, str], body: bytes, more: list[list[str]] | None = None
+    send: Send,
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    more: list[list[str]] | None = None,
 ) -> None:
     kept = [(k, v) for k, v in more or [] if k.lower() != "content-length"]
     listed = [*kept, *headers.items(), ("Content-Length", str(len(body)))]

@@ -99,25 +99,43 @@ class Paid:
         offer = self.offer(str(tool.get("name")))
         if offer is None:
             return tool
-        prices = dict.fromkeys(format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts)
+        prices = dict.fromkeys(
+            format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts
+        )
         terms = [
-            {"scheme": r.scheme, "network": r.network, "amount": r.amount, "asset": r.asset, "payTo": r.pay_to}
+            {
+                "scheme": r.scheme,
+                "network": r.network,
+                "amount": r.amount,
+                "asset": r.asset,
+                "payTo": r.pay_to,
+            }
             for r in offer.accepts
         ]
         free = f" Nothing with a subscription to {' or '.join(offer.plans)}." if offer.plans else ""
         text = f"{tool.get('description') or ''}\nCosts {' or '.join(prices)} a call (x402).{free}".strip()
         meta = {**(tool.get("_meta") or {}), "x402": {"accepts": terms}}
-        return {**{k: v for k, v in tool.items() if k != "outputSchema"}, "description": text, "_meta": meta}
+        return {
+            **{k: v for k, v in tool.items() if k != "outputSchema"},
+            "description": text,
+            "_meta": meta,
+        }
 
-    async def _call(self, ctx: Context, params: Mapping[str, Any], call_next: CallNext) -> HandlerResult:
+    async def _call(
+        self, ctx: Context, params: Mapping[str, Any], call_next: CallNext
+    ) -> HandlerResult:
         """A tool's call. The handler runs once for each payment; its result is withheld until it is paid."""
         given = params.get("arguments")
-        name, arguments = self._unwrap(params["name"], dict(given) if isinstance(given, Mapping) else {})
+        name, arguments = self._unwrap(
+            params["name"], dict(given) if isinstance(given, Mapping) else {}
+        )
         offer = self.offer(name)
         if offer is None:
             return await call_next(ctx)
         try:
-            reply = await self._sell(ctx, offer, {"tool": name, "arguments": arguments}, call_next, name, arguments)
+            reply = await self._sell(
+                ctx, offer, {"tool": name, "arguments": arguments}, call_next, name, arguments
+            )
         except Unfinished as unfinished:
             return unfinished.result
         if isinstance(reply, NotPaid):
@@ -126,7 +144,9 @@ class Paid:
             return types.CallToolResult.model_validate(_refusal(reply))
         return _with_receipt(_shown(reply.result), reply.receipt, reply.repeated)
 
-    async def _get(self, ctx: Context, name: str, asked: dict[str, Any], call_next: CallNext) -> HandlerResult:
+    async def _get(
+        self, ctx: Context, name: str, asked: dict[str, Any], call_next: CallNext
+    ) -> HandlerResult:
         """A resource or a prompt. An unpaid one is JSON-RPC error 402, since its result has no room for a demand."""
         offer = self.offer(name)
         if offer is None:
@@ -137,10 +157,16 @@ class Paid:
             return unfinished.result
         if isinstance(reply, NotPaid):
             body = payment_required_result(reply.required, reply.failed)["structuredContent"]
-            data = v1_error_data(offer.v1(), reply.required.error or "") if self._v1_errors else body
+            data = (
+                v1_error_data(offer.v1(), reply.required.error or "") if self._v1_errors else body
+            )
             raise MCPError(402, "Payment required", data)
         if isinstance(reply, Refused):
-            raise MCPError(-32603, reply.message, {"reason": reply.code, RESPONSE_META: _receipt(reply.receipt)})
+            raise MCPError(
+                -32603,
+                reply.message,
+                {"reason": reply.code, RESPONSE_META: _receipt(reply.receipt)},
+            )
         return _with_receipt(reply.result, reply.receipt, reply.repeated)
 
     async def _sell(
@@ -157,14 +183,21 @@ class Paid:
             proof = read_proof(_meta(ctx)) if offer.plans else None
         except PaymentError as error:
             return NotPaid(offer.payment_required(str(error)), error.code)
-        if payment is not None and tool is not None and offer.broadcasts and not await self.gate.knows(offer, payment):
+        if (
+            payment is not None
+            and tool is not None
+            and offer.broadcasts
+            and not await self.gate.knows(offer, payment)
+        ):
             failed = await self._rehearse(tool, arguments or {})
             if failed is not None:
                 raise Unfinished(failed)
 
         async def run(_: Run) -> tuple[dict[str, Any], bool]:
             body = _dict(await call_next(ctx))
-            if is_input_required(body):  # a person is asked first; the same call comes again with the answer
+            if is_input_required(
+                body
+            ):  # a person is asked first; the same call comes again with the answer
                 raise Unfinished(body)
             return body, bool(body.get("isError"))
 
@@ -173,11 +206,15 @@ class Paid:
     def _demand(self, ctx: Context, offer: Offer, reply: NotPaid) -> HandlerResult:
         if self._v1_errors:
             raise MCPError(
-                402, "Payment required", v1_error_data(offer.v1(), reply.required.error or "Payment required")
+                402,
+                "Payment required",
+                v1_error_data(offer.v1(), reply.required.error or "Payment required"),
             )
         body = payment_required_result(reply.required, reply.failed)
         if self._speaks_extension and _speaks_extension(ctx):
-            return PaymentRequiredResult.model_validate({"paymentRequired": body["structuredContent"]})
+            return PaymentRequiredResult.model_validate(
+                {"paymentRequired": body["structuredContent"]}
+            )
         return types.CallToolResult.model_validate(body)
 
 
@@ -205,17 +242,32 @@ def _shown(result: dict[str, Any]) -> dict[str, Any]:
     if "content" in result:
         return result
     signature = result.get("signature")
-    found = f"Its transaction {signature} is on the chain." if signature else "It did its work; its answer is lost."
+    found = (
+        f"Its transaction {signature} is on the chain."
+        if signature
+        else "It did its work; its answer is lost."
+    )
     text = f"The server stopped while this call ran. {found}"
     content = [{"type": "text", "text": text}]
-    return {"resultType": "complete", "content": content, "structuredContent": result, "isError": False}
+    return {
+        "resultType": "complete",
+        "content": content,
+        "structuredContent": result,
+        "isError": False,
+    }
 
 
 def _receipt(receipt: SettleResponse | None) -> dict[str, Any] | None:
-    return None if receipt is None else receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
+    return (
+        None
+        if receipt is None
+        else receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
+    )
 
 
-def _with_receipt(result: dict[str, Any], receipt: SettleResponse | None, repeated: bool) -> dict[str, Any]:
+def _with_receipt(
+    result: dict[str, Any], receipt: SettleResponse | None, repeated: bool
+) -> dict[str, Any]:
     if receipt is None:
         return result
     meta = {**(result.get("_meta") or {}), RESPONSE_META: _receipt(receipt)}

@@ -39,7 +39,16 @@ from mcpsol_py.x402.protocol.payment_ids import Payment, fingerprint, named_id, 
 from mcpsol_py.x402.store.executions import NOBODY, Execution, Executions, ExecutionState
 from mcpsol_py.x402.store.group import grouped
 
-__all__ = ["Gate", "Granting", "Run", "RunFunction", "Unfinished", "Witness", "current_run", "witness_of"]
+__all__ = [
+    "Gate",
+    "Granting",
+    "Run",
+    "RunFunction",
+    "Unfinished",
+    "Witness",
+    "current_run",
+    "witness_of",
+]
 
 T = TypeVar("T")
 
@@ -74,12 +83,16 @@ class Run:
         if self.ceiling is None:
             return
         if not 0 <= amount <= self.ceiling:
-            raise PaymentError("charge_over_ceiling", f"{amount:,} base units; {self.ceiling:,} are authorized")
+            raise PaymentError(
+                "charge_over_ceiling", f"{amount:,} base units; {self.ceiling:,} are authorized"
+            )
         self.charged = amount
 
     async def will_send(self, signature: str) -> None:
         """Records *signature*. After a crash it alone decides whether the tool did its work."""
-        moved = await self._gate._move(self._id, self._owner, ("running",), "running", signature=signature)
+        moved = await self._gate._move(
+            self._id, self._owner, ("running",), "running", signature=signature
+        )
         if not moved:
             raise PaymentError("payment_id_conflict", "another process has taken this call over")
 
@@ -105,7 +118,11 @@ def witness_of(chain: Chain) -> Witness:
 
     def look(payment: Payment) -> MessageStatus | None:
         text = payment.payload.get("transaction")
-        if text is None or "voucher" in payment.payload or caip2(str(payment.get_network())) != chain.network:
+        if (
+            text is None
+            or "voucher" in payment.payload
+            or caip2(str(payment.get_network())) != chain.network
+        ):
             return None
         try:
             return chain.find(bytes(read_transaction(text)))
@@ -118,7 +135,9 @@ def witness_of(chain: Chain) -> Witness:
 class Granting(Protocol):
     """Serves calls that a subscription pays for (subscriptions.grants.Grants)."""
 
-    async def call(self, gate: Gate, offer: Offer, proof: SIWxPayload, arguments: object, run: RunFunction) -> Reply:
+    async def call(
+        self, gate: Gate, offer: Offer, proof: SIWxPayload, arguments: object, run: RunFunction
+    ) -> Reply:
         """One request with a proof of who asks."""
 
 
@@ -163,7 +182,12 @@ class Gate:
         started = time.perf_counter()
         with telemetry.span("paid call", resource=offer.resource.url) as step:
             try:
-                if payment is None and proof is not None and offer.plans and self._grants is not None:
+                if (
+                    payment is None
+                    and proof is not None
+                    and offer.plans
+                    and self._grants is not None
+                ):
                     reply = await self._grants.call(self, offer, proof, arguments, run)
                 else:
                     reply = await self._call(offer, payment, arguments, run)
@@ -174,9 +198,14 @@ class Gate:
         metrics.observe_call(outcome, time.perf_counter() - started)
         return reply
 
-    async def _call(self, offer: Offer, payment: Payment | None, arguments: object, run: RunFunction) -> Reply:
+    async def _call(
+        self, offer: Offer, payment: Payment | None, arguments: object, run: RunFunction
+    ) -> Reply:
         if payment is None:
-            return NotPaid(offer.payment_required("Payment required to access this resource"), "payment_required")
+            return NotPaid(
+                offer.payment_required("Payment required to access this resource"),
+                "payment_required",
+            )
         try:
             terms, requirements = self._match(offer, payment)
             payment_id, key = self._identity(offer, payment)
@@ -200,12 +229,16 @@ class Gate:
             amount=int(terms.amount),
         )
         # Claimed before it is verified: a repeat's transaction is spent by now. Nothing is done on the claim alone.
-        known = await grouped(self._executions.database, self._executions.claim, claim, lasting=False)
+        known = await grouped(
+            self._executions.database, self._executions.claim, claim, lasting=False
+        )
         if known is None:
             self._state(payment_id, "validated", offer)
             self._fault("gate.claimed")
             return await self._first(offer, payment, requirements, payment_id, owner, run)
-        return await self._again(offer, payment, requirements, known, payment_id, mark, key, owner, run)
+        return await self._again(
+            offer, payment, requirements, known, payment_id, mark, key, owner, run
+        )
 
     async def knows(self, offer: Offer, payment: Payment) -> bool:
         """Was this payment, or its payment id, seen before? False for one that cannot be read."""
@@ -225,14 +258,22 @@ class Gate:
         if isinstance(payment, PaymentPayloadV1):
             for v1 in offer.v1():
                 if v1.scheme == payment.scheme and v1.network == payment.network:
-                    terms = next(r for r in offer.accepts if r.scheme == v1.scheme and r.network == caip2(v1.network))
+                    terms = next(
+                        r
+                        for r in offer.accepts
+                        if r.scheme == v1.scheme and r.network == caip2(v1.network)
+                    )
                     return terms, v1
             raise PaymentError(
-                "no_matching_requirements", "the payment is of a scheme or network that is not accepted here"
+                "no_matching_requirements",
+                "the payment is of a scheme or network that is not accepted here",
             )
         found = self._server.find_matching_requirements(list(offer.accepts), payment)
         if found is None:
-            raise PaymentError("no_matching_requirements", "the payment's terms are not among those accepted here now")
+            raise PaymentError(
+                "no_matching_requirements",
+                "the payment's terms are not among those accepted here now",
+            )
         return found, found
 
     def _identity(self, offer: Offer, payment: Payment) -> tuple[str, str]:
@@ -240,10 +281,15 @@ class Gate:
         payment_id = named_id(payment)
         if payment_id is None:
             if offer.payment_id_required:
-                raise PaymentError("payment_id_required", "this resource asks for a payment-identifier, and none came")
+                raise PaymentError(
+                    "payment_id_required",
+                    "this resource asks for a payment-identifier, and none came",
+                )
             return key, key
         if not isinstance(payment_id, str) or not is_valid_payment_id(payment_id):
-            raise PaymentError("payment_id_invalid", "a payment id is 16 to 128 characters of A-Z a-z 0-9 _ -")
+            raise PaymentError(
+                "payment_id_invalid", "a payment id is 16 to 128 characters of A-Z a-z 0-9 _ -"
+            )
         if key.startswith("voucher:"):
             # One that paid for nothing pays for the next call; that it pays once, its channel sees to.
             key = "voucher:" + hashlib.sha256(f"{key}:{payment_id}".encode()).hexdigest()
@@ -263,7 +309,11 @@ class Gate:
         if isinstance(payment, PaymentPayloadV1):
             return required
         return await self._server.create_payment_required_response(
-            list(required.accepts), required.resource, error, required.extensions, payment_payload=payment
+            list(required.accepts),
+            required.resource,
+            error,
+            required.extensions,
+            payment_payload=payment,
         )
 
     async def _cancel(self, payment: Payment, requirements: Any, payment_id: str) -> None:
@@ -271,13 +321,21 @@ class Gate:
         if isinstance(payment, PaymentPayloadV1):
             return
         context = {"payment_id": payment_id}
-        controls = self._server.create_payment_cancellation_dispatcher(payment, requirements, transport_context=context)
+        controls = self._server.create_payment_cancellation_dispatcher(
+            payment, requirements, transport_context=context
+        )
         await controls.cancel(VerifiedPaymentCancelOptions(reason="handler_failed"))
 
     # -- the two ways through ------------------------------------------------------------------------------------------
 
     async def _first(
-        self, offer: Offer, payment: Payment, requirements: Any, payment_id: str, owner: str, run: RunFunction
+        self,
+        offer: Offer,
+        payment: Payment,
+        requirements: Any,
+        payment_id: str,
+        owner: str,
+        run: RunFunction,
     ) -> Reply:
         try:
             with telemetry.span("verify payment", scheme=requirements.scheme):
@@ -291,11 +349,15 @@ class Gate:
         if not verified.is_valid:
             await self._db(self._executions.forget, payment_id, owner)
             reason = verified.invalid_reason or "unexpected_verify_error"
-            return NotPaid(await self._required(offer, payment, verified.invalid_message or reason), reason)
+            return NotPaid(
+                await self._required(offer, payment, verified.invalid_message or reason), reason
+            )
         self._state(payment_id, "verified", offer)
         self._fault("gate.verified")
         if self._flow(offer, payment, requirements) != "authorization" and not self._verify_only:
-            if not await self._move(payment_id, owner, ("verifying",), "settling", payer=verified.payer):
+            if not await self._move(
+                payment_id, owner, ("verifying",), "settling", payer=verified.payer
+            ):
                 return _taken()
             return await self._settle_first(offer, payment, requirements, payment_id, owner, run)
         if not await self._move(payment_id, owner, ("verifying",), "running", payer=verified.payer):
@@ -308,13 +370,19 @@ class Gate:
         self._fault("gate.ran")
         if failed:  # a failed tool is not charged: the authorization is simply not used
             await self._cancel(payment, requirements, payment_id)
-            if payment_id.startswith("voucher:"):  # the next call brings the same voucher, and no id of its own
+            if payment_id.startswith(
+                "voucher:"
+            ):  # the next call brings the same voucher, and no id of its own
                 await self._db(self._executions.forget, payment_id, owner)
             else:
                 await self._move(payment_id, owner, ("running",), "failed", result=result)
             return Answer(result, None)
         if not await self._move(
-            payment_id, owner, ("running",), "done" if self._verify_only else "executed", result=result
+            payment_id,
+            owner,
+            ("running",),
+            "done" if self._verify_only else "executed",
+            result=result,
         ):
             return _taken()
         self._fault("gate.executed")
@@ -337,7 +405,9 @@ class Gate:
         if self._verify_only:
             await self._move(payment_id, owner, ("executed",), "done")
             return Answer(result, None)
-        settled = await self._settle(payment, _charging(requirements, charge), payment_id, "after-handler", resumed)
+        settled = await self._settle(
+            payment, _charging(requirements, charge), payment_id, "after-handler", resumed
+        )
         if not settled.success:
             return await self._not_settled(offer, payment_id, owner, "executed", settled)
         settled = offer.receipted(settled)
@@ -377,14 +447,18 @@ class Gate:
         resumed: bool,
     ) -> SettleResponse:
         started = time.perf_counter()
-        with telemetry.span("settle payment", scheme=requirements.scheme, network=str(requirements.network)) as step:
+        with telemetry.span(
+            "settle payment", scheme=requirements.scheme, network=str(requirements.network)
+        ) as step:
             settled = await self._settled(payment, requirements, payment_id, phase, resumed)
             outcome = "ok" if settled.success else settled.error_reason or "settlement_failed"
             step.set(outcome=outcome)
         said = settled.amount
         amount = int(said if said is not None and said.isdigit() else requirements.get_amount())
         network, asset = str(requirements.network), str(requirements.asset)
-        metrics.observe_settlement(requirements.scheme, outcome, time.perf_counter() - started, network, asset, amount)
+        metrics.observe_settlement(
+            requirements.scheme, outcome, time.perf_counter() - started, network, asset, amount
+        )
         return settled
 
     async def _settled(
@@ -397,7 +471,9 @@ class Gate:
     ) -> SettleResponse:
         context = {"payment_id": payment_id}
         try:
-            settled = await self._server.settle_payment(payment, requirements, phase=phase, transport_context=context)
+            settled = await self._server.settle_payment(
+                payment, requirements, phase=phase, transport_context=context
+            )
         except PaymentError as error:  # a scheme refused before it asked anybody
             settled = SettleResponse(
                 success=False,
@@ -416,7 +492,9 @@ class Gate:
         if self._landed is not None and settled.transaction:
             landed = await anyio.to_thread.run_sync(self._landed, settled.transaction)
         if landed:
-            return settled.model_copy(update={"success": True, "error_reason": None, "error_message": None})
+            return settled.model_copy(
+                update={"success": True, "error_reason": None, "error_message": None}
+            )
         return settled.model_copy(update={"error_reason": "settlement_pending"})
 
     async def _witnessed(self, payment: Payment, settled: SettleResponse) -> SettleResponse:
@@ -430,18 +508,32 @@ class Gate:
         if seen is None:
             return settled
         if seen.state == "landed":
-            fair = {"success": True, "error_reason": None, "error_message": None, "transaction": seen.signature or ""}
+            fair = {
+                "success": True,
+                "error_reason": None,
+                "error_message": None,
+                "transaction": seen.signature or "",
+            }
             return settled if settled.success else settled.model_copy(update=fair)
         if not settled.success:
             return settled
         gone = seen.state in ("failed", "expired")
         why = "transaction_failed" if gone else "settlement_pending"
         return settled.model_copy(
-            update={"success": False, "error_reason": why, "error_message": f"the chain says: {seen.state}"}
+            update={
+                "success": False,
+                "error_reason": why,
+                "error_message": f"the chain says: {seen.state}",
+            }
         )
 
     async def _not_settled(
-        self, offer: Offer, payment_id: str, owner: str, state: ExecutionState, settled: SettleResponse
+        self,
+        offer: Offer,
+        payment_id: str,
+        owner: str,
+        state: ExecutionState,
+        settled: SettleResponse,
     ) -> Reply:
         if _undecided(settled):
             await self._move(payment_id, owner, (state,), state, receipt=_json(settled))
@@ -451,8 +543,14 @@ class Gate:
                 settled,
             )
         reason = settled.error_reason or "settlement_failed"
-        await self._move(payment_id, owner, (state,), "failed", result=None, receipt=_json(settled), error=reason)
-        return NotPaid(offer.payment_required(f"Settlement failed: {settled.error_message or reason}"), reason, settled)
+        await self._move(
+            payment_id, owner, (state,), "failed", result=None, receipt=_json(settled), error=reason
+        )
+        return NotPaid(
+            offer.payment_required(f"Settlement failed: {settled.error_message or reason}"),
+            reason,
+            settled,
+        )
 
     async def _run_paid(
         self,
@@ -475,20 +573,32 @@ class Gate:
         self._fault("gate.ran")
         if ceiling is not None:
             charge = 0 if failed else ceiling if this.charged is None else this.charged
-            if not await self._move(payment_id, owner, ("running",), "executed", result=result, amount=charge):
+            if not await self._move(
+                payment_id, owner, ("running",), "executed", result=result, amount=charge
+            ):
                 return _taken()
             self._fault("gate.executed")
-            return await self._settle_after(offer, payment, requirements, payment_id, owner, result, charge=charge)
+            return await self._settle_after(
+                offer, payment, requirements, payment_id, owner, result, charge=charge
+            )
         if not await self._move(payment_id, owner, ("running",), "done", result=result):
             return _taken()
         self._state(payment_id, "complete", offer)
         return Answer(result, receipt)
 
     async def _refund(
-        self, payment: Payment, requirements: Any, payment_id: str, owner: str, *, resumed: bool = False
+        self,
+        payment: Payment,
+        requirements: Any,
+        payment_id: str,
+        owner: str,
+        *,
+        resumed: bool = False,
     ) -> SettleResponse:
         """The tool broke off after the deposit: nothing is charged. The call may be tried again by a new payment."""
-        settled = await self._settle(payment, _charging(requirements, 0), payment_id, "after-handler", resumed)
+        settled = await self._settle(
+            payment, _charging(requirements, 0), payment_id, "after-handler", resumed
+        )
         if not _undecided(settled):
             values = {"receipt": _json(settled), "error": "tool_failed"}
             await self._move(payment_id, owner, ("executed",), "failed", result=None, **values)
@@ -526,7 +636,14 @@ class Gate:
                     await asyncio.wait(breathing)
 
     async def _run(
-        self, payment: Payment, requirements: Any, this: Run, owner: str, run: RunFunction, *, paid: bool
+        self,
+        payment: Payment,
+        requirements: Any,
+        this: Run,
+        owner: str,
+        run: RunFunction,
+        *,
+        paid: bool,
     ) -> tuple[dict[str, Any], bool]:
         """The same, and what becomes of the call when it is cut short."""
         payment_id = this.payment_id
@@ -568,35 +685,47 @@ class Gate:
     ) -> Reply:
         if known.payment_id != payment_id:
             return Refused(
-                "payment_id_conflict", "this payment was given for another call already; a payment pays once"
+                "payment_id_conflict",
+                "this payment was given for another call already; a payment pays once",
             )
         if known.fingerprint != mark:
             return Refused(
-                "payment_id_conflict", "this payment id stands for another request (other arguments or terms)"
+                "payment_id_conflict",
+                "this payment id stands for another request (other arguments or terms)",
             )
         deadline = asyncio.get_running_loop().time() + self._wait
         while True:
             if known.state == "done" and known.result is not None:
                 return Answer(known.result, _read(known.receipt), repeated=True)
             if known.state == "failed":
-                return await self._after_failure(offer, payment, requirements, known, key, owner, run)
+                return await self._after_failure(
+                    offer, payment, requirements, known, key, owner, run
+                )
             if known.state == "unknown":
                 return _unknown(known)
             if await self._db(self._executions.take_over, payment_id, owner, self._lease_ms, known):
                 return await self._resume(offer, payment, requirements, known, owner, run)
             receipt = _read(known.receipt)
             # Left open by a request that has its answer ("settlement_pending"): whoever comes first goes on with it.
-            left = receipt is not None and _undecided(receipt) and known.state in ("executed", "settling")
+            left = (
+                receipt is not None
+                and _undecided(receipt)
+                and known.state in ("executed", "settling")
+            )
             left = left or known.owner == NOBODY
             if left and await self._db(self._executions.take_over, payment_id, owner, 0, known):
                 return await self._resume(offer, payment, requirements, known, owner, run)
             if asyncio.get_running_loop().time() >= deadline:
                 return Refused(
-                    "in_progress", "this call is being served: repeat it with the same payment in a moment", receipt
+                    "in_progress",
+                    "this call is being served: repeat it with the same payment in a moment",
+                    receipt,
                 )
             await asyncio.sleep(0.02)
             found = await self._db(self._executions.get, payment_id)
-            if found is None:  # the first attempt was refused and forgotten: this one is the first now
+            if (
+                found is None
+            ):  # the first attempt was refused and forgotten: this one is the first now
                 return await self._retry(offer, payment, requirements, known, key, owner, run)
             known = found
 
@@ -614,7 +743,9 @@ class Gate:
         standing = await self._db(self._executions.claim, claim)
         if standing is None:
             return await self._first(offer, payment, requirements, known.payment_id, owner, run)
-        return Refused("in_progress", "this call is being served: repeat it with the same payment in a moment")
+        return Refused(
+            "in_progress", "this call is being served: repeat it with the same payment in a moment"
+        )
 
     async def _after_failure(
         self,
@@ -632,36 +763,70 @@ class Gate:
                 return Answer(known.result, None, repeated=True)
             reason = known.error or "settlement_failed"
             failed = _read(known.receipt) if reason != "tool_failed" else None
-            return NotPaid(offer.payment_required(f"This payment paid for nothing: {reason}"), reason, failed)
+            return NotPaid(
+                offer.payment_required(f"This payment paid for nothing: {reason}"), reason, failed
+            )
         if not await self._db(self._executions.take_over, known.payment_id, owner, 0, known):
             return _taken()
         moved = await self._move(
-            known.payment_id, owner, ("failed",), "verifying", payment_key=key, result=None, receipt=None, error=None
+            known.payment_id,
+            owner,
+            ("failed",),
+            "verifying",
+            payment_key=key,
+            result=None,
+            receipt=None,
+            error=None,
         )
-        return await self._first(offer, payment, requirements, known.payment_id, owner, run) if moved else _taken()
+        return (
+            await self._first(offer, payment, requirements, known.payment_id, owner, run)
+            if moved
+            else _taken()
+        )
 
     async def _resume(
-        self, offer: Offer, payment: Payment, requirements: Any, known: Execution, owner: str, run: RunFunction
+        self,
+        offer: Offer,
+        payment: Payment,
+        requirements: Any,
+        known: Execution,
+        owner: str,
+        run: RunFunction,
     ) -> Reply:
         """This process now owns a call that another one left (ExecutionState says what each state means then)."""
         payment_id = known.payment_id
         if known.state == "verifying":
             return await self._first(offer, payment, requirements, payment_id, owner, run)
         if known.state == "settling":
-            return await self._settle_first(offer, payment, requirements, payment_id, owner, run, resumed=True)
+            return await self._settle_first(
+                offer, payment, requirements, payment_id, owner, run, resumed=True
+            )
         if known.state == "paid":
             receipt = _read(known.receipt)
-            return await self._run_paid(offer, payment, requirements, payment_id, owner, receipt, run)
+            return await self._run_paid(
+                offer, payment, requirements, payment_id, owner, receipt, run
+            )
         if known.state == "executed":
             is_escrow = self._flow(offer, payment, requirements) == "escrow"
             if known.result is not None:
                 charge = known.amount if is_escrow else None
                 result = known.result
                 return await self._settle_after(
-                    offer, payment, requirements, payment_id, owner, result, charge=charge, resumed=True
+                    offer,
+                    payment,
+                    requirements,
+                    payment_id,
+                    owner,
+                    result,
+                    charge=charge,
+                    resumed=True,
                 )
             settled = await self._refund(payment, requirements, payment_id, owner, resumed=True)
-            return NotPaid(offer.payment_required("This payment paid for nothing: tool_failed"), "tool_failed", settled)
+            return NotPaid(
+                offer.payment_required("This payment paid for nothing: tool_failed"),
+                "tool_failed",
+                settled,
+            )
         return await self.decide(known, owner)
 
     async def decide(self, known: Execution, owner: str) -> Reply:
@@ -681,9 +846,16 @@ class Gate:
     # ----------------------------------------------------------------------------------------------------
 
     async def _move(
-        self, payment_id: str, owner: str, expected: tuple[ExecutionState, ...], to: ExecutionState, **values: Any
+        self,
+        payment_id: str,
+        owner: str,
+        expected: tuple[ExecutionState, ...],
+        to: ExecutionState,
+        **values: Any,
     ) -> bool:
-        return await self._db(partial(self._executions.move, payment_id, owner, expected, to, **values))
+        return await self._db(
+            partial(self._executions.move, payment_id, owner, expected, to, **values)
+        )
 
     async def _db(self, function: Callable[..., T], *args: Any) -> T:
         return await grouped(self._executions.database, function, *args)
@@ -704,7 +876,9 @@ def _answered(body: Any) -> RunFunction:
 
 def _charging(requirements: Any, charge: int | None) -> Any:
     """The requirements with what is charged instead of the ceiling."""
-    return requirements if charge is None else requirements.model_copy(update={"amount": str(charge)})
+    return (
+        requirements if charge is None else requirements.model_copy(update={"amount": str(charge)})
+    )
 
 
 def _json(response: SettleResponse) -> dict[str, Any]:
@@ -724,11 +898,17 @@ def _outcome(reply: Reply) -> str:
 
 def _undecided(settled: SettleResponse) -> bool:
     """Neither paid nor certainly not paid."""
-    return not settled.success and settled.error_reason in ("settlement_pending", "unexpected_settle_error")
+    return not settled.success and settled.error_reason in (
+        "settlement_pending",
+        "unexpected_settle_error",
+    )
 
 
 def _taken() -> Refused:
-    return Refused("in_progress", "another request goes on with this call: repeat it with the same payment in a moment")
+    return Refused(
+        "in_progress",
+        "another request goes on with this call: repeat it with the same payment in a moment",
+    )
 
 
 def _unknown(known: Execution) -> Refused:

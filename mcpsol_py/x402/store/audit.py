@@ -27,7 +27,13 @@ class AuditEntry:
 
 
 def note(
-    connection: Connection, tenant: str, now_ms: int, actor: str, action: str, subject: str, **details: Any
+    connection: Connection,
+    tenant: str,
+    now_ms: int,
+    actor: str,
+    action: str,
+    subject: str,
+    **details: Any,
 ) -> None:
     """Adds an entry in the caller's transaction: it is there if and only if what it tells of is. No secrets here."""
     values = {
@@ -55,4 +61,7 @@ class AuditLog:
             wanted = wanted.where(table.c.subject == subject)
         wanted = wanted.order_by(table.c.at_ms.desc(), table.c.id).limit(limit)
         rows = self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)
-        return [AuditEntry(int(r.at_ms), r.actor, r.action, r.subject, orjson.loads(r.details)) for r in rows]
+        return [
+            AuditEntry(int(r.at_ms), r.actor, r.action, r.subject, orjson.loads(r.details))
+            for r in rows
+        ]

@@ -15,7 +15,12 @@ __all__ = ["Catalog"]
 
 #: Rows that a search looks at: those paid most recently.
 _SEARCHED = 5_000
-_FILTERS = {"type": table.c.type, "network": table.c.network, "scheme": table.c.scheme, "payTo": table.c.pay_to}
+_FILTERS = {
+    "type": table.c.type,
+    "network": table.c.network,
+    "scheme": table.c.scheme,
+    "payTo": table.c.pay_to,
+}
 
 
 class Catalog:
@@ -47,23 +52,36 @@ class Catalog:
 
         self._db.run(work)
 
-    def listed(self, wanted: Mapping[str, str], limit: int, offset: int) -> tuple[int, list[dict[str, Any]]]:
+    def listed(
+        self, wanted: Mapping[str, str], limit: int, offset: int
+    ) -> tuple[int, list[dict[str, Any]]]:
         """(how many there are, those from *offset* on), the last paid first. *wanted*: type, network, scheme, payTo."""
         conditions = _conditions(wanted)
 
         def work(connection: Connection, _again: bool) -> tuple[int, list[dict[str, Any]]]:
-            total = connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one()
+            total = connection.execute(
+                select(func.count()).select_from(table).where(*conditions)
+            ).scalar_one()
             newest = (
-                select(table).where(*conditions).order_by(table.c.touched_ms.desc(), table.c.resource, table.c.tool)
+                select(table)
+                .where(*conditions)
+                .order_by(table.c.touched_ms.desc(), table.c.resource, table.c.tool)
             )
-            return int(total), [_row(r) for r in connection.execute(newest.limit(limit).offset(offset)).all()]
+            return int(total), [
+                _row(r) for r in connection.execute(newest.limit(limit).offset(offset)).all()
+            ]
 
         return self._db.run(work)
 
     def search(self, text: str, wanted: Mapping[str, str], limit: int) -> list[dict[str, Any]]:
         """The services that have most of the words of *text*, the last paid first among equals."""
         words = text.lower().split()[:20]
-        newest = select(table).where(*_conditions(wanted)).order_by(table.c.touched_ms.desc()).limit(_SEARCHED)
+        newest = (
+            select(table)
+            .where(*_conditions(wanted))
+            .order_by(table.c.touched_ms.desc())
+            .limit(_SEARCHED)
+        )
         rows = self._db.run(lambda connection, _: connection.execute(newest).all())
         scored = [(sum(word in row.words for word in words), row) for row in rows]
         found = sorted((s for s in scored if s[0] or not words), key=lambda s: -s[0])

@@ -65,7 +65,9 @@ _NAMES = [f.name for f in fields(PaidChannel)]
 class PaidChannels:
     """The channels of one tenant. Every method may raise StorageError."""
 
-    def __init__(self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None
+    ) -> None:
         self.database, self.tenant, self._clock = database, tenant, clock_ms
 
     def _now(self, connection: Connection) -> int:
@@ -145,7 +147,14 @@ class PaidChannels:
         return self._run(work)
 
     def charge(
-        self, channel_id: str, holder: str, cumulative: int, price: int, signature: str, *, deposit: int | None = None
+        self,
+        channel_id: str,
+        holder: str,
+        cumulative: int,
+        price: int,
+        signature: str,
+        *,
+        deposit: int | None = None,
     ) -> PaidChannel | None:
         """Accepts the voucher for good. The channel afterwards, also when this very call was charged before; None when
         something else was charged meanwhile. *deposit*: what the chain holds now, where a deposit landed for it."""
@@ -179,7 +188,9 @@ class PaidChannels:
         def work(connection: Connection, _again: bool) -> None:
             mine = self._is(channel_id) & (table.c.holder == holder)
             connection.execute(delete(table).where(mine, table.c.state == "opening"))
-            connection.execute(update(table).where(mine).values(holder=None, touched_ms=self._now(connection)))
+            connection.execute(
+                update(table).where(mine).values(holder=None, touched_ms=self._now(connection))
+            )
 
         self._run(work)
 
@@ -223,7 +234,11 @@ class PaidChannels:
 
 
 _ROW = row_of(table)
-_FREE = or_(table.c.holder.is_(None), table.c.holder == bindparam("h"), table.c.held_until_ms < bindparam("now"))
+_FREE = or_(
+    table.c.holder.is_(None),
+    table.c.holder == bindparam("h"),
+    table.c.held_until_ms < bindparam("now"),
+)
 _FOLLOWS = (
     (table.c.tenant == bindparam("t"))
     & (table.c.channel_id == bindparam("c"))
@@ -293,7 +308,9 @@ class SponsoredChannels:
         values = {f.name: getattr(row, f.name) for f in fields(Sponsored)}
 
         def work(connection: Connection, _again: bool) -> None:
-            connection.execute(insert(sponsored).values({**values, "touched_ms": self._now(connection)}))
+            connection.execute(
+                insert(sponsored).values({**values, "touched_ms": self._now(connection)})
+            )
 
         try:
             self._database.run(work)
@@ -318,17 +335,26 @@ class SponsoredChannels:
 
         def work(connection: Connection, _again: bool) -> None:
             mine = self._is(network, channel)
-            connection.execute(update(sponsored).where(mine).values(touched_ms=self._now(connection)))
+            connection.execute(
+                update(sponsored).where(mine).values(touched_ms=self._now(connection))
+            )
 
         self._database.run(work)
 
     def forget(self, network: str, channel: str) -> None:
         """It is gone from the chain."""
-        self._database.run(lambda c, _: c.execute(delete(sponsored).where(self._is(network, channel))))
+        self._database.run(
+            lambda c, _: c.execute(delete(sponsored).where(self._is(network, channel)))
+        )
 
     def all(self, network: str, limit: int = 500) -> list[Sponsored]:
         """The longest untouched first."""
-        wanted = select(sponsored).where(sponsored.c.network == network).order_by(sponsored.c.touched_ms).limit(limit)
+        wanted = (
+            select(sponsored)
+            .where(sponsored.c.network == network)
+            .order_by(sponsored.c.touched_ms)
+            .limit(limit)
+        )
         rows = self._database.run(lambda c, _: c.execute(wanted).all())
         return [Sponsored(**{f.name: getattr(r, f.name) for f in fields(Sponsored)}) for r in rows]
 

@@ -48,19 +48,28 @@ class Database:
     """
 
     def __init__(
-        self, url: str = "sqlite://", *, migrate: bool = True, role: str | None = None, patience: float = 15.0
+        self,
+        url: str = "sqlite://",
+        *,
+        migrate: bool = True,
+        role: str | None = None,
+        patience: float = 15.0,
     ) -> None:
         self.url, self.role, self.patience = url, role, patience
         options: dict[str, Any] = {"pool_pre_ping": True}
         if url in _IN_MEMORY:
-            from sqlalchemy.pool import StaticPool  # one connection: a second one would see another, empty database
+            from sqlalchemy.pool import (
+                StaticPool,
+            )  # one connection: a second one would see another, empty database
 
             options = {"poolclass": StaticPool, "connect_args": {"check_same_thread": False}}
         elif url.startswith("postgresql"):
             options["connect_args"] = {"connect_timeout": 5}
         self.engine: Engine = create_engine(url, **options)
         self.writer = Writer(self.group)
-        self._joined = threading.local()  # .connection: that of the group commit which this thread is in; .passing
+        self._joined = (
+            threading.local()
+        )  # .connection: that of the group commit which this thread is in; .passing
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         if self.is_sqlite:
             _tune_sqlite(self.engine, max(int(patience * 1000), 1), self._joined)
@@ -87,7 +96,9 @@ class Database:
         Inside `group` it is a savepoint of the common one."""
         joined: Connection | None = getattr(self._joined, "connection", None)
         if joined is not None:
-            driver: Any = joined.connection.driver_connection  # SQLAlchemy's savepoint takes ten times as long
+            driver: Any = (
+                joined.connection.driver_connection
+            )  # SQLAlchemy's savepoint takes ten times as long
             driver.execute("SAVEPOINT piece")
             try:
                 yield joined
@@ -100,9 +111,13 @@ class Database:
             return
         with self.engine.begin() as connection:
             if not self.is_sqlite and tenant is not None:
-                connection.execute(text("SELECT set_config('app.merchant', :tenant, true)"), {"tenant": tenant})
+                connection.execute(
+                    text("SELECT set_config('app.merchant', :tenant, true)"), {"tenant": tenant}
+                )
                 if self.role is not None:
-                    connection.execute(text("SELECT set_config('role', :role, true)"), {"role": self.role})
+                    connection.execute(
+                        text("SELECT set_config('role', :role, true)"), {"role": self.role}
+                    )
             yield connection
 
     def run(self, work: Callable[[Connection, bool], T], tenant: str | None = None) -> T:
@@ -170,12 +185,16 @@ class Database:
         PostgreSQL, this machine's on SQLite (whose users stand on one machine)."""
         if self.is_sqlite:
             return now_ms()
-        seconds = connection.execute(text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"))
+        seconds = connection.execute(
+            text("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+        )
         return int(seconds.scalar_one())
 
     def close(self) -> None:
         """Closes all connections; one that a thread still uses, as soon as that is done with it."""
-        event.listen(self.engine.pool, "checkin", _end)  # dispose forgets it, and nobody would close it
+        event.listen(
+            self.engine.pool, "checkin", _end
+        )  # dispose forgets it, and nobody would close it
         self.engine.dispose()
 
 
@@ -196,11 +215,19 @@ def _kind(error: DBAPIError) -> str:
     state = getattr(error.orig, "sqlstate", None)
     if "disk is full" in said or state in ("53100", "53200"):
         return "full"
-    if "database is locked" in said or "database table is locked" in said or state in _RETRY_STATES[:4]:
+    if (
+        "database is locked" in said
+        or "database table is locked" in said
+        or state in _RETRY_STATES[:4]
+    ):
         return "busy"
     if error.connection_invalidated or state in _RETRY_STATES or (state or "").startswith("08"):
         return "lost"
-    if state is None and isinstance(error, OperationalError) and type(error.orig).__module__.startswith("psycopg"):
+    if (
+        state is None
+        and isinstance(error, OperationalError)
+        and type(error.orig).__module__.startswith("psycopg")
+    ):
         return "lost"  # psycopg's own: the connection could not be made, or broke
     return "other"
 
@@ -208,7 +235,9 @@ def _kind(error: DBAPIError) -> str:
 def _tune_sqlite(engine: Engine, busy_ms: int, joined: threading.local) -> None:
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # pysqlite's own BEGIN comes too late: the listener below sends it
+        connection.isolation_level = (
+            None  # pysqlite's own BEGIN comes too late: the listener below sends it
+        )
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout={busy_ms}")
         cursor.execute("PRAGMA journal_mode=WAL")

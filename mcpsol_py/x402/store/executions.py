@@ -29,7 +29,9 @@ NOBODY = "nobody"
 #: settlement. "settling": paid first, the tool has not started. "paid": paid, the tool has not started. "done":
 #: answered.
 #: "failed": nobody was charged, nothing more comes. "unknown": it may have run; only a person or a rule decides.
-ExecutionState = Literal["verifying", "running", "executed", "settling", "paid", "done", "failed", "unknown"]
+ExecutionState = Literal[
+    "verifying", "running", "executed", "settling", "paid", "done", "failed", "unknown"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,9 @@ class Executions:
     Every method may raise StorageError; it repeats itself while the database fails over, and knows its own traces then.
     """
 
-    def __init__(self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None
+    ) -> None:
         self.database, self.tenant, self._clock = database, tenant, clock_ms
 
     def _now(self, connection: Connection) -> int:
@@ -85,7 +89,10 @@ class Executions:
         except IntegrityError:
             found = self.get(row.payment_id) or self.by_payment(row.payment_key)
             # Owners are drawn at random, so a row of ours is this very claim, whose answer was lost on the way.
-            ours = found is not None and (found.owner, found.payment_id) == (row.owner, row.payment_id)
+            ours = found is not None and (found.owner, found.payment_id) == (
+                row.owner,
+                row.payment_id,
+            )
             return None if ours else found
         return None
 
@@ -100,7 +107,9 @@ class Executions:
 
     def _one(self, condition: Any) -> Execution | None:
         def work(connection: Connection, _again: bool) -> Any:
-            return connection.execute(select(table).where(table.c.tenant == self.tenant, condition)).one_or_none()
+            return connection.execute(
+                select(table).where(table.c.tenant == self.tenant, condition)
+            ).one_or_none()
 
         row = self._run(work)
         return None if row is None else _execution(row)
@@ -127,15 +136,27 @@ class Executions:
         for key in ("result", "receipt"):
             if values.get(key) is not None:
                 values[key] = orjson.dumps(values[key]).decode()
-        mine = (table.c.tenant == self.tenant) & (table.c.payment_id == payment_id) & (table.c.owner == owner)
+        mine = (
+            (table.c.tenant == self.tenant)
+            & (table.c.payment_id == payment_id)
+            & (table.c.owner == owner)
+        )
         moving = _moving(len(expected), tuple(sorted(values)))
-        bound = {"t": self.tenant, "p": payment_id, "o": owner, "to": to, **{f"v_{k}": v for k, v in values.items()}}
+        bound = {
+            "t": self.tenant,
+            "p": payment_id,
+            "o": owner,
+            "to": to,
+            **{f"v_{k}": v for k, v in values.items()},
+        }
         bound |= {f"from_{n}": state for n, state in enumerate(expected)}
 
         def work(connection: Connection, again: bool) -> bool:
             now = self._now(connection)
             if moving.count(connection, {**bound, "now": now}) != 1:
-                return again and connection.execute(select(table.c.state).where(mine)).scalar() == to
+                return (
+                    again and connection.execute(select(table.c.state).where(mine)).scalar() == to
+                )
             if also is not None and not also(connection):
                 raise _Undo
             if (
@@ -153,7 +174,11 @@ class Executions:
 
     def touch(self, payment_id: str, owner: str) -> None:
         """Renews the owner's lease."""
-        mine = (table.c.tenant == self.tenant) & (table.c.payment_id == payment_id) & (table.c.owner == owner)
+        mine = (
+            (table.c.tenant == self.tenant)
+            & (table.c.payment_id == payment_id)
+            & (table.c.owner == owner)
+        )
         self._run(lambda c, _: c.execute(update(table).where(mine).values(touched_ms=self._now(c))))
 
     def take_over(self, payment_id: str, owner: str, lease_ms: int, seen: Execution) -> bool:
@@ -197,7 +222,13 @@ class Executions:
 
         def told(connection: Connection) -> bool:
             note(
-                connection, self.tenant, self._now(connection), "operator", "call.decided", payment_id, outcome=outcome
+                connection,
+                self.tenant,
+                self._now(connection),
+                "operator",
+                "call.decided",
+                payment_id,
+                outcome=outcome,
             )
             return True
 
@@ -209,7 +240,12 @@ class Executions:
 
     def history(self, limit: int = 100) -> list[Execution]:
         """The newest calls first."""
-        newest = select(table).where(table.c.tenant == self.tenant).order_by(table.c.created_ms.desc()).limit(limit)
+        newest = (
+            select(table)
+            .where(table.c.tenant == self.tenant)
+            .order_by(table.c.created_ms.desc())
+            .limit(limit)
+        )
         return [_execution(r) for r in self._run(lambda c, _: c.execute(newest).all())]
 
     def undecided(self, older_ms: int, limit: int = 100) -> list[Execution]:
@@ -239,7 +275,16 @@ _INSERT = Statement(
         {
             name: bindparam(name)
             for name in (
-                *("tenant", "payment_id", "fingerprint", "payment_key", "resource", "state", "owner", "payer"),
+                *(
+                    "tenant",
+                    "payment_id",
+                    "fingerprint",
+                    "payment_key",
+                    "resource",
+                    "state",
+                    "owner",
+                    "payer",
+                ),
                 *("network", "asset", "pay_to", "amount", "created_ms", "touched_ms"),
             )
         }
@@ -253,7 +298,9 @@ def _moving(froms: int, columns: tuple[str, ...]) -> Statement:
     states = or_(*(table.c.state == bindparam(f"from_{n}") for n in range(froms)))
     given: dict[str, Any] = {name: bindparam(f"v_{name}") for name in columns}
     changed = {**given, "state": bindparam("to"), "touched_ms": bindparam("now")}
-    return Statement(update(table).where(_MINE, table.c.owner == bindparam("o"), states).values(changed))
+    return Statement(
+        update(table).where(_MINE, table.c.owner == bindparam("o"), states).values(changed)
+    )
 
 
 class _Undo(Exception):

@@ -30,7 +30,9 @@ _MOST = 64
 _IDLE = 2.0
 
 
-async def grouped(database: Database, function: Callable[..., T], *args: Any, lasting: bool = True) -> T:
+async def grouped(
+    database: Database, function: Callable[..., T], *args: Any, lasting: bool = True
+) -> T:
     """Runs *function*(*args), whose transactions on *database* join those of others. Raises what it raises.
 
     What is not *lasting* may be lost when the machine loses its power before something lasting is written: a claim or
@@ -59,12 +61,16 @@ class Writer:
         self.submit(work, done)
         return done.result()
 
-    def submit(self, work: Callable[[], T], done: Future[T] | asyncio.Future[T], lasting: bool = True) -> None:
+    def submit(
+        self, work: Callable[[], T], done: Future[T] | asyncio.Future[T], lasting: bool = True
+    ) -> None:
         """Queues *work*; *done* hears of it. *lasting*: see `grouped`."""
         with self._lock:
             self._jobs.put((work, done, lasting))
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="payments-writer", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._work, name="payments-writer", daemon=True
+                )
                 self._thread.start()
 
     def _work(self) -> None:

@@ -36,7 +36,9 @@ class Receipt:
     issued_ms: int
 
 
-def enter_receipt(connection: Connection, tenant: str, payment_id: str, settled: dict[str, Any], now_ms: int) -> None:
+def enter_receipt(
+    connection: Connection, tenant: str, payment_id: str, settled: dict[str, Any], now_ms: int
+) -> None:
     """Enters the receipt of the paid call *payment_id*, once, in the caller's transaction."""
     mine = {"t": tenant, "p": payment_id}
     if _KNOWN.one(connection, mine) is not None:
@@ -68,14 +70,28 @@ def _signed_form(settled: dict[str, Any]) -> str | None:
 
 
 _KNOWN = Statement(
-    select(table).where(table.c.tenant == bindparam("t"), table.c.payment_id == bindparam("p")), row_of(table)
+    select(table).where(table.c.tenant == bindparam("t"), table.c.payment_id == bindparam("p")),
+    row_of(table),
 )
 _CALL = Statement(
-    select(executions).where(executions.c.tenant == bindparam("t"), executions.c.payment_id == bindparam("p")),
+    select(executions).where(
+        executions.c.tenant == bindparam("t"), executions.c.payment_id == bindparam("p")
+    ),
     row_of(executions),
 )
 _ENTERED = (
-    *("tenant", "payment_id", "payer", "network", "asset", "pay_to", "amount", "resource", "signature", "body"),
+    *(
+        "tenant",
+        "payment_id",
+        "payer",
+        "network",
+        "asset",
+        "pay_to",
+        "amount",
+        "resource",
+        "signature",
+        "body",
+    ),
     *("issued_ms", "jws"),
 )
 _ENTER = Statement(insert(table).values({name: bindparam(name) for name in _ENTERED}))
@@ -103,7 +119,9 @@ class Receipts:
             .order_by(table.c.issued_ms.desc(), table.c.payment_id)
             .limit(limit)
         )
-        return [_receipt(r) for r in self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)]
+        return [
+            _receipt(r) for r in self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)
+        ]
 
 
 def _receipt(row: Any) -> Receipt:

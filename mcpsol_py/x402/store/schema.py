@@ -7,7 +7,18 @@ on PostgreSQL nobody else's (migration 0003).
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, LargeBinary, MetaData, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
 
 __all__ = [
     "audit_log",
@@ -49,7 +60,9 @@ settlements = Table(
     Column("error", Text),
     Column("created_ms", BigInteger, nullable=False),
     Column("touched_ms", BigInteger, nullable=False),
-    Column("claimed_by", String(32)),  # drawn for each claim: it knows itself again when its answer was lost
+    Column(
+        "claimed_by", String(32)
+    ),  # drawn for each claim: it knows itself again when its answer was lost
     Index(None, "state", "touched_ms"),
 )
 
@@ -63,7 +76,9 @@ executions = Table(
     Column("payment_key", String(140), nullable=False),
     Column("resource", Text, nullable=False),
     Column("state", String(20), nullable=False),
-    Column("owner", String(36), nullable=False),  # who works on it; another may take over after the lease
+    Column(
+        "owner", String(36), nullable=False
+    ),  # who works on it; another may take over after the lease
     Column("payer", String(44)),
     Column("network", String(64)),
     Column("asset", String(44)),
@@ -175,13 +190,17 @@ subscriptions = Table(
     Column("quota", BigInteger),
     Column("max_charges", Integer),
     Column("anchor_ms", BigInteger, nullable=False),  # periods are counted from here
-    Column("period_from_ms", BigInteger, nullable=False),  # start of the trial or of the period paid last
+    Column(
+        "period_from_ms", BigInteger, nullable=False
+    ),  # start of the trial or of the period paid last
     Column("due_ms", BigInteger),  # end of it; NULL: never ends
     Column("charges", Integer, nullable=False),
     Column("auto_renew", Boolean, nullable=False),
     Column("cancelled_ms", BigInteger),
     Column("address", String(44)),  # of the subscription on chain: this row mirrors it
-    Column("opened_by", String(140), nullable=False),  # the payment or proof that made it: a repeat makes no second
+    Column(
+        "opened_by", String(140), nullable=False
+    ),  # the payment or proof that made it: a repeat makes no second
     Column("tries", Integer, nullable=False),  # of the charge that is due
     Column("next_try_ms", BigInteger),  # when the worker looks again; NULL: never
     Column("error", Text),  # of the last try
@@ -297,11 +316,15 @@ channels = Table(
     Column("open_slot", BigInteger, nullable=False),
     Column("state", String(10), nullable=False),  # opening, open, closing, closed
     Column("deposit", BigInteger, nullable=False),
-    Column("charged", BigInteger, nullable=False),  # by accepted vouchers, since the channel was opened
+    Column(
+        "charged", BigInteger, nullable=False
+    ),  # by accepted vouchers, since the channel was opened
     Column("signature", String(90)),  # of the voucher over `charged`
     Column("claimed", BigInteger, nullable=False),  # on chain: settled
     Column("paid_out", BigInteger, nullable=False),  # on chain: distributed
-    Column("closing_at", BigInteger, nullable=False),  # seconds since 1970; 0: the payer has not asked
+    Column(
+        "closing_at", BigInteger, nullable=False
+    ),  # seconds since 1970; 0: the payer has not asked
     Column("holder", String(140)),  # the call that is served against this channel now
     Column("held_until_ms", BigInteger, nullable=False),
     Column("charged_for", String(140)),  # the call that was charged last
@@ -328,9 +351,13 @@ wallet_channels = Table(
     Column("open_slot", BigInteger, nullable=False),
     Column("state", String(10), nullable=False),  # opening, open, closed
     Column("deposit", BigInteger, nullable=False),  # confirmed
-    Column("charged", BigInteger, nullable=False),  # confirmed by the seller, and never more than was signed
+    Column(
+        "charged", BigInteger, nullable=False
+    ),  # confirmed by the seller, and never more than was signed
     Column("signed", BigInteger, nullable=False),  # the highest voucher that was ever signed
-    Column("pending", BigInteger, nullable=False),  # base units of a deposit whose landing is not known yet
+    Column(
+        "pending", BigInteger, nullable=False
+    ),  # base units of a deposit whose landing is not known yet
     Column("transaction", Text),  # of that deposit, base64
     Column("created_ms", BigInteger, nullable=False),
     Column("touched_ms", BigInteger, nullable=False),
@@ -347,7 +374,9 @@ sponsored_channels = Table(
     Column("pay_to", String(44), nullable=False),
     Column("token_program", String(44), nullable=False),
     Column("receiver_authorizer", String(44), nullable=False),
-    Column("expires_at", BigInteger, nullable=False),  # seconds since 1970 (upto); 0: it lies idle from touched_ms on
+    Column(
+        "expires_at", BigInteger, nullable=False
+    ),  # seconds since 1970 (upto); 0: it lies idle from touched_ms on
     Column("touched_ms", BigInteger, nullable=False),
     Index(None, "network", "touched_ms"),
 )

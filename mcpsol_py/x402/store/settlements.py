@@ -54,7 +54,9 @@ class SqlSettlements:
         return None
 
     def _row(self, key: str) -> Any:
-        return self._db.run(lambda c, _: c.execute(select(table).where(table.c.key == key)).one_or_none())
+        return self._db.run(
+            lambda c, _: c.execute(select(table).where(table.c.key == key)).one_or_none()
+        )
 
     def get(self, key: str) -> Settlement | None:
         """See SettlementStore."""
@@ -69,16 +71,29 @@ class SqlSettlements:
             now = self._now(connection)
             stale = and_(table.c.state == "sending", table.c.touched_ms <= now - int(lease * 1000))
             free = update(table).where(table.c.key == key, or_(table.c.state == "pending", stale))
-            if connection.execute(free.values(state="sending", claimed_by=mark, touched_ms=now)).rowcount == 1:
+            if (
+                connection.execute(
+                    free.values(state="sending", claimed_by=mark, touched_ms=now)
+                ).rowcount
+                == 1
+            ):
                 return True
-            return again and connection.execute(select(table.c.claimed_by).where(table.c.key == key)).scalar() == mark
+            return (
+                again
+                and connection.execute(
+                    select(table.c.claimed_by).where(table.c.key == key)
+                ).scalar()
+                == mark
+            )
 
         return self._db.run(work)
 
     def update(self, key: str, state: State, error: str | None = None) -> None:
         """See SettlementStore."""
         where = update(table).where(table.c.key == key)
-        self._db.run(lambda c, _: c.execute(where.values(state=state, error=error, touched_ms=self._now(c))))
+        self._db.run(
+            lambda c, _: c.execute(where.values(state=state, error=error, touched_ms=self._now(c)))
+        )
 
     def release(self, key: str) -> None:
         """See SettlementStore."""
@@ -86,9 +101,15 @@ class SqlSettlements:
 
     def open(self) -> list[Settlement]:
         """All that is neither landed nor failed: what a worker reconciles with the chain."""
-        unfinished = select(table).where(table.c.state.in_(("sending", "pending"))).order_by(table.c.created_ms)
+        unfinished = (
+            select(table)
+            .where(table.c.state.in_(("sending", "pending")))
+            .order_by(table.c.created_ms)
+        )
         return [_settlement(r) for r in self._db.run(lambda c, _: c.execute(unfinished).all())]
 
 
 def _settlement(row: Any) -> Settlement:
-    return Settlement(row.key, row.signature, row.payer, bytes(row.wire), cast(State, row.state), row.error)
+    return Settlement(
+        row.key, row.signature, row.payer, bytes(row.wire), cast(State, row.state), row.error
+    )

@@ -53,7 +53,9 @@ _NAMES = [f.name for f in fields(WalletChannel)]
 class WalletChannels:
     """The channels of one wallet, shared by all processes that use it. Every method may raise StorageError."""
 
-    def __init__(self, database: Database, wallet: str, clock_ms: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self, database: Database, wallet: str, clock_ms: Callable[[], int] | None = None
+    ) -> None:
         self._database, self.wallet, self._clock = database, wallet, clock_ms
 
     def _now(self, connection: Connection) -> int:
@@ -74,7 +76,13 @@ class WalletChannels:
         return None if row is None else _channel(row)
 
     def usable(
-        self, network: str, fee_payer: str, pay_to: str, asset: str, receiver_authorizer: str, withdraw_delay: int
+        self,
+        network: str,
+        fee_payer: str,
+        pay_to: str,
+        asset: str,
+        receiver_authorizer: str,
+        withdraw_delay: int,
     ) -> list[WalletChannel]:
         """Channels on these terms that are not closed, the newest first."""
         wanted = (
@@ -110,12 +118,20 @@ class WalletChannels:
             if again and self._read(connection, channel.channel_id) is not None:
                 return
             now = self._now(connection)
-            connection.execute(insert(table).values({**values, "created_ms": now, "touched_ms": now}))
+            connection.execute(
+                insert(table).values({**values, "created_ms": now, "touched_ms": now})
+            )
 
         self._run(work)
 
     def sign(
-        self, channel_id: str, cumulative: int, price: int, *, pending: int = 0, transaction: str | None = None
+        self,
+        channel_id: str,
+        cumulative: int,
+        price: int,
+        *,
+        pending: int = 0,
+        transaction: str | None = None,
     ) -> None:
         """Records, before it is signed, that a voucher over *cumulative* is: the confirmed charges and this *price*.
 
@@ -124,7 +140,11 @@ class WalletChannels:
         """
 
         def work(connection: Connection, _again: bool) -> bool:
-            mine = self._is(channel_id) & (table.c.state != "closed") & (table.c.charged == cumulative - price)
+            mine = (
+                self._is(channel_id)
+                & (table.c.state != "closed")
+                & (table.c.charged == cumulative - price)
+            )
             values: dict[str, Any] = {"touched_ms": self._now(connection)}
             if transaction is None:
                 mine &= table.c.deposit + table.c.pending >= cumulative
@@ -139,7 +159,8 @@ class WalletChannels:
 
         if price <= 0 or not self._run(work):
             raise PaymentError(
-                "CHANNEL_CONFLICT", f"channel {channel_id} moved on meanwhile: ask for the same call again"
+                "CHANNEL_CONFLICT",
+                f"channel {channel_id} moved on meanwhile: ask for the same call again",
             )
 
     def confirmed(self, channel_id: str, charged: int) -> bool:
@@ -153,7 +174,14 @@ class WalletChannels:
 
         return self._run(work)
 
-    def saw(self, channel_id: str, *, deposit: int | None, state: WalletState, drop_pending: bool = False) -> None:
+    def saw(
+        self,
+        channel_id: str,
+        *,
+        deposit: int | None,
+        state: WalletState,
+        drop_pending: bool = False,
+    ) -> None:
         """What the chain says; *deposit* None leaves it. *drop_pending*: the pending one is in it, or never lands."""
 
         def work(connection: Connection, _again: bool) -> None:

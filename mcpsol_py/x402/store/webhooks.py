@@ -53,15 +53,21 @@ class Delivery:
     error: str | None
 
 
-def emit(connection: Connection, tenant: str, now_ms: int, kind: str, data: Mapping[str, Any]) -> int:
+def emit(
+    connection: Connection, tenant: str, now_ms: int, kind: str, data: Mapping[str, Any]
+) -> int:
     """Writes event *kind* for every address that wants it, in the caller's transaction. Returns for how many."""
     count = 0
-    for hook in connection.execute(select(webhooks).where(webhooks.c.tenant == tenant, webhooks.c.active)).all():
+    for hook in connection.execute(
+        select(webhooks).where(webhooks.c.tenant == tenant, webhooks.c.active)
+    ).all():
         wanted = orjson.loads(hook.events)
         if kind not in wanted and "*" not in wanted:
             continue
         when = datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(timespec="milliseconds")
-        body = orjson.dumps({"type": kind, "timestamp": when, "data": dict(data)}, option=orjson.OPT_SORT_KEYS)
+        body = orjson.dumps(
+            {"type": kind, "timestamp": when, "data": dict(data)}, option=orjson.OPT_SORT_KEYS
+        )
         row = {
             "tenant": tenant,
             "id": f"msg_{uuid.uuid4().hex}",
@@ -91,13 +97,18 @@ class Webhooks:
         *allow_http*: for receivers on this machine and in private networks.
         """
         parts = urlsplit(url)
-        if parts.scheme not in (("https", "http") if allow_http else ("https",)) or not parts.hostname:
+        if (
+            parts.scheme not in (("https", "http") if allow_http else ("https",))
+            or not parts.hostname
+        ):
             raise PaymentError("INVALID_PARAMETERS", f"{abbr(url)} is no https address for events")
         secret = "whsec_" + base64.b64encode(secrets.token_bytes(24)).decode()
         made = Webhook(uuid.uuid4().hex, url, tuple(events), secret)
 
         def work(connection: Connection, _again: bool) -> None:
-            connection.execute(delete(webhooks).where(webhooks.c.tenant == self.tenant, webhooks.c.id == made.id))
+            connection.execute(
+                delete(webhooks).where(webhooks.c.tenant == self.tenant, webhooks.c.id == made.id)
+            )
             row = {
                 "tenant": self.tenant,
                 "id": made.id,
@@ -114,9 +125,14 @@ class Webhooks:
 
     def all(self) -> list[Webhook]:
         """All addresses."""
-        wanted = select(webhooks).where(webhooks.c.tenant == self.tenant).order_by(webhooks.c.created_ms)
+        wanted = (
+            select(webhooks).where(webhooks.c.tenant == self.tenant).order_by(webhooks.c.created_ms)
+        )
         rows = self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)
-        return [Webhook(r.id, r.url, tuple(orjson.loads(r.events)), r.secret, bool(r.active)) for r in rows]
+        return [
+            Webhook(r.id, r.url, tuple(orjson.loads(r.events)), r.secret, bool(r.active))
+            for r in rows
+        ]
 
     def remove(self, webhook_id: str) -> None:
         """Removes an address; its events that are on their way are dead then."""
@@ -125,27 +141,39 @@ class Webhooks:
 
     def emit(self, kind: str, data: Mapping[str, Any]) -> int:
         """An event in a transaction of its own, for what no other row tells of."""
-        return self._db.run(lambda c, _: emit(c, self.tenant, self._db.now_ms(c), kind, data), self.tenant)
+        return self._db.run(
+            lambda c, _: emit(c, self.tenant, self._db.now_ms(c), kind, data), self.tenant
+        )
 
-    def take_due(self, limit: int = 20, lease_s: float = 60.0) -> list[tuple[Delivery, Webhook | None]]:
+    def take_due(
+        self, limit: int = 20, lease_s: float = 60.0
+    ) -> list[tuple[Delivery, Webhook | None]]:
         """Events whose time has come, hidden from other workers for *lease_s*; with the address, None if it is gone."""
 
         def work(connection: Connection, _again: bool) -> list[Any]:
             now = self._db.now_ms(connection)
             due = connection.execute(
                 select(deliveries)
-                .where(deliveries.c.tenant == self.tenant, deliveries.c.state == "pending", deliveries.c.next_ms <= now)
+                .where(
+                    deliveries.c.tenant == self.tenant,
+                    deliveries.c.state == "pending",
+                    deliveries.c.next_ms <= now,
+                )
                 .order_by(deliveries.c.next_ms)
                 .limit(limit)
                 .with_for_update(skip_locked=True)
             ).all()
             for row in due:
-                hidden = update(deliveries).where(deliveries.c.tenant == self.tenant, deliveries.c.id == row.id)
+                hidden = update(deliveries).where(
+                    deliveries.c.tenant == self.tenant, deliveries.c.id == row.id
+                )
                 connection.execute(hidden.values(next_ms=now + int(lease_s * 1000), touched_ms=now))
             return list(due)
 
         hooks = {h.id: h for h in self.all()}
-        return [(_delivery(row), hooks.get(row.webhook_id)) for row in self._db.run(work, self.tenant)]
+        return [
+            (_delivery(row), hooks.get(row.webhook_id)) for row in self._db.run(work, self.tenant)
+        ]
 
     def delivered(self, delivery_id: str) -> None:
         """It was taken."""
@@ -156,7 +184,13 @@ class Webhooks:
         attempts = delivery.attempts + 1
         dead = attempts > len(BACKOFF_S)
         wait = 0 if dead else BACKOFF_S[attempts - 1] * 1000
-        self._set(delivery.id, state="dead" if dead else "pending", attempts=attempts, error=why[:300], wait=wait)
+        self._set(
+            delivery.id,
+            state="dead" if dead else "pending",
+            attempts=attempts,
+            error=why[:300],
+            wait=wait,
+        )
         return "dead" if dead else "pending"
 
     def give_up(self, delivery: Delivery, why: str) -> None:
@@ -173,14 +207,18 @@ class Webhooks:
         if state is not None:
             wanted = wanted.where(deliveries.c.state == state)
         wanted = wanted.order_by(deliveries.c.created_ms.desc(), deliveries.c.id).limit(limit)
-        return [_delivery(r) for r in self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)]
+        return [
+            _delivery(r) for r in self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)
+        ]
 
     def again(self, delivery_id: str) -> None:
         """Sends a dead event again, as an operator asks."""
         self._set(delivery_id, state="pending", attempts=0, error=None, wait=0)
 
     def _set(self, delivery_id: str, *, wait: int | None = None, **values: Any) -> None:
-        its = update(deliveries).where(deliveries.c.tenant == self.tenant, deliveries.c.id == delivery_id)
+        its = update(deliveries).where(
+            deliveries.c.tenant == self.tenant, deliveries.c.id == delivery_id
+        )
 
         def work(connection: Connection, _again: bool) -> None:
             now = self._db.now_ms(connection)
@@ -192,5 +230,12 @@ class Webhooks:
 
 def _delivery(row: Any) -> Delivery:
     return Delivery(
-        row.id, row.webhook_id, row.type, row.body, row.state, int(row.attempts), int(row.next_ms), row.error
+        row.id,
+        row.webhook_id,
+        row.type,
+        row.body,
+        row.state,
+        int(row.attempts),
+        int(row.next_ms),
+        row.error,
     )

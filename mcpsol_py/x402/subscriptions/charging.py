@@ -93,11 +93,17 @@ class OnChainCollector:
     def build(self, subscription: Subscription, amount: int, label: str) -> VersionedTransaction:
         """See Collector."""
         return _signed(
-            self._on_chain.chain, self._key, self._on_chain.charge_instruction(subscription), memo(label), units=120_000
+            self._on_chain.chain,
+            self._key,
+            self._on_chain.charge_instruction(subscription),
+            memo(label),
+            units=120_000,
         )
 
 
-def _signed(chain: Chain, key: Keypair, *instructions: Instruction, units: int = 40_000) -> VersionedTransaction:
+def _signed(
+    chain: Chain, key: Keypair, *instructions: Instruction, units: int = 40_000
+) -> VersionedTransaction:
     blockhash = Hash.from_string(chain.latest_blockhash()[0])
     listed = [compute_unit_limit(units), compute_unit_price(1), *instructions]
     return VersionedTransaction(MessageV0.try_compile(key.pubkey(), listed, [], blockhash), [key])
@@ -133,7 +139,12 @@ class Charging:
     ) -> None:
         self._book, self._settlements = book, settlements
         self._chains, self._collectors, self._on_chain = chains, collectors, on_chain or {}
-        self._lease_ms, self._timeout, self._poll, self._fault = int(lease * 1000), timeout, poll, fault
+        self._lease_ms, self._timeout, self._poll, self._fault = (
+            int(lease * 1000),
+            timeout,
+            poll,
+            fault,
+        )
 
     def run_due(self, limit: int = 100) -> int:
         """Charges up to *limit* subscriptions whose time has come, one after the other. Returns how many landed."""
@@ -150,7 +161,9 @@ class Charging:
 
     # -- claiming -----------------------------------------------------------------------------------------------------
 
-    def _claim(self, connection: Connection, _again: bool) -> tuple[Subscription, _Charge | None] | None:
+    def _claim(
+        self, connection: Connection, _again: bool
+    ) -> tuple[Subscription, _Charge | None] | None:
         """The next subscription that is due, and its charge, which is ours for a lease. (subscription, None): looked
         at, nothing to charge. Workers pass over rows that another one has locked."""
         book, now = self._book, self._book.now(connection)
@@ -168,8 +181,14 @@ class Charging:
         standing = connection.execute(
             select(charges).where(self._its(found), charges.c.state.in_(("claimed", "signed")))
         ).one_or_none()
-        if standing is not None and standing.state == "claimed" and not subscription.chargeable(now):
-            connection.execute(delete(charges).where(self._its(found), charges.c.number == standing.number))
+        if (
+            standing is not None
+            and standing.state == "claimed"
+            and not subscription.chargeable(now)
+        ):
+            connection.execute(
+                delete(charges).where(self._its(found), charges.c.number == standing.number)
+            )
             standing = None  # nothing was signed, and meanwhile it was paid by hand or cancelled
         if standing is None and not subscription.chargeable(now):
             self._put_off(connection, subscription, now)
@@ -202,7 +221,9 @@ class Charging:
         return subscription, _Charge(number, amount, owner, None)
 
     def _its(self, subscription_id: str) -> Any:
-        return (charges.c.tenant == self._book.tenant) & (charges.c.subscription_id == subscription_id)
+        return (charges.c.tenant == self._book.tenant) & (
+            charges.c.subscription_id == subscription_id
+        )
 
     def _put_off(self, connection: Connection, subscription: Subscription, now: int) -> None:
         """Not chargeable now: the end is told, or the next look is when it is due."""
@@ -210,10 +231,19 @@ class Charging:
         later = None if state in ("expired", "cancelled") else subscription.due_ms
         self._book.set(connection, subscription.id, now, next_try_ms=later)
         if state == "expired":
-            note(connection, self._book.tenant, now, "worker", "subscription.expired", subscription.id)
+            note(
+                connection,
+                self._book.tenant,
+                now,
+                "worker",
+                "subscription.expired",
+                subscription.id,
+            )
             self._tell(connection, now, "subscription.expired", subscription)
 
-    def _tell(self, connection: Connection, now: int, kind: str, about: Subscription, **more: Any) -> None:
+    def _tell(
+        self, connection: Connection, now: int, kind: str, about: Subscription, **more: Any
+    ) -> None:
         data = {
             "subscriptionId": about.id,
             "planId": about.plan_id,
@@ -228,7 +258,9 @@ class Charging:
     def _charge(self, subscription: Subscription, charge: _Charge) -> bool:
         chain = self._chains.get(subscription.network)
         if chain is None:
-            return self._failed(subscription, charge, f"no cluster for {subscription.network} is set up here")
+            return self._failed(
+                subscription, charge, f"no cluster for {subscription.network} is set up here"
+            )
         try:
             wire = charge.wire
             if wire is None:
@@ -238,17 +270,24 @@ class Charging:
             self._fault("charge.signed")
             transaction = VersionedTransaction.from_bytes(wire)
             key, signature = message_hash(transaction), str(transaction.signatures[0])
-            self._settlements.claim(Settlement(key, signature, subscription.subscriber, wire, "pending"))
+            self._settlements.claim(
+                Settlement(key, signature, subscription.subscriber, wire, "pending")
+            )
             self._fault("charge.recorded")
             reconcile(chain, self._settlements, key, timeout=self._timeout, poll=self._poll)
         except PaymentError as error:
-            if error.code in ("settlement_pending", "duplicate_settlement"):  # out, or another worker waits for it
+            if error.code in (
+                "settlement_pending",
+                "duplicate_settlement",
+            ):  # out, or another worker waits for it
                 return self._wait(subscription, charge, str(error))
             return self._failed(subscription, charge, str(error))
         except (ChainUnavailable, ChainRejected) as error:
             return self._wait(subscription, charge, f"the cluster did not answer ({error})")
         self._fault("charge.landed")
-        booked = self._book.run(lambda connection, again: self._land(connection, subscription, charge, key, signature))
+        booked = self._book.run(
+            lambda connection, again: self._land(connection, subscription, charge, key, signature)
+        )
         self._fault("charge.booked")
         return booked
 
@@ -261,7 +300,9 @@ class Charging:
                 raise PaymentError("INTERNAL_ERROR", "charges on chain are not set up here")
             on_chain, collector = known
             fresh = on_chain.refresh(self._book, subscription, now=True)
-            if fresh.due_ms != subscription.due_ms or fresh.cancelled_ms is not None:  # somebody charged, or cancelled
+            if (
+                fresh.due_ms != subscription.due_ms or fresh.cancelled_ms is not None
+            ):  # somebody charged, or cancelled
                 self._drop(subscription, charge)
                 return None
         else:
@@ -271,7 +312,9 @@ class Charging:
         transaction = collector.build(subscription, charge.amount, label)
         tried = chain.simulate(bytes(transaction), verify_signatures=False)
         if tried.error is not None:
-            raise PaymentError("transaction_simulation_failed", f"the charge would fail on chain: {tried.error}")
+            raise PaymentError(
+                "transaction_simulation_failed", f"the charge would fail on chain: {tried.error}"
+            )
         wire = bytes(transaction)
         values = {
             "state": "signed",
@@ -283,7 +326,12 @@ class Charging:
         def keep(connection: Connection, again: bool) -> bool:
             its = self._mine(subscription, charge, ("claimed", "signed") if again else ("claimed",))
             now = self._book.now(connection)
-            return connection.execute(update(charges).where(its).values(**values, touched_ms=now)).rowcount == 1
+            return (
+                connection.execute(
+                    update(charges).where(its).values(**values, touched_ms=now)
+                ).rowcount
+                == 1
+            )
 
         return wire if self._book.run(keep) else None
 
@@ -296,28 +344,58 @@ class Charging:
         )
 
     def _land(
-        self, connection: Connection, subscription: Subscription, charge: _Charge, key: str, signature: str
+        self,
+        connection: Connection,
+        subscription: Subscription,
+        charge: _Charge,
+        key: str,
+        signature: str,
     ) -> bool:
         """Books the charge and moves the subscription on, in one transaction: whoever gets here first."""
         book, now = self._book, self._book.now(connection)
         current = book.get_in(connection, subscription.id, lock=True)
         start, end = current.next_period(now)
-        values = {"state": "landed", "period_from_ms": start, "period_to_ms": end, "touched_ms": now}
-        its = self._its(subscription.id) & (charges.c.number == charge.number) & (charges.c.state == "signed")
+        values = {
+            "state": "landed",
+            "period_from_ms": start,
+            "period_to_ms": end,
+            "touched_ms": now,
+        }
+        its = (
+            self._its(subscription.id)
+            & (charges.c.number == charge.number)
+            & (charges.c.state == "signed")
+        )
         if connection.execute(update(charges).where(its).values(**values)).rowcount != 1:
             return False
-        if current.address is not None:  # the mirror takes the rest from the account at its next reading
+        if (
+            current.address is not None
+        ):  # the mirror takes the rest from the account at its next reading
             book.set(connection, current.id, now, next_try_ms=now, tries=0, error=None)
-            note(connection, book.tenant, now, "worker", "subscription.charged", current.id, amount=charge.amount)
+            note(
+                connection,
+                book.tenant,
+                now,
+                "worker",
+                "subscription.charged",
+                current.id,
+                amount=charge.amount,
+            )
         else:
-            book.book_charge(connection, current, start, end, now, mark=key, signature=signature, enter=False)
+            book.book_charge(
+                connection, current, start, end, now, mark=key, signature=signature, enter=False
+            )
         return True
 
     # -- what did not work --------------------------------------------------------------------------------------------
 
     def _drop(self, subscription: Subscription, charge: _Charge) -> None:
         """Nothing was sent and nothing is due any more."""
-        self._book.run(lambda c, _: c.execute(delete(charges).where(self._mine(subscription, charge, ("claimed",)))))
+        self._book.run(
+            lambda c, _: c.execute(
+                delete(charges).where(self._mine(subscription, charge, ("claimed",)))
+            )
+        )
 
     def _wait(self, subscription: Subscription, charge: _Charge, why: str) -> bool:
         """It may land yet: the row stays, and whoever comes next goes on with it."""
@@ -325,8 +403,12 @@ class Charging:
         def work(connection: Connection, _again: bool) -> None:
             now = self._book.now(connection)
             its = self._mine(subscription, charge, ("claimed", "signed"))
-            if connection.execute(update(charges).where(its).values(owner="", touched_ms=now)).rowcount:
-                self._book.set(connection, subscription.id, now, next_try_ms=now + 10_000, error=why[:300])
+            if connection.execute(
+                update(charges).where(its).values(owner="", touched_ms=now)
+            ).rowcount:
+                self._book.set(
+                    connection, subscription.id, now, next_try_ms=now + 10_000, error=why[:300]
+                )
 
         self._book.run(work)
         return False
@@ -342,9 +424,26 @@ class Charging:
             current = self._book.get_in(connection, subscription.id, lock=True)
             wait = BACKOFF_MS[min(current.tries, len(BACKOFF_MS) - 1)]
             end = now if current.due_ms is None else current.due_ms + current.grace_ms
-            later = min(now + wait, max(end, now + 1))  # at the end of the grace once more, to tell that it has expired
-            self._book.set(connection, current.id, now, tries=current.tries + 1, next_try_ms=later, error=why[:300])
-            note(connection, self._book.tenant, now, "worker", "charge.failed", current.id, why=why[:300])
+            later = min(
+                now + wait, max(end, now + 1)
+            )  # at the end of the grace once more, to tell that it has expired
+            self._book.set(
+                connection,
+                current.id,
+                now,
+                tries=current.tries + 1,
+                next_try_ms=later,
+                error=why[:300],
+            )
+            note(
+                connection,
+                self._book.tenant,
+                now,
+                "worker",
+                "charge.failed",
+                current.id,
+                why=why[:300],
+            )
             if not current.tries:
                 self._tell(connection, now, "subscription.past_due", current, reason=why[:300])
 

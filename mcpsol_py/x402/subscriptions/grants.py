@@ -54,7 +54,9 @@ class Grants:
         self._book, self._executions, self._on_chain = book, executions, on_chain
         self._lease_ms, self._wait, self._fault = int(lease * 1000), wait, fault
 
-    async def call(self, gate: Gate, offer: Offer, proof: SIWxPayload, arguments: object, run: RunFunction) -> Reply:
+    async def call(
+        self, gate: Gate, offer: Offer, proof: SIWxPayload, arguments: object, run: RunFunction
+    ) -> Reply:
         """One request with a proof. 402 says why it grants nothing: `invalid_siwx_…`, "no_subscription",
         "quota_exceeded"."""
         networks = sorted({r.network for r in offer.accepts})
@@ -76,7 +78,10 @@ class Grants:
         if known is None:
             found = await self._fresh(found, wallet, offer.plans)
             if found is None:
-                return NotPaid(offer.payment_required(f"{wallet} has no subscription for this"), "no_subscription")
+                return NotPaid(
+                    offer.payment_required(f"{wallet} has no subscription for this"),
+                    "no_subscription",
+                )
             owner = str(uuid.uuid4())
             claim = Execution(
                 tenant=self._executions.tenant,
@@ -102,7 +107,9 @@ class Grants:
         known = self._executions.get(payment_id)
         return known, None if known is not None else self._book.usable(wallet, plans)
 
-    async def _fresh(self, found: Subscription | None, wallet: str, plans: tuple[str, ...]) -> Subscription | None:
+    async def _fresh(
+        self, found: Subscription | None, wallet: str, plans: tuple[str, ...]
+    ) -> Subscription | None:
         """What stands on chain is read there first."""
         if found is not None and found.address is not None and self._on_chain is not None:
             await _thread(self._on_chain.refresh, self._book, found)
@@ -113,7 +120,13 @@ class Grants:
         return await grouped(self._book.database, function, *args)
 
     async def _first(
-        self, gate: Gate, offer: Offer, found: Subscription, payment_id: str, owner: str, run: RunFunction
+        self,
+        gate: Gate,
+        offer: Offer,
+        found: Subscription,
+        payment_id: str,
+        owner: str,
+        run: RunFunction,
     ) -> Reply:
         counted: list[tuple[int, int, int | None]] = []
 
@@ -123,36 +136,68 @@ class Grants:
                 counted[:] = [use]
             return use is not None
 
-        if not await self._db(partial(self._executions.move, payment_id, owner, ("verifying",), "running", also=count)):
+        if not await self._db(
+            partial(self._executions.move, payment_id, owner, ("verifying",), "running", also=count)
+        ):
             standing = await self._db(self._executions.get, payment_id)
             if standing is None or standing.owner != owner:
                 return _taken()
             await self._db(self._executions.forget, payment_id, owner)
-            reason = f"the {found.quota:,} calls of this period are used up" if found.quota else "it has ended"
-            return NotPaid(offer.payment_required(f"Subscription {found.id}: {reason}"), "quota_exceeded")
+            reason = (
+                f"the {found.quota:,} calls of this period are used up"
+                if found.quota
+                else "it has ended"
+            )
+            return NotPaid(
+                offer.payment_required(f"Subscription {found.id}: {reason}"), "quota_exceeded"
+            )
         self._fault("grants.running")
         start, used, quota = counted[0] if counted else (found.period_from_ms, 0, found.quota)
         try:
             result, failed = await gate.alive(payment_id, owner, run)
         except Unfinished:  # it did nothing yet: the call comes again, and counts then
             undo = partial(self._undo, found.id, start)
-            if await self._db(partial(self._executions.move, payment_id, owner, ("running",), "verifying", also=undo)):
+            if await self._db(
+                partial(
+                    self._executions.move, payment_id, owner, ("running",), "verifying", also=undo
+                )
+            ):
                 await self._db(self._executions.forget, payment_id, owner)
             raise
-        except BaseException:  # also a client that went away. It may have done something, so it stays counted.
+        except (
+            BaseException
+        ):  # also a client that went away. It may have done something, so it stays counted.
             with anyio.CancelScope(shield=True):
-                await self._db(partial(self._executions.move, payment_id, owner, ("running",), "unknown"))
+                await self._db(
+                    partial(self._executions.move, payment_id, owner, ("running",), "unknown")
+                )
             raise
         self._fault("grants.ran")
         if failed:  # a failed tool is not charged
             undo = partial(self._undo, found.id, start)
             await self._db(
-                partial(self._executions.move, payment_id, owner, ("running",), "failed", result=result, also=undo)
+                partial(
+                    self._executions.move,
+                    payment_id,
+                    owner,
+                    ("running",),
+                    "failed",
+                    result=result,
+                    also=undo,
+                )
             )
             return Answer(result, None)
         receipt = _receipt(found, start, used, quota)
         body = receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
-        moved = partial(self._executions.move, payment_id, owner, ("running",), "done", result=result, receipt=body)
+        moved = partial(
+            self._executions.move,
+            payment_id,
+            owner,
+            ("running",),
+            "done",
+            result=result,
+            receipt=body,
+        )
         return Answer(result, receipt) if await self._db(moved) else _taken()
 
     def _undo(self, subscription_id: str, start: int, connection: Connection) -> bool:
@@ -163,22 +208,34 @@ class Grants:
         self, gate: Gate, offer: Offer, wallet: str, known: Execution, mark: str, run: RunFunction
     ) -> Reply:
         if known.fingerprint != mark:
-            return Refused("payment_id_conflict", "this proof was given for another request already; sign a new one")
+            return Refused(
+                "payment_id_conflict",
+                "this proof was given for another request already; sign a new one",
+            )
         deadline = asyncio.get_running_loop().time() + self._wait
         while True:
-            receipt = None if known.receipt is None else SettleResponse.model_validate(known.receipt)
+            receipt = (
+                None if known.receipt is None else SettleResponse.model_validate(known.receipt)
+            )
             if known.state in ("done", "failed") and known.result is not None:
                 return Answer(known.result, receipt, repeated=True)
             if known.state == "unknown":
                 return _unknown()
             owner = str(uuid.uuid4())
-            if await self._db(self._executions.take_over, known.payment_id, owner, self._lease_ms, known):
+            if await self._db(
+                self._executions.take_over, known.payment_id, owner, self._lease_ms, known
+            ):
                 if known.state != "verifying":
                     return await gate.decide(known, owner)
-                found = await self._fresh(await self._db(self._book.usable, wallet, offer.plans), wallet, offer.plans)
+                found = await self._fresh(
+                    await self._db(self._book.usable, wallet, offer.plans), wallet, offer.plans
+                )
                 if found is None:
                     await self._db(self._executions.forget, known.payment_id, owner)
-                    return NotPaid(offer.payment_required(f"{wallet} has no subscription for this"), "no_subscription")
+                    return NotPaid(
+                        offer.payment_required(f"{wallet} has no subscription for this"),
+                        "no_subscription",
+                    )
                 return await self._first(gate, offer, found, known.payment_id, owner, run)
             if asyncio.get_running_loop().time() >= deadline:
                 return _taken()
@@ -186,7 +243,8 @@ class Grants:
             standing = await self._db(self._executions.get, known.payment_id)
             if standing is None:  # the first attempt was granted nothing
                 return NotPaid(
-                    offer.payment_required("this proof was granted nothing: sign a new one"), "quota_exceeded"
+                    offer.payment_required("this proof was granted nothing: sign a new one"),
+                    "quota_exceeded",
                 )
             known = standing
 
@@ -196,13 +254,20 @@ async def _thread(function: Callable[..., T], *args: Any) -> T:
 
 
 def _fingerprint(resource: str, arguments: object, wallet: str) -> str:
-    told = orjson.dumps([resource, arguments, ["subscription", wallet]], option=orjson.OPT_SORT_KEYS)
+    told = orjson.dumps(
+        [resource, arguments, ["subscription", wallet]], option=orjson.OPT_SORT_KEYS
+    )
     return hashlib.sha256(told).hexdigest()
 
 
 def _receipt(found: Subscription, start: int, used: int, quota: int | None) -> SettleResponse:
     """Nothing moved, so there is no transaction; what was counted stands in the extension `subscription`."""
-    info: dict[str, Any] = {"id": found.id, "plan": found.plan_id, "periodFrom": start, "used": used}
+    info: dict[str, Any] = {
+        "id": found.id,
+        "plan": found.plan_id,
+        "periodFrom": start,
+        "used": used,
+    }
     if quota is not None:
         info["quota"] = quota
     return SettleResponse(
@@ -216,7 +281,9 @@ def _receipt(found: Subscription, start: int, used: int, quota: int | None) -> S
 
 
 def _taken() -> Refused:
-    return Refused("in_progress", "this call is being served: repeat it with the same proof in a moment")
+    return Refused(
+        "in_progress", "this call is being served: repeat it with the same proof in a moment"
+    )
 
 
 def _unknown() -> Refused:

@@ -77,7 +77,9 @@ class OnChain:
         description, features, quota. Raises PaymentError (PLAN_NOT_FOUND)."""
         found = self._decode(address, "Plan")
         if found is None:
-            raise PaymentError("PLAN_NOT_FOUND", f"there is no plan at {address} on {self.chain.network}")
+            raise PaymentError(
+                "PLAN_NOT_FOUND", f"there is no plan at {address} on {self.chain.network}"
+            )
         return Plan(
             id=plan_id,
             name=name,
@@ -106,18 +108,27 @@ class OnChain:
         if plan.address is None:
             raise PaymentError("INVALID_PARAMETERS", f"plan {plan.id} is not on chain")
         address = str(
-            subscription_address(Pubkey.from_string(plan.address), Pubkey.from_string(subscriber), self.program_id)
+            subscription_address(
+                Pubkey.from_string(plan.address), Pubkey.from_string(subscriber), self.program_id
+            )
         )
         values = self._values(address, plan)
         if values is None:
-            raise PaymentError("SUBSCRIPTION_NOT_FOUND", f"{subscriber} has no subscription to plan {plan.id} on chain")
+            raise PaymentError(
+                "SUBSCRIPTION_NOT_FOUND",
+                f"{subscriber} has no subscription to plan {plan.id} on chain",
+            )
         self._read_at[address] = self._clock()
         return book.mirror(self._terms_plan(book, plan, values), values)
 
-    def refresh(self, book: SubscriptionBook, known: Subscription, *, now: bool = False) -> Subscription:
+    def refresh(
+        self, book: SubscriptionBook, known: Subscription, *, now: bool = False
+    ) -> Subscription:
         """Brings a mirrored subscription up to date, unless it was read a moment ago and *now* is False."""
         address = known.address
-        if address is None or (not now and self._clock() - self._read_at.get(address, -1e18) < self._fresh):
+        if address is None or (
+            not now and self._clock() - self._read_at.get(address, -1e18) < self._fresh
+        ):
             return known
         plan = book.plan(known.plan_id)
         values = self._values(address, plan)
@@ -135,7 +146,11 @@ class OnChain:
                 "anchor_ms",
             )
             values = {name: getattr(known, name) for name in gone}
-            values |= {"period_from_ms": known.period_from_ms, "due_ms": known.due_ms, "charges": known.charges}
+            values |= {
+                "period_from_ms": known.period_from_ms,
+                "due_ms": known.due_ms,
+                "charges": known.charges,
+            }
             values |= {"address": address, "cancelled_ms": ended, "next_try_ms": None}
         self._read_at[address] = self._clock()
         return book.mirror(self._terms_plan(book, plan, values), values)
@@ -153,7 +168,9 @@ class OnChain:
             return None
         due, paid_from = found["due_at"] * 1000, found["paid_from"] * 1000
         charges, most = found["charges"], found["max_charges"]
-        if paid_from and not charges:  # new terms that were not charged yet: what is paid is paid all the same
+        if (
+            paid_from and not charges
+        ):  # new terms that were not charged yet: what is paid is paid all the same
             charges, most = 1, most + 1
         mirrored = {
             "address": address,
@@ -180,7 +197,9 @@ class OnChain:
         owner = Pubkey.from_string(subscriber)
         account = self.chain.get_accounts([plan_or_known.asset])[0]
         if account is None:
-            raise PaymentError("INVALID_PARAMETERS", f"{plan_or_known.asset} is no mint on {self.chain.network}")
+            raise PaymentError(
+                "INVALID_PARAMETERS", f"{plan_or_known.asset} is no mint on {self.chain.network}"
+            )
         return {
             "subscriber": owner,
             "merchant": Pubkey.from_string(plan_or_known.pay_to),
@@ -195,7 +214,9 @@ class OnChain:
         built: Instruction = wanted.build(args, known, program_id=self.program_id)
         return built
 
-    def subscribe(self, plan: Plan, subscriber: str, *, periods: int | None = None, rent_payer: str = "") -> str:
+    def subscribe(
+        self, plan: Plan, subscriber: str, *, periods: int | None = None, rent_payer: str = ""
+    ) -> str:
         """The unsigned transaction (base64) by which a wallet subscribes to *plan*: at most *periods* charges."""
         if plan.address is None:
             raise PaymentError("INVALID_PARAMETERS", f"plan {plan.id} is not on chain")
@@ -209,7 +230,9 @@ class OnChain:
             "periods": periods or plan.max_charges or 1,
         }
         accounts = {**self._parties(plan, subscriber), "plan": address, "rent_payer": payer}
-        accounts["subscription"] = subscription_address(address, accounts["subscriber"], self.program_id)
+        accounts["subscription"] = subscription_address(
+            address, accounts["subscriber"], self.program_id
+        )
         return self._unsigned(payer, self._ix("subscribe", args, accounts))
 
     def change(self, known: Subscription, plan: Plan, *, periods: int | None = None) -> str:
@@ -220,18 +243,27 @@ class OnChain:
             "grace": plan.grace_ms // 1000,
             "periods": periods or plan.max_charges or 1,
         }
-        accounts = {**self._parties(plan, known.subscriber), "subscription": Pubkey.from_string(_address(known))}
+        accounts = {
+            **self._parties(plan, known.subscriber),
+            "subscription": Pubkey.from_string(_address(known)),
+        }
         accounts["plan"] = Pubkey.from_string(plan.address or "")
         return self._unsigned(accounts["subscriber"], self._ix("change_plan", args, accounts))
 
     def cancel(self, known: Subscription) -> str:
         """The unsigned transaction (base64) by which the subscriber cancels."""
-        accounts = {**self._parties(known, known.subscriber), "subscription": Pubkey.from_string(_address(known))}
+        accounts = {
+            **self._parties(known, known.subscriber),
+            "subscription": Pubkey.from_string(_address(known)),
+        }
         return self._unsigned(accounts["subscriber"], self._ix("cancel", {}, accounts))
 
     def charge_instruction(self, known: Subscription) -> Instruction:
         """The charge of what is due. Anyone may send it; it pays only the merchant, and once a period."""
-        accounts = {**self._parties(known, known.subscriber), "subscription": Pubkey.from_string(_address(known))}
+        accounts = {
+            **self._parties(known, known.subscriber),
+            "subscription": Pubkey.from_string(_address(known)),
+        }
         return self._ix("charge", {}, accounts)
 
     def _unsigned(self, payer: Pubkey, instruction: Instruction) -> str:

@@ -47,7 +47,9 @@ class SubscriptionBook:
     *clock_ms* stands in for the database's clock in tests.
     """
 
-    def __init__(self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self, database: Database, tenant: str = "default", clock_ms: Callable[[], int] | None = None
+    ) -> None:
         self.database, self.tenant, self._clock = database, tenant, clock_ms
 
     def now(self, connection: Connection) -> int:
@@ -58,7 +60,11 @@ class SubscriptionBook:
         """The same, when no transaction is open."""
         if self._clock is not None:
             return self._clock()
-        return now_ms() if self.database.is_sqlite else self.run(lambda connection, _: self.now(connection))
+        return (
+            now_ms()
+            if self.database.is_sqlite
+            else self.run(lambda connection, _: self.now(connection))
+        )
 
     def run(self, work: Callable[[Connection, bool], T]) -> T:
         """A transaction of this merchant: see Database.run."""
@@ -75,20 +81,39 @@ class SubscriptionBook:
         check_wallet(plan.asset)
         numbers = (plan.trial_ms, plan.grace_ms)
         if not 0 < plan.price < 2**63 or min(numbers) < 0 or not plan.id or len(plan.id) > 64:
-            raise PaymentError("INVALID_PARAMETERS", f"plan {abbr(plan.id)}: price, trial, grace or id cannot be")
-        if (plan.quota is not None and plan.quota < 0) or (plan.max_charges is not None and plan.max_charges < 1):
-            raise PaymentError("INVALID_PARAMETERS", f"plan {plan.id}: quota or number of charges cannot be")
-        values = {k: getattr(plan, k) for k in (*_TERMS, "name", "description", "trial_ms", "open", "address")}
+            raise PaymentError(
+                "INVALID_PARAMETERS", f"plan {abbr(plan.id)}: price, trial, grace or id cannot be"
+            )
+        if (plan.quota is not None and plan.quota < 0) or (
+            plan.max_charges is not None and plan.max_charges < 1
+        ):
+            raise PaymentError(
+                "INVALID_PARAMETERS", f"plan {plan.id}: quota or number of charges cannot be"
+            )
+        values = {
+            k: getattr(plan, k)
+            for k in (*_TERMS, "name", "description", "trial_ms", "open", "address")
+        }
         values["features"] = orjson.dumps(list(plan.features)).decode()
 
         def work(connection: Connection, _again: bool) -> None:
             now = self.now(connection)
             its = (plan_table.c.tenant == self.tenant) & (plan_table.c.id == plan.id)
-            changed = connection.execute(update(plan_table).where(its).values(**values, touched_ms=now)).rowcount
+            changed = connection.execute(
+                update(plan_table).where(its).values(**values, touched_ms=now)
+            ).rowcount
             if not changed:
-                row = {**values, "tenant": self.tenant, "id": plan.id, "created_ms": now, "touched_ms": now}
+                row = {
+                    **values,
+                    "tenant": self.tenant,
+                    "id": plan.id,
+                    "created_ms": now,
+                    "touched_ms": now,
+                }
                 connection.execute(insert(plan_table).values(row))
-            note(connection, self.tenant, now, "merchant", "plan.offered", plan.id, price=plan.price)
+            note(
+                connection, self.tenant, now, "merchant", "plan.offered", plan.id, price=plan.price
+            )
 
         self.run(work)
         return plan
@@ -99,9 +124,18 @@ class SubscriptionBook:
         def work(connection: Connection, _again: bool) -> None:
             now = self.now(connection)
             its = (plan_table.c.tenant == self.tenant) & (plan_table.c.id == plan_id)
-            if not connection.execute(update(plan_table).where(its).values(open=is_open, touched_ms=now)).rowcount:
+            if not connection.execute(
+                update(plan_table).where(its).values(open=is_open, touched_ms=now)
+            ).rowcount:
                 raise _no_plan(plan_id)
-            note(connection, self.tenant, now, "merchant", "plan.open" if is_open else "plan.closed", plan_id)
+            note(
+                connection,
+                self.tenant,
+                now,
+                "merchant",
+                "plan.open" if is_open else "plan.closed",
+                plan_id,
+            )
 
         self.run(work)
 
@@ -119,7 +153,9 @@ class SubscriptionBook:
 
     def plan_in(self, connection: Connection, plan_id: str, *, lock: bool = False) -> Plan:
         """The same, in an open transaction; *lock* makes others who lock it wait."""
-        wanted = select(plan_table).where(plan_table.c.tenant == self.tenant, plan_table.c.id == plan_id)
+        wanted = select(plan_table).where(
+            plan_table.c.tenant == self.tenant, plan_table.c.id == plan_id
+        )
         row = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
         if row is None:
             raise _no_plan(plan_id)
@@ -131,17 +167,23 @@ class SubscriptionBook:
         """The subscription of that id. Raises PaymentError (SUBSCRIPTION_NOT_FOUND)."""
         return self.run(lambda c, _: self.get_in(c, subscription_id))
 
-    def get_in(self, connection: Connection, subscription_id: str, *, lock: bool = False) -> Subscription:
+    def get_in(
+        self, connection: Connection, subscription_id: str, *, lock: bool = False
+    ) -> Subscription:
         """The same, in an open transaction; *lock* makes others who lock it wait."""
         wanted = select(table).where(table.c.tenant == self.tenant, table.c.id == subscription_id)
         row = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
         if row is None:
-            raise PaymentError("SUBSCRIPTION_NOT_FOUND", f"there is no subscription {abbr(subscription_id)}")
+            raise PaymentError(
+                "SUBSCRIPTION_NOT_FOUND", f"there is no subscription {abbr(subscription_id)}"
+            )
         return _subscription(row)
 
     def of(self, subscriber: str) -> list[Subscription]:
         """All subscriptions of a wallet, the newest first."""
-        wanted = select(table).where(table.c.tenant == self.tenant, table.c.subscriber == subscriber)
+        wanted = select(table).where(
+            table.c.tenant == self.tenant, table.c.subscriber == subscriber
+        )
         wanted = wanted.order_by(table.c.created_ms.desc(), table.c.id)
         return [_subscription(r) for r in self.run(lambda c, _: c.execute(wanted).all())]
 
@@ -154,7 +196,9 @@ class SubscriptionBook:
     def on_chain(self) -> list[Subscription]:
         """Those that mirror an account and may still change there."""
         wanted = select(table).where(
-            table.c.tenant == self.tenant, table.c.address.is_not(None), table.c.cancelled_ms.is_(None)
+            table.c.tenant == self.tenant,
+            table.c.address.is_not(None),
+            table.c.cancelled_ms.is_(None),
         )
         return [_subscription(r) for r in self.run(lambda c, _: c.execute(wanted).all())]
 
@@ -176,15 +220,24 @@ class SubscriptionBook:
             if known is not None:
                 return known
             if not plan.open or not plan.trial_ms:
-                raise PaymentError("INVALID_PARAMETERS", f"plan {plan_id} has no free trial, or takes no subscribers")
+                raise PaymentError(
+                    "INVALID_PARAMETERS",
+                    f"plan {plan_id} has no free trial, or takes no subscribers",
+                )
             had = select(table.c.id).where(
-                table.c.tenant == self.tenant, table.c.subscriber == subscriber, table.c.plan_id == plan_id
+                table.c.tenant == self.tenant,
+                table.c.subscriber == subscriber,
+                table.c.plan_id == plan_id,
             )
             if connection.execute(had).first() is not None:
-                raise PaymentError("INVALID_PARAMETERS", f"this wallet has subscribed to plan {plan_id} before")
+                raise PaymentError(
+                    "INVALID_PARAMETERS", f"this wallet has subscribed to plan {plan_id} before"
+                )
             now = self.now(connection)
             due = now + plan.trial_ms
-            return self._open(connection, plan, subscriber, mark, now, anchor=due, start=now, due=due, charges=0)
+            return self._open(
+                connection, plan, subscriber, mark, now, anchor=due, start=now, due=due, charges=0
+            )
 
         return self.run(work)
 
@@ -195,12 +248,16 @@ class SubscriptionBook:
         A cancelled or expired one stays so: the payment opens another."""
 
         def work(connection: Connection, _again: bool) -> Subscription:
-            plan = self.plan_in(connection, plan_id, lock=True)  # two payments of one wallet queue here
+            plan = self.plan_in(
+                connection, plan_id, lock=True
+            )  # two payments of one wallet queue here
             known = self._marked(connection, mark)
             if known is not None:
                 return known
             booked = connection.execute(
-                select(charges.c.subscription_id).where(charges.c.tenant == self.tenant, charges.c.payment_key == mark)
+                select(charges.c.subscription_id).where(
+                    charges.c.tenant == self.tenant, charges.c.payment_key == mark
+                )
             ).scalar()
             if booked is not None:
                 return self.get_in(connection, booked)
@@ -208,11 +265,22 @@ class SubscriptionBook:
             current = self._live(connection, plan_id, subscriber, now)
             if current is not None and current.price == plan.price and current.renews:
                 start, end = current.next_period(now)
-                self.book_charge(connection, current, start, end, now, mark=mark, signature=signature, switch=False)
+                self.book_charge(
+                    connection,
+                    current,
+                    start,
+                    end,
+                    now,
+                    mark=mark,
+                    signature=signature,
+                    switch=False,
+                )
                 return self.get_in(connection, current.id)
 
             due = boundary(plan.period, now, 1)
-            made = self._open(connection, plan, subscriber, mark, now, anchor=now, start=now, due=due, charges=1)
+            made = self._open(
+                connection, plan, subscriber, mark, now, anchor=now, start=now, due=due, charges=1
+            )
             self._enter_charge(connection, made.id, 1, plan.price, now, due, now, mark, signature)
             return made
 
@@ -227,13 +295,29 @@ class SubscriptionBook:
             now = self.now(connection)
             self._must_live(current, now)
             if current.address is not None or plan.address is not None:
-                raise PaymentError("INVALID_PARAMETERS", "a subscription on chain is changed by the subscriber there")
+                raise PaymentError(
+                    "INVALID_PARAMETERS",
+                    "a subscription on chain is changed by the subscriber there",
+                )
             if (plan.asset, plan.network) != (current.asset, current.network) or not plan.open:
-                raise PaymentError("INVALID_PARAMETERS", f"plan {plan_id} is closed, or priced in another token")
+                raise PaymentError(
+                    "INVALID_PARAMETERS", f"plan {plan_id} is closed, or priced in another token"
+                )
             if self._in_flight(connection, current.id):
-                raise PaymentError("RATE_LIMITED", f"subscription {current.id} is being charged: ask again in a minute")
+                raise PaymentError(
+                    "RATE_LIMITED",
+                    f"subscription {current.id} is being charged: ask again in a minute",
+                )
             self.set(connection, current.id, now, next_plan_id=plan_id)
-            note(connection, self.tenant, now, current.subscriber, "subscription.changed", current.id, plan=plan_id)
+            note(
+                connection,
+                self.tenant,
+                now,
+                current.subscriber,
+                "subscription.changed",
+                current.id,
+                plan=plan_id,
+            )
             changed = replace(current, next_plan_id=plan_id)
             self._tell(connection, now, "subscription.changed", changed)
             return changed
@@ -269,21 +353,28 @@ class SubscriptionBook:
 
         def work(connection: Connection, _again: bool) -> Subscription | None:
             wanted = select(table).where(
-                table.c.tenant == self.tenant, table.c.subscriber == subscriber, table.c.plan_id.in_(plan_ids)
+                table.c.tenant == self.tenant,
+                table.c.subscriber == subscriber,
+                table.c.plan_id.in_(plan_ids),
             )
             now, best = self.now(connection), None
             for row in connection.execute(wanted.order_by(table.c.created_ms)).all():
                 found = _subscription(row)
                 if not found.grants(now):
                     continue
-                if found.quota is None or self._used(connection, found, found.quota_period(now)) < found.quota:
+                if (
+                    found.quota is None
+                    or self._used(connection, found, found.quota_period(now)) < found.quota
+                ):
                     return found
                 best = found
             return best
 
         return self.run(work)
 
-    def use(self, connection: Connection, subscription_id: str) -> tuple[int, int, int | None] | None:
+    def use(
+        self, connection: Connection, subscription_id: str
+    ) -> tuple[int, int, int | None] | None:
         """Counts one call, in the caller's transaction: (the period's start, used, quota). None: nothing is granted.
 
         The subscription's row is the lock that calls of all replicas queue at."""
@@ -312,7 +403,9 @@ class SubscriptionBook:
         """Calls counted in the period that runs now."""
 
         def work(connection: Connection, _again: bool) -> int:
-            return self._used(connection, subscription, subscription.quota_period(self.now(connection)))
+            return self._used(
+                connection, subscription, subscription.quota_period(self.now(connection))
+            )
 
         return self.run(work)
 
@@ -324,12 +417,16 @@ class SubscriptionBook:
         )
 
     def _used(self, connection: Connection, subscription: Subscription, start: int) -> int:
-        found = connection.execute(select(usages.c.used).where(self._usage(subscription.id, start))).scalar()
+        found = connection.execute(
+            select(usages.c.used).where(self._usage(subscription.id, start))
+        ).scalar()
         return int(found or 0)
 
     def _has_usage(self, connection: Connection, key: dict[str, Any]) -> bool:
         its = self._usage(key["subscription_id"], key["period_from_ms"])
-        return bool(connection.execute(select(func.count()).select_from(usages).where(its)).scalar())
+        return bool(
+            connection.execute(select(func.count()).select_from(usages).where(its)).scalar()
+        )
 
     # -- pieces that charging and mirroring use too -------------------------------------------------------------------
 
@@ -355,7 +452,9 @@ class SubscriptionBook:
         that moves a subscription on. With a change of plan agreed to, its terms hold from now on, unless *switch* is
         False. *enter* False: the charge has its row already."""
         values: dict[str, Any] = {
-            "period_from_ms": current.period_from_ms if current.due_ms and now_ms < current.due_ms else start,
+            "period_from_ms": current.period_from_ms
+            if current.due_ms and now_ms < current.due_ms
+            else start,
             "due_ms": end,
             "charges": current.charges + 1,
             "tries": 0,
@@ -371,14 +470,27 @@ class SubscriptionBook:
             values["charges"] = 1  # of these terms, as on chain
             amount = plan.price
         later = replace(
-            current, charges=values["charges"], due_ms=end, max_charges=values.get("max_charges", current.max_charges)
+            current,
+            charges=values["charges"],
+            due_ms=end,
+            max_charges=values.get("max_charges", current.max_charges),
         )
         values["next_try_ms"] = end
         self.set(connection, current.id, now_ms, **values)
         if enter:
             number = self.next_number(connection, current.id)
-            self._enter_charge(connection, current.id, number, amount, start, end, now_ms, mark, signature)
-        note(connection, self.tenant, now_ms, current.subscriber, "subscription.charged", current.id, amount=amount)
+            self._enter_charge(
+                connection, current.id, number, amount, start, end, now_ms, mark, signature
+            )
+        note(
+            connection,
+            self.tenant,
+            now_ms,
+            current.subscriber,
+            "subscription.charged",
+            current.id,
+            amount=amount,
+        )
         self._tell(
             connection,
             now_ms,
@@ -443,10 +555,24 @@ class SubscriptionBook:
             row = connection.execute(wanted.with_for_update()).one_or_none()
             if row is None:
                 terms = {"quota": plan.quota, "plan_id": plan.id}
-                made = {**terms, **values, "tenant": self.tenant, "id": address, "opened_by": address}
+                made = {
+                    **terms,
+                    **values,
+                    "tenant": self.tenant,
+                    "id": address,
+                    "opened_by": address,
+                }
                 made |= {"auto_renew": True, "tries": 0, "created_ms": now, "touched_ms": now}
                 connection.execute(insert(table).values(made))
-                note(connection, self.tenant, now, values["subscriber"], "subscription.opened", address, plan=plan.id)
+                note(
+                    connection,
+                    self.tenant,
+                    now,
+                    values["subscriber"],
+                    "subscription.opened",
+                    address,
+                    plan=plan.id,
+                )
                 found = self.get_in(connection, address)
                 self._tell(connection, now, "subscription.opened", found)
                 return found
@@ -500,7 +626,9 @@ class SubscriptionBook:
         row = connection.execute(wanted).one_or_none()
         return None if row is None else _subscription(row)
 
-    def _live(self, connection: Connection, plan_id: str, subscriber: str, now: int) -> Subscription | None:
+    def _live(
+        self, connection: Connection, plan_id: str, subscriber: str, now: int
+    ) -> Subscription | None:
         wanted = (
             select(table)
             .where(
@@ -520,16 +648,22 @@ class SubscriptionBook:
 
     def _in_flight(self, connection: Connection, subscription_id: str) -> bool:
         wanted = select(charges.c.number).where(
-            charges.c.tenant == self.tenant, charges.c.subscription_id == subscription_id, charges.c.state == "signed"
+            charges.c.tenant == self.tenant,
+            charges.c.subscription_id == subscription_id,
+            charges.c.state == "signed",
         )
         return connection.execute(wanted).first() is not None
 
     def _must_live(self, current: Subscription, now: int) -> None:
         state = current.state(now)
         if state in ("cancelled", "expired"):
-            raise PaymentError("SUBSCRIPTION_EXPIRED", f"subscription {current.id} is {state}: subscribe anew")
+            raise PaymentError(
+                "SUBSCRIPTION_EXPIRED", f"subscription {current.id} is {state}: subscribe anew"
+            )
 
-    def _tell(self, connection: Connection, now: int, kind: str, about: Subscription, **more: Any) -> None:
+    def _tell(
+        self, connection: Connection, now: int, kind: str, about: Subscription, **more: Any
+    ) -> None:
         data = {
             "subscriptionId": about.id,
             "planId": about.plan_id,
@@ -541,7 +675,10 @@ class SubscriptionBook:
 
 
 def _no_plan(plan_id: object) -> PaymentError:
-    return PaymentError("PLAN_NOT_FOUND", f"there is no plan {abbr(plan_id)}; list_subscriptions names those there are")
+    return PaymentError(
+        "PLAN_NOT_FOUND",
+        f"there is no plan {abbr(plan_id)}; list_subscriptions names those there are",
+    )
 
 
 def _plan(row: Any) -> Plan:

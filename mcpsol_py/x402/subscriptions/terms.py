@@ -35,7 +35,8 @@ def check_period(period: str) -> str:
     if period in ("monthly", "yearly", "one-time") or _SECONDS.fullmatch(period):
         return period
     raise PaymentError(
-        "INVALID_PARAMETERS", f'{abbr(period)} is no period; "monthly", "yearly", "one-time" and "3600s" are'
+        "INVALID_PARAMETERS",
+        f'{abbr(period)} is no period; "monthly", "yearly", "one-time" and "3600s" are',
     )
 
 
@@ -69,7 +70,10 @@ def period_at(period: str, anchor_ms: int, ms: int) -> int:
     if period == "one-time" or ms <= anchor_ms:
         return 0
     if period in _MONTHS:
-        then, start = _EPOCH + timedelta(milliseconds=ms), _EPOCH + timedelta(milliseconds=anchor_ms)
+        then, start = (
+            _EPOCH + timedelta(milliseconds=ms),
+            _EPOCH + timedelta(milliseconds=anchor_ms),
+        )
         guess = ((then.year - start.year) * 12 + then.month - start.month) // _MONTHS[period]
         here = boundary(period, anchor_ms, guess)
         return guess if here is not None and here <= ms else guess - 1
@@ -151,7 +155,11 @@ class Subscription:
     def renews(self) -> bool:
         """Another charge was agreed to."""
         more = self.max_charges is None or self.charges < self.max_charges
-        return more and (self.auto_renew or not self.charges) and (self.period != "one-time" or not self.charges)
+        return (
+            more
+            and (self.auto_renew or not self.charges)
+            and (self.period != "one-time" or not self.charges)
+        )
 
     def grants(self, now_ms: int) -> bool:
         """Calls are granted: in the trial, in what is paid (also when it is cancelled meanwhile), and in the grace."""
@@ -167,7 +175,9 @@ class Subscription:
         """The start of the period that a call at *now_ms* counts for."""
         if now_ms < self.anchor_ms:
             return self.period_from_ms  # the trial
-        start = boundary(self.period, self.anchor_ms, period_at(self.period, self.anchor_ms, now_ms))
+        start = boundary(
+            self.period, self.anchor_ms, period_at(self.period, self.anchor_ms, now_ms)
+        )
         return self.anchor_ms if start is None else start
 
     def next_period(self, now_ms: int) -> tuple[int, int | None]:
@@ -179,4 +189,6 @@ class Subscription:
         at = now_ms if self.due_ms is None else max(now_ms, self.due_ms)
         number = period_at(self.period, self.anchor_ms, at)
         start = boundary(self.period, self.anchor_ms, number)
-        return (self.anchor_ms if start is None else start), boundary(self.period, self.anchor_ms, number + 1)
+        return (self.anchor_ms if start is None else start), boundary(
+            self.period, self.anchor_ms, number + 1
+        )

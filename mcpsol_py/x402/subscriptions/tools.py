@@ -60,15 +60,26 @@ ERROR_META = "mcpsol/error"
 
 def _tool(name: str, description: str, read_only: bool, **properties: str) -> dict[str, Any]:
     described = {key: {"type": "string", "description": text} for key, text in properties.items()}
-    schema = {"type": "object", "properties": described, "required": list(properties), "additionalProperties": False}
-    hints = {"readOnlyHint": read_only, "destructiveHint": name == "cancel_subscription", "idempotentHint": True}
+    schema = {
+        "type": "object",
+        "properties": described,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    hints = {
+        "readOnlyHint": read_only,
+        "destructiveHint": name == "cancel_subscription",
+        "idempotentHint": True,
+    }
     return {"name": name, "description": description, "inputSchema": schema, "annotations": hints}
 
 
 _PLAN = "The plan's id, as list_subscriptions names it."
 _SUBSCRIPTION = "The subscription's id, as subscribe answers it."
 TOOLS = (
-    _tool("list_subscriptions", "List the plans that can be subscribed to, with their prices.", True),
+    _tool(
+        "list_subscriptions", "List the plans that can be subscribed to, with their prices.", True
+    ),
     _tool("get_subscription_info", "Everything about one plan.", True, planId=_PLAN),
     _tool(
         "subscribe",
@@ -112,7 +123,12 @@ class SubscriptionTools:
         renewal: str | None = None,
     ) -> None:
         self._gate, self._book, self._executions = gate, book, executions
-        self._terms_of, self._domain, self._on_chain, self._renewal = terms_of, domain, on_chain, renewal
+        self._terms_of, self._domain, self._on_chain, self._renewal = (
+            terms_of,
+            domain,
+            on_chain,
+            renewal,
+        )
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """One request of any method."""
@@ -128,14 +144,18 @@ class SubscriptionTools:
         if ctx.method == "tools/call" and params.get("name") in _NAMES:
             meta = params.get("_meta")
             given = dict(meta) if isinstance(meta, Mapping) else {}
-            return types.CallToolResult.model_validate(await self.call(params["name"], params.get("arguments"), given))
+            return types.CallToolResult.model_validate(
+                await self.call(params["name"], params.get("arguments"), given)
+            )
         return await call_next(ctx)
 
     async def call(self, name: str, arguments: object, meta: Mapping[str, Any]) -> dict[str, Any]:
         """One call of one of the tools, as a tool's result by wire names. Raises nothing."""
         try:
             given = _arguments(name, arguments)
-            tool: Callable[[dict[str, str], Mapping[str, Any]], Awaitable[dict[str, Any]]] = getattr(self, f"_{name}")
+            tool: Callable[[dict[str, str], Mapping[str, Any]], Awaitable[dict[str, Any]]] = (
+                getattr(self, f"_{name}")
+            )
             return await tool(given, meta)
         except PaymentError as error:
             code = error.code if error.code in ERROR_CODES else "INVALID_PARAMETERS"
@@ -145,7 +165,8 @@ class SubscriptionTools:
         except (StorageError, ChainUnavailable) as error:
             log.warning("%s: %s", name, type(error).__name__)
             return _error(
-                "INTERNAL_ERROR", "this cannot be answered now: ask again, with the same payment if one is out"
+                "INTERNAL_ERROR",
+                "this cannot be answered now: ask again, with the same payment if one is out",
             )
         except McpsolError as error:
             log.warning("%s: %s", name, type(error).__name__)
@@ -153,24 +174,41 @@ class SubscriptionTools:
 
     # -- the tools ----------------------------------------------------------------------------------------------------
 
-    async def _list_subscriptions(self, given: dict[str, str], meta: Mapping[str, Any]) -> dict[str, Any]:
+    async def _list_subscriptions(
+        self, given: dict[str, str], meta: Mapping[str, Any]
+    ) -> dict[str, Any]:
         return _answer({"plans": [self._show(p) for p in await _thread(self._book.plans)]})
 
-    async def _get_subscription_info(self, given: dict[str, str], meta: Mapping[str, Any]) -> dict[str, Any]:
+    async def _get_subscription_info(
+        self, given: dict[str, str], meta: Mapping[str, Any]
+    ) -> dict[str, Any]:
         return _answer({"plan": self._show(await _thread(self._book.plan, given["planId"]))})
 
-    async def _check_subscription(self, given: dict[str, str], meta: Mapping[str, Any]) -> dict[str, Any]:
+    async def _check_subscription(
+        self, given: dict[str, str], meta: Mapping[str, Any]
+    ) -> dict[str, Any]:
         found = await self._find(given["subscriptionId"])
         return _answer({"subscription": await self._told(found)})
 
-    async def _cancel_subscription(self, given: dict[str, str], meta: Mapping[str, Any]) -> dict[str, Any]:
+    async def _cancel_subscription(
+        self, given: dict[str, str], meta: Mapping[str, Any]
+    ) -> dict[str, Any]:
         found = await self._find(given["subscriptionId"])
         uri = "mcp://tool/cancel_subscription"
         proof = read_proof(meta)
         if proof is None:
-            return self._ask_signature(uri, [found.network], "Cancel my subscription", "the subscriber must sign this")
+            return self._ask_signature(
+                uri, [found.network], "Cancel my subscription", "the subscriber must sign this"
+            )
         now = await _thread(self._book.now_ms)
-        wallet = check_proof(proof, domain=self._domain, uri=uri, networks=[found.network], arguments=given, now_ms=now)
+        wallet = check_proof(
+            proof,
+            domain=self._domain,
+            uri=uri,
+            networks=[found.network],
+            arguments=given,
+            now_ms=now,
+        )
         if wallet != found.subscriber or proof.request_id is None:
             # Without requestId the signature would cancel any subscription of this wallet.
             return self._ask_signature(
@@ -179,7 +217,13 @@ class SubscriptionTools:
         if found.address is not None and self._on_chain is not None:
             transaction = await _thread(self._on_chain.cancel, found)
             message = "Sign and send the transaction: it cancels on chain."
-            return _answer({"message": message, "transaction": transaction, "subscription": await self._told(found)})
+            return _answer(
+                {
+                    "message": message,
+                    "transaction": transaction,
+                    "subscription": await self._told(found),
+                }
+            )
         cancelled = await _thread(self._book.cancel, found.id, wallet)
         message = "Subscription cancelled successfully"
         return _answer({"message": message, "subscription": await self._told(cancelled)})
@@ -205,7 +249,9 @@ class SubscriptionTools:
 
     async def _subscribe_on_chain(self, plan: Plan, wallet: str) -> dict[str, Any]:
         if self._on_chain is None:
-            raise PaymentError("PLAN_NOT_FOUND", f"plan {plan.id} is on chain, which is not set up here")
+            raise PaymentError(
+                "PLAN_NOT_FOUND", f"plan {plan.id} is on chain, which is not set up here"
+            )
         try:
             found = await _thread(self._on_chain.track, self._book, plan, wallet)
         except PaymentError as error:
@@ -213,9 +259,13 @@ class SubscriptionTools:
                 raise
         else:
             if found.state(await _thread(self._book.now_ms)) not in ("cancelled", "expired"):
-                return _answer({"subscription": await self._told(found), "message": "Subscribed on chain"})
+                return _answer(
+                    {"subscription": await self._told(found), "message": "Subscribed on chain"}
+                )
         transaction = await _thread(self._on_chain.subscribe, plan, wallet)
-        message = "Sign and send the transaction, then call subscribe again: it subscribes on chain."
+        message = (
+            "Sign and send the transaction, then call subscribe again: it subscribes on chain."
+        )
         return _answer({"message": message, "transaction": transaction})
 
     async def _standing(self, plan: Plan, wallet: str) -> Subscription | None:
@@ -226,7 +276,9 @@ class SubscriptionTools:
                 return found
         return None
 
-    async def _trial(self, plan: Plan, wallet: str, given: dict[str, str], meta: Mapping[str, Any]) -> dict[str, Any]:
+    async def _trial(
+        self, plan: Plan, wallet: str, given: dict[str, str], meta: Mapping[str, Any]
+    ) -> dict[str, Any]:
         proof = read_proof(meta)
         assert proof is not None  # the caller looked
         now = await _thread(self._book.now_ms)
@@ -239,12 +291,16 @@ class SubscriptionTools:
             now_ms=now,
         )
         if signer != wallet:
-            raise PaymentError("invalid_siwx_signature", "another wallet signed than the one that is to subscribe")
+            raise PaymentError(
+                "invalid_siwx_signature", "another wallet signed than the one that is to subscribe"
+            )
         found = await _thread(self._book.try_out, plan.id, wallet, f"siwx:{wallet}:{proof.nonce}")
         message = "Subscription created successfully: the free trial runs"
         return _answer({"subscription": await self._told(found), "message": message})
 
-    async def _buy(self, plan: Plan, wallet: str, given: dict[str, str], payment: Payment | None) -> dict[str, Any]:
+    async def _buy(
+        self, plan: Plan, wallet: str, given: dict[str, str], payment: Payment | None
+    ) -> dict[str, Any]:
         """The plan's price, paid before anything is booked."""
         extensions: dict[str, Any] = {}
         if plan.trial_ms:
@@ -261,22 +317,36 @@ class SubscriptionTools:
             message = "Subscription created successfully"
             return _answer({"subscription": await self._told(found), "message": message}), False
 
-        reply = await self._gate.call(offer, payment, {"tool": "subscribe", "arguments": given}, book)
+        reply = await self._gate.call(
+            offer, payment, {"tool": "subscribe", "arguments": given}, book
+        )
         if isinstance(reply, Refused) and reply.code == "outcome_unknown" and payment is not None:
             # Booking is once for each payment, so it can be done again where a crash left it open.
             return await self._book_again(plan, wallet, payment, reply)
         if isinstance(reply, NotPaid):
             return _demand(reply, payment)
         if isinstance(reply, Refused):
-            return _error("PAYMENT_INVALID" if reply.code == "payment_id_conflict" else "INTERNAL_ERROR", reply.message)
+            return _error(
+                "PAYMENT_INVALID" if reply.code == "payment_id_conflict" else "INTERNAL_ERROR",
+                reply.message,
+            )
         return _with_receipt(reply)
 
-    async def _book_again(self, plan: Plan, wallet: str, payment: Payment, reply: Refused) -> dict[str, Any]:
+    async def _book_again(
+        self, plan: Plan, wallet: str, payment: Payment, reply: Refused
+    ) -> dict[str, Any]:
         call = await _thread(self._executions.by_payment, payment_key(payment))
         if call is None or reply.receipt is None or not reply.receipt.success:
             return _error("INTERNAL_ERROR", reply.message)
-        found = await _thread(self._book.pay, plan.id, wallet, call.payment_id, reply.receipt.transaction)
-        answer = _answer({"subscription": await self._told(found), "message": "Subscription created successfully"})
+        found = await _thread(
+            self._book.pay, plan.id, wallet, call.payment_id, reply.receipt.transaction
+        )
+        answer = _answer(
+            {
+                "subscription": await self._told(found),
+                "message": "Subscription created successfully",
+            }
+        )
         return _with_receipt(Answer(answer, reply.receipt, repeated=True))
 
     # -- shapes -------------------------------------------------------------------------------------------------------
@@ -341,10 +411,14 @@ class SubscriptionTools:
             ],
         }
 
-    def _ask_signature(self, uri: str, networks: list[str], statement: str, why: str) -> dict[str, Any]:
+    def _ask_signature(
+        self, uri: str, networks: list[str], statement: str, why: str
+    ) -> dict[str, Any]:
         extension = challenge(self._domain, uri, networks, statement)
         return _error(
-            "SIGNATURE_REQUIRED", f"{why} (x402's sign-in-with-x, with requestId)", **{SIGN_IN_WITH_X: extension}
+            "SIGNATURE_REQUIRED",
+            f"{why} (x402's sign-in-with-x, with requestId)",
+            **{SIGN_IN_WITH_X: extension},
         )
 
 
@@ -360,7 +434,9 @@ def _arguments(name: str, arguments: object) -> dict[str, str]:
         raise PaymentError("INVALID_PARAMETERS", f"{name} takes {asked}")
     for key, value in given.items():
         if not isinstance(value, str) or not 0 < len(value) <= 200 or not value.isprintable():
-            raise PaymentError("INVALID_PARAMETERS", f"{name}: {key} is no text of 1 to 200 characters")
+            raise PaymentError(
+                "INVALID_PARAMETERS", f"{name}: {key} is no text of 1 to 200 characters"
+            )
     return dict(given)
 
 
@@ -372,7 +448,10 @@ def _payment(meta: Mapping[str, Any]) -> Payment | None:
 
 
 def _answer(body: dict[str, Any]) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": orjson.dumps(body).decode()}], "structuredContent": body}
+    return {
+        "content": [{"type": "text", "text": orjson.dumps(body).decode()}],
+        "structuredContent": body,
+    }
 
 
 def _error(code: str, message: str, **details: Any) -> dict[str, Any]:
@@ -388,7 +467,11 @@ def _code(reason: str, payment: Payment | None, price: int) -> str:
         return "PAYMENT_REQUIRED"
     if reason == "no_matching_requirements" and isinstance(payment, PaymentPayload):
         offered = payment.accepted.amount
-        return "PAYMENT_INSUFFICIENT" if offered.isdigit() and int(offered) < price else "PAYMENT_INVALID"
+        return (
+            "PAYMENT_INSUFFICIENT"
+            if offered.isdigit() and int(offered) < price
+            else "PAYMENT_INVALID"
+        )
     if "amount_insufficient" in reason or reason == "insufficient_funds":
         return "PAYMENT_INSUFFICIENT"
     if reason == "transaction_failed" or "expired" in reason:
@@ -424,7 +507,11 @@ def _with_receipt(reply: Answer) -> dict[str, Any]:
 
 
 def _iso(ms: int) -> str:
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return (
+        datetime.fromtimestamp(ms / 1000, UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "Z")
+    )
 
 
 async def _thread(function: Callable[..., T], *args: Any) -> T:

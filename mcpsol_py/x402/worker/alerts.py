@@ -37,7 +37,9 @@ def webhook_alert(
     def alert(asset: str, spent: int, limit: int, kind: str) -> None:
         data = {"asset": asset, "spent": str(spent), "limit": str(limit), "kind": kind}
         when = datetime.now(UTC).isoformat(timespec="seconds")
-        body = orjson.dumps({"type": "budget.nearly_used_up", "timestamp": when, "data": data}).decode()
+        body = orjson.dumps(
+            {"type": "budget.nearly_used_up", "timestamp": when, "data": data}
+        ).decode()
         threading.Thread(target=_send, args=(f"msg_{uuid.uuid4().hex}", body), daemon=True).start()
 
     def _send(message_id: str, body: str) -> None:
@@ -51,7 +53,9 @@ def webhook_alert(
                 "webhook-signature": sign(secret, message_id, stamp, body),
             }
             try:
-                with httpx.Client(transport=transport, timeout=timeout, follow_redirects=False) as client:
+                with httpx.Client(
+                    transport=transport, timeout=timeout, follow_redirects=False
+                ) as client:
                     if client.post(url, content=body, headers=headers).is_success:
                         return
             except httpx.HTTPError:

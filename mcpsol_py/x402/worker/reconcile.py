@@ -23,7 +23,9 @@ from mcpsol_py.x402.store.settlements import SqlSettlements
 __all__ = ["reconcile_calls", "reconcile_settlements", "reconcile_spendings"]
 
 
-def reconcile_settlements(settlements: SqlSettlements, chain: Chain, *, timeout: float = 1.0) -> int:
+def reconcile_settlements(
+    settlements: SqlSettlements, chain: Chain, *, timeout: float = 1.0
+) -> int:
     """Waits a moment for each settlement that is neither landed nor failed, sending its bytes again where the chain has
     not seen them. Returns how many ended. One that another process is sending is left to it."""
     ended = 0
@@ -40,7 +42,11 @@ def reconcile_settlements(settlements: SqlSettlements, chain: Chain, *, timeout:
 
 
 def reconcile_calls(
-    executions: Executions, settlements: SettlementStore, chains: Mapping[str, Chain], *, lease_ms: int = 120_000
+    executions: Executions,
+    settlements: SettlementStore,
+    chains: Mapping[str, Chain],
+    *,
+    lease_ms: int = 120_000,
 ) -> int:
     """Ends paid calls that nobody works on any more. Returns how many moved.
 
@@ -50,7 +56,11 @@ def reconcile_calls(
     """
     moved = 0
     for row in executions.undecided(lease_ms):
-        settled = settlements.get(row.payment_key.removeprefix("tx:")) if row.payment_key.startswith("tx:") else None
+        settled = (
+            settlements.get(row.payment_key.removeprefix("tx:"))
+            if row.payment_key.startswith("tx:")
+            else None
+        )
         aim = _aim(row, settled, chains)
         if aim is None:
             continue
@@ -59,27 +69,39 @@ def reconcile_calls(
             continue
         state, values = aim
         # Nobody owns it then: this process has nothing more to do with the call, so nobody need wait for its lease.
-        moved += executions.move(row.payment_id, owner, (row.state,), state, to_owner=NOBODY, **values)
+        moved += executions.move(
+            row.payment_id, owner, (row.state,), state, to_owner=NOBODY, **values
+        )
     return moved
 
 
-def _aim(row: Execution, settled: Settlement | None, chains: Mapping[str, Chain]) -> tuple[Any, dict[str, Any]] | None:
+def _aim(
+    row: Execution, settled: Settlement | None, chains: Mapping[str, Chain]
+) -> tuple[Any, dict[str, Any]] | None:
     """(state, values) to move the row to; None: leave it."""
     chain = chains.get(row.network or "")
     if row.state in ("executed", "settling"):
         # Another's facilitator keeps its own settlements: then the pending receipt names the transaction.
-        signature = settled.signature if settled is not None else str((row.receipt or {}).get("transaction") or "")
+        signature = (
+            settled.signature
+            if settled is not None
+            else str((row.receipt or {}).get("transaction") or "")
+        )
         if settled is not None and settled.state == "failed":
             return "failed", {"result": None, "error": "transaction_failed"}
         landed = settled is not None and settled.state == "landed"
         if landed or (signature and chain is not None and _status(chain, signature) == "landed"):
             payer = settled.payer if settled is not None else row.payer
-            receipt = SettleResponse(success=True, transaction=signature, network=row.network or "", payer=payer)
+            receipt = SettleResponse(
+                success=True, transaction=signature, network=row.network or "", payer=payer
+            )
             body = receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
             return ("done" if row.state == "executed" else "paid"), {"receipt": body}
         return None
     if row.state == "running":
-        status = "unknown" if row.signature is None or chain is None else _status(chain, row.signature)
+        status = (
+            "unknown" if row.signature is None or chain is None else _status(chain, row.signature)
+        )
         if status is None:
             return None
         if status == "landed":
@@ -97,9 +119,13 @@ def _status(chain: Chain, signature: str) -> str | None:
 
 async def reconcile_spendings(database: Database, chain: Chain) -> int:
     """Books what wallets of this database signed and got no answer to (paying.reconcile). Returns how many ended."""
-    out = select(spendings.c.wallet).where(spendings.c.state == "signed", spendings.c.network == chain.network)
+    out = select(spendings.c.wallet).where(
+        spendings.c.state == "signed", spendings.c.network == chain.network
+    )
     wallets = database.run(lambda c, _: c.execute(out.distinct()).scalars().all())
     ended = 0
     for wallet in wallets:
-        ended += await reconcile_budget(Budget(database, wallet, Limits({}), session="worker"), chain)
+        ended += await reconcile_budget(
+            Budget(database, wallet, Limits({}), session="worker"), chain
+        )
     return ended

@@ -47,7 +47,9 @@ def verify(secret: str, headers: Mapping[str, str], body: str, *, now: float | N
     if abs((time.time() if now is None else now) - int(stamp)) > TOLERANCE_S:
         return False
     wanted = sign(secret, message_id, int(stamp), body)
-    given = headers.get("webhook-signature", "").split(" ")  # several, while a secret is being changed
+    given = headers.get("webhook-signature", "").split(
+        " "
+    )  # several, while a secret is being changed
     return any(hmac.compare_digest(wanted.encode(), one.encode()) for one in given)
 
 
@@ -76,7 +78,11 @@ async def deliver_due(
 
 
 async def _post(
-    client: httpx.AsyncClient, hook: Webhook, delivery: Delivery, timeout: float, clock: Callable[[], float]
+    client: httpx.AsyncClient,
+    hook: Webhook,
+    delivery: Delivery,
+    timeout: float,
+    clock: Callable[[], float],
 ) -> str | None:
     """None when it was taken, else why not."""
     stamp = int(clock())
@@ -88,7 +94,11 @@ async def _post(
     }
     try:
         answer = await client.post(
-            hook.url, content=delivery.body.encode(), headers=headers, timeout=timeout, follow_redirects=False
+            hook.url,
+            content=delivery.body.encode(),
+            headers=headers,
+            timeout=timeout,
+            follow_redirects=False,
         )
     except (httpx.HTTPError, OSError) as error:  # its text may hold the URL, which may hold a key
         return type(error).__name__

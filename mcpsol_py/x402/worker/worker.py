@@ -37,7 +37,11 @@ from mcpsol_py.x402.store.schema import leases
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.store.webhooks import Webhooks
 from mcpsol_py.x402.subscriptions.charging import Charging
-from mcpsol_py.x402.worker.reconcile import reconcile_calls, reconcile_settlements, reconcile_spendings
+from mcpsol_py.x402.worker.reconcile import (
+    reconcile_calls,
+    reconcile_settlements,
+    reconcile_spendings,
+)
 from mcpsol_py.x402.worker.webhooks import deliver_due
 
 __all__ = ["Job", "Jobs", "Worker", "add_vouchers", "merchant_jobs", "run_on_procrastinate"]
@@ -94,8 +98,15 @@ class Worker:
     *lease* seconds after which a turn is another's, when its worker said nothing more.
     """
 
-    def __init__(self, database: Database, jobs: Jobs, *, tenant: str = "default", lease: float = 300.0) -> None:
-        self._db, self._jobs, self._tenant, self._lease_ms = database, jobs, tenant, int(lease * 1000)
+    def __init__(
+        self, database: Database, jobs: Jobs, *, tenant: str = "default", lease: float = 300.0
+    ) -> None:
+        self._db, self._jobs, self._tenant, self._lease_ms = (
+            database,
+            jobs,
+            tenant,
+            int(lease * 1000),
+        )
         self._owner = str(uuid.uuid4())
 
     async def run(self, stop: asyncio.Event, *, poll: float = 1.0) -> None:
@@ -130,7 +141,9 @@ class Worker:
             free = leases.c.until_ms <= now
             due = free if now_too else free & (leases.c.ran_ms <= now - int(job.every * 1000))
             values = {"owner": self._owner, "until_ms": now + self._lease_ms}
-            if connection.execute(update(leases).where(self._its(job), due).values(values)).rowcount:
+            if connection.execute(
+                update(leases).where(self._its(job), due).values(values)
+            ).rowcount:
                 return True
             if connection.execute(select(leases.c.name).where(self._its(job))).first() is not None:
                 return False
@@ -198,7 +211,10 @@ def add_vouchers(
     for each (server, facilitator, chain) of *redeeming*; a sponsor's channels are closed when they are over."""
 
     async def vouchers() -> int:
-        done = [await redeem(server, facilitator, chain=chain) for server, facilitator, chain in redeeming]
+        done = [
+            await redeem(server, facilitator, chain=chain)
+            for server, facilitator, chain in redeeming
+        ]
         for one in done:
             for channel, why in one.problems.items():
                 log.warning("channel %s: %s", channel, why)
@@ -283,11 +299,15 @@ async def _prepare(conninfo: str) -> None:
 
     async with await psycopg.AsyncConnection.connect(conninfo) as connection:
         await connection.execute("SELECT pg_advisory_xact_lock(%s)", [0x6D637074])
-        found = await connection.execute("SELECT to_regclass(%s)", [f"{_SCHEMA}.procrastinate_jobs"])
+        found = await connection.execute(
+            "SELECT to_regclass(%s)", [f"{_SCHEMA}.procrastinate_jobs"]
+        )
         row = await found.fetchone()
         if row is not None and row[0] is not None:
             return
         await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
         await connection.execute(f"SET LOCAL search_path TO {_SCHEMA}")
-        schema = procrastinate.App(connector=PsycopgConnector(conninfo=conninfo)).schema_manager.get_schema()
+        schema = procrastinate.App(
+            connector=PsycopgConnector(conninfo=conninfo)
+        ).schema_manager.get_schema()
         await connection.execute(schema.encode())

@@ -29,7 +29,11 @@ Blocking: TypeAlias = Callable[[str], RpcTransport]
 
 #: Ids at which there is no program, only what the IDL places hold.
 WITH_ANCHOR_IDL, WITH_METADATA, WITH_JUNK = (Pubkey(bytes([7, n] * 16)) for n in (1, 2, 3))
-IDL = {"version": "0.1.0", "name": "on_chain", "instructions": [{"name": "doIt", "accounts": [], "args": []}]}
+IDL = {
+    "version": "0.1.0",
+    "name": "on_chain",
+    "instructions": [{"name": "doIt", "accounts": [], "args": []}],
+}
 
 
 def _anchor(program_id: Pubkey, packed: bytes) -> tuple[Pubkey, Account]:
@@ -40,7 +44,9 @@ def _anchor(program_id: Pubkey, packed: bytes) -> tuple[Pubkey, Account]:
 def _metadata(program_id: Pubkey, packed: bytes) -> tuple[Pubkey, Account]:
     head = bytes([2]) + bytes(program_id) + bytes(32) + bytes([1, 1]) + b"idl".ljust(16, b"\0")
     head += bytes([1, 2, 1, 0]) + struct.pack("<I", len(packed)) + bytes(5)
-    return metadata_address(program_id), Account(lamports=10**9, data=head + packed, owner=PROGRAM_METADATA)
+    return metadata_address(program_id), Account(
+        lamports=10**9, data=head + packed, owner=PROGRAM_METADATA
+    )
 
 
 def token_accounts() -> dict[Pubkey, Account]:
@@ -48,7 +54,9 @@ def token_accounts() -> dict[Pubkey, Account]:
     rows = {USDC: mint_data(6, 10**6)}
     for owner, amount in ((keypair(1).pubkey(), 10**6), (keypair(3).pubkey(), 0)):
         rows[associated_token_address(owner, USDC, TOKEN_PROGRAM)] = token_data(USDC, owner, amount)
-    return {key: Account(lamports=10**8, data=data, owner=TOKEN_PROGRAM) for key, data in rows.items()}
+    return {
+        key: Account(lamports=10**8, data=data, owner=TOKEN_PROGRAM) for key, data in rows.items()
+    }
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +65,13 @@ def validator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Validator]:
     if not BINARY.exists():
         pytest.skip(f"no solana-test-validator at {BINARY}; `make validator` builds it")
     packed = zlib.compress(json.dumps(IDL).encode())
-    accounts = dict([_anchor(WITH_ANCHOR_IDL, packed), _metadata(WITH_METADATA, packed), _anchor(WITH_JUNK, b"junk")])
+    accounts = dict(
+        [
+            _anchor(WITH_ANCHOR_IDL, packed),
+            _metadata(WITH_METADATA, packed),
+            _anchor(WITH_JUNK, b"junk"),
+        ]
+    )
     accounts |= token_accounts() | x402_scene.accounts()
     programs = PROGRAMS | x402_scene.PROGRAM
     if PROGRAM_METADATA_SO.exists():

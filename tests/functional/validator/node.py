@@ -23,13 +23,17 @@ from tests.afterwards import Afterwards
 from tests.ports import free_port
 
 BINARY = (
-    Path(os.environ.get("MCPSOL_VALIDATOR", Path.home() / ".cache/mcpsol/validator")) / "bin" / "solana-test-validator"
+    Path(os.environ.get("MCPSOL_VALIDATOR", Path.home() / ".cache/mcpsol/validator"))
+    / "bin"
+    / "solana-test-validator"
 )
 
 
 def call(url: str, method: str, params: list[Any] | None = None) -> Any:
     """One JSON-RPC request by urllib, so that a test's set-up does not rest on what it tests."""
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params or []}).encode()
+    body = json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or []}
+    ).encode()
     request = urllib.request.Request(url, body, {"content-type": "application/json"})
     with urllib.request.urlopen(request, timeout=10) as answer:
         found = json.loads(answer.read())
@@ -41,7 +45,9 @@ def call(url: str, method: str, params: list[Any] | None = None) -> Any:
 class Validator:
     """The process, its ledger in *folder*. `url` is its RPC; the WebSocket is at the port after it."""
 
-    def __init__(self, folder: Path, programs: Mapping[Pubkey, Path], accounts: Mapping[Pubkey, Account]) -> None:
+    def __init__(
+        self, folder: Path, programs: Mapping[Pubkey, Path], accounts: Mapping[Pubkey, Account]
+    ) -> None:
         self.port = free_port(40)
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / "validator.log"
@@ -57,7 +63,9 @@ class Validator:
             command += ["--account", str(key), str(file)]
         with self.log.open("wb") as log:
             # A group, not a session: Linux weighs the sessions of a machine against each other before it looks at nice.
-            self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, process_group=0, cwd=folder)
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, process_group=0, cwd=folder
+            )
         self._orphaned = Afterwards(f"kill -TERM -- -{self.process.pid}")
         self._wait(180)
         self._calm_scheduler()
@@ -75,12 +83,16 @@ class Validator:
                 pass
             time.sleep(0.3)
         self.stop()
-        raise RuntimeError(f"the validator did not start: {self.log.read_text(errors='replace')[-2000:]}")
+        raise RuntimeError(
+            f"the validator did not start: {self.log.read_text(errors='replace')[-2000:]}"
+        )
 
     def _calm_scheduler(self) -> None:
         """The thread that schedules transactions looks for new ones without a pause, as it would in a leader's short
         turn; this node leads always, so that costs a core. Behind all that has work to do, it finds them as well."""
-        for thread in Path(f"/proc/{self.process.pid}/task").glob("*"):  # empty where there is no Linux
+        for thread in Path(f"/proc/{self.process.pid}/task").glob(
+            "*"
+        ):  # empty where there is no Linux
             if (thread / "comm").read_text() == "solBnkTxSched\n":
                 os.setpriority(os.PRIO_PROCESS, int(thread.name), 19)
 
@@ -143,7 +155,9 @@ class Proxy:
                 proxy.methods.append(method)
 
                 def forward() -> bytes:
-                    request = urllib.request.Request(target, body, {"content-type": "application/json"})
+                    request = urllib.request.Request(
+                        target, body, {"content-type": "application/json"}
+                    )
                     with urllib.request.urlopen(request, timeout=30) as answer:
                         found: bytes = answer.read()
                     return found

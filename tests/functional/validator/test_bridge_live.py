@@ -47,7 +47,18 @@ async def until(true: Callable[[], Any], seconds: float = 30) -> None:
 
 async def deploy(so: Path, url: str, payer: Path) -> dict[str, Any]:
     """`idl2mcp deploy`, in a process of its own."""
-    command = [sys.executable, "-m", "idl2mcp", "deploy", str(so), "--url", url, "--payer", str(payer), "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "idl2mcp",
+        "deploy",
+        str(so),
+        "--url",
+        url,
+        "--payer",
+        str(payer),
+        "--json",
+    ]
     process = await asyncio.create_subprocess_exec(*command, stdout=-1, stderr=-1, cwd=so.parent)
     out, err = await process.communicate()
     assert process.returncode == 0, err.decode()
@@ -55,7 +66,9 @@ async def deploy(so: Path, url: str, payer: Path) -> dict[str, Any]:
     return found
 
 
-async def test_changes_on_a_real_node_reach_the_clients(validator: Validator, wallet: Keypair, tmp_path: Path) -> None:
+async def test_changes_on_a_real_node_reach_the_clients(
+    validator: Validator, wallet: Keypair, tmp_path: Path
+) -> None:
     payer, so = tmp_path / "payer.json", tmp_path / "program.so"
     payer.write_text(json.dumps(list(bytes(wallet))))
     so.write_bytes(PROGRAMS[COUNTER].read_bytes())
@@ -83,7 +96,9 @@ async def test_changes_on_a_real_node_reach_the_clients(validator: Validator, wa
             warnings.simplefilter("ignore", MCPDeprecationWarning)
             await old.subscribe_resource(account)
         async with new.listen(tools_list_changed=True, resource_subscriptions=[account]) as events:
-            await until(lambda: watch.connected)  # over the node's WebSocket, not by looking again and again
+            await until(
+                lambda: watch.connected
+            )  # over the node's WebSocket, not by looking again and again
             await stranger.send(await stranger.build("initialize", {"start": 40}))
             async with asyncio.timeout(20):
                 assert await anext(aiter(events)) == ResourceUpdated(account)
@@ -98,7 +113,9 @@ async def test_changes_on_a_real_node_reach_the_clients(validator: Validator, wa
                 assert await anext(aiter(events)) == ToolsListChanged()
         await until(lambda: "notifications/tools/list_changed" in heard)
         # an upgrade to a longer program is two deployments to a watcher: its account grows before its code changes
-        await until(lambda: bridge.health()["programs"]["counter"].get("deployed_slot") == second["slot"])
+        await until(
+            lambda: bridge.health()["programs"]["counter"].get("deployed_slot") == second["slot"]
+        )
         for client in (new, old):
             names = {t.name for t in (await client.list_tools()).tools}
             assert "deposit" in names
@@ -124,7 +141,9 @@ async def test_a_sending_bridge_keeps_its_limits_on_a_real_node(
 
     def sender(transport: RpcTransport) -> Bridge:
         served = Served(idl, Pubkey.from_string(SYSTEM), transport, "a test", "local")
-        return Bridge([served], mode="send", signer=KeypairSigner(agent), policy=policy, audit=AuditLog(log))
+        return Bridge(
+            [served], mode="send", signer=KeypairSigner(agent), policy=policy, audit=AuditLog(log)
+        )
 
     stranger = ProgramClient(idl, transports[2], SYSTEM, wallet=wallet)
 
@@ -143,12 +162,18 @@ async def test_a_sending_bridge_keeps_its_limits_on_a_real_node(
         assert (await spend(first, 2_000_000)).details["rule"] == "outflow.per_call"
         given = asyncio.gather(*(give(10_000_000 + n, agent.pubkey()) for n in range(4)))
         replies = [await spend(first, 2_500_000)]  # a deposit on its way does not make room for it
-        pairs = [asyncio.gather(spend(first, 1_000_000 + n), spend(second, 1_100_000 + n)) for n in range(6)]
+        pairs = [
+            asyncio.gather(spend(first, 1_000_000 + n), spend(second, 1_100_000 + n))
+            for n in range(6)
+        ]
         for pair in pairs:
             replies += await pair
         await given
         sent = [r for r in replies if not r.is_error]
-        assert {r.details["reason"] for r in replies if r.is_error} <= {"policy_refused", "transport_error"}
+        assert {r.details["reason"] for r in replies if r.is_error} <= {
+            "policy_refused",
+            "transport_error",
+        }
         assert 1 <= len(sent) <= 8
         (account,) = await transports[0].get_accounts([payee])
         assert account is not None

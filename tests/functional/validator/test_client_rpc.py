@@ -20,11 +20,24 @@ from mcpsol_py.calls.transactions import compile_message, sign
 from mcpsol_py.client.discovery import discover_sync, fetch_idl_sync, list_tools_sync
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import run
-from mcpsol_py.errors import MissingAccount, NoSchema, ProgramFailed, SendUnknown, TransactionTooLarge, TransportError
+from mcpsol_py.errors import (
+    MissingAccount,
+    NoSchema,
+    ProgramFailed,
+    SendUnknown,
+    TransactionTooLarge,
+    TransportError,
+)
 from mcpsol_py.program_client import ProgramClient
 from mcpsol_py.solana.pda import find_pda
 from tests.functional.counter_scenario import COUNTER, PROGRAMS, VAULT, whole_life_of_a_counter
-from tests.functional.validator.conftest import IDL, WITH_ANCHOR_IDL, WITH_JUNK, WITH_METADATA, Blocking
+from tests.functional.validator.conftest import (
+    IDL,
+    WITH_ANCHOR_IDL,
+    WITH_JUNK,
+    WITH_METADATA,
+    Blocking,
+)
 from tests.functional.validator.node import Proxy, Validator, call
 
 pytestmark = pytest.mark.validator
@@ -39,7 +52,9 @@ async def test_the_whole_life_of_a_counter(validator: Validator, wallet: Keypair
     await transport.close()
 
 
-def test_the_synchronous_client_does_the_same_without_a_loop(validator: Validator, wallet: Keypair) -> None:
+def test_the_synchronous_client_does_the_same_without_a_loop(
+    validator: Validator, wallet: Keypair
+) -> None:
     with connect_sync(COUNTER, validator.url, wallet=wallet) as client:
         client.send(client.build("initialize", {"start": 1}))
         counter = find_pda([b"counter", bytes(wallet.pubkey())], COUNTER)[0]
@@ -54,7 +69,9 @@ def test_a_program_says_of_itself_what_its_spec_says(
     assert found.program.model == load(PROGRAMS[program_id].parent / "spec.py").model
 
 
-def test_an_unfunded_wallet_steps_down_the_ladder(blocking_rpc: Blocking, validator: Validator, proxy: Proxy) -> None:
+def test_an_unfunded_wallet_steps_down_the_ladder(
+    blocking_rpc: Blocking, validator: Validator, proxy: Proxy
+) -> None:
     poor = Keypair()
     with connect_sync(COUNTER, proxy.url, wallet=poor) as client:
         assert client.program.name == "counter"
@@ -74,7 +91,9 @@ def test_several_pages_come_in_one_round_trip_through_the_logs(
     assert proxy.count("simulateTransaction") == 1
 
 
-def test_without_logs_pages_come_one_by_one(blocking_rpc: Blocking, validator: Validator, proxy: Proxy) -> None:
+def test_without_logs_pages_come_one_by_one(
+    blocking_rpc: Blocking, validator: Validator, proxy: Proxy
+) -> None:
     def without_logs(method: str, forward: Callable[[], bytes]) -> bytes:
         answer = json.loads(forward())
         if method == "simulateTransaction":
@@ -87,9 +106,14 @@ def test_without_logs_pages_come_one_by_one(blocking_rpc: Blocking, validator: V
     assert proxy.count("simulateTransaction") > len(expected) - 1
 
 
-def test_the_idl_is_fetched_from_where_it_lies(blocking_rpc: Blocking, validator: Validator) -> None:
+def test_the_idl_is_fetched_from_where_it_lies(
+    blocking_rpc: Blocking, validator: Validator
+) -> None:
     transport = blocking_rpc(validator.url)
-    for program_id, source in ((WITH_ANCHOR_IDL, "Anchor IDL account"), (WITH_METADATA, "Program Metadata")):
+    for program_id, source in (
+        (WITH_ANCHOR_IDL, "Anchor IDL account"),
+        (WITH_METADATA, "Program Metadata"),
+    ):
         fetched = fetch_idl_sync(transport, program_id)
         assert (fetched.outcome, fetched.source, fetched.document) == ("ok", source, IDL)
         assert discover_sync(transport, program_id).source == source
@@ -97,7 +121,9 @@ def test_the_idl_is_fetched_from_where_it_lies(blocking_rpc: Blocking, validator
     assert fetch_idl_sync(transport, Pubkey.new_unique()).outcome == "absent"
 
 
-def test_an_address_without_a_program_is_told_as_such(blocking_rpc: Blocking, validator: Validator) -> None:
+def test_an_address_without_a_program_is_told_as_such(
+    blocking_rpc: Blocking, validator: Validator
+) -> None:
     with pytest.raises(NoSchema) as caught:
         discover_sync(blocking_rpc(validator.url), Pubkey.new_unique())
     assert "no program" in caught.value.outcome
@@ -115,7 +141,9 @@ async def transfer(client: ProgramClient, to: Pubkey, lamports: int = 10**6) -> 
 
 
 @pytest.mark.parametrize("legacy", [True, False])
-async def test_both_message_kinds_simulate_and_land(validator: Validator, wallet: Keypair, legacy: bool) -> None:
+async def test_both_message_kinds_simulate_and_land(
+    validator: Validator, wallet: Keypair, legacy: bool
+) -> None:
     async with await connect(COUNTER, validator.url, wallet=wallet) as client:
         to = Pubkey.new_unique()
         unsigned = await client.transaction([await transfer(client, to)], legacy=legacy)
@@ -128,7 +156,9 @@ async def test_both_message_kinds_simulate_and_land(validator: Validator, wallet
         assert account.lamports == 10**6
 
 
-async def test_a_blockhash_that_the_node_does_not_know(validator: Validator, wallet: Keypair) -> None:
+async def test_a_blockhash_that_the_node_does_not_know(
+    validator: Validator, wallet: Keypair
+) -> None:
     async with await connect(COUNTER, validator.url, wallet=wallet) as client:
         to = Pubkey.new_unique()
         message = compile_message(wallet.pubkey(), [await transfer(client, to)], Hash.new_unique())
@@ -138,19 +168,25 @@ async def test_a_blockhash_that_the_node_does_not_know(validator: Validator, wal
             await client.send_transaction(stale)
         height = await client.transport.block_height()
         with pytest.raises(SendUnknown) as caught:
-            await client.send_transaction(stale, skip_preflight=True, last_valid_block_height=height + 3)
+            await client.send_transaction(
+                stale, skip_preflight=True, last_valid_block_height=height + 3
+            )
         assert caught.value.signature == str(stale.signatures[0])
         assert (await client.transport.get_accounts([to])) == [None]
 
 
-async def test_a_lost_answer_does_not_send_twice(validator: Validator, proxy: Proxy, wallet: Keypair) -> None:
+async def test_a_lost_answer_does_not_send_twice(
+    validator: Validator, proxy: Proxy, wallet: Keypair
+) -> None:
     def lose(method: str, forward: Callable[[], bytes]) -> bytes | None:
         answer = forward()
         return None if method == "sendTransaction" else answer
 
     proxy.fault = lose
     transport = RpcTransport(proxy.url, attempts=1)
-    async with ProgramClient(load(PROGRAMS[COUNTER].parent / "spec.py"), transport, wallet=wallet) as client:
+    async with ProgramClient(
+        load(PROGRAMS[COUNTER].parent / "spec.py"), transport, wallet=wallet
+    ) as client:
         to = Pubkey.new_unique()
         await client.send(await transfer(client, to))
         (account,) = await transport.get_accounts([to])
@@ -158,7 +194,9 @@ async def test_a_lost_answer_does_not_send_twice(validator: Validator, proxy: Pr
         assert account.lamports == 10**6
 
 
-async def test_rate_limits_and_hiccups_are_waited_out(validator: Validator, proxy: Proxy, wallet: Keypair) -> None:
+async def test_rate_limits_and_hiccups_are_waited_out(
+    validator: Validator, proxy: Proxy, wallet: Keypair
+) -> None:
     faults: list[bytes | int] = [429, 503, b"<html>bad gateway</html>"]
     turns = itertools.cycle(faults)
 
@@ -181,7 +219,9 @@ async def test_an_endpoint_that_only_refuses_is_told(proxy: Proxy) -> None:
     await transport.close()
 
 
-async def test_a_lookup_table_makes_room(validator: Validator, wallet: Keypair, shared_idls: Path) -> None:
+async def test_a_lookup_table_makes_room(
+    validator: Validator, wallet: Keypair, shared_idls: Path
+) -> None:
     """The table itself is made through its program's own IDL, whose bump argument and address are derived."""
     tables = load(shared_idls / "codama__address_lookup_table.json")
     transport = RpcTransport(validator.url)
@@ -194,7 +234,10 @@ async def test_a_lookup_table_makes_room(validator: Validator, wallet: Keypair, 
         await client.send([create, extend])
         state = await client.fetch("addressLookupTable", table)
         assert state["addresses"] == targets
-        while call(validator.url, "getSlot", [{"commitment": "confirmed"}]) <= state["lastExtendedSlot"]:
+        while (
+            call(validator.url, "getSlot", [{"commitment": "confirmed"}])
+            <= state["lastExtendedSlot"]
+        ):
             await asyncio.sleep(0.2)  # a table counts from the slot after the one that extended it
 
         pays = [await transfer(client, to, 10**6) for to in targets]
@@ -209,7 +252,9 @@ async def test_a_lookup_table_makes_room(validator: Validator, wallet: Keypair, 
 # --- watching --------------------------------------------------------------------------------------------------------
 
 
-async def test_changes_and_events_are_told_as_they_happen(validator: Validator, wallet: Keypair) -> None:
+async def test_changes_and_events_are_told_as_they_happen(
+    validator: Validator, wallet: Keypair
+) -> None:
     async with await connect(COUNTER, validator.url, wallet=wallet) as client:
         await client.send(await client.build("initialize", {"start": 0}))
         counter = find_pda([b"counter", bytes(wallet.pubkey())], COUNTER)[0]
@@ -230,14 +275,18 @@ async def test_changes_and_events_are_told_as_they_happen(validator: Validator, 
         await asyncio.sleep(1.0)
         for amount in (2, 3):
             await client.send(await client.build("increment", {"amount": amount}))
-        await client.send([await client.build("decrement", {"amount": 5}), await client.build("close")])
+        await client.send(
+            [await client.build("decrement", {"amount": 5}), await client.build("close")]
+        )
         await asyncio.wait_for(watching, 20)  # it ends as the account is closed
         await asyncio.wait_for(listening, 20)
     assert values == [0, 2, 5]
     assert events == [("Changed", 2), ("Changed", 5)]
 
 
-def test_the_nodes_answers_are_those_that_the_notes_say(blocking_rpc: Blocking, validator: Validator) -> None:
+def test_the_nodes_answers_are_those_that_the_notes_say(
+    blocking_rpc: Blocking, validator: Validator
+) -> None:
     """docs/svm-vs-validator.md, where a line can be checked by asking."""
     transport = blocking_rpc(validator.url)
     assert run(transport.identity()) is not None

@@ -80,7 +80,9 @@ def test_a_program_is_deployed_called_and_upgraded(
     assert (second["action"], second["program_id"]) == ("upgrade", str(program))
     assert second["list_tools"] == {"name": "vault", "tools": 3}
     larger = so.stat().st_size - PROGRAMS[COUNTER].stat().st_size
-    assert second["extend"] == {"bytes": larger, "checked": True}, "all features are on: ExtendProgramChecked"
+    assert second["extend"] == {"bytes": larger, "checked": True}, (
+        "all features are on: ExtendProgramChecked"
+    )
     data, slot, _ = on_chain(validator.url, program)
     assert data.rstrip(b"\0") == so.read_bytes().rstrip(b"\0")
     assert slot == second["slot"] > first["slot"]
@@ -138,12 +140,16 @@ def test_hiccups_are_waited_out_and_a_buffer_gives_its_rent_back(
     assert on_chain(validator.url, program)[0] == so.read_bytes()
 
     count = proxy.count("sendTransaction")
-    proxy.fault = lambda method, forward: 403 if proxy.count("sendTransaction") > count + 5 else forward()
+    proxy.fault = lambda method, forward: (
+        403 if proxy.count("sendTransaction") > count + 5 else forward()
+    )
     so.write_bytes(PROGRAMS[VAULT].read_bytes())
     assert cli("deploy", so, "--url", proxy.url, "--payer", payer).code == 3
     time.sleep(2)  # until what was sent is confirmed, and its fees are paid
     before = balance(validator.url, wallet.pubkey())
-    closed = cli("deploy", so, "--url", validator.url, "--payer", payer, "--close-buffer", "--json").json
+    closed = cli(
+        "deploy", so, "--url", validator.url, "--payer", payer, "--close-buffer", "--json"
+    ).json
     assert closed["lamports"] > 10**8
     assert balance(validator.url, wallet.pubkey()) == before + closed["lamports"] - 5000
 
@@ -161,8 +167,12 @@ def test_who_may_not_deploy(
     assert not so.with_name("program-keypair.json").exists(), "nothing was begun"
 
     assert cli("deploy", so, "--url", validator.url, "--payer", payer, "--final").code == 0
-    program = Keypair.from_bytes(bytes(json.loads(so.with_name("program-keypair.json").read_text()))).pubkey()
-    assert on_chain(validator.url, program)[2] == bytes(1) + bytes(wallet.pubkey()), "None, and the old key's bytes"
+    program = Keypair.from_bytes(
+        bytes(json.loads(so.with_name("program-keypair.json").read_text()))
+    ).pubkey()
+    assert on_chain(validator.url, program)[2] == bytes(1) + bytes(wallet.pubkey()), (
+        "None, and the old key's bytes"
+    )
     so.write_bytes(PROGRAMS[VAULT].read_bytes())
     final = cli("deploy", so, "--url", validator.url, "--payer", payer)
     assert final.code == 1
@@ -179,7 +189,9 @@ def test_an_idl_is_published_replaced_and_fetched(
     """With the Program Metadata program itself: small by one transaction, then large through a buffer."""
     so, common = key_files["so"], ("--url", validator.url, "--payer", key_files["payer"], "--json")
     assert cli("deploy", so, *common).code == 0
-    program = Keypair.from_bytes(bytes(json.loads(so.with_name("program-keypair.json").read_text()))).pubkey()
+    program = Keypair.from_bytes(
+        bytes(json.loads(so.with_name("program-keypair.json").read_text()))
+    ).pubkey()
     small = {"version": "0.1.0", "name": "small", "instructions": []}
     large = {
         **small,

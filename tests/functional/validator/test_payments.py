@@ -48,7 +48,9 @@ def requirements(chain: RpcChain, amount: int = 10_000) -> PaymentRequirements:
 
 
 def pay(chain: RpcChain, asked: PaymentRequirements) -> PaymentPayload:
-    return PaymentPayload(payload=ExactClient(PAYER, chain).create_payment_payload(asked), accepted=asked)
+    return PaymentPayload(
+        payload=ExactClient(PAYER, chain).create_payment_payload(asked), accepted=asked
+    )
 
 
 def test_a_payment_lands_once_and_is_found_by_its_payer(chain: RpcChain) -> None:
@@ -81,9 +83,13 @@ def test_a_lost_answer_to_the_send_does_not_pay_twice(chain: RpcChain, proxy: Pr
     asked = requirements(chain, 7_000)
     payment = pay(chain, asked)
     before = tokens(chain, PAYEE.pubkey())
-    proxy.fault = lambda method, forward: (forward(), None)[1] if method == "sendTransaction" else forward()
+    proxy.fault = lambda method, forward: (
+        (forward(), None)[1] if method == "sendTransaction" else forward()
+    )
     through = RpcChain(proxy.url)
-    settled = ExactFacilitator(through, KeypairSponsor(SPONSOR), poll=0.2, timeout=20.0).settle(payment, asked)
+    settled = ExactFacilitator(through, KeypairSponsor(SPONSOR), poll=0.2, timeout=20.0).settle(
+        payment, asked
+    )
     through.close()
     assert settled.success, settled.error_message
     assert tokens(chain, PAYEE.pubkey()) == before + 7_000

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 from solders.pubkey import Pubkey
 from x402 import x402Client, x402FacilitatorSync, x402ResourceServer
-from x402.schemas import AssetAmount, PaymentPayload, PaymentRequirements, ResourceConfig, ResourceInfo
+from x402.schemas import (
+    AssetAmount,
+    PaymentPayload,
+    PaymentRequirements,
+    ResourceConfig,
+    ResourceInfo,
+)
 
 from mcpsol_py.solana.addresses import TOKEN_PROGRAM
 from mcpsol_py.solana.pda import associated_token
@@ -47,11 +53,16 @@ def held(chain: RpcChain, owner: Pubkey) -> int:
 
 async def test_both_schemes(validator: Validator, tmp_path: Path) -> None:
     validator.airdrop(SPONSOR.pubkey())
-    chain, database = RpcChain(validator.url, network=DEVNET), Database(f"sqlite:///{tmp_path / 'shop.db'}")
+    chain, database = (
+        RpcChain(validator.url, network=DEVNET),
+        Database(f"sqlite:///{tmp_path / 'shop.db'}"),
+    )
     settlements, sponsored = SqlSettlements(database), SponsoredChannels(database)
     facilitator = x402FacilitatorSync()
     for desk in (BatchFacilitator, UptoFacilitator):
-        facilitator.register([DEVNET], desk(chain, KeypairSponsor(SPONSOR), OURS, settlements, channels=sponsored))
+        facilitator.register(
+            [DEVNET], desk(chain, KeypairSponsor(SPONSOR), OURS, settlements, channels=sponsored)
+        )
     endpoint = LocalFacilitator(facilitator)
     core = x402ResourceServer(endpoint)
     batch = BatchServer(AUTHORIZER, PaidChannels(database), OURS, chain)
@@ -62,7 +73,11 @@ async def test_both_schemes(validator: Validator, tmp_path: Path) -> None:
     def terms(scheme: str) -> PaymentRequirements:
         price = AssetAmount(amount="1000", asset=str(MINT))
         config = ResourceConfig(
-            scheme=scheme, network=DEVNET, pay_to=str(PAYEE.pubkey()), price=price, max_timeout_seconds=300
+            scheme=scheme,
+            network=DEVNET,
+            pay_to=str(PAYEE.pubkey()),
+            price=price,
+            max_timeout_seconds=300,
         )
         return core.build_payment_requirements(config)[0]
 
@@ -85,7 +100,9 @@ async def test_both_schemes(validator: Validator, tmp_path: Path) -> None:
             reply = await gate.call(offer, payment, {"n": number}, run)
             if isinstance(reply, Answer):
                 return Asked(result=reply.result, receipt=reply.receipt)
-            return Asked(demand=Demand(getattr(reply, "required", offer.payment_required(str(reply)))))
+            return Asked(
+                demand=Demand(getattr(reply, "required", offer.payment_required(str(reply))))
+            )
 
         return (await payer.call(ask, [scheme, number], "mcp://tool/quote")).amount
 
@@ -98,7 +115,9 @@ async def test_both_schemes(validator: Validator, tmp_path: Path) -> None:
     (channel,) = channels.all()
     offered = terms("batch-settlement")
     refund = PaymentPayload(payload=client.refund_payload(channel), accepted=offered)
-    reply = await gate.call(Offer(ResourceInfo(url="mcp://tool/quote"), (offered,)), refund, {}, run)
+    reply = await gate.call(
+        Offer(ResourceInfo(url="mcp://tool/quote"), (offered,)), refund, {}, run
+    )
     assert isinstance(reply, Answer), reply
     assert held(chain, PAYER.pubkey()) == before[0] - 3_000
 

@@ -56,7 +56,9 @@ def approve(chain: RpcChain, amount: int) -> None:
     ]
     ix = Instruction(TOKEN_PROGRAM, b"\x04" + amount.to_bytes(8, "little"), metas)
     blockhash = Hash.from_string(chain.latest_blockhash()[0])
-    transaction = VersionedTransaction(MessageV0.try_compile(SUBSCRIBER.pubkey(), [ix], [], blockhash), [SUBSCRIBER])
+    transaction = VersionedTransaction(
+        MessageV0.try_compile(SUBSCRIBER.pubkey(), [ix], [], blockhash), [SUBSCRIBER]
+    )
     signature = chain.send(bytes(transaction))
     for _ in range(100):
         if chain.status(signature).state == "landed":
@@ -65,7 +67,9 @@ def approve(chain: RpcChain, amount: int) -> None:
     raise AssertionError("the approval did not land")
 
 
-def test_a_charge_lands_once_a_period_and_not_beyond_the_allowance(chain: RpcChain, tmp_path: Path) -> None:
+def test_a_charge_lands_once_a_period_and_not_beyond_the_allowance(
+    chain: RpcChain, tmp_path: Path
+) -> None:
     clock = [now_ms()]
     database = Database(f"sqlite:///{tmp_path / 'payments.db'}")
     book = SubscriptionBook(database, clock_ms=lambda: clock[0])
@@ -73,7 +77,9 @@ def test_a_charge_lands_once_a_period_and_not_beyond_the_allowance(chain: RpcCha
     book.add_plan(Plan("pro", "Pro", *terms, price=1_000, period="3600s", grace_ms=600_000))
     made = book.pay("pro", str(SUBSCRIBER.pubkey()), "pay_1", "sig")
     collector = {chain.network: DelegatedCollector(chain, COLLECTOR)}
-    worker = Charging(book, SqlSettlements(database), {chain.network: chain}, collector, lease=0.0, poll=0.2)
+    worker = Charging(
+        book, SqlSettlements(database), {chain.network: chain}, collector, lease=0.0, poll=0.2
+    )
     approve(chain, 1_500)
     before = tokens(chain, PAYEE.pubkey())
     assert worker.run_due() == 0

@@ -43,7 +43,9 @@ ENVIRONMENT = {**os.environ, "IDL2MCP_PASSPHRASE": PASSPHRASE}
 
 def idl2mcp(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "idl2mcp", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=120)
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=120
+    )
 
 
 @pytest.fixture
@@ -51,9 +53,26 @@ def facilitator(validator: Validator, tmp_path: Path) -> Iterator[str]:
     validator.airdrop(keypair(2).pubkey())
     create_keystore(tmp_path / "sponsor.json", keypair(2), PASSPHRASE)
     port = free_port()
-    command = [sys.executable, "-m", "idl2mcp", "x402", "facilitator", "--url", validator.url, "--port", str(port)]
-    command += ["--wallet", str(tmp_path / "sponsor.json"), "--database", f"sqlite:///{tmp_path / 'facilitator.db'}"]
-    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    command = [
+        sys.executable,
+        "-m",
+        "idl2mcp",
+        "x402",
+        "facilitator",
+        "--url",
+        validator.url,
+        "--port",
+        str(port),
+    ]
+    command += [
+        "--wallet",
+        str(tmp_path / "sponsor.json"),
+        "--database",
+        f"sqlite:///{tmp_path / 'facilitator.db'}",
+    ]
+    with subprocess.Popen(
+        command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         url = f"http://127.0.0.1:{port}"
         try:
             _wait(f"{url}/supported")
@@ -71,9 +90,15 @@ def shop(validator: Validator, facilitator: str, tmp_path: Path) -> Iterator[str
     core.initialize()
     price = AssetAmount(amount="2500", asset=str(USDC))
     terms = ResourceConfig(
-        scheme="exact", network=chain.network, pay_to=str(keypair(3).pubkey()), price=price, max_timeout_seconds=60
+        scheme="exact",
+        network=chain.network,
+        pay_to=str(keypair(3).pubkey()),
+        price=price,
+        max_timeout_seconds=60,
     )
-    offer = Offer(ResourceInfo(url="http://shop/report"), tuple(core.build_payment_requirements(terms)))
+    offer = Offer(
+        ResourceInfo(url="http://shop/report"), tuple(core.build_payment_requirements(terms))
+    )
 
     async def report(request: Request) -> Response:
         return PlainTextResponse("the report")
@@ -88,7 +113,9 @@ def shop(validator: Validator, facilitator: str, tmp_path: Path) -> Iterator[str
     app = PaidHttp(inner, gate, {("GET", "/report"): offer})
     port = free_port()
     server = uvicorn.Server(
-        uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="on", ws="none")
+        uvicorn.Config(
+            app, host="127.0.0.1", port=port, log_level="error", lifespan="on", ws="none"
+        )
     )
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -119,10 +146,17 @@ def test_pay_repeat_refuse_and_look_back(validator: Validator, shop: str, tmp_pa
     first = idl2mcp(*call, *price)
     assert first.returncode == 0, first.stderr
     paid = json.loads(first.stdout)
-    assert (paid["status"], paid["body"], paid["paid"], paid["receipt"]["success"]) == (200, "the report", "2500", True)
+    assert (paid["status"], paid["body"], paid["paid"], paid["receipt"]["success"]) == (
+        200,
+        "the report",
+        "2500",
+        True,
+    )
     again = json.loads(idl2mcp(*call, *price).stdout)
     assert again["receipt"] == paid["receipt"]
-    too_much = idl2mcp("x402", "pay", shop, *common, "--max", json.dumps({"amount": "2499", "asset": str(USDC)}))
+    too_much = idl2mcp(
+        "x402", "pay", shop, *common, "--max", json.dumps({"amount": "2499", "asset": str(USDC)})
+    )
     assert too_much.returncode == 1
     assert json.loads(too_much.stdout)["error"]["code"] == "AMOUNT_EXCEEDS_MAX"
     address = str(keypair(1).pubkey())

@@ -33,9 +33,22 @@ def test_the_official_client_pays_our_server(validator: Validator, tmp_path: Pat
     validator.airdrop(keypair(2).pubkey())
     chain = RpcChain(validator.url, network=DEVNET)
     before = tokens(chain, PAYEE)
-    ours = [sys.executable, str(ORACLES / "x402/our_server.py"), validator.url, SEEDS[1], str(PAYEE), str(USDC)]
+    ours = [
+        sys.executable,
+        str(ORACLES / "x402/our_server.py"),
+        validator.url,
+        SEEDS[1],
+        str(PAYEE),
+        str(USDC),
+    ]
     ours.append(f"sqlite:///{tmp_path / 'shop.db'}")
-    command = [x402_python(), str(ORACLES / "x402/official_client.py"), validator.url, SEEDS[0], *ours]
+    command = [
+        x402_python(),
+        str(ORACLES / "x402/official_client.py"),
+        validator.url,
+        SEEDS[0],
+        *ours,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr[-3000:]
     answer = json.loads(done.stdout.splitlines()[-1])
@@ -49,13 +62,21 @@ async def test_our_client_pays_the_official_server(validator: Validator) -> None
     validator.airdrop(keypair(2).pubkey())
     chain = RpcChain(validator.url, network=DEVNET)
     before = tokens(chain, PAYEE)
-    theirs = [str(ORACLES / "x402/official_server.py"), validator.url, SEEDS[1], str(PAYEE), str(USDC)]
+    theirs = [
+        str(ORACLES / "x402/official_server.py"),
+        validator.url,
+        SEEDS[1],
+        str(PAYEE),
+        str(USDC),
+    ]
     signer = x402Client()
     signer.register(DEVNET, ExactClient(keypair(1), chain))
     wallet = str(keypair(1).pubkey())
     budget = Budget(Database(), wallet, Limits({str(USDC): Limit(per_day=4000)}), session="peers")
     async with Client(StdioServerParameters(command=x402_python(), args=theirs)) as client:
-        bought = await Buyer(client, Payer(signer, budget, patience=60.0)).call_tool("quote", {"city": "Basel"})
+        bought = await Buyer(client, Payer(signer, budget, patience=60.0)).call_tool(
+            "quote", {"city": "Basel"}
+        )
     assert "sunny in Basel" in str(bought.result.content)
     assert (bought.amount, bought.receipt is not None and bought.receipt.success) == (4000, True)
     assert tokens(chain, PAYEE) == before + 4000

@@ -35,7 +35,9 @@ class Parties:
         self.purse = associated_token(PAYEE.pubkey(), MINT, TOKEN_PROGRAM)
 
     def client(self, wallet: Keypair) -> SyncProgramClient:
-        return SyncProgramClient(ProgramClient(spec(), self.transport, program_id=x402.PROGRAM_ID, wallet=wallet))
+        return SyncProgramClient(
+            ProgramClient(spec(), self.transport, program_id=x402.PROGRAM_ID, wallet=wallet)
+        )
 
     def held(self, key: Pubkey) -> int:
         (found,) = run(self.transport.get_accounts([key]))
@@ -43,7 +45,9 @@ class Parties:
 
     def now(self) -> int:
         """The node's clock: the time of its newest block."""
-        found: int = call(self.url, "getBlockTime", [call(self.url, "getSlot", [{"commitment": "confirmed"}])])
+        found: int = call(
+            self.url, "getBlockTime", [call(self.url, "getSlot", [{"commitment": "confirmed"}])]
+        )
         return found
 
 
@@ -57,7 +61,12 @@ def parties(validator: Validator, blocking_rpc: Callable[[str], RpcTransport]) -
 def test_a_payment_is_made_once(parties: Parties) -> None:
     expires = parties.now() + 600
     ident = x402.payment_id(expires, "validator invoice")
-    args = {"payment_id": ident, "call_hash": sha256(b"call").digest(), "amount": 700, "expires_at": expires}
+    args = {
+        "payment_id": ident,
+        "call_hash": sha256(b"call").digest(),
+        "amount": 700,
+        "expires_at": expires,
+    }
     given: dict[str, Any] = {
         "authority": PAYER, "rent_payer": PAYER, "payer": PAYER.pubkey(), "payee": PAYEE.pubkey(),
         "source": parties.source, **parties.tokens,
@@ -81,7 +90,13 @@ def test_a_channel_and_three_vouchers(parties: Parties) -> None:
     opening = parties.payer.build(
         "open",
         {"salt": slot, "deposit": 10_000, "grace_period": 900, "open_slot": slot, "recipients": []},
-        {"payer": PAYER, "rent_payer": PAYER, "payee": payee, "authorized_signer": payer, **parties.tokens},
+        {
+            "payer": PAYER,
+            "rent_payer": PAYER,
+            "payee": payee,
+            "authorized_signer": payer,
+            **parties.tokens,
+        },
     )
     parties.payer.send(opening)
     settle = parties.payee.build("settle", {}, {"channel": channel})
@@ -94,7 +109,9 @@ def test_a_channel_and_three_vouchers(parties: Parties) -> None:
     with pytest.raises(ProgramFailed) as alone:
         parties.payee.send(settle)
     assert alone.value.name == "MissingEd25519Verification"
-    seal = parties.payee.build("settle_and_seal", {"has_voucher": 0}, {"payee": PAYEE, "channel": channel})
+    seal = parties.payee.build(
+        "settle_and_seal", {"has_voucher": 0}, {"payee": PAYEE, "channel": channel}
+    )
     parties.payee.send(seal)
     distribute = parties.payee.build(
         "distribute",
@@ -119,7 +136,13 @@ def test_a_subscription_and_two_charges(parties: Parties) -> None:
     merchant = {"merchant": PAYEE, **parties.tokens}
     parties.payee.send(parties.payee.build("create_plan", {"plan_id": 1, **terms}, merchant))
     before = parties.held(parties.purse)
-    given = {"plan": plan, "subscriber": PAYER, "rent_payer": PAYER, "merchant": PAYEE.pubkey(), **parties.tokens}
+    given = {
+        "plan": plan,
+        "subscriber": PAYER,
+        "rent_payer": PAYER,
+        "merchant": PAYEE.pubkey(),
+        **parties.tokens,
+    }
     agreed = {"price": 90, "period": 4, "trial": 0, "grace": 600, "periods": 2}
     parties.payer.send(parties.payer.build("subscribe", agreed, given))
     subscription = x402.subscription_address(plan, PAYER.pubkey())
@@ -127,7 +150,12 @@ def test_a_subscription_and_two_charges(parties: Parties) -> None:
     charge = parties.payee.build(
         "charge",
         {},
-        {"subscription": subscription, "subscriber": PAYER.pubkey(), "merchant": PAYEE.pubkey(), **parties.tokens},
+        {
+            "subscription": subscription,
+            "subscriber": PAYER.pubkey(),
+            "merchant": PAYEE.pubkey(),
+            **parties.tokens,
+        },
     )
     due = parties.payee.fetch("Subscription", subscription)["due_at"]
     end = time.monotonic() + 60

@@ -45,7 +45,9 @@ class Desk:
     tools: Client
     describer: Client
 
-    async def said(self, name: str, arguments: dict[str, Any], client: Client | None = None) -> dict[str, Any]:
+    async def said(
+        self, name: str, arguments: dict[str, Any], client: Client | None = None
+    ) -> dict[str, Any]:
         result = await (client or self.tools).call_tool(name, arguments)
         assert not result.is_error, result.content
         assert result.structured_content is not None
@@ -61,15 +63,22 @@ class Desk:
         answer = await self.said(name, arguments)
         message = VersionedTransaction.from_bytes(base64.b64decode(answer["transaction"])).message
         await self._land(
-            VersionedTransaction(message, [k for k in (PAYER, PAYEE) if str(k.pubkey()) in answer["signers"]])
+            VersionedTransaction(
+                message, [k for k in (PAYER, PAYEE) if str(k.pubkey()) in answer["signers"]]
+            )
         )
         return answer
 
     async def described(self, name: str, arguments: dict[str, Any]) -> Instruction:
         """The instruction that a tool describes, for a transaction with others."""
         answer = await self.said(name, arguments, self.describer)
-        metas = [AccountMeta(Pubkey.from_string(a["address"]), a["signer"], a["writable"]) for a in answer["accounts"]]
-        return Instruction(Pubkey.from_string(answer["program_id"]), bytes.fromhex(answer["data"][2:]), metas)
+        metas = [
+            AccountMeta(Pubkey.from_string(a["address"]), a["signer"], a["writable"])
+            for a in answer["accounts"]
+        ]
+        return Instruction(
+            Pubkey.from_string(answer["program_id"]), bytes.fromhex(answer["data"][2:]), metas
+        )
 
     async def send(self, *instructions: Instruction, by: Keypair) -> None:
         blockhash = (await self.transport.latest_blockhash()).value
@@ -139,9 +148,23 @@ async def test_a_channel_by_tools_and_three_vouchers(validator: Validator) -> No
 
 async def _a_channel_by_tools_and_three_vouchers(desk: Desk) -> None:
     slot, before = desk.slot(), await desk.purse()
-    address = x402.channel_address(PAYER.pubkey(), PAYEE.pubkey(), MINT, PAYER.pubkey(), slot + 7, slot)
-    opening = {"salt": str(slot + 7), "deposit": "10000", "grace_period": 900, "open_slot": str(slot), "recipients": []}
-    parties = {"payer": payer, "rent_payer": payer, "payee": payee, "authorized_signer": payer, **TOKENS}
+    address = x402.channel_address(
+        PAYER.pubkey(), PAYEE.pubkey(), MINT, PAYER.pubkey(), slot + 7, slot
+    )
+    opening = {
+        "salt": str(slot + 7),
+        "deposit": "10000",
+        "grace_period": 900,
+        "open_slot": str(slot),
+        "recipients": [],
+    }
+    parties = {
+        "payer": payer,
+        "rent_payer": payer,
+        "payee": payee,
+        "authorized_signer": payer,
+        **TOKENS,
+    }
     await desk.done("open", {**opening, "accounts": parties})
     for cumulative in (1_000, 2_200, 4_500):
         settle = await desk.described("settle", {"accounts": {"channel": str(address)}})
@@ -165,9 +188,14 @@ async def _a_subscription_by_tools_and_two_charges(desk: Desk) -> None:
     plan = x402.plan_address(PAYEE.pubkey(), 2)
     merchant = {"merchant": payee, **TOKENS}
     terms = {"price": "80", "period": 4, "trial": 0, "grace": 600}
-    await desk.done("create_plan", {"plan_id": "2", **terms, "max_charges": 5, "accounts": merchant})
+    await desk.done(
+        "create_plan", {"plan_id": "2", **terms, "max_charges": 5, "accounts": merchant}
+    )
     quoted = await desk.said("quote", {"periods": 3, "accounts": {"plan": str(plan)}})
-    assert (quoted["simulation"]["returns"]["price"], quoted["simulation"]["returns"]["open"]) == ("80", True)
+    assert (quoted["simulation"]["returns"]["price"], quoted["simulation"]["returns"]["open"]) == (
+        "80",
+        True,
+    )
     before = await desk.purse()
     agreed = {"subscriber": payer, **merchant, "plan": str(plan), "rent_payer": payer}
     await desk.done("subscribe", {**terms, "periods": 2, "accounts": agreed})
@@ -176,8 +204,12 @@ async def _a_subscription_by_tools_and_two_charges(desk: Desk) -> None:
     due = {"accounts": {"subscription": subscription, "subscriber": payer, **merchant}}
     charge = await desk.described("charge", due)
     for _ in range(120):
-        report = await desk.said("subscription_status", {"accounts": {"subscription": subscription}})
-        if desk.now() > int((await desk.said("get_subscription", {"address": subscription}))["fields"]["due_at"]):
+        report = await desk.said(
+            "subscription_status", {"accounts": {"subscription": subscription}}
+        )
+        if desk.now() > int(
+            (await desk.said("get_subscription", {"address": subscription}))["fields"]["due_at"]
+        ):
             break
         await asyncio.sleep(0.5)
     assert report["simulation"]["returns"]["charges"] == 1

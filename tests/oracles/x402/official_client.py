@@ -24,7 +24,10 @@ async def main() -> None:
     url, seed, *command = sys.argv[1:]
     payer = x402Client()
     keypair = Keypair.from_seed(bytes.fromhex(seed))
-    payer.register("solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1", ExactSvmClientScheme(KeypairSigner(keypair), rpc_url=url))
+    payer.register(
+        "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1",
+        ExactSvmClientScheme(KeypairSigner(keypair), rpc_url=url),
+    )
     parameters = StdioServerParameters(command=command[0], args=command[1:])
     async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
         await session.initialize()
@@ -38,7 +41,9 @@ async def main() -> None:
                     "text": text,
                     "is_error": result.is_error,
                     "paid": result.payment_made,
-                    "receipt": receipt.model_dump(by_alias=True, exclude_none=True) if receipt else None,
+                    "receipt": receipt.model_dump(by_alias=True, exclude_none=True)
+                    if receipt
+                    else None,
                 }
             )
         )

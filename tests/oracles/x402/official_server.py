@@ -28,7 +28,11 @@ core = x402ResourceServer(facilitator)
 core.register(NETWORK, ExactSvmServerScheme())
 core.initialize()
 config = ResourceConfig(
-    scheme="exact", network=NETWORK, pay_to=pay_to, price=AssetAmount(amount="4000", asset=mint), max_timeout_seconds=60
+    scheme="exact",
+    network=NETWORK,
+    pay_to=pay_to,
+    price=AssetAmount(amount="4000", asset=mint),
+    max_timeout_seconds=60,
 )
 server = FastMCP("official")
 paid = create_payment_wrapper(core, accepts=core.build_payment_requirements(config))

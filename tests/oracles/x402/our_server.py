@@ -32,21 +32,32 @@ async def main() -> None:
     database = Database(database_url)
     chain = RpcChain(url, network=DEVNET)
     sponsor = KeypairSponsor(Keypair.from_seed(bytes.fromhex(seed)))
-    core = x402ResourceServer(LocalFacilitator(make_facilitator(chain, sponsor, SqlSettlements(database))))
+    core = x402ResourceServer(
+        LocalFacilitator(make_facilitator(chain, sponsor, SqlSettlements(database)))
+    )
     core.register(DEVNET, ExactServer())
     core.initialize()
     price = AssetAmount(amount="3000", asset=mint)
-    terms = ResourceConfig(scheme="exact", network=DEVNET, pay_to=pay_to, price=price, max_timeout_seconds=60)
+    terms = ResourceConfig(
+        scheme="exact", network=DEVNET, pay_to=pay_to, price=price, max_timeout_seconds=60
+    )
     accepts = tuple(core.build_payment_requirements(terms))
-    paid = Paid(Gate(core, Executions(database)), {"quote": Offer(ResourceInfo(url="mcp://tool/quote"), accepts)})
+    paid = Paid(
+        Gate(core, Executions(database)),
+        {"quote": Offer(ResourceInfo(url="mcp://tool/quote"), accepts)},
+    )
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
         schema = {"type": "object", "properties": {"city": {"type": "string"}}}
-        return types.ListToolsResult(tools=[types.Tool(name="quote", description="A quote.", input_schema=schema)])
+        return types.ListToolsResult(
+            tools=[types.Tool(name="quote", description="A quote.", input_schema=schema)]
+        )
 
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         city = (params.arguments or {}).get("city")
-        return types.CallToolResult(content=[types.TextContent(type="text", text=f"rain in {city}")])
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=f"rain in {city}")]
+        )
 
     server: Server[Any] = Server("ours", on_list_tools=list_tools, on_call_tool=call_tool)
     server.middleware.append(paid)

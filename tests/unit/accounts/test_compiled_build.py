@@ -50,7 +50,9 @@ def test_all_given_makes_the_instruction_as_by_hand() -> None:
 
 
 @given(st.permutations(["from_account", "to", "system_program"]), st.data())
-def test_any_form_of_the_same_accounts_gives_the_same(order: list[str], data: st.DataObject) -> None:
+def test_any_form_of_the_same_accounts_gives_the_same(
+    order: list[str], data: st.DataObject
+) -> None:
     pairs = {name: Keypair() for name in order}
     plain = PAY.build({"amount": 5}, {name: pair.pubkey() for name, pair in pairs.items()})
     spelled: dict[str, Any] = {}

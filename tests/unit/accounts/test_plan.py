@@ -81,17 +81,25 @@ INNER = TypeDef("Inner", Struct((Field("key", PUBKEY),)))
 
 def plan_of(*accounts: AccountItem, args: tuple[Field, ...] = (), **more: Any) -> Plan:
     instruction = Instruction("act", Discriminator(b"\1"), args, accounts, **more)
-    return Plan(Codecs(ProgramModel("p", (instruction,), accounts=(STATE,), types=(INNER,))), instruction)
+    return Plan(
+        Codecs(ProgramModel("p", (instruction,), accounts=(STATE,), types=(INNER,))), instruction
+    )
 
 
 def start(
-    plan: Plan, given: dict[str, Any] | None = None, args: dict[str, Any] | None = None, **options: Any
+    plan: Plan,
+    given: dict[str, Any] | None = None,
+    args: dict[str, Any] | None = None,
+    **options: Any,
 ) -> Resolution:
     return plan.resolve(args or {}, given or {}, program_id=PROGRAM, **options)
 
 
 def keys(
-    plan: Plan, given: dict[str, Any] | None = None, args: dict[str, Any] | None = None, **options: Any
+    plan: Plan,
+    given: dict[str, Any] | None = None,
+    args: dict[str, Any] | None = None,
+    **options: Any,
 ) -> list[Pubkey]:
     return [meta.pubkey for meta in start(plan, given, args, **options).metas()]
 
@@ -104,7 +112,9 @@ def derived(*seeds: bytes, program: Pubkey = PROGRAM) -> Pubkey:
     return find_pda(list(seeds), program)[0]
 
 
-def vault(authority: Pubkey, index: int = 7, inner: Pubkey = PROGRAM, owner: Pubkey = PROGRAM) -> ChainAccount:
+def vault(
+    authority: Pubkey, index: int = 7, inner: Pubkey = PROGRAM, owner: Pubkey = PROGRAM
+) -> ChainAccount:
     data = b"vaultdsc" + bytes(authority) + struct.pack("<Q", index) + bytes(inner)
     return ChainAccount(lamports=1, data=data, owner=owner)
 
@@ -116,13 +126,26 @@ def test_addresses_are_taken_as_pubkey_base58_key_pair_and_meta() -> None:
     key, pair = Pubkey.new_unique(), Keypair()
     plan = plan_of(Account("a"), Account("b"), Account("c"), Account("d"))
     meta = AccountMeta(key, True, True)
-    assert keys(plan, {"a": key, "b": str(key), "c": pair, "d": meta}) == [key, key, pair.pubkey(), key]
+    assert keys(plan, {"a": key, "b": str(key), "c": pair, "d": meta}) == [
+        key,
+        key,
+        pair.pubkey(),
+        key,
+    ]
 
 
 def test_flags_come_from_the_model_in_order() -> None:
-    plan = plan_of(Account("a", writable=True), Account("b", signer=True), Account("c", writable=True, signer=True))
+    plan = plan_of(
+        Account("a", writable=True),
+        Account("b", signer=True),
+        Account("c", writable=True, signer=True),
+    )
     metas = start(plan, dict.fromkeys("abc", Pubkey.new_unique())).metas()
-    assert [(m.is_signer, m.is_writable) for m in metas] == [(False, True), (True, False), (True, True)]
+    assert [(m.is_signer, m.is_writable) for m in metas] == [
+        (False, True),
+        (True, False),
+        (True, True),
+    ]
 
 
 @pytest.mark.parametrize("spelling", ["userAccount", "user_account", "UserAccount"])
@@ -205,7 +228,11 @@ def test_an_unknown_name_within_a_group_says_which_group() -> None:
 
 def test_seeds_look_in_their_own_group_first_then_outwards() -> None:
     group = AccountGroup(
-        "g", (Account("mint"), Account("vault", pda=Pda((AccountSeed(("mint",)), AccountSeed(("user",))))))
+        "g",
+        (
+            Account("mint"),
+            Account("vault", pda=Pda((AccountSeed(("mint",)), AccountSeed(("user",))))),
+        ),
     )
     outer, inner, user = (Pubkey.new_unique() for _ in range(3))
     plan = plan_of(Account("mint"), Account("user"), group)
@@ -222,7 +249,9 @@ def test_a_fixed_address_is_filled_in_and_wins_over_the_name() -> None:
 
 
 def test_well_known_names_are_filled_in() -> None:
-    plan = plan_of(Account("systemProgram"), Account("tokenProgram"), Account("associatedTokenProgram"))
+    plan = plan_of(
+        Account("systemProgram"), Account("tokenProgram"), Account("associatedTokenProgram")
+    )
     assert keys(plan) == [SYSTEM_PROGRAM, TOKEN_PROGRAM, ASSOCIATED_TOKEN_PROGRAM]
 
 
@@ -257,9 +286,9 @@ def test_a_token_account_by_name_follows_its_neighbours() -> None:
     owner, mint = Pubkey.new_unique(), Pubkey.new_unique()
     plan = plan_of(Account("user_ata"), Account("user"), Account("mint"), Account("token_program"))
     assert keys(plan, {"user": owner, "mint": mint})[0] == associated_token(owner, mint)
-    assert keys(plan, {"user": owner, "mint": mint, "token_program": TOKEN_2022_PROGRAM})[0] == associated_token(
-        owner, mint, TOKEN_2022_PROGRAM
-    )
+    assert keys(plan, {"user": owner, "mint": mint, "token_program": TOKEN_2022_PROGRAM})[
+        0
+    ] == associated_token(owner, mint, TOKEN_2022_PROGRAM)
 
 
 def test_the_spec_says_an_associated_token_account() -> None:
@@ -282,7 +311,9 @@ def test_token_2022_is_told_by_the_owner_of_the_mint() -> None:
 
 
 def test_constant_and_program_id_seeds() -> None:
-    assert keys(plan_of(pda(ConstSeed(b"vault"), ProgramIdSeed()))) == [derived(b"vault", bytes(PROGRAM))]
+    assert keys(plan_of(pda(ConstSeed(b"vault"), ProgramIdSeed()))) == [
+        derived(b"vault", bytes(PROGRAM))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -306,14 +337,21 @@ def test_argument_seeds(node: Type, value: object, encoding: Any, raw: bytes) ->
 
 
 def test_an_argument_seed_by_path_default_and_spelling() -> None:
-    args = (Field("theParams", Struct((Field("index", U16), Field("who", PUBKEY)))), Field("n", U8, default=Default(9)))
+    args = (
+        Field("theParams", Struct((Field("index", U16), Field("who", PUBKEY)))),
+        Field("n", U8, default=Default(9)),
+    )
     plan = plan_of(pda(ArgSeed(("theParams", "index")), ArgSeed(("n",))), args=args)
-    assert keys(plan, args={"the_params": {"index": 3, "who": PROGRAM}}) == [derived(b"\3\0", b"\x09")]
+    assert keys(plan, args={"the_params": {"index": 3, "who": PROGRAM}}) == [
+        derived(b"\3\0", b"\x09")
+    ]
 
 
 def test_account_seeds_and_one_account_in_two_seeds() -> None:
     mint = Pubkey.new_unique()
-    plan = plan_of(Account("mint"), pda(AccountSeed(("mint",)), ConstSeed(b"-"), AccountSeed(("mint",))))
+    plan = plan_of(
+        Account("mint"), pda(AccountSeed(("mint",)), ConstSeed(b"-"), AccountSeed(("mint",)))
+    )
     assert keys(plan, {"mint": mint})[1] == derived(bytes(mint), b"-", bytes(mint))
 
 
@@ -339,13 +377,17 @@ def test_a_foreign_program_by_constant_argument_and_account() -> None:
         (AccountValue(("swap_program",)), {"swap_program": other}, {}),
     ):
         plan = plan_of(
-            Account("swap_program", optional=True), pda(ConstSeed(b"x"), program=program), args=(Field("p", PUBKEY),)
+            Account("swap_program", optional=True),
+            pda(ConstSeed(b"x"), program=program),
+            args=(Field("p", PUBKEY),),
         )
         assert keys(plan, given, args)[1] == derived(b"x", program=other)
 
 
 def test_an_unknown_foreign_program_never_becomes_our_own() -> None:
-    plan = plan_of(pda(ConstSeed(b"x"), program=ResolverValue("the IDL's program seed is unreadable")))
+    plan = plan_of(
+        pda(ConstSeed(b"x"), program=ResolverValue("the IDL's program seed is unreadable"))
+    )
     with pytest.raises(MissingAccount, match="program that owns the address"):
         keys(plan)
 
@@ -361,7 +403,9 @@ def test_an_unresolved_seed_is_named_and_the_address_can_be_given() -> None:
 
 
 def test_a_missing_argument_or_account_of_a_seed_is_named() -> None:
-    plan = plan_of(Account("mint"), pda(ArgSeed(("x",)), AccountSeed(("mint",))), args=(Field("x", U8),))
+    plan = plan_of(
+        Account("mint"), pda(ArgSeed(("x",)), AccountSeed(("mint",))), args=(Field("x", U8),)
+    )
     with pytest.raises(MissingAccount, match="argument 'x'"):
         keys(plan, {"mint": PROGRAM})
     with pytest.raises(MissingAccount) as caught:
@@ -403,7 +447,10 @@ def test_a_field_of_a_fetched_account_is_asked_for_once() -> None:
     assert resolution.wanted() == [key]
     resolution.supply([(key, vault(PROGRAM, 7, inner=key))])
     assert resolution.wanted() == []
-    assert [m.pubkey for m in resolution.metas()][1:] == [derived(struct.pack("<Q", 7)), derived(bytes(key))]
+    assert [m.pubkey for m in resolution.metas()][1:] == [
+        derived(struct.pack("<Q", 7)),
+        derived(bytes(key)),
+    ]
 
 
 def test_without_a_connection_the_field_is_named() -> None:
@@ -420,7 +467,9 @@ def test_without_a_connection_the_field_is_named() -> None:
         (ChainAccount(lamports=1, data=b"vaultdsc" + bytes(9), owner=PROGRAM), "account 'vault'"),
     ],
 )
-def test_data_that_is_not_there_foreign_or_short_is_told(account: ChainAccount | None, why: str) -> None:
+def test_data_that_is_not_there_foreign_or_short_is_told(
+    account: ChainAccount | None, why: str
+) -> None:
     key = Pubkey.new_unique()
     resolution = start(plan_of(Account("vault"), FIELD_SEED), {"vault": key}, online=True)
     resolution.wanted()
@@ -434,7 +483,9 @@ def test_a_field_of_a_token_account_whose_type_the_idl_only_names() -> None:
     plan = plan_of(Account("purse"), pda(AccountSeed(("purse",), ("mint",), "TokenAccount")))
     resolution = start(plan, {"purse": key}, online=True)
     resolution.wanted()
-    resolution.supply([(key, ChainAccount(lamports=1, data=bytes(mint) + bytes(133), owner=TOKEN_PROGRAM))])
+    resolution.supply(
+        [(key, ChainAccount(lamports=1, data=bytes(mint) + bytes(133), owner=TOKEN_PROGRAM))]
+    )
     assert resolution.metas()[1].pubkey == derived(bytes(mint))
 
 
@@ -476,12 +527,18 @@ def test_a_value_given_wins_over_the_default() -> None:
 def test_a_conditional_by_account_and_by_argument() -> None:
     yes, no = Pubkey.new_unique(), Pubkey.new_unique()
     by_account = Account(
-        "a", default=ConditionalValue(AccountValue(("b",)), None, ConstValue(str(yes)), ConstValue(str(no)))
+        "a",
+        default=ConditionalValue(
+            AccountValue(("b",)), None, ConstValue(str(yes)), ConstValue(str(no))
+        ),
     )
     plan = plan_of(by_account, Account("b", optional=True))
     assert keys(plan, {"b": PROGRAM})[0] == yes
     assert keys(plan)[0] == no
-    by_arg = Account("a", default=ConditionalValue(ArgValue(("kind",)), "NonFungible", ConstValue(str(yes)), None))
+    by_arg = Account(
+        "a",
+        default=ConditionalValue(ArgValue(("kind",)), "NonFungible", ConstValue(str(yes)), None),
+    )
     plan = plan_of(replace(by_arg, optional=True), args=(Field("kind", BORSH_STRING),))
     assert keys(plan, args={"kind": "nonFungible"}) == [yes]
     assert keys(plan, args={"kind": "Fungible"}) == [PROGRAM]  # absent: the program's own id
@@ -497,7 +554,9 @@ def test_a_resolver_is_the_callers() -> None:
 
 def test_an_argument_that_is_the_bump_of_an_account() -> None:
     plan = plan_of(
-        pda(ConstSeed(b"x")), args=(Field("bump", U8),), arg_values=(("bump", AccountBumpValue(("derived",))),)
+        pda(ConstSeed(b"x")),
+        args=(Field("bump", U8),),
+        arg_values=(("bump", AccountBumpValue(("derived",))),),
     )
     resolution = start(plan)
     resolution.wanted()
@@ -529,7 +588,9 @@ def test_an_optional_account_with_seeds_is_absent_where_they_cannot_be_derived()
 
 def test_either_signs_as_key_pair_or_wallet() -> None:
     pair, key = Keypair(), Pubkey.new_unique()
-    plan = plan_of(Account("a", signer="either"), remaining=(RemainingAccounts("signers", signer=True),))
+    plan = plan_of(
+        Account("a", signer="either"), remaining=(RemainingAccounts("signers", signer=True),)
+    )
 
     def signs(given: dict[str, Any], **options: Any) -> bool:
         return start(plan, given, **options).metas()[0].is_signer
@@ -581,7 +642,10 @@ def test_what_must_be_given_with_and_without_wallet_and_connection() -> None:
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_relation_of_an_account_that_is_derived_from_it_must_be_given(first: int) -> None:
     """`position` is derived from `mint`, and holds it: the IDL of an account with has_one and seeds says both."""
-    both = [Account("position", pda=Pda((AccountSeed(("mint",)),))), Account("mint", relations=("position",))]
+    both = [
+        Account("position", pda=Pda((AccountSeed(("mint",)),))),
+        Account("mint", relations=("position",)),
+    ]
     plan = plan_of(both[first], both[1 - first])
     (name,) = [leaf.name for leaf in plan.must_give()]
     assert name == ("mint" if first == 0 else "position")

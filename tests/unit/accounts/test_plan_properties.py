@@ -39,12 +39,16 @@ PROGRAM, WALLET, KEY = Pubkey.new_unique(), Pubkey.new_unique(), Pubkey.new_uniq
 
 #: Instructions of every kind of seed, value and flag, well-formed or not, in a program with any accounts and types.
 any_instruction = st.builds(
-    lambda instruction, base: replace(base, instructions=(instruction,)), anything(Instruction), programs()
+    lambda instruction, base: replace(base, instructions=(instruction,)),
+    anything(Instruction),
+    programs(),
 )
 
 
 @given(any_instruction | programs(), st.booleans(), st.binary(max_size=200))
-def test_resolution_ends_in_addresses_or_in_our_own_errors(model: ProgramModel, online: bool, data: bytes) -> None:
+def test_resolution_ends_in_addresses_or_in_our_own_errors(
+    model: ProgramModel, online: bool, data: bytes
+) -> None:
     codecs = Codecs(model)
     for instruction in model.instructions:
         plan = Plan(codecs, instruction)
@@ -55,7 +59,9 @@ def test_resolution_ends_in_addresses_or_in_our_own_errors(model: ProgramModel, 
                 wanted = resolution.wanted()
                 if not wanted:
                     break
-                resolution.supply([(key, ChainAccount(lamports=1, data=data, owner=PROGRAM)) for key in wanted])
+                resolution.supply(
+                    [(key, ChainAccount(lamports=1, data=data, owner=PROGRAM)) for key in wanted]
+                )
             else:
                 raise AssertionError("it asks on and on")
             metas = resolution.metas()
@@ -85,7 +91,9 @@ ODD = [
 @pytest.mark.parametrize("value", ODD, ids=repr)
 @pytest.mark.parametrize("optional", [False, True])
 def test_values_that_no_reader_writes_but_a_chain_may_serve(value: Value, optional: bool) -> None:
-    instruction = Instruction("act", Discriminator(b"x"), (), (Account("a", default=value, optional=optional),))
+    instruction = Instruction(
+        "act", Discriminator(b"x"), (), (Account("a", default=value, optional=optional),)
+    )
     plan = Plan(Codecs(ProgramModel("p", (instruction,))), instruction)
     plan.must_give()
     try:

@@ -39,7 +39,9 @@ def test_state_is_what_has_one_and_seeds_ask_for() -> None:
     by_name = {leaf.name: found.addresses[leaf.index] for leaf in found.leaves}
     state = found.scene.read(by_name["vault"])
     assert (state["authority"], state["mint"]) == (by_name["authority"], by_name["mint"])
-    assert by_name["vault"] == found.scene.pda(b"vault", bytes(state["authority"]), bytes(state["mint"]))
+    assert by_name["vault"] == found.scene.pda(
+        b"vault", bytes(state["authority"]), bytes(state["mint"])
+    )
     tokens = found.scene.account(by_name["tokens"])
     assert tokens is not None
     assert bytes(tokens.data)[:64] == bytes(by_name["mint"]) + bytes(by_name["vault"])
@@ -80,7 +82,9 @@ def test_what_a_scenario_gives_is_taken_and_the_rest_made_up() -> None:
 def test_an_account_that_a_scenario_gives_stands_as_it_is() -> None:
     with pytest.raises(NoBaseline, match="AccountNotInitialized"):
         find_baseline(
-            scenes("counter"), "increment", lambda s: Call({"amount": 1}, {"counter": s.key("nothing there")})
+            scenes("counter"),
+            "increment",
+            lambda s: Call({"amount": 1}, {"counter": s.key("nothing there")}),
         )
 
 
@@ -90,7 +94,9 @@ def test_a_call_of_a_scenario_that_fails_is_told_with_its_log() -> None:
         scene.send("close", {}, {"authority": scene.wallet("a")})
         return Call()
 
-    with pytest.raises(SourceError, match=r"increment: the call of close failed.*NotZero") as raised:
+    with pytest.raises(
+        SourceError, match=r"increment: the call of close failed.*NotZero"
+    ) as raised:
         find_baseline(scenes("counter"), "increment", call)
     assert raised.value.origin == __file__
 

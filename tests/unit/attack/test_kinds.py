@@ -36,7 +36,9 @@ def test_what_is_derived_from_a_moved_account_is_moved_along() -> None:
     [call] = elsewhere.trial.transactions[-1]
     vault, tokens = call.accounts[0].pubkey, call.accounts[1].pubkey
     assert vault != good.addresses[0]
-    assert tokens == Pubkey.find_program_address([b"tokens", bytes(vault)], good.scene.program_id)[0]
+    assert (
+        tokens == Pubkey.find_program_address([b"tokens", bytes(vault)], good.scene.program_id)[0]
+    )
     placed = elsewhere.trial.accounts
     assert set(placed) == {vault, tokens}
     there = placed[tokens]
@@ -58,7 +60,9 @@ def test_another_bump_is_off_the_curve_and_not_the_first() -> None:
     made = []
     for other in range(bump - 1, -1, -1):
         try:
-            made.append(Pubkey.create_program_address([*seeds, bytes([other])], good.scene.program_id))
+            made.append(
+                Pubkey.create_program_address([*seeds, bytes([other])], good.scene.program_id)
+            )
         except Exception:  # noqa: BLE001  # solders names the class of a point on the curve nowhere
             continue
         break
@@ -72,14 +76,21 @@ def test_a_forged_field_is_the_only_byte_range_that_differs() -> None:
     true = good.scene.account(good.addresses[0])
     assert account is not None
     assert true is not None
-    differs = [i for i, (a, b) in enumerate(zip(bytes(account.data), bytes(true.data), strict=True)) if a != b]
+    differs = [
+        i
+        for i, (a, b) in enumerate(zip(bytes(account.data), bytes(true.data), strict=True))
+        if a != b
+    ]
     assert differs
     assert set(differs) <= set(range(8, 40))  # State.authority
     assert (account.owner, account.lamports) == (true.owner, true.lamports)
 
 
 def test_data_is_cut_at_every_byte() -> None:
-    cuts = [len(a.trial.transactions[-1][0].data) for a in attacks("counter", "increment", "truncated-data", "data")]
+    cuts = [
+        len(a.trial.transactions[-1][0].data)
+        for a in attacks("counter", "increment", "truncated-data", "data")
+    ]
     assert sorted(cuts) == [*range(7, 16)]
 
 
@@ -97,18 +108,29 @@ def test_each_flag_is_taken_by_itself() -> None:
         assert (signs, writes) == (attack.kind == "missing-signer", attack.kind == "not-writable")
 
 
-@pytest.mark.parametrize(("program", "name"), [("counter", "close"), ("vault", "deposit"), ("vault", "initialize")])
+@pytest.mark.parametrize(
+    ("program", "name"), [("counter", "close"), ("vault", "deposit"), ("vault", "initialize")]
+)
 def test_every_attack_differs_from_the_good_call(program: str, name: str) -> None:
     good = base(program, name)
     for attack in attacks_on(good):
         last = attack.trial.transactions[-1]
-        same = last == (good.call(),) and not attack.trial.accounts and len(attack.trial.transactions) == 1
+        same = (
+            last == (good.call(),)
+            and not attack.trial.accounts
+            and len(attack.trial.transactions) == 1
+        )
         # the good call itself stands for what it must leave behind: a close's lamports, an argument that is 1
-        assert not same or (attack.kind, attack.what) == ("arithmetic", "is 1") or attack.kind == "close", attack
+        assert (
+            not same
+            or (attack.kind, attack.what) == ("arithmetic", "is 1")
+            or attack.kind == "close"
+        ), attack
 
 
 def test_the_same_attacks_each_time() -> None:
     first, again = (
-        [(a.kind, a.target, a.what, a.expected) for a in attacks_on(base("vault", "deposit"))] for _ in "12"
+        [(a.kind, a.target, a.what, a.expected) for a in attacks_on(base("vault", "deposit"))]
+        for _ in "12"
     )
     assert first == again

@@ -25,10 +25,14 @@ def judge(name: str, scenario: Scenario | None = None) -> _Judge:
     elf = (COUNTER / "counter.so").read_bytes()
     assert program.address is not None
     key = program.address
-    return _Judge(find_baseline(lambda: Scene(program, key, elf), name, None), name, scenario or Scenario())
+    return _Judge(
+        find_baseline(lambda: Scene(program, key, elf), name, None), name, scenario or Scenario()
+    )
 
 
-def attack(of: _Judge, expected: str, *, may_pass: bool = False, wrong: str | None = None) -> Attack:
+def attack(
+    of: _Judge, expected: str, *, may_pass: bool = False, wrong: str | None = None
+) -> Attack:
     """The good call itself, as if it were an attack."""
     trial = Trial(((of.base.call(),),), {}, None if wrong is None else lambda: wrong)
     return Attack("kind", "target", "what", frozenset({expected} - {""}), trial, may_pass)
@@ -54,7 +58,10 @@ def test_a_refusal_counts_by_its_name_only() -> None:
     [unsigned] = [a for a in attacks_on(of.base) if a.kind == "missing-signer"]
     assert of.run(unsigned).verdict == "refused"
     assert of.run(replace(unsigned, expected=frozenset({"ConstraintSeeds"}))).verdict == "misnamed"
-    assert of.run(replace(unsigned, expected=frozenset({"ConstraintSeeds"}), may_pass=True)).verdict == "refused"
+    assert (
+        of.run(replace(unsigned, expected=frozenset({"ConstraintSeeds"}), may_pass=True)).verdict
+        == "refused"
+    )
     assert call == of.base.call()
 
 
@@ -62,8 +69,12 @@ def test_a_scenario_may_name_the_handlers_own_error() -> None:
     for key in ("increment missing-signer", "increment missing-signer authority"):
         of = judge("increment", Scenario(expect={key: ["Other", "AccountNotSigner"]}))
         [unsigned] = [a for a in attacks_on(of.base) if a.kind == "missing-signer"]
-        assert of.run(replace(unsigned, expected=frozenset({"ConstraintSeeds"}))).verdict == "refused"
-    of = judge("increment", Scenario(expect={"increment missing-signer counter": "AccountNotSigner"}))
+        assert (
+            of.run(replace(unsigned, expected=frozenset({"ConstraintSeeds"}))).verdict == "refused"
+        )
+    of = judge(
+        "increment", Scenario(expect={"increment missing-signer counter": "AccountNotSigner"})
+    )
     assert of.run(replace(unsigned, expected=frozenset({"ConstraintSeeds"}))).verdict == "misnamed"
 
 
@@ -74,10 +85,14 @@ def test_the_chain_is_as_before_after_each_attack(name: str) -> None:
     seen: set[Pubkey] = {m.pubkey for m in of.base.metas()}
     before = scene.snapshot(seen)
     for each in attacks_on(of.base):
-        new = {m.pubkey for t in each.trial.transactions for i in t for m in i.accounts} | set(each.trial.accounts)
+        new = {m.pubkey for t in each.trial.transactions for i in t for m in i.accounts} | set(
+            each.trial.accounts
+        )
         before |= scene.snapshot(new - set(before))
         of.run(each)
-        assert scene.snapshot(before) == {k: v for k, v in before.items() if k != scene.payer.pubkey()}, each
+        assert scene.snapshot(before) == {
+            k: v for k, v in before.items() if k != scene.payer.pubkey()
+        }, each
     assert scene.rehearse([of.base.call()]).ok
 
 

@@ -40,17 +40,24 @@ CLASHES = [
     [program("a", COUNTER, "b_c"), program("a_b", VAULT, "c")],
     [program("same", COUNTER, "go"), program("same", VAULT, "go"), program("same", THIRD, "go")],
     [program("same", COUNTER, "go"), program("Same", VAULT, "go")],
-    [program("a_name_that_is_much_too_long", COUNTER, "go"), program("a_name_that_is_much_too_wide", VAULT, "go")],
+    [
+        program("a_name_that_is_much_too_long", COUNTER, "go"),
+        program("a_name_that_is_much_too_wide", VAULT, "go"),
+    ],
 ]
 
 
 @pytest.mark.parametrize("programs", CLASHES)
-def test_what_a_tool_is_called_does_not_depend_on_the_order_of_the_programs(programs: list[Program]) -> None:
+def test_what_a_tool_is_called_does_not_depend_on_the_order_of_the_programs(
+    programs: list[Program],
+) -> None:
     named = []
     for order in permutations(programs):
         tools = box(*order).tools
         assert not lint_tools([t.definition for t in tools.values()], "default")
-        named.append({n: str(t.served.program_id) for n, t in tools.items() if t.served is not None})
+        named.append(
+            {n: str(t.served.program_id) for n, t in tools.items() if t.served is not None}
+        )
     assert all(names == named[0] for names in named)
     assert sorted(named[0].values()) == sorted(str(p.address) for p in programs)
 
@@ -73,7 +80,9 @@ def test_names_stay_when_a_program_is_refused() -> None:
 
 
 def test_titles_say_whose_tool_it_is_where_there_are_several() -> None:
-    titles = {t.definition["title"] for t in box(*CLASHES[0]).tools.values() if t.served is not None}
+    titles = {
+        t.definition["title"] for t in box(*CLASHES[0]).tools.values() if t.served is not None
+    }
     assert titles == {"A: b c", "A b: c"}
     assert box(CLASHES[0][0]).tools["b_c"].definition["title"] == "B c"
 
@@ -106,7 +115,9 @@ def test_what_stands_in_the_wrong_place_is_told_its_place() -> None:
     tool = box(load(idl)).tools["put"]
     with pytest.raises(UnknownName, match=r"It is an account: write it as accounts\.payTo\."):
         tool.split({"pay_to": COUNTER, "amount": 1})
-    with pytest.raises(UnknownName, match=r"Did you mean the account 'payTo'\? Write it as accounts\.payTo\."):
+    with pytest.raises(
+        UnknownName, match=r"Did you mean the account 'payTo'\? Write it as accounts\.payTo\."
+    ):
         tool.split({"payTos": COUNTER, "amount": 1})
     with pytest.raises(UnknownName, match="It is an argument: write it beside accounts"):
         tool.split({"accounts": {"amount": 1}})
@@ -124,7 +135,11 @@ def test_what_is_not_simulated_does_not_say_that_it_is() -> None:
     one, both = Bridge([offline]), Bridge([offline, online])
     assert "not simulated" in one.box.tools["b_c"].definition["description"]
     assert "not simulated (no chain)" in one.instructions
-    told = {t.target: t.definition["description"] for t in both.box.tools.values() if t.kind == "instruction"}
+    told = {
+        t.target: t.definition["description"]
+        for t in both.box.tools.values()
+        if t.kind == "instruction"
+    }
     assert "not simulated" in told["b_c"]
     assert "Simulates the call" in told["c"]
     assert "where a chain is configured" in both.instructions

@@ -37,15 +37,21 @@ def write(folder: Path, manifest: str = MANIFEST, source: str = "#![no_std]\n") 
     ],
 )
 def test_a_crate_is_read(tmp_path: Path, source: str, std: bool) -> None:
-    assert read_crate(write(tmp_path / "p", source=source)) == Crate(tmp_path / "p", "my_program", "my-program", std)
+    assert read_crate(write(tmp_path / "p", source=source)) == Crate(
+        tmp_path / "p", "my_program", "my-program", std
+    )
 
 
-@pytest.mark.parametrize("macro", ["declare_id!", "solana_program::declare_id!", "anchor_lang::prelude::declare_id!"])
+@pytest.mark.parametrize(
+    "macro", ["declare_id!", "solana_program::declare_id!", "anchor_lang::prelude::declare_id!"]
+)
 def test_a_declared_address_is_read(tmp_path: Path, macro: str) -> None:
     address = "Fg6PaFpoGXkYsidMpWTK6W2BeZ7FEfcYkg476zPFsLnS"
     source = f'use anchor_lang::prelude::*;\n\n{macro}("{address}");\n'
     assert read_crate(write(tmp_path / "p", source=source)).program_id == address
-    assert read_crate(write(tmp_path / "q", source=f'// {macro}("{address}");\n')).program_id is None
+    assert (
+        read_crate(write(tmp_path / "q", source=f'// {macro}("{address}");\n')).program_id is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,7 +95,9 @@ def solana(tmp_path: Path) -> BuildSbf:
     return BuildSbf(program, "3.1.4")
 
 
-def test_solanas_compiler_is_called_and_its_lines_are_passed_on(tmp_path: Path, solana: BuildSbf) -> None:
+def test_solanas_compiler_is_called_and_its_lines_are_passed_on(
+    tmp_path: Path, solana: BuildSbf
+) -> None:
     lines: list[str] = []
     compiled = compile_crate(read_crate(write(tmp_path / "p")), solana, lines.append)
     assert compiled.so == tmp_path / "p/target/deploy/my_program.so"
@@ -97,7 +105,9 @@ def test_solanas_compiler_is_called_and_its_lines_are_passed_on(tmp_path: Path, 
     assert lines == ["Compiling my-program"]
 
 
-def test_an_error_carries_the_compilers_words_from_the_first_error_on(tmp_path: Path, solana: BuildSbf) -> None:
+def test_an_error_carries_the_compilers_words_from_the_first_error_on(
+    tmp_path: Path, solana: BuildSbf
+) -> None:
     crate = read_crate(write(tmp_path / "p", source="#![no_std]\nbroken\n"))
     with pytest.raises(BuildError) as caught:
         compile_crate(crate, solana)

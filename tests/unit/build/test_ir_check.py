@@ -37,9 +37,18 @@ def wide(ir: str) -> list[str]:
         ("%_5.i.i = sdiv i128 %1, %2", "sdiv i128"),
         ("%3 = urem i128 %1, %2", "urem i128"),
         ("%3 = srem i128 %1, %2", "srem i128"),
-        ("%3 = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %1, i64 %2)", "umul.with.overflow.i64"),
-        ("%3 = tail call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %1, i64 %2)", "smul.with.overflow.i64"),
-        ("%3 = call { i128, i1 } @llvm.umul.with.overflow.i128(i128 %1, i128 %2)", "umul.with.overflow.i128"),
+        (
+            "%3 = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %1, i64 %2)",
+            "umul.with.overflow.i64",
+        ),
+        (
+            "%3 = tail call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %1, i64 %2)",
+            "smul.with.overflow.i64",
+        ),
+        (
+            "%3 = call { i128, i1 } @llvm.umul.with.overflow.i128(i128 %1, i128 %2)",
+            "umul.with.overflow.i128",
+        ),
     ],
 )
 def test_a_wide_operation_without_its_function_is_found_with_the_function_it_stands_in(
@@ -102,7 +111,9 @@ def test_syscalls_by_name_are_found() -> None:
         ("", None),
     ],
 )
-def test_functions_with_more_arguments_than_registers_are_found(parameters: str, registers: int | None) -> None:
+def test_functions_with_more_arguments_than_registers_are_found(
+    parameters: str, registers: int | None
+) -> None:
     ir = f"define internal fastcc void @_ZN5vault4swap17h0123456789abcdefE({parameters}) unnamed_addr #3 {{\n}}"
     found = [str(operation) for operation in check_ir_lines(ir.splitlines()).many_arguments]
     assert found == ([f"vault::swap ({registers} arguments)"] if registers else [])
@@ -114,7 +125,10 @@ def test_functions_with_more_arguments_than_registers_are_found(parameters: str,
         ("_ZN4core3fmt9Formatter3pad17habcdef0123456789E", "core::fmt::Formatter::pad"),
         ("_RNvNtCs9ltgdHTiPiY_7counter9processor9increment", "counter::processor::increment"),
         ("_RNvCskNlcAF2Kf3_14wrong_builtins7product", "wrong_builtins::product"),
-        ("_RNvMsa_NtCsbtk7G0qgzaC_4core3fmtNtB5_9Formatter12pad_integral", "core::fmt::Formatter::pad_integral"),
+        (
+            "_RNvMsa_NtCsbtk7G0qgzaC_4core3fmtNtB5_9Formatter12pad_integral",
+            "core::fmt::Formatter::pad_integral",
+        ),
         ("entrypoint", "entrypoint"),
         ("_Rnonsense", "_Rnonsense"),
         ("_ZN99x", "_ZN99x"),

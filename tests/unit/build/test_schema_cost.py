@@ -13,7 +13,9 @@ SPECS = sorted((Path(__file__).resolve().parents[3] / "programs").glob("*/spec.p
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.parent.name)
 @pytest.mark.parametrize("form", ["compact", "verbose"])
-def test_the_choice_that_was_made_is_known_from_the_pages_and_the_others_are_told(spec: Path, form: Form) -> None:
+def test_the_choice_that_was_made_is_known_from_the_pages_and_the_others_are_told(
+    spec: Path, form: Form
+) -> None:
     model = read_spec(spec)
     choices: tuple[Descriptions, ...] = ("full", "short", "none")
     sets = {choice: page_set(model, form=form, descriptions=choice) for choice in choices}

@@ -28,11 +28,15 @@ def test_solanas_own_compiler_is_preferred(bare: Path) -> None:
     program.write_text(SOLANA)
     program.chmod(0o755)
     found = find_toolchain("auto")
-    assert found == BuildSbf(program, "solana-cargo-build-sbf 3.1.4, platform-tools v1.52, rustc 1.89.0")
+    assert found == BuildSbf(
+        program, "solana-cargo-build-sbf 3.1.4, platform-tools v1.52, rustc 1.89.0"
+    )
     assert find_toolchain("build-sbf") == found
 
 
-def test_without_any_it_says_what_was_looked_for_and_how_to_install_it(bare: Path, tmp_path: Path) -> None:
+def test_without_any_it_says_what_was_looked_for_and_how_to_install_it(
+    bare: Path, tmp_path: Path
+) -> None:
     with pytest.raises(ToolchainMissing) as caught:
         find_toolchain("auto")
     assert "cargo-build-sbf on PATH" in caught.value.looked_for
@@ -54,19 +58,28 @@ def test_a_compiler_that_does_not_start_is_named(bare: Path) -> None:
 
 
 def test_nothing_of_the_callers_flags_reaches_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_PROFILE_RELEASE_OPT_LEVEL", "RUSTC_WRAPPER"):
+    for name in (
+        "RUSTFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_PROFILE_RELEASE_OPT_LEVEL",
+        "RUSTC_WRAPPER",
+    ):
         monkeypatch.setenv(name, "mine")
     for name in ("CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_HTTP_PROXY"):
         monkeypatch.setenv(name, "kept")
     environment = clean_environment()
     assert "mine" not in environment.values()
-    assert [environment[name] for name in ("CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_HTTP_PROXY")] == ["kept"] * 3
+    assert [
+        environment[name] for name in ("CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_HTTP_PROXY")
+    ] == ["kept"] * 3
 
 
 @pytest.mark.parametrize("route", ["no-std", "std"])
 def test_the_record_names_route_and_versions_and_no_folder(route: toolchain.Route) -> None:
     assert route != "build-sbf"
-    found = Debian(Path("/home/someone/sbf"), "rustc 1.96.0", "sbpf-linker 0.2.6, LLVM 1:23.1.4-2", route)
+    found = Debian(
+        Path("/home/someone/sbf"), "rustc 1.96.0", "sbpf-linker 0.2.6, LLVM 1:23.1.4-2", route
+    )
     assert found.record() == {
         "route": route,
         "rustc": "rustc 1.96.0",

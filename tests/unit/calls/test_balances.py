@@ -50,11 +50,17 @@ def test_a_token_account_is_read_as_solders_writes_it() -> None:
     state = token_state(token(THEM, 7, ME, 5, MINT))
     assert state is not None
     assert (state.mint, state.owner, state.amount) == (MINT, THEM, 7)
-    assert (state.delegate, state.delegated, state.close_authority, state.native) == (ME, 5, MINT, False)
+    assert (state.delegate, state.delegated, state.close_authority, state.native) == (
+        ME,
+        5,
+        MINT,
+        False,
+    )
 
 
 @pytest.mark.parametrize(
-    "account", [None, sol(5), Account(1, bytes(165), SYSTEM_PROGRAM), Account(1, bytes(165), TOKEN_PROGRAM)]
+    "account",
+    [None, sol(5), Account(1, bytes(165), SYSTEM_PROGRAM), Account(1, bytes(165), TOKEN_PROGRAM)],
 )
 def test_what_is_no_token_account_is_none(account: Account | None) -> None:
     assert token_state(account) is None
@@ -67,7 +73,9 @@ def test_a_token_2022_account_says_its_kind_at_byte_165() -> None:
 
 
 def test_decimals_come_from_the_mint() -> None:
-    mint = Mint(mint_authority=None, supply=5, decimals=6, is_initialized=True, freeze_authority=None)
+    mint = Mint(
+        mint_authority=None, supply=5, decimals=6, is_initialized=True, freeze_authority=None
+    )
     assert decimals_of(Account(1, bytes(mint), TOKEN_PROGRAM)) == 6
     assert decimals_of(token()) is None
 
@@ -108,13 +116,20 @@ def test_an_account_that_changes_hands_counts_as_all_of_it_gone() -> None:
 
 def test_a_closed_account_has_lost_its_tokens_and_lamports() -> None:
     found = changes({BOX: token(ME, 100)}, {BOX: None})
-    assert {(c.owner, c.mint, c.delta) for c in found} == {(str(ME), SOL, -2_039_280), (str(ME), str(MINT), -100)}
+    assert {(c.owner, c.mint, c.delta) for c in found} == {
+        (str(ME), SOL, -2_039_280),
+        (str(ME), str(MINT), -100),
+    }
 
 
 def test_the_rent_of_ones_own_token_account_is_still_ones_own() -> None:
-    opened = changes({ME: sol(10_000_000), BOX: None}, {ME: sol(10_000_000 - 2_039_280), BOX: token(ME, 0)})
+    opened = changes(
+        {ME: sol(10_000_000), BOX: None}, {ME: sol(10_000_000 - 2_039_280), BOX: token(ME, 0)}
+    )
     assert outflows(opened, [str(ME)]) == []
-    for_another = changes({ME: sol(10_000_000), BOX: None}, {ME: sol(10_000_000 - 2_039_280), BOX: token(THEM, 0)})
+    for_another = changes(
+        {ME: sol(10_000_000), BOX: None}, {ME: sol(10_000_000 - 2_039_280), BOX: token(THEM, 0)}
+    )
     assert outflows(for_another, [str(ME)]) == [Outflow(SOL, 2_039_280)]
 
 
@@ -143,8 +158,16 @@ def test_wrapped_sol_is_sol() -> None:
     [
         (token(ME), token(THEM), "passes from"),
         (token(ME), token(ME, delegate=THEM, delegated=5), "may spend 5 base units"),
-        (token(ME, delegate=THEM, delegated=5), token(ME, delegate=THEM, delegated=6), "may spend 6"),
-        (token(ME, delegate=BOX2, delegated=50), token(ME, delegate=THEM, delegated=5), "may spend 5"),
+        (
+            token(ME, delegate=THEM, delegated=5),
+            token(ME, delegate=THEM, delegated=6),
+            "may spend 6",
+        ),
+        (
+            token(ME, delegate=BOX2, delegated=50),
+            token(ME, delegate=THEM, delegated=5),
+            "may spend 5",
+        ),
         (token(ME), token(ME, delegate=THEM, delegated=2**64 - 1), "everything"),
         (token(ME), token(ME, closer=THEM), "may close"),
         (None, token(ME, delegate=THEM, delegated=1), "may spend 1"),
@@ -172,7 +195,9 @@ def test_what_gives_no_power_away_is_not_told(was: Account, now: Account) -> Non
 
 
 def mint_of(authority: Pubkey | None, freeze: Pubkey | None = None) -> Account:
-    state = Mint(mint_authority=authority, supply=5, decimals=6, is_initialized=True, freeze_authority=freeze)
+    state = Mint(
+        mint_authority=authority, supply=5, decimals=6, is_initialized=True, freeze_authority=freeze
+    )
     return Account(1, bytes(state), TOKEN_PROGRAM)
 
 

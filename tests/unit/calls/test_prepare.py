@@ -25,8 +25,13 @@ async def looked(returns: Type | None, data: bytes) -> dict[str, Any]:
     """The simulation of a call that returns *data*, and logs an event that cannot be decoded."""
     look = model.Instruction("look", model.Discriminator(b"\2"), (), (), returns=returns)
     program = Program(model.ProgramModel("bank", (look,), events=(EVENT,), address=str(PROGRAM)))
-    logs = (f"Program {PROGRAM} invoke [1]", f"Program data: {base64.b64encode(b'odd_ds__1').decode()}")
-    chain = ScriptedTransport(simulations=[Outcome(logs=logs, return_data=(PROGRAM, data))], identity=PROGRAM)
+    logs = (
+        f"Program {PROGRAM} invoke [1]",
+        f"Program data: {base64.b64encode(b'odd_ds__1').decode()}",
+    )
+    chain = ScriptedTransport(
+        simulations=[Outcome(logs=logs, return_data=(PROGRAM, data))], identity=PROGRAM
+    )
     reply = await Bridge([Served(program, PROGRAM, chain, "a test's", "local")]).call("look", {})
     assert not reply.is_error, reply.text
     assert reply.structured is not None

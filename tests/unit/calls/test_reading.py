@@ -46,7 +46,10 @@ def idl(name: str, address: str) -> Program:
                 {
                     "name": "put",
                     "discriminator": [7] * 8,
-                    "accounts": [{"name": "box", "writable": True}, {"name": "who", "signer": True}],
+                    "accounts": [
+                        {"name": "box", "writable": True},
+                        {"name": "who", "signer": True},
+                    ],
                     "args": [{"name": "amount", "type": "u64"}],
                 }
             ],
@@ -65,7 +68,9 @@ def put(box: Pubkey, who: Pubkey, *more: AccountMeta) -> Instruction:
 
 def table(address: Pubkey, *held: Pubkey) -> tuple[AddressLookupTableAccount, Account]:
     # solana-address-lookup-table-interface: 56 bytes (kind 1, slots, who may extend it), then the addresses
-    data = (1).to_bytes(4, "little") + b"\xff" * 8 + bytes(9) + bytes([1, *bytes(key(7))]) + bytes(2)
+    data = (
+        (1).to_bytes(4, "little") + b"\xff" * 8 + bytes(9) + bytes([1, *bytes(key(7))]) + bytes(2)
+    )
     assert len(data) == 56
     data += b"".join(map(bytes, held))
     return AddressLookupTableAccount(address, list(held)), Account(1, data, TABLES)
@@ -80,7 +85,9 @@ async def test_addresses_of_lookup_tables_are_read_from_the_chain() -> None:
     first, state = table(key(9), key(50), box, written)
     second, other = table(key(8), read)
     more = [AccountMeta(read, False, False), AccountMeta(written, False, True)]
-    message = MessageV0.try_compile(payer, [put(box, payer, *more)], [first, second], Hash.default())
+    message = MessageV0.try_compile(
+        payer, [put(box, payer, *more)], [first, second], Hash.default()
+    )
     assert len(message.account_keys) == 2
     chain = ScriptedTransport(accounts={key(9): state, key(8): other})
     found = await reading.decode_transaction([SERVED], text_of(message), chain)
@@ -117,19 +124,36 @@ async def test_instructions_of_common_programs_are_read_without_an_idl() -> None
     pay = transfer(TransferParams(from_pubkey=payer, to_pubkey=to, lamports=3_000_000_000))
     instructions = [set_compute_unit_limit(90_000), set_compute_unit_price(7), pay]
     message = MessageV0.try_compile(payer, instructions, [], Hash.default())
-    limit, price, paid = (await reading.decode_transaction([SERVED], text_of(message)))["instructions"]
+    limit, price, paid = (await reading.decode_transaction([SERVED], text_of(message)))[
+        "instructions"
+    ]
     assert (limit["instruction"], limit["args"]) == ("set_compute_unit_limit", {"units": 90_000})
-    assert (price["instruction"], price["args"]) == ("set_compute_unit_price", {"micro_lamports": "7"})
-    assert (paid["program"], paid["instruction"], paid["args"]) == ("System", "transfer", {"lamports": "3000000000"})
+    assert (price["instruction"], price["args"]) == (
+        "set_compute_unit_price",
+        {"micro_lamports": "7"},
+    )
+    assert (paid["program"], paid["instruction"], paid["args"]) == (
+        "System",
+        "transfer",
+        {"lamports": "3000000000"},
+    )
     assert [a["name"] for a in paid["accounts"]] == ["source", "destination"]
 
 
 @pytest.mark.parametrize(
     ("program", "data", "wanted"),
     [
-        (TOKEN_PROGRAM, "0c0500000000000000 06", ("transfer_checked", {"amount": "5", "decimals": 6})),
+        (
+            TOKEN_PROGRAM,
+            "0c0500000000000000 06",
+            ("transfer_checked", {"amount": "5", "decimals": 6}),
+        ),
         (TOKEN_2022_PROGRAM, "09", ("close_account", {})),
-        (TOKEN_PROGRAM, "06 00 00", ("set_authority", {"authority_type": 0, "new_authority": None})),
+        (
+            TOKEN_PROGRAM,
+            "06 00 00",
+            ("set_authority", {"authority_type": 0, "new_authority": None}),
+        ),
         (TOKEN_PROGRAM, "06 00", None),
         (TOKEN_PROGRAM, "03 05", None),
         (TOKEN_PROGRAM, "fe", None),
@@ -144,12 +168,19 @@ def test_what_the_tables_know(program: Pubkey, data: str, wanted: tuple[str, Any
 def test_data_of_one_instruction_is_read_in_each_form_with_its_accounts() -> None:
     from mcpsol_py.solana.base58 import b58encode
 
-    forms = (DATA.hex(), "0x" + DATA.hex(), "base64:" + base64.b64encode(DATA).decode(), b58encode(DATA))
+    forms = (
+        DATA.hex(),
+        "0x" + DATA.hex(),
+        "base64:" + base64.b64encode(DATA).decode(),
+        b58encode(DATA),
+    )
     for text in forms:
         assert reading.data_of(text, "data") == DATA
     with pytest.raises(DecodeError, match="is no data"):
         reading.data_of("0OIl", "data")
-    (row,) = reading.decode_raw([SERVED], DATA, [str(key(1)), str(key(2)), str(key(3))])["instructions"]
+    (row,) = reading.decode_raw([SERVED], DATA, [str(key(1)), str(key(2)), str(key(3))])[
+        "instructions"
+    ]
     assert [a["name"] for a in row["accounts"]] == ["box", "who", "remaining[0]"]
 
 
@@ -177,7 +208,11 @@ async def test_all_tokens_of_an_owner_where_no_mint_is_named() -> None:
     chain.set_account(key(22), token_account(key(7), owner, 0, TOKEN_PROGRAM))
     chain.set_account(key(23), token_account(key(5), key(2), 9, TOKEN_PROGRAM))
     found = (await reading.balances(chain, owner, None))["balances"]
-    assert [(row["mint"], row["amount"]) for row in found] == [("SOL", "0"), (str(key(5)), "7"), (str(key(6)), "8")]
+    assert [(row["mint"], row["amount"]) for row in found] == [
+        ("SOL", "0"),
+        (str(key(5)), "7"),
+        (str(key(6)), "8"),
+    ]
 
 
 # --- where fields stand
@@ -232,7 +267,9 @@ EVENT_TAG = bytes.fromhex("e445a52e51cb9a1d")
 class Node(ScriptedTransport):
     """A node that knows one transaction and one owner's token accounts."""
 
-    def __init__(self, result: dict[str, Any] | None, held: dict[Pubkey, list[tuple[Pubkey, Account]]]) -> None:
+    def __init__(
+        self, result: dict[str, Any] | None, held: dict[Pubkey, list[tuple[Pubkey, Account]]]
+    ) -> None:
         super().__init__(accounts={})
         self.result, self.held = result, held
 
@@ -242,7 +279,9 @@ class Node(ScriptedTransport):
     async def program_keys(self, program_id: Pubkey, **_: Any) -> list[Pubkey]:
         return []
 
-    async def token_accounts(self, owner: Pubkey, program_id: Pubkey) -> list[tuple[Pubkey, Account]]:
+    async def token_accounts(
+        self, owner: Pubkey, program_id: Pubkey
+    ) -> list[tuple[Pubkey, Account]]:
         return self.held.get(program_id, [])
 
 
@@ -259,7 +298,12 @@ def boxes_with_events() -> Served:
             }
         ],
         "events": [{"name": "Put", "discriminator": [9] * 8}],
-        "types": [{"name": "Put", "type": {"kind": "struct", "fields": [{"name": "amount", "type": "u64"}]}}],
+        "types": [
+            {
+                "name": "Put",
+                "type": {"kind": "struct", "fields": [{"name": "amount", "type": "u64"}]},
+            }
+        ],
     }
     return Served(load(document), Pubkey.from_string(PROGRAM))
 
@@ -287,8 +331,17 @@ async def test_a_transaction_that_landed_is_told_with_its_calls_events_and_error
                 {
                     "index": 0,
                     "instructions": [
-                        {"programIdIndex": system, "accounts": [0, 2], "data": b58encode(pay), "stackHeight": 2},
-                        {"programIdIndex": program, "accounts": [], "data": b58encode(EVENT_TAG + event)},
+                        {
+                            "programIdIndex": system,
+                            "accounts": [0, 2],
+                            "data": b58encode(pay),
+                            "stackHeight": 2,
+                        },
+                        {
+                            "programIdIndex": program,
+                            "accounts": [],
+                            "data": b58encode(EVENT_TAG + event),
+                        },
                     ],
                 }
             ],
@@ -303,7 +356,11 @@ async def test_a_transaction_that_landed_is_told_with_its_calls_events_and_error
     (row,) = found["instructions"]
     assert row["accounts"][2]["address"] == str(looked_up)
     paid, told = row["calls"]
-    assert (paid["program"], paid["instruction"], paid["args"]) == ("System", "transfer", {"lamports": "77"})
+    assert (paid["program"], paid["instruction"], paid["args"]) == (
+        "System",
+        "transfer",
+        {"lamports": "77"},
+    )
     assert told["program"] == "boxes"
     assert found["events"] == [{"program": "boxes", "name": "Put", "fields": {"amount": "5"}}] * 2
     assert (found["slot"], found["fee"], found["error"]) == (12, "5000", result["meta"]["err"])  # type: ignore[index]
@@ -317,7 +374,9 @@ async def test_a_transaction_that_landed_is_told_with_its_calls_events_and_error
         (ScriptedTransport(), "1" * 64, "keeps no transactions"),
     ],
 )
-async def test_a_signature_that_tells_nothing_is_answered(chain: Any, signature: str, says: str) -> None:
+async def test_a_signature_that_tells_nothing_is_answered(
+    chain: Any, signature: str, says: str
+) -> None:
     with pytest.raises(DecodeError, match=says):
         await reading.decode_signature([SERVED], chain, signature)
 
@@ -329,7 +388,11 @@ async def test_a_node_is_asked_for_the_tokens_of_an_owner() -> None:
         (key(21), token_account(key(5), key(2), 7, TOKEN_PROGRAM)),
     ]
     many = [
-        (key(30), token_account(Pubkey.from_bytes(bytes([0, n]) * 16), owner, 1, TOKEN_2022_PROGRAM)) for n in range(60)
+        (
+            key(30),
+            token_account(Pubkey.from_bytes(bytes([0, n]) * 16), owner, 1, TOKEN_2022_PROGRAM),
+        )
+        for n in range(60)
     ]
     node = Node(None, {TOKEN_PROGRAM: accounts, TOKEN_2022_PROGRAM: many})
     found = await reading.balances(node, owner, None)
@@ -350,7 +413,9 @@ async def test_of_many_accounts_only_those_that_are_told_are_read() -> None:
         "metadata": {"name": "boxes", "version": "0.1.0", "spec": "0.1.0"},
         "instructions": [],
         "accounts": [{"name": "Box", "discriminator": [5] * 8}],
-        "types": [{"name": "Box", "type": {"kind": "struct", "fields": [{"name": "n", "type": "u64"}]}}],
+        "types": [
+            {"name": "Box", "type": {"kind": "struct", "fields": [{"name": "n", "type": "u64"}]}}
+        ],
     }
     program = load(document)
     assert program.address is not None
@@ -370,7 +435,9 @@ async def test_of_many_accounts_only_those_that_are_told_are_read() -> None:
             return await request(method, params)
 
         transport.request = counted  # type: ignore[method-assign]  # to see what is asked
-        remote = await reading.accounts_of(Served(program, program.address, transport), "Box", {"n": "1"}, 4)
+        remote = await reading.accounts_of(
+            Served(program, program.address, transport), "Box", {"n": "1"}, 4
+        )
         tokens = await reading.balances(transport, key(1), None)
         await transport.close()
     assert remote == local
@@ -389,7 +456,9 @@ async def test_a_transaction_that_a_node_has_is_found_by_its_signature() -> None
 
     svm, payer = SvmTransport(), Keypair()
     svm.airdrop(payer.pubkey())
-    pay = transfer(TransferParams(from_pubkey=payer.pubkey(), to_pubkey=key(2), lamports=10_000_000))
+    pay = transfer(
+        TransferParams(from_pubkey=payer.pubkey(), to_pubkey=key(2), lamports=10_000_000)
+    )
     message = MessageV0.try_compile(payer.pubkey(), [pay], [], (await svm.latest_blockhash()).value)
     with listening(SvmNode(svm)) as url:
         transport = RpcTransport(url)

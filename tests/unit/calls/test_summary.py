@@ -15,7 +15,10 @@ def told(**changed: object) -> list[str]:
         "instruction": "deposit",
         "doc": "Puts tokens in.",
         "args": {"amount": "5"},
-        "accounts": [AccountLine("user", ALICE, True, True, True), AccountLine("system", SYSTEM, False, False, False)],
+        "accounts": [
+            AccountLine("user", ALICE, True, True, True),
+            AccountLine("system", SYSTEM, False, False, False),
+        ],
         "payer": ALICE,
         "simulated": "succeeded",
         "found": [],

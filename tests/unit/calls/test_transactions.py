@@ -29,7 +29,11 @@ PROGRAM = Pubkey.new_unique()
 
 
 def instruction(accounts: int, data: int = 8) -> Instruction:
-    return Instruction(PROGRAM, bytes(data), [AccountMeta(Pubkey.new_unique(), False, True) for _ in range(accounts)])
+    return Instruction(
+        PROGRAM,
+        bytes(data),
+        [AccountMeta(Pubkey.new_unique(), False, True) for _ in range(accounts)],
+    )
 
 
 @pytest.mark.parametrize("legacy", [True, False])

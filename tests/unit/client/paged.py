@@ -54,7 +54,9 @@ class PagedProgram:
             returned = page.rstrip(b"\0")
             logs.append(f"Program return: {self.program_id} {base64.b64encode(page).decode()}")
             logs.append(f"Program {self.program_id} success")
-        return Outcome(logs=self._cut(logs), return_data=(self.set_by, returned) if returned else None)
+        return Outcome(
+            logs=self._cut(logs), return_data=(self.set_by, returned) if returned else None
+        )
 
     def _cut(self, logs: list[str]) -> tuple[str, ...]:
         if not self.logs:

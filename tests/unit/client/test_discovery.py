@@ -34,10 +34,16 @@ from mcpsol_py.solana.pda import anchor_idl_address
 from tests.unit.client.paged import PagedProgram, many, page
 
 PROGRAM, NODE = Pubkey.new_unique(), Pubkey.new_unique()
-IDL = {"version": "0.1.0", "name": "legacy", "instructions": [{"name": "doIt", "accounts": [], "args": []}]}
+IDL = {
+    "version": "0.1.0",
+    "name": "legacy",
+    "instructions": [{"name": "doIt", "accounts": [], "args": []}],
+}
 
 
-def chain_of(program: Any, trips: int = 60, accounts: dict[Pubkey, Account] | None = None) -> ScriptedTransport:
+def chain_of(
+    program: Any, trips: int = 60, accounts: dict[Pubkey, Account] | None = None
+) -> ScriptedTransport:
     return ScriptedTransport(simulations=[program] * trips, identity=NODE, accounts=accounts)
 
 
@@ -126,7 +132,9 @@ def test_an_unfunded_payer_is_not_taken_for_a_program_without_tools() -> None:
 
 
 @given(st.integers(1, 30), st.integers(120, 1024), st.booleans())
-def test_all_pages_come_whole_in_order_whatever_their_size(count: int, size: int, logs: bool) -> None:
+def test_all_pages_come_whole_in_order_whatever_their_size(
+    count: int, size: int, logs: bool
+) -> None:
     program = PagedProgram(PROGRAM, many(count, size=size), logs=logs)
     assert list_tools_sync(chain_of(program, 99), PROGRAM) == list(many(count, size=size).values())
 
@@ -167,7 +175,9 @@ def test_the_lossless_stream_is_read_where_page_0_names_it() -> None:
 
 def test_without_a_stream_the_json_pages_are_lifted() -> None:
     pages = page_set(model_of(30), lossless=False)
-    found = discover_sync(chain_of(PagedProgram(PROGRAM, dict(enumerate(pages.json_pages)))), PROGRAM)
+    found = discover_sync(
+        chain_of(PagedProgram(PROGRAM, dict(enumerate(pages.json_pages)))), PROGRAM
+    )
     assert found.program.instructions == [f"tool_{n}" for n in range(30)]
 
 
@@ -177,17 +187,36 @@ def test_all_pages_are_given_when_asked_for() -> None:
     assert list(found.pages) == list(served(model).values())
 
 
-def anchor_account(packed: bytes, *, owner: Pubkey = PROGRAM, length: int | None = None) -> dict[Pubkey, Account]:
-    data = bytes(8) + bytes(32) + struct.pack("<I", len(packed) if length is None else length) + packed
+def anchor_account(
+    packed: bytes, *, owner: Pubkey = PROGRAM, length: int | None = None
+) -> dict[Pubkey, Account]:
+    data = (
+        bytes(8) + bytes(32) + struct.pack("<I", len(packed) if length is None else length) + packed
+    )
     return {anchor_idl_address(PROGRAM): Account(lamports=1, data=data, owner=owner)}
 
 
 def metadata_account(
-    content: bytes, *, compression: int = 2, kind: int = 0, form: int = 1, authority: Pubkey | None = None
+    content: bytes,
+    *,
+    compression: int = 2,
+    kind: int = 0,
+    form: int = 1,
+    authority: Pubkey | None = None,
 ) -> dict[Pubkey, Account]:
     """The layout of codama__program_metadata.json's account `metadata`."""
-    head = bytes([2]) + bytes(PROGRAM) + bytes(authority or Pubkey.default()) + bytes([1, authority is None])
-    head += b"idl".ljust(16, b"\0") + bytes([1, compression, form, kind]) + struct.pack("<I", len(content)) + bytes(5)
+    head = (
+        bytes([2])
+        + bytes(PROGRAM)
+        + bytes(authority or Pubkey.default())
+        + bytes([1, authority is None])
+    )
+    head += (
+        b"idl".ljust(16, b"\0")
+        + bytes([1, compression, form, kind])
+        + struct.pack("<I", len(content))
+        + bytes(5)
+    )
     assert len(head) == 96
     account = Account(lamports=1, data=head + content, owner=PROGRAM_METADATA)
     return {metadata_address(PROGRAM, authority=authority): account}
@@ -204,7 +233,10 @@ NO_TOOLS = PagedProgram(PROGRAM, {}, fails={"Custom": 101})
         (metadata_account(zlib.compress(TEXT)), "Program Metadata"),
         (metadata_account(gzip.compress(TEXT), compression=1), "Program Metadata"),
         (metadata_account(TEXT, compression=0), "Program Metadata"),
-        (metadata_account(zlib.compress(TEXT), authority=FOUNDATION), "Program Metadata (Foundation)"),
+        (
+            metadata_account(zlib.compress(TEXT), authority=FOUNDATION),
+            "Program Metadata (Foundation)",
+        ),
     ],
 )
 def test_the_idl_accounts_are_read(accounts: dict[Pubkey, Account], source: str) -> None:
@@ -219,7 +251,9 @@ def test_the_idl_accounts_are_read(accounts: dict[Pubkey, Account], source: str)
 
 def test_the_programs_own_metadata_goes_before_the_others() -> None:
     other = json.dumps({**IDL, "name": "foundations"}).encode()
-    accounts = metadata_account(zlib.compress(TEXT)) | metadata_account(zlib.compress(other), authority=FOUNDATION)
+    accounts = metadata_account(zlib.compress(TEXT)) | metadata_account(
+        zlib.compress(other), authority=FOUNDATION
+    )
     accounts |= anchor_account(zlib.compress(other))
     document = fetch_idl_sync(chain_of(NO_TOOLS, accounts=accounts), PROGRAM).document
     assert document == IDL
@@ -249,14 +283,19 @@ def test_nothing_anywhere_is_absent() -> None:
         (anchor_account(zlib.compress(b"{no json")), "no JSON"),
         (anchor_account(zlib.compress(TEXT), length=10_000), "10,000 of IDL"),
         (anchor_account(zlib.compress(TEXT), owner=NODE), "belongs to"),
-        (metadata_account(b"https://example.com/idl.json", compression=0, kind=1), "only names a URL"),
+        (
+            metadata_account(b"https://example.com/idl.json", compression=0, kind=1),
+            "only names a URL",
+        ),
         (metadata_account(b"\0" * 12, kind=2), "too few bytes"),
         (metadata_account(TEXT, compression=0, form=2), "YAML"),
         (metadata_account(TEXT, compression=7), "unknown"),
         (metadata_account(zlib.compress(b"\0" * 60_000_000)), "over 52,428,800 bytes"),
     ],
 )
-def test_something_that_is_no_idl_is_corrupt_not_absent(accounts: dict[Pubkey, Account], why: str) -> None:
+def test_something_that_is_no_idl_is_corrupt_not_absent(
+    accounts: dict[Pubkey, Account], why: str
+) -> None:
     fetched = fetch_idl_sync(chain_of(NO_TOOLS, accounts=accounts), PROGRAM)
     assert fetched.outcome == "corrupt"
     assert why in fetched.why
@@ -264,7 +303,10 @@ def test_something_that_is_no_idl_is_corrupt_not_absent(accounts: dict[Pubkey, A
 
 def test_a_corrupt_place_does_not_hide_a_good_one() -> None:
     accounts = metadata_account(b"junk") | anchor_account(zlib.compress(TEXT))
-    assert fetch_idl_sync(chain_of(NO_TOOLS, accounts=accounts), PROGRAM).source == "Anchor IDL account"
+    assert (
+        fetch_idl_sync(chain_of(NO_TOOLS, accounts=accounts), PROGRAM).source
+        == "Anchor IDL account"
+    )
     found = discover_sync(chain_of(NO_TOOLS, accounts=accounts), PROGRAM)
     assert found.source == "Anchor IDL account"
     assert any("corrupt" in line for line in found.tried)
@@ -274,7 +316,12 @@ def test_no_schema_says_what_each_place_answered() -> None:
     with pytest.raises(NoSchema) as caught:
         discover_sync(chain_of(NO_TOOLS, accounts=anchor_account(b"junk")), PROGRAM)
     outcome = caught.value.outcome
-    for part in ("list_tools", "101", "Program Metadata is absent", "Anchor IDL account is corrupt"):
+    for part in (
+        "list_tools",
+        "101",
+        "Program Metadata is absent",
+        "Anchor IDL account is corrupt",
+    ):
         assert part in outcome
 
 

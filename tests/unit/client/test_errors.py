@@ -38,7 +38,11 @@ def test_no_error_is_no_failure() -> None:
 
 def test_the_programs_own_error() -> None:
     failure = failed(6000, nested(OURS, code=6000))
-    assert (failure.name, failure.code, failure.error_message) == ("TooMuch", 6000, "more than there is")
+    assert (failure.name, failure.code, failure.error_message) == (
+        "TooMuch",
+        6000,
+        "more than there is",
+    )
     assert failure.program_id == str(OURS)
     assert failure.instruction_index == 0
 
@@ -74,7 +78,9 @@ def test_a_call_that_came_back_is_not_on_the_stack() -> None:
         (OTHER, 77, "Custom"),
     ],
 )
-def test_codes_of_system_token_and_the_anchor_framework(program: Pubkey, code: int, name: str) -> None:
+def test_codes_of_system_token_and_the_anchor_framework(
+    program: Pubkey, code: int, name: str
+) -> None:
     assert failed(code, nested(program, code=code)).name == name
 
 
@@ -88,12 +94,17 @@ def test_anchors_own_log_line_names_an_error_of_an_unknown_program() -> None:
         "Error Message: This is another vault."
     )
     failure = failed(6005, nested(OTHER, said=(line,), code=6005))
-    assert (failure.name, failure.error_message) == ("WrongVault", "This is another vault (account vault)")
+    assert (failure.name, failure.error_message) == (
+        "WrongVault",
+        "This is another vault (account vault)",
+    )
     assert failed(6006, nested(OTHER, said=(line,), code=6006)).name == "Custom"
 
 
 def test_what_a_rendered_program_logs_names_its_checks() -> None:
-    line = "Program log: InstructionNotWritten (5999): This instruction's handler is not written yet"
+    line = (
+        "Program log: InstructionNotWritten (5999): This instruction's handler is not written yet"
+    )
     failure = failed(5999, nested(OTHER, said=(line,), code=5999))
     assert (failure.name, failure.error_message) == (
         "InstructionNotWritten",
@@ -129,7 +140,10 @@ def test_an_unfunded_payer_is_told_as_such() -> None:
 
 
 def test_the_runtimes_words_stand_in_where_there_are_none() -> None:
-    logs = (f"Program {OURS} invoke [1]", f"Program {OURS} failed: Access violation in stack frame 5")
+    logs = (
+        f"Program {OURS} invoke [1]",
+        f"Program {OURS} failed: Access violation in stack frame 5",
+    )
     outcome = Outcome(err={"InstructionError": [0, "ProgramFailedToComplete"]}, logs=logs)
     failure = explain(outcome, programs=(OURS,))
     assert failure is not None
@@ -137,7 +151,16 @@ def test_the_runtimes_words_stand_in_where_there_are_none() -> None:
 
 
 def test_the_anchor_table_has_the_numbers_that_anchor_documents() -> None:
-    known = {100: "InstructionMissing", 1500: "EventInstructionStub", 2012: "ConstraintAddress", 2039: ""}
-    known |= {2500: "RequireViolated", 3007: "AccountOwnedByWrongProgram", 4100: "DeclaredProgramIdMismatch"}
+    known = {
+        100: "InstructionMissing",
+        1500: "EventInstructionStub",
+        2012: "ConstraintAddress",
+        2039: "",
+    }
+    known |= {
+        2500: "RequireViolated",
+        3007: "AccountOwnedByWrongProgram",
+        4100: "DeclaredProgramIdMismatch",
+    }
     known[2039] = "ConstraintMintTransferHookExtensionProgramId"
     assert {code: ANCHOR_ERRORS[code] for code in known} == known

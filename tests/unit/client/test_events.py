@@ -14,8 +14,14 @@ from mcpsol_py.model.types import PUBKEY, U64, Field, Struct, Unsupported
 from mcpsol_py.program import Program
 
 PROGRAM, OTHER = Pubkey.new_unique(), Pubkey.new_unique()
-PAID = model.Event("Paid", model.Discriminator(b"paid_ds_"), Struct((Field("amount", U64), Field("to", PUBKEY))))
-ODD = model.Event("Odd", model.Discriminator(b"odd_ds__"), Struct((Field("odd", Unsupported("f16", "half a float")),)))
+PAID = model.Event(
+    "Paid", model.Discriminator(b"paid_ds_"), Struct((Field("amount", U64), Field("to", PUBKEY)))
+)
+ODD = model.Event(
+    "Odd",
+    model.Discriminator(b"odd_ds__"),
+    Struct((Field("odd", Unsupported("f16", "half a float")),)),
+)
 BANK = Program(model.ProgramModel("bank", (), events=(PAID, ODD), address=str(PROGRAM)))
 
 
@@ -33,14 +39,22 @@ def paid(amount: int) -> bytes:
 
 def test_data_lines_belong_to_the_program_on_top_of_the_stack() -> None:
     logs = logged(
-        f"Program {OTHER} invoke [2]", data_line(b"a"), f"Program {OTHER} success", data_line(b"b"), "Program data: ???"
+        f"Program {OTHER} invoke [2]",
+        data_line(b"a"),
+        f"Program {OTHER} success",
+        data_line(b"b"),
+        "Program data: ???",
     )
     assert list(logged_data(logs, str(PROGRAM))) == [b"b"]
     assert list(logged_data(logs, str(OTHER))) == [b"a"]
 
 
 def test_what_was_logged_comes_before_what_was_sent_by_cpi_and_both_have_json_forms() -> None:
-    inner = [(PROGRAM, EVENT_CPI_TAG + paid(2)), (OTHER, EVENT_CPI_TAG + paid(3)), (PROGRAM, paid(4))]
+    inner = [
+        (PROGRAM, EVENT_CPI_TAG + paid(2)),
+        (OTHER, EVENT_CPI_TAG + paid(3)),
+        (PROGRAM, paid(4)),
+    ]
     logs = logged(data_line(paid(2**60)))
     assert list(events_of(BANK, PROGRAM, logs, inner)) == [
         ("Paid", {"amount": 2**60, "to": OTHER}),

@@ -59,7 +59,9 @@ def test_the_address_cannot_be_swapped(keystore: tuple[Path, Keypair], tmp_path:
         open_keystore(copy(keystore, tmp_path, address=str(Keypair().pubkey())), PASSPHRASE)
 
 
-def test_a_file_that_others_may_read_is_refused(keystore: tuple[Path, Keypair], tmp_path: Path) -> None:
+def test_a_file_that_others_may_read_is_refused(
+    keystore: tuple[Path, Keypair], tmp_path: Path
+) -> None:
     path = copy(keystore, tmp_path)
     path.chmod(0o640)
     with pytest.raises(SourceError, match="chmod 600"):
@@ -132,7 +134,9 @@ def service(answer: Answer, seen: list[dict[str, str]]) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            seen.append({**asked, "authorization": self.headers.get("authorization", ""), "path": self.path})
+            seen.append(
+                {**asked, "authorization": self.headers.get("authorization", ""), "path": self.path}
+            )
             status, body = answer(asked)
             text = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(status)
@@ -167,7 +171,9 @@ def test_a_service_is_asked_for_the_signature_of_exactly_the_message() -> None:
         assert asyncio.run(signer.sign(b"the message")).verify(KEY.pubkey(), b"the message")
         assert "SECRET-PATH" not in repr(signer)
         assert "T0KEN" not in repr(signer)
-    assert [(s["address"], s["authorization"]) for s in seen] == [(str(KEY.pubkey()), "Bearer T0KEN")]
+    assert [(s["address"], s["authorization"]) for s in seen] == [
+        (str(KEY.pubkey()), "Bearer T0KEN")
+    ]
     assert base64.b64decode(seen[0]["message"]) == b"the message"
 
 
@@ -177,7 +183,11 @@ def test_a_service_is_asked_for_the_signature_of_exactly_the_message() -> None:
         (lambda _: (403, {"error": "the person\u202e said no"}), PolicyError, "the person said no"),
         (lambda _: (200, {"error": "no"}), PolicyError, "no"),
         (lambda _: (200, {"signature": "zz0"}), PolicyError, "no signature"),
-        (lambda _: (200, {"signature": str(STRANGER.sign_message(b"m"))}), PolicyError, "no signature"),
+        (
+            lambda _: (200, {"signature": str(STRANGER.sign_message(b"m"))}),
+            PolicyError,
+            "no signature",
+        ),
         (lambda _: (200, b"<html>"), TransportError, "no JSON"),
         (lambda _: (500, {"error": "down"}), TransportError, "500"),
         (lambda _: (307, {"error": "moved"}), PolicyError, "307"),
@@ -217,7 +227,9 @@ def test_a_keystore_that_is_cheap_to_guess_is_refused(
         open_keystore(tmp_path / "weak.json", PASSPHRASE)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "5", "[" * 100_000, '{"format": "mcpsol keystore 1"}', "\x00" * 50])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "5", "[" * 100_000, '{"format": "mcpsol keystore 1"}', "\x00" * 50]
+)
 def test_a_file_that_is_cut_or_something_else_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "agent.json"
     path.write_text(text)
@@ -236,7 +248,9 @@ def test_every_cut_of_a_keystore_is_refused(keystore: tuple[Path, Keypair], tmp_
             open_keystore(path, PASSPHRASE)
 
 
-def test_a_link_is_as_readable_as_what_it_leads_to(keystore: tuple[Path, Keypair], tmp_path: Path) -> None:
+def test_a_link_is_as_readable_as_what_it_leads_to(
+    keystore: tuple[Path, Keypair], tmp_path: Path
+) -> None:
     target = copy(keystore, tmp_path)
     link = tmp_path / "link.json"
     link.symlink_to(target)

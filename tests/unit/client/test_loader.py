@@ -11,7 +11,14 @@ from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
 from mcpsol_py.client import loader
-from mcpsol_py.client.loader import LOADER, Deployment, Rent, deployment, programdata_address, read_buffer
+from mcpsol_py.client.loader import (
+    LOADER,
+    Deployment,
+    Rent,
+    deployment,
+    programdata_address,
+    read_buffer,
+)
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM
 
@@ -85,7 +92,9 @@ def programdata(authority: Pubkey | None, elf: bytes = b"elf\0\0", slot: int = 5
 
 
 def found(**accounts: Account) -> Deployment | None:
-    there = {PROGRAM if name == "program" else PROGRAMDATA: value for name, value in accounts.items()}
+    there = {
+        PROGRAM if name == "program" else PROGRAMDATA: value for name, value in accounts.items()
+    }
     return asyncio.run(deployment(ScriptedTransport(accounts=there), PROGRAM))
 
 
@@ -108,12 +117,28 @@ def test_a_program_of_the_upgradeable_loader() -> None:
         {"program": program()},
         {"program": program(AUTHORITY), "programdata": programdata(AUTHORITY)},
         {"program": program(), "programdata": account(b"")},
-        {"program": program(), "programdata": account(struct.pack("<I", 3) + bytes(50), SYSTEM_PROGRAM)},
+        {
+            "program": program(),
+            "programdata": account(struct.pack("<I", 3) + bytes(50), SYSTEM_PROGRAM),
+        },
         {"program": account(b"\2")},
         {"program": account(b"", SYSTEM_PROGRAM)},
-        {"program": account(b"elf", Pubkey.from_string("BPFLoader2111111111111111111111111111111111"))},
+        {
+            "program": account(
+                b"elf", Pubkey.from_string("BPFLoader2111111111111111111111111111111111")
+            )
+        },
     ],
-    ids=["nothing", "closed", "another's data", "emptied", "foreign data", "cut", "a wallet", "not executable"],
+    ids=[
+        "nothing",
+        "closed",
+        "another's data",
+        "emptied",
+        "foreign data",
+        "cut",
+        "a wallet",
+        "not executable",
+    ],
 )
 def test_what_is_no_program(accounts: dict[str, Account]) -> None:
     assert found(**accounts) is None
@@ -123,7 +148,13 @@ def test_programs_of_other_loaders_are_read() -> None:
     old = Pubkey.from_string("BPFLoader2111111111111111111111111111111111")
     it = found(program=account(b"elf", old, True))
     assert it is not None
-    assert (it.loader, it.slot, it.authority, it.data, it.upgradeable) == (old, None, None, b"elf", False)
+    assert (it.loader, it.slot, it.authority, it.data, it.upgradeable) == (
+        old,
+        None,
+        None,
+        b"elf",
+        False,
+    )
     v4 = Pubkey.from_string("LoaderV411111111111111111111111111111111111")
     for status, authority in ((1, AUTHORITY), (2, None)):
         head = struct.pack("<Q", 9) + bytes(AUTHORITY) + struct.pack("<Q", status)
@@ -140,7 +171,13 @@ def test_buffers() -> None:
     sealed = read_buffer(account(struct.pack("<I", 1) + bytes(33) + b"elf"))
     assert sealed is not None
     assert sealed.authority is None
-    for other in (None, account(data, SYSTEM_PROGRAM), account(data[:30]), program(), programdata(None)):
+    for other in (
+        None,
+        account(data, SYSTEM_PROGRAM),
+        account(data[:30]),
+        program(),
+        programdata(None),
+    ):
         assert read_buffer(other) is None
 
 

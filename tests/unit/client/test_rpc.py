@@ -27,7 +27,8 @@ from mcpsol_py.errors import TransportError
 KEY, OWNER = Pubkey.new_unique(), Pubkey.new_unique()
 PAIR = Keypair()
 TX = VersionedTransaction(
-    MessageV0.try_compile(PAIR.pubkey(), [Instruction(OWNER, b"x", [])], [], Hash.new_unique()), [PAIR]
+    MessageV0.try_compile(PAIR.pubkey(), [Instruction(OWNER, b"x", [])], [], Hash.new_unique()),
+    [PAIR],
 )
 
 
@@ -126,7 +127,9 @@ def test_program_accounts_with_filters(node: Node, rpc: RpcTransport) -> None:
 
 
 @pytest.mark.parametrize("replace", [True, False])
-def test_a_simulation_never_asks_for_signatures_too(node: Node, rpc: RpcTransport, replace: bool) -> None:
+def test_a_simulation_never_asks_for_signatures_too(
+    node: Node, rpc: RpcTransport, replace: bool
+) -> None:
     node.answers = [
         value(
             {
@@ -142,7 +145,11 @@ def test_a_simulation_never_asks_for_signatures_too(node: Node, rpc: RpcTranspor
     options = node.asked[0]["params"][1]
     assert (options["sigVerify"], options["replaceRecentBlockhash"]) == (False, replace)
     assert base64.b64decode(node.asked[0]["params"][0]) == bytes(TX)
-    assert (outcome.err, outcome.logs, outcome.units) == ({"InstructionError": [0, {"Custom": 5}]}, ("a", "b"), 99)
+    assert (outcome.err, outcome.logs, outcome.units) == (
+        {"InstructionError": [0, {"Custom": 5}]},
+        ("a", "b"),
+        99,
+    )
     assert outcome.return_data == (OWNER, b"\1\2")
     first, second = outcome.accounts
     assert first is not None
@@ -151,7 +158,9 @@ def test_a_simulation_never_asks_for_signatures_too(node: Node, rpc: RpcTranspor
 
 def test_a_refused_preflight_is_an_outcome(node: Node, rpc: RpcTransport) -> None:
     data = {"err": "BlockhashNotFound", "logs": [], "unitsConsumed": 0, "accounts": None}
-    node.answers = [{"error": {"code": -32002, "message": "Transaction simulation failed", "data": data}}]
+    node.answers = [
+        {"error": {"code": -32002, "message": "Transaction simulation failed", "data": data}}
+    ]
     signature, refused = run(rpc.send(TX))
     assert signature == TX.signatures[0]
     assert refused == Outcome(err="BlockhashNotFound", units=0)
@@ -171,16 +180,21 @@ def test_a_sent_transaction(node: Node, rpc: RpcTransport) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "confirmed"), [("processed", False), ("confirmed", True), ("finalized", True), (None, True)]
+    ("status", "confirmed"),
+    [("processed", False), ("confirmed", True), ("finalized", True), (None, True)],
 )
-def test_statuses_by_commitment(node: Node, rpc: RpcTransport, status: str | None, confirmed: bool) -> None:
+def test_statuses_by_commitment(
+    node: Node, rpc: RpcTransport, status: str | None, confirmed: bool
+) -> None:
     found = {"slot": 3, "err": None, "confirmations": None, "confirmationStatus": status}
     node.answers = [value([found]), value([None])]
     assert run(rpc.status(TX.signatures[0])) == Status(confirmed, None, 3)
     assert run(rpc.status(TX.signatures[0])) is None
 
 
-@pytest.mark.parametrize("busy", [429, 500, 503, "no json", '"text"', {"error": {"code": -32005, "message": "behind"}}])
+@pytest.mark.parametrize(
+    "busy", [429, 500, 503, "no json", '"text"', {"error": {"code": -32005, "message": "behind"}}]
+)
 def test_what_passes_is_asked_again(node: Node, rpc: RpcTransport, busy: Any) -> None:
     node.answers = [busy, busy, {"result": 7}]
     assert run(rpc.block_height()) == 7
@@ -217,7 +231,10 @@ def test_no_node_at_all() -> None:
 
 
 def test_an_identity_that_is_not_offered_is_none(node: Node, rpc: RpcTransport) -> None:
-    node.answers = [{"error": {"code": -32601, "message": "Method not found"}}, {"result": {"identity": str(KEY)}}]
+    node.answers = [
+        {"error": {"code": -32601, "message": "Method not found"}},
+        {"result": {"identity": str(KEY)}},
+    ]
     assert run(rpc.identity()) is None
     assert run(rpc.identity()) == KEY
 

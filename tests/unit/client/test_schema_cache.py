@@ -53,10 +53,15 @@ class Chain(SvmTransport):
         """As the upgradeable loader keeps a program, which older LiteSVMs do not."""
         body = bytes([3, 0, 0, 0]) + self.slot.to_bytes(8, "little") + bytes(33) + b"\x7fELF"
         own = {
-            PROGRAM: Account(1, bytes([2, 0, 0, 0]) + bytes(programdata_address(PROGRAM)), LOADER, True),
+            PROGRAM: Account(
+                1, bytes([2, 0, 0, 0]) + bytes(programdata_address(PROGRAM)), LOADER, True
+            ),
             programdata_address(PROGRAM): Account(1, body, LOADER),
         }
-        return [own.get(key, account) for key, account in zip(keys, await super().get_accounts(keys), strict=True)]
+        return [
+            own.get(key, account)
+            for key, account in zip(keys, await super().get_accounts(keys), strict=True)
+        ]
 
     async def simulate(
         self,
@@ -68,8 +73,14 @@ class Chain(SvmTransport):
     ) -> Outcome:
         self.simulated += 1
         self.meanwhile()
-        outcome = await super().simulate(transaction, replace_blockhash=replace_blockhash, accounts=accounts)
-        return outcome if self.says is None else replace(outcome, err=self.says, logs=(), return_data=None)
+        outcome = await super().simulate(
+            transaction, replace_blockhash=replace_blockhash, accounts=accounts
+        )
+        return (
+            outcome
+            if self.says is None
+            else replace(outcome, err=self.says, logs=(), return_data=None)
+        )
 
     def anchor_idl(self, document: dict[str, Any]) -> None:
         self.set_account(anchor_idl_address(PROGRAM), anchor_account(PROGRAM, packed(document)))
@@ -118,7 +129,9 @@ def files(cache: SchemaCache) -> list[Path]:
     return sorted(cache.folder.glob("*")) if cache.folder.exists() else []
 
 
-async def test_list_tools_is_asked_once_for_each_deployment(cache: SchemaCache, chain: Chain) -> None:
+async def test_list_tools_is_asked_once_for_each_deployment(
+    cache: SchemaCache, chain: Chain
+) -> None:
     chain.deploy(COUNTER)
     first, trips = await found(cache, chain)
     assert trips > 0
@@ -134,7 +147,9 @@ async def test_list_tools_is_asked_once_for_each_deployment(cache: SchemaCache, 
     assert len(files(cache)) == 1
 
 
-async def test_idl_accounts_count_as_long_as_all_of_them_hold_the_same(cache: SchemaCache, chain: Chain) -> None:
+async def test_idl_accounts_count_as_long_as_all_of_them_hold_the_same(
+    cache: SchemaCache, chain: Chain
+) -> None:
     chain.deploy(SILENT)
     chain.anchor_idl(idl("first"))
     assert (await found(cache, chain))[0].program.name == "first"
@@ -158,9 +173,14 @@ async def test_content_that_lies_elsewhere_is_not_kept(cache: SchemaCache, chain
     assert (await found(cache, chain))[0].program.name == "changed"
 
 
-async def test_clusters_are_apart_and_of_some_nothing_is_kept(cache: SchemaCache, chain: Chain) -> None:
+async def test_clusters_are_apart_and_of_some_nothing_is_kept(
+    cache: SchemaCache, chain: Chain
+) -> None:
     chain.deploy(COUNTER)
-    assert [(await found(cache, chain, genesis))[1] > 0 for genesis in (MAINNET, DEVNET, MAINNET, DEVNET)] == [
+    assert [
+        (await found(cache, chain, genesis))[1] > 0
+        for genesis in (MAINNET, DEVNET, MAINNET, DEVNET)
+    ] == [
         True,
         True,
         False,
@@ -201,7 +221,9 @@ async def test_a_file_that_is_none_of_ours_is_read_anew_and_mended(
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
-async def test_a_file_that_others_may_write_is_read_anew(cache: SchemaCache, chain: Chain, mode: int) -> None:
+async def test_a_file_that_others_may_write_is_read_anew(
+    cache: SchemaCache, chain: Chain, mode: int
+) -> None:
     chain.deploy(COUNTER)
     await found(cache, chain)
     (path,) = files(cache)
@@ -230,7 +252,9 @@ async def test_what_was_read_while_it_changed_is_not_kept(cache: SchemaCache, ch
     assert not files(cache)
 
 
-async def test_a_rung_that_could_not_be_asked_is_asked_again(cache: SchemaCache, chain: Chain) -> None:
+async def test_a_rung_that_could_not_be_asked_is_asked_again(
+    cache: SchemaCache, chain: Chain
+) -> None:
     chain.deploy(COUNTER)
     chain.anchor_idl(idl("older"))
     for says in ("AccountNotFound", "ClusterMaintenance"):

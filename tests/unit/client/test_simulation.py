@@ -16,7 +16,13 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.scripted import ScriptedTransport
-from mcpsol_py.client.simulation import Payers, returned_in_logs, run_instructions, run_transaction, with_blockhash
+from mcpsol_py.client.simulation import (
+    Payers,
+    returned_in_logs,
+    run_instructions,
+    run_transaction,
+    with_blockhash,
+)
 from mcpsol_py.client.transport import Outcome, run
 from mcpsol_py.errors import MissingAccount
 
@@ -36,7 +42,9 @@ def signed(pair: Keypair, *, legacy: bool) -> VersionedTransaction:
 
 
 def payers_of(chain: ScriptedTransport) -> list[Pubkey]:
-    return [a.given["transaction"].message.account_keys[0] for a in chain.asked if a.name == "simulate"]
+    return [
+        a.given["transaction"].message.account_keys[0] for a in chain.asked if a.name == "simulate"
+    ]
 
 
 def test_the_ladder_of_payers_goes_from_the_wallet_to_the_node_to_known_ones() -> None:
@@ -78,7 +86,9 @@ def test_the_callers_transaction_stays_byte_identical(legacy: bool) -> None:
 @pytest.mark.parametrize("legacy", [True, False])
 def test_a_node_that_does_not_replace_the_blockhash_gets_a_fetched_one_once(legacy: bool) -> None:
     transaction = signed(Keypair(), legacy=legacy)
-    chain = ScriptedTransport(simulations=[Outcome(err="BlockhashNotFound"), Outcome(err="BlockhashNotFound")])
+    chain = ScriptedTransport(
+        simulations=[Outcome(err="BlockhashNotFound"), Outcome(err="BlockhashNotFound")]
+    )
     assert run(run_transaction(chain, transaction)).err == "BlockhashNotFound"
     first, _, second = chain.asked
     assert first.given["replace_blockhash"] is True
@@ -97,14 +107,24 @@ def test_a_new_blockhash_takes_the_signatures_away() -> None:
     assert not any(bytes(s).strip(b"\0") for s in copy.signatures)
 
 
-def logs_of(program: Pubkey, data: bytes | None, *, depth: int = 1, inner: list[str] | None = None) -> list[str]:
+def logs_of(
+    program: Pubkey, data: bytes | None, *, depth: int = 1, inner: list[str] | None = None
+) -> list[str]:
     said = [] if data is None else [f"Program return: {program} {base64.b64encode(data).decode()}"]
     begin, end = f"Program {program} invoke [{depth}]", f"Program {program} success"
-    return [begin, *(inner or []), f"Program {program} consumed 5 of 200000 compute units", *said, end]
+    return [
+        begin,
+        *(inner or []),
+        f"Program {program} consumed 5 of 200000 compute units",
+        *said,
+        end,
+    ]
 
 
 @given(st.lists(st.none() | st.binary(min_size=1, max_size=40), max_size=8), st.integers(0, 60))
-def test_each_instructions_return_data_is_its_own_as_far_as_the_logs_go(returned: list[bytes | None], cut: int) -> None:
+def test_each_instructions_return_data_is_its_own_as_far_as_the_logs_go(
+    returned: list[bytes | None], cut: int
+) -> None:
     logs = [line for data in returned for line in logs_of(PROGRAM, data)]
     found = list(returned_in_logs(logs))
     assert [r.data for r in found] == returned

@@ -51,10 +51,17 @@ class Node(RpcTransport):
             return None
         part = options.get("dataSlice")
         data = (
-            bytes(found.data) if part is None else bytes(found.data)[part["offset"] : part["offset"] + part["length"]]
+            bytes(found.data)
+            if part is None
+            else bytes(found.data)[part["offset"] : part["offset"] + part["length"]]
         )
         text = base64.b64encode(data).decode()
-        return {"lamports": found.lamports, "data": [text, "base64"], "owner": str(found.owner), "executable": False}
+        return {
+            "lamports": found.lamports,
+            "data": [text, "base64"],
+            "owner": str(found.owner),
+            "executable": False,
+        }
 
     async def set(self, key: Pubkey, value: Account) -> None:
         self.accounts[key] = value
@@ -63,7 +70,9 @@ class Node(RpcTransport):
                 if self.told and address == str(key):
                     result = {"context": {"slot": 1}, "value": self.json(key, options)}
                     params = {"result": result, "subscription": number}
-                    await socket.send(json.dumps({"method": "accountNotification", "params": params}))
+                    await socket.send(
+                        json.dumps({"method": "accountNotification", "params": params})
+                    )
 
     async def serve(self, socket: ServerConnection) -> None:
         mine = self.sockets[socket] = {}

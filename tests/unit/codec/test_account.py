@@ -19,11 +19,23 @@ CODECS = Codecs(
         accounts=(
             AccountType("Counter", Discriminator(b"12345678"), STATE),
             AccountType("Longer", Discriminator(b"1234567890"), STATE),
-            AccountType("Mint", Discriminator(origin="none", size=9), Struct((Field("a", Array(U8, 9)),)), size=9),
-            AccountType("Token", Discriminator(origin="none", size=11), Struct((Field("a", Array(U8, 11)),)), size=11),
+            AccountType(
+                "Mint",
+                Discriminator(origin="none", size=9),
+                Struct((Field("a", Array(U8, 9)),)),
+                size=9,
+            ),
+            AccountType(
+                "Token",
+                Discriminator(origin="none", size=11),
+                Struct((Field("a", Array(U8, 11)),)),
+                size=11,
+            ),
             AccountType("zero_copy", Discriminator(b"zc"), Link("Zero")),
             AccountType(
-                "Keyed", Discriminator(b"\x04", offset=1, consumed=False), Struct((Field("a", U8), Field("key", U8)))
+                "Keyed",
+                Discriminator(b"\x04", offset=1, consumed=False),
+                Struct((Field("a", U8), Field("key", U8))),
             ),
         ),
         events=(Event("Moved", Discriminator(b"moved..."), Struct((Field("to", BORSH_STRING),))),),
@@ -55,9 +67,13 @@ def test_the_data_says_which_type_it_is(data: bytes, name: str, value: object) -
 
 
 def test_data_of_no_type_is_refused() -> None:
-    with pytest.raises(DecodeError, match="3 bytes starting 0x616263 are none of the program's 6 account types"):
+    with pytest.raises(
+        DecodeError, match="3 bytes starting 0x616263 are none of the program's 6 account types"
+    ):
         decode_account(CODECS, b"abc")
-    with pytest.raises(DecodeError, match="^Counter: the discriminator 0x3132333435363738 must stand at offset 0"):
+    with pytest.raises(
+        DecodeError, match="^Counter: the discriminator 0x3132333435363738 must stand at offset 0"
+    ):
         decode_account(CODECS, b"1234567x" + bytes(8), "Counter")
     with pytest.raises(DecodeError, match="^Counter.count: the data ends"):
         decode_account(CODECS, b"12345678" + bytes(7), "Counter")
@@ -68,7 +84,14 @@ def test_data_of_no_type_is_refused() -> None:
 def test_names_are_read_in_any_form_and_sizes_are_whole() -> None:
     assert decode_account(CODECS, b"zc" + bytes(16), "ZeroCopy")[0] == "zero_copy"
     sizes = {a.name: AccountCodec(CODECS, a).size for a in CODECS.model.accounts}
-    assert sizes == {"Counter": 16, "Longer": 18, "Mint": 9, "Token": 11, "zero_copy": 18, "Keyed": 2}
+    assert sizes == {
+        "Counter": 16,
+        "Longer": 18,
+        "Mint": 9,
+        "Token": 11,
+        "zero_copy": 18,
+        "Keyed": 2,
+    }
     with pytest.raises(EncodeError, match="^Counter.count: "):
         AccountCodec(CODECS, CODECS.model.accounts[0]).encode({"count": "x"})
 
@@ -76,7 +99,11 @@ def test_names_are_read_in_any_form_and_sizes_are_whole() -> None:
 def test_events_are_found_with_and_without_the_tag_of_a_cpi() -> None:
     codec = EventCodec(CODECS, CODECS.model.events[0])
     data = codec.encode({"to": "you"})
-    assert decode_event(CODECS, data) == decode_event(CODECS, EVENT_CPI_TAG + data) == ("Moved", {"to": "you"})
+    assert (
+        decode_event(CODECS, data)
+        == decode_event(CODECS, EVENT_CPI_TAG + data)
+        == ("Moved", {"to": "you"})
+    )
     assert codec.decode_json(data) == {"to": "you"}
     assert find_event(CODECS, b"other...") is None
     with pytest.raises(DecodeError, match="none of the program's 1 events"):

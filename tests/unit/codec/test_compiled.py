@@ -58,7 +58,9 @@ def test_encoding_and_decoding_are_inverse(case: tuple[Codecs, Type, Any]) -> No
 
 
 @given(cases())
-def test_the_fast_code_takes_plain_values_and_gives_the_bytes_of_the_careful(case: tuple[Codecs, Type, Any]) -> None:
+def test_the_fast_code_takes_plain_values_and_gives_the_bytes_of_the_careful(
+    case: tuple[Codecs, Type, Any],
+) -> None:
     codecs, node, value = case
 
     def must_not_be_needed(value: Any) -> bytes:
@@ -69,7 +71,9 @@ def test_the_fast_code_takes_plain_values_and_gives_the_bytes_of_the_careful(cas
 
 
 @given(cases(), st.data())
-def test_what_the_fast_code_takes_the_careful_takes_too(case: tuple[Codecs, Type, Any], data: st.DataObject) -> None:
+def test_what_the_fast_code_takes_the_careful_takes_too(
+    case: tuple[Codecs, Type, Any], data: st.DataObject
+) -> None:
     codecs, node, value = case
     value = mutate(data.draw, value)
     fast = codecs.writer(codecs.codec(node).node, careful=lambda _: b"refused")(value)
@@ -81,7 +85,9 @@ def test_what_the_fast_code_takes_the_careful_takes_too(case: tuple[Codecs, Type
 
 
 @given(cases(), st.data())
-def test_damaged_bytes_decode_alike_in_both_or_in_none(case: tuple[Codecs, Type, Any], data: st.DataObject) -> None:
+def test_damaged_bytes_decode_alike_in_both_or_in_none(
+    case: tuple[Codecs, Type, Any], data: st.DataObject
+) -> None:
     codecs, node, value = case
     raw = bytearray(codecs.codec(node).encode(value))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -105,7 +111,11 @@ def test_json_is_json_and_encodes_to_the_same_bytes(case: tuple[Codecs, Type, An
     codecs, node, value = case
     codec = codecs.codec(node)
     text = json.dumps(codec.to_json(value), allow_nan=False)
-    assert codec.encode_json(json.loads(text)) == codec.encode(json.loads(text)) == codecs.careful.encode(node, value)
+    assert (
+        codec.encode_json(json.loads(text))
+        == codec.encode(json.loads(text))
+        == codecs.careful.encode(node, value)
+    )
 
 
 @given(cases())
@@ -134,7 +144,11 @@ def test_the_source_is_forgotten_with_the_codecs() -> None:
 
 
 def test_a_type_that_cannot_be_encoded_says_why() -> None:
-    codecs = Codecs(ProgramModel("p", types=(TypeDef("Odd", Unsupported("HashMap<K>", "its order is the program's")),)))
+    codecs = Codecs(
+        ProgramModel(
+            "p", types=(TypeDef("Odd", Unsupported("HashMap<K>", "its order is the program's")),)
+        )
+    )
     with pytest.raises(NotUsable, match="its order is the program's"):
         codecs.codec(Array(Link("Odd"), Int(8)))
 

@@ -55,7 +55,12 @@ ARGS = (Field("amount_in", U64), Field("minOut", U8))
 
 
 @pytest.mark.parametrize(
-    "args", [{"amount_in": 1, "minOut": 2}, {"amountIn": 1, "min_out": 2}, {"AmountIn": "1", "MinOut": "2"}]
+    "args",
+    [
+        {"amount_in": 1, "minOut": 2},
+        {"amountIn": 1, "min_out": 2},
+        {"AmountIn": "1", "MinOut": "2"},
+    ],
 )
 def test_names_are_read_in_any_form(args: dict[str, Any]) -> None:
     made = codec(instruction("swap", b"\x09", *ARGS))
@@ -66,7 +71,10 @@ def test_names_are_read_in_any_form(args: dict[str, Any]) -> None:
     ("args", "says"),
     [
         ({"amount_in": 1}, "^swap: missing argument 'minOut'"),
-        ({"amount_in": 1, "minOut": 2, "x": 3}, "^swap: there is no argument 'x'. .*Available: amount_in, minOut"),
+        (
+            {"amount_in": 1, "minOut": 2, "x": 3},
+            "^swap: there is no argument 'x'. .*Available: amount_in, minOut",
+        ),
         ({"amount_inn": 1, "minOut": 2}, "Did you mean 'amount_in'"),
         ({"amount_in": -1, "minOut": 2}, "^swap.amount_in: -1 is out of range for u64"),
         ({"amount_in": True, "minOut": 2}, "^swap.amount_in: u64 takes an integer, not True"),
@@ -89,7 +97,11 @@ def test_defaults_may_be_left_out_and_omitted_ones_must() -> None:
         Field("a", U8),
     )
     made = codec(Instruction("go", Discriminator(b"\x07", consumed=False), fields))
-    assert made.encode({"a": 1}) == made.encode({"fee": 10, "a": 1}) == b"\x07\x0a" + bytes(7) + b"\x01"
+    assert (
+        made.encode({"a": 1})
+        == made.encode({"fee": 10, "a": 1})
+        == b"\x07\x0a" + bytes(7) + b"\x01"
+    )
     assert made.decode(made.encode({"a": 1})) == {"fee": 10, "a": 1}
     with pytest.raises(EncodeError, match="no argument 'tag'"):
         made.encode({"tag": 7, "a": 1})
@@ -115,7 +127,13 @@ def test_struct_arguments_may_be_given_flat_where_each_name_has_one_home() -> No
     params = TypeDef("Params", Struct((Field("price", U64), Field("memo", Option(U8)))))
     empty = TypeDef("Nothing", Struct(()))
     made = codec(
-        instruction("go", b"\x01", Field("id", U8), Field("params", Link("Params")), Field("none", Link("Nothing"))),
+        instruction(
+            "go",
+            b"\x01",
+            Field("id", U8),
+            Field("params", Link("Params")),
+            Field("none", Link("Nothing")),
+        ),
         params,
         empty,
     )
@@ -127,14 +145,19 @@ def test_struct_arguments_may_be_given_flat_where_each_name_has_one_home() -> No
 
 def test_flat_names_of_two_structs_are_refused() -> None:
     params = TypeDef("Params", Struct((Field("price", U64),)))
-    made = codec(instruction("go", b"\x01", Field("a", Link("Params")), Field("b", Link("Params"))), params)
+    made = codec(
+        instruction("go", b"\x01", Field("a", Link("Params")), Field("b", Link("Params"))), params
+    )
     with pytest.raises(EncodeError, match="no argument 'price'"):
         made.encode({"price": 1})
 
 
 def test_what_cannot_be_encoded_says_why_and_the_others_work() -> None:
     odd = instruction("odd", b"\x01", Field("a", vec(Link("Missing"))))
-    with pytest.raises(NotUsable, match="instruction 'odd' cannot be used: type 'Missing' is referenced, not defined"):
+    with pytest.raises(
+        NotUsable,
+        match="instruction 'odd' cannot be used: type 'Missing' is referenced, not defined",
+    ):
         codec(odd)
     with pytest.raises(NotUsable, match="only the program knows"):
         codec(instruction("odd", b"\x01", Field("a", Unsupported("X", "only the program knows"))))
@@ -147,7 +170,10 @@ def test_what_cannot_be_encoded_says_why_and_the_others_work() -> None:
 def test_arguments_with_moving_offsets_are_encoded_too() -> None:
     made = codec(
         instruction(
-            "go", b"\x01", Field("a", U8), Field("b", Offset(Offset(U8, 0, "pre", "absolute"), 2, "post", "absolute"))
+            "go",
+            b"\x01",
+            Field("a", U8),
+            Field("b", Offset(Offset(U8, 0, "pre", "absolute"), 2, "post", "absolute")),
         )
     )
     with pytest.raises(EncodeError, match="^go"):
@@ -209,7 +235,9 @@ def test_types_are_compiled_at_their_first_use() -> None:
     assert made.decode(made.encode(value)) == value
 
 
-def told_by(value: bytes, *fields: Field, offset: int = 0, size: int | None = None) -> InstructionCodec:
+def told_by(
+    value: bytes, *fields: Field, offset: int = 0, size: int | None = None
+) -> InstructionCodec:
     """An instruction that is known by what its own arguments write."""
     told = Discriminator(value, "codama", offset, consumed=False, size=size)
     return codec(Instruction("go", told, fields))
@@ -220,7 +248,9 @@ def test_data_that_would_not_be_known_as_the_instructions_is_refused(encode: str
     made = told_by(b"\x02", Field("a", U8), Field("b", U8))
     assert getattr(made, encode)({"a": 2, "b": 5}) == b"\x02\x05"
     for _ in range(2):  # the compiled encoder too
-        with pytest.raises(EncodeError, match="do not make go: .* 0x02 must stand at offset 0, not 0x01"):
+        with pytest.raises(
+            EncodeError, match="do not make go: .* 0x02 must stand at offset 0, not 0x01"
+        ):
             getattr(made, encode)({"a": 1, "b": 5})
     assert made.decode(made.encode({"a": 2, "b": 9})) == {"a": 2, "b": 9}
 

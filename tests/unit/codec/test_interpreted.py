@@ -43,13 +43,20 @@ NODE = TypeDef("Node", Struct((Field("next", Option(Link("Node"))),)))
 CODECS = Codecs(ProgramModel("p", types=(NODE,)))
 ITEM = Struct((Field("name", BORSH_STRING), Field("size", U16)))
 PARAMS = Struct(
-    (Field("params", Struct((Field("items", vec(ITEM)), Field("pick", Enum((Variant("A", Tuple((U8,))),)))))),)
+    (
+        Field(
+            "params",
+            Struct((Field("items", vec(ITEM)), Field("pick", Enum((Variant("A", Tuple((U8,))),))))),
+        ),
+    )
 )
 
 
 def test_an_encode_error_has_its_path_type_and_value() -> None:
     good = {"name": "a", "size": 1}
-    value = {"params": {"items": [good, good, good, {"name": "b", "size": 70_000}], "pick": {"A": [1]}}}
+    value = {
+        "params": {"items": [good, good, good, {"name": "b", "size": 70_000}], "pick": {"A": [1]}}
+    }
     with pytest.raises(EncodeError) as caught:
         CODECS.codec(PARAMS).encode(value)
     error = caught.value
@@ -59,13 +66,25 @@ def test_an_encode_error_has_its_path_type_and_value() -> None:
 
 
 def test_a_decode_error_has_its_path_and_offset() -> None:
-    value = {"params": {"items": [{"name": "a", "size": 1}, {"name": "b", "size": 2}], "pick": {"A": [1]}}}
+    value = {
+        "params": {
+            "items": [{"name": "a", "size": 1}, {"name": "b", "size": 2}],
+            "pick": {"A": [1]},
+        }
+    }
     data = CODECS.codec(PARAMS).encode(value)
     with pytest.raises(DecodeError) as caught:
         CODECS.codec(PARAMS).decode(data[:16])
     error = caught.value
-    assert (error.path, error.offset, error.wanted, error.left) == ("params.items[1].size", 16, 2, 0)
-    with pytest.raises(DecodeError, match=r"^params.pick: no variant has tag 9; there are 1 \(at offset 18\)$"):
+    assert (error.path, error.offset, error.wanted, error.left) == (
+        "params.items[1].size",
+        16,
+        2,
+        0,
+    )
+    with pytest.raises(
+        DecodeError, match=r"^params.pick: no variant has tag 9; there are 1 \(at offset 18\)$"
+    ):
         CODECS.codec(PARAMS).decode(data[:-2] + b"\x09\x01")
 
 
@@ -79,7 +98,12 @@ def test_a_decode_error_has_its_path_and_offset() -> None:
         (BORSH_STRING, b"\x02\0\0\0\xff\xfe", 4, "not utf8"),
         (BORSH_STRING, b"\xff\xff\xff\xff", 4, "4294967295 bytes of str are wanted"),
         (vec(U64), b"\xff\xff\xff\xffabc", 0, "4294967295 items of at least 8 bytes are promised"),
-        (vec(Struct(())), b"\xff\xff\xff\xff", 0, "items that may take no bytes are promised, over 65536"),
+        (
+            vec(Struct(())),
+            b"\xff\xff\xff\xff",
+            0,
+            "items that may take no bytes are promised, over 65536",
+        ),
         (vec(vec(U8)), b"\xff\xff\0\0" + bytes(16), 0, "items of at least 4 bytes"),
         (Map(U32, U32, U32), b"\xff\xff\0\0" + bytes(16), 0, "items of at least 8 bytes"),
         (Array(Struct(()), None), b"a", 0, "take no bytes"),
@@ -96,7 +120,9 @@ def test_a_decode_error_has_its_path_and_offset() -> None:
         (Offset(U8, -9, "post", "relative"), b"abc", 1, "moves to -8, outside"),
     ],
 )
-def test_bytes_that_do_not_fit_are_named_with_their_offset(node: Type, data: bytes, offset: int, says: str) -> None:
+def test_bytes_that_do_not_fit_are_named_with_their_offset(
+    node: Type, data: bytes, offset: int, says: str
+) -> None:
     with pytest.raises(DecodeError, match=says) as caught:
         CODECS.codec(node).decode(data)
     assert caught.value.offset == offset
@@ -109,7 +135,11 @@ def test_only_bytes_are_decoded(data: object) -> None:
 
 
 def test_other_byte_types_are_decoded() -> None:
-    assert CODECS.codec(U16).decode(bytearray(b"\x01\0")) == CODECS.codec(U16).decode(memoryview(b"\x01\0")) == 1
+    assert (
+        CODECS.codec(U16).decode(bytearray(b"\x01\0"))
+        == CODECS.codec(U16).decode(memoryview(b"\x01\0"))
+        == 1
+    )
 
 
 def test_recursion_is_bounded_in_both_directions() -> None:
@@ -150,7 +180,9 @@ def test_recursion_is_bounded_in_both_directions() -> None:
         (String("base16"), "0", "base16"),
     ],
 )
-def test_values_that_the_bytes_could_not_give_back_are_refused(node: Type, value: object, says: str) -> None:
+def test_values_that_the_bytes_could_not_give_back_are_refused(
+    node: Type, value: object, says: str
+) -> None:
     with pytest.raises(EncodeError, match=says):
         CODECS.codec(node).encode(value)
 

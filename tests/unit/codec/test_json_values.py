@@ -55,7 +55,9 @@ CODECS = Codecs(ProgramModel("p"))
         (ShortU16(), 65535, 65535),
     ],
 )
-def test_integers_are_read_as_numbers_and_as_decimal_text(node: Int | ShortU16, value: object, number: int) -> None:
+def test_integers_are_read_as_numbers_and_as_decimal_text(
+    node: Int | ShortU16, value: object, number: int
+) -> None:
     assert leaf.int_of(node, value, strict=False) == number
 
 
@@ -108,7 +110,21 @@ def test_bytes_are_read_by_their_prefix_or_as_numbers(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["0x1", "0xzz", "base64:A", "base58:0", "abc", [256], [-1], [True], [1.0], 5, None, "base58:" + "1" * 9000]
+    "value",
+    [
+        "0x1",
+        "0xzz",
+        "base64:A",
+        "base58:0",
+        "abc",
+        [256],
+        [-1],
+        [True],
+        [1.0],
+        5,
+        None,
+        "base58:" + "1" * 9000,
+    ],
 )
 def test_what_is_no_bytes_is_refused(value: object) -> None:
     with pytest.raises(EncodeError):
@@ -120,7 +136,9 @@ def test_keys_are_read_in_three_forms(value: object) -> None:
     assert leaf.address_of(value) == bytes(Address.from_string(KEY))
 
 
-@pytest.mark.parametrize("value", ["", "1", KEY[:-1] + "0", "0x" + "00" * 32, b"short", 5, None, [0] * 32])
+@pytest.mark.parametrize(
+    "value", ["", "1", KEY[:-1] + "0", "0x" + "00" * 32, b"short", 5, None, [0] * 32]
+)
 def test_what_is_no_key_is_refused(value: object) -> None:
     with pytest.raises(EncodeError, match="base58 address"):
         leaf.address_of(value)
@@ -128,14 +146,23 @@ def test_what_is_no_key_is_refused(value: object) -> None:
 
 @pytest.mark.parametrize(
     ("node", "value"),
-    [(F64, "NaN"), (F64, "Infinity"), (F32, "-Infinity"), (F64, 1), (F32, 1.5), (F64, "2.5e3"), (F32, 1e38)],
+    [
+        (F64, "NaN"),
+        (F64, "Infinity"),
+        (F32, "-Infinity"),
+        (F64, 1),
+        (F32, 1.5),
+        (F64, "2.5e3"),
+        (F32, 1e38),
+    ],
 )
 def test_floats_take_numbers_and_three_words(node: Type, value: object) -> None:
     assert len(CODECS.codec(node).encode_json(value)) in (4, 8)
 
 
 @pytest.mark.parametrize(
-    ("node", "value"), [(F64, "inf"), (F64, "nan"), (F64, True), (F32, 1e39), (F64, 10**400), (F64, None)]
+    ("node", "value"),
+    [(F64, "inf"), (F64, "nan"), (F64, True), (F32, 1e39), (F64, 10**400), (F64, None)],
 )
 def test_what_is_no_float_is_refused(node: Type, value: object) -> None:
     with pytest.raises(EncodeError):
@@ -159,13 +186,21 @@ PAIR = Struct((Field("a", U8), Field("b", vec(U8))))
         (Set(U8, U8), "0x0201", "020201"),
     ],
 )
-def test_text_is_healed_where_the_type_says_object_or_list(node: Type, value: object, data: str) -> None:
+def test_text_is_healed_where_the_type_says_object_or_list(
+    node: Type, value: object, data: str
+) -> None:
     assert CODECS.codec(node).encode_json(value).hex() == data
 
 
 @pytest.mark.parametrize(
     ("node", "value"),
-    [(BORSH_STRING, '{"a": 1}'), (vec(U32), "[1, 2"), (PAIR, "a"), (BORSH_BYTES, "abc"), (PAIR, "[" * 100_000)],
+    [
+        (BORSH_STRING, '{"a": 1}'),
+        (vec(U32), "[1, 2"),
+        (PAIR, "a"),
+        (BORSH_BYTES, "abc"),
+        (PAIR, "[" * 100_000),
+    ],
 )
 def test_nothing_is_healed_elsewhere(node: Type, value: Any) -> None:
     if node == BORSH_STRING:

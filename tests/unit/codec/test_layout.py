@@ -88,7 +88,11 @@ def test_c_pads_to_natural_alignment_and_u128_aligns_to_eight() -> None:
         TypeDef("A", struct(a=U8, wide=U128, b=U16), layout="c"),
         TypeDef("P", struct(a=U8, wide=U128, b=U16), layout="packed"),
         TypeDef("Big", struct(a=U8), layout="c", align=32),
-        TypeDef("Out", struct(a=U8, inner=Link("A"), key=PUBKEY, c=Option(U64, U32, fixed=True)), layout="c"),
+        TypeDef(
+            "Out",
+            struct(a=U8, inner=Link("A"), key=PUBKEY, c=Option(U64, U32, fixed=True)),
+            layout="c",
+        ),
     )
     assert (
         codecs.codec(Link("A")).encode({"a": 1, "wide": 2, "b": 3}).hex()
@@ -100,7 +104,9 @@ def test_c_pads_to_natural_alignment_and_u128_aligns_to_eight() -> None:
 
 
 def test_c_layouts_hold_from_the_top_and_not_under_borsh() -> None:
-    codecs = made(TypeDef("A", struct(a=U8, b=U32), layout="c"), TypeDef("B", struct(x=U8, a=Link("A"))))
+    codecs = made(
+        TypeDef("A", struct(a=U8, b=U32), layout="c"), TypeDef("B", struct(x=U8, a=Link("A")))
+    )
     value = {"a": 1, "b": 2}
     assert codecs.codec(Link("A")).encode(value).hex() == "0100000002000000"
     assert codecs.codec(Link("B")).encode({"x": 9, "a": value}).hex() == "090102000000"

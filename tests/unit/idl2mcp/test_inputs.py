@@ -33,7 +33,9 @@ def test_json_options_keep_every_digit(tmp_path: Path) -> None:
     assert json_list("[1]", "--remaining") == [1]
 
 
-@pytest.mark.parametrize("text", ["[]", "5", "{", '{"a": Infinity}', '{"a": 1, "a": 2}', "@/nowhere", "[" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["[]", "5", "{", '{"a": Infinity}', '{"a": 1, "a": 2}', "@/nowhere", "[" * 100_000]
+)
 def test_json_that_is_no_object_is_refused(text: str) -> None:
     with pytest.raises(SourceError):
         json_object(text, "--args")
@@ -44,7 +46,9 @@ def test_a_list_is_no_object() -> None:
         json_list("{}", "--remaining")
 
 
-def test_a_file_comes_before_a_program_of_that_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_comes_before_a_program_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("counter").write_text(json.dumps(IDL))
     assert load_source("counter").model.name == "small"
@@ -53,7 +57,9 @@ def test_a_file_comes_before_a_program_of_that_name(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     "text", ["", ".", "no such thing!", "a/b.json", "nowhere.so", "no_such_module_xyz", "x" * 5000]
 )
-def test_what_is_no_source_is_refused(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_source_is_refused(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SourceError):
         load_source(text)

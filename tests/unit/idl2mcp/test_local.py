@@ -60,7 +60,9 @@ def test_a_setup_may_be_applied_again_and_a_ledger_remembers(tmp_path: Path) -> 
     first = cluster(ledger)
     first.apply_setup(setup_file(tmp_path))
     first.svm.airdrop(wallet("bob").pubkey(), 5)
-    if not hasattr(first.svm, "get_program_accounts"):  # solders 0.26 cannot know what to keep, and says so
+    if not hasattr(
+        first.svm, "get_program_accounts"
+    ):  # solders 0.26 cannot know what to keep, and says so
         with pytest.raises(TransportError, match=r"0\.27"):
             first.save()
         return
@@ -99,7 +101,10 @@ def test_what_is_no_name(text: object) -> None:
 def test_known_only_leaves_other_text_alone() -> None:
     c = cluster()
     c.wallet("alice")
-    assert c.resolve(["@alice", "@handle"], known_only=True) == [str(wallet("alice").pubkey()), "@handle"]
+    assert c.resolve(["@alice", "@handle"], known_only=True) == [
+        str(wallet("alice").pubkey()),
+        "@handle",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +127,9 @@ def test_known_only_leaves_other_text_alone() -> None:
         ("[mints.usdc]\n[tokens.a]\nowner='@b'\nmint='@usdc'\namount=-1", "tokens.a.amount"),
     ],
 )
-def test_a_setup_that_is_none_is_refused_with_its_place(tmp_path: Path, text: str, path: str) -> None:
+def test_a_setup_that_is_none_is_refused_with_its_place(
+    tmp_path: Path, text: str, path: str
+) -> None:
     with pytest.raises(SourceError) as caught:
         cluster().apply_setup(setup_file(tmp_path, text))
     assert caught.value.path == path

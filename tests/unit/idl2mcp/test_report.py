@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from idl2mcp import report
-from mcpsol_py.errors import EncodeError, NoSchema, ProgramFailed, SendUnknown, SourceError, TransportError
+from mcpsol_py.errors import (
+    EncodeError,
+    NoSchema,
+    ProgramFailed,
+    SendUnknown,
+    SourceError,
+    TransportError,
+)
 
 
 @pytest.mark.parametrize(

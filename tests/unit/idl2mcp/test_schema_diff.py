@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from idl2mcp.schema_diff import Difference, Place, differences, facts, lock_document, read_lock, read_locked
+from idl2mcp.schema_diff import (
+    Difference,
+    Place,
+    differences,
+    facts,
+    lock_document,
+    read_lock,
+    read_locked,
+)
 from mcpsol_py.errors import SourceError
 from mcpsol_py.model.program import (
     Account,
@@ -53,8 +61,15 @@ def test_the_same_program_has_no_differences() -> None:
 
 
 def test_names_of_helper_types_and_the_spelling_of_names_do_not_matter() -> None:
-    other = replace(GO, name="go_there", args=(Field("points", vec(Link("Dot"))), Field("amount", U64)))
-    assert differences(facts(MODEL), changed(instructions=(other,), types=(replace(POINT, name="Dot"),))) == []
+    other = replace(
+        GO, name="go_there", args=(Field("points", vec(Link("Dot"))), Field("amount", U64))
+    )
+    assert (
+        differences(
+            facts(MODEL), changed(instructions=(other,), types=(replace(POINT, name="Dot"),))
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,7 +79,10 @@ def test_names_of_helper_types_and_the_spelling_of_names_do_not_matter() -> None
         (replace(GO, args=GO.args[::-1]), "instructions.go_there.args"),
         (replace(GO, args=(GO.args[0], Field("amount", U8))), "instructions.go_there.args.amount"),
         (replace(GO, accounts=GO.accounts[::-1]), "instructions.go_there.accounts"),
-        (replace(GO, accounts=(Account("user", signer=True), Account("box"))), "instructions.go_there.accounts.user"),
+        (
+            replace(GO, accounts=(Account("user", signer=True), Account("box"))),
+            "instructions.go_there.accounts.user",
+        ),
     ],
 )
 def test_what_callers_rely_on_is_told(other: Instruction, path: str) -> None:
@@ -100,11 +118,19 @@ def test_a_lock_is_read_back(tmp_path: Path) -> None:
 
 
 def test_a_lock_knows_where_the_program_was_deployed(tmp_path: Path) -> None:
-    path, place = tmp_path / "l", Place("4Nd1mYQJ3oqzS5ZrWBuwKZ6vqZRN5tF2hT7hVh8FpQ8z", 77, "genesis")
+    path, place = (
+        tmp_path / "l",
+        Place("4Nd1mYQJ3oqzS5ZrWBuwKZ6vqZRN5tF2hT7hVh8FpQ8z", 77, "genesis"),
+    )
     document = lock_document(MODEL, "a test", place)
     path.write_text(json.dumps(document))
     assert read_locked(path).deployed == place
-    for spoilt in (3, {}, {**document["deployed"], "slot": "77"}, {**document["deployed"], "slot": True}):
+    for spoilt in (
+        3,
+        {},
+        {**document["deployed"], "slot": "77"},
+        {**document["deployed"], "slot": True},
+    ):
         path.write_text(json.dumps({**document, "deployed": spoilt}))
         with pytest.raises(SourceError, match="deployed"):
             read_locked(path)
@@ -114,7 +140,9 @@ def test_docs_come_last_and_may_be_left_out() -> None:
     other = replace(GO, docs=("Do go.",), args=GO.args[::-1])
     found = differences(facts(MODEL), changed(instructions=(other,)))
     assert [d.kind for d in found] == ["argument-order", "docs"]
-    assert [d.kind for d in differences(facts(MODEL), changed(instructions=(other,)), ["docs"])] == ["argument-order"]
+    assert [
+        d.kind for d in differences(facts(MODEL), changed(instructions=(other,)), ["docs"])
+    ] == ["argument-order"]
 
 
 def test_docs_are_the_same_however_their_lines_break() -> None:
@@ -142,7 +170,11 @@ SEEDS: list[Seed] = [
 
 def test_each_way_to_derive_an_address_has_its_own_words() -> None:
     texts = [seeded(seed)["instructions.go_there.accounts.box.seeds"] for seed in SEEDS]
-    texts += [seeded(SEEDS[0], program=ConstValue(str(PROGRAM)))["instructions.go_there.accounts.box.seeds"]]
+    texts += [
+        seeded(SEEDS[0], program=ConstValue(str(PROGRAM)))[
+            "instructions.go_there.accounts.box.seeds"
+        ]
+    ]
     assert len(set(texts)) == len(texts)
     (found,) = differences(seeded(SEEDS[0]), seeded(SEEDS[1]))
     assert (found.kind, found.left, found.right) == ("seeds", '"box"', "0x00ff")

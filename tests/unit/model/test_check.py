@@ -86,7 +86,10 @@ def test_dangling_types_are_told_where_they_stand_and_what_they_disable() -> Non
         ("error", "types[1].type.fields[0].type.vec"),
     ]
     assert "Did you mean 'Missing'?" in str(check(model)[0])
-    assert found(model, "unusable") == [("warning", "instructions[0]"), ("warning", "instructions[1]")]
+    assert found(model, "unusable") == [
+        ("warning", "instructions[0]"),
+        ("warning", "instructions[1]"),
+    ]
     assert set(unusable(model)) == {"a", "b"}
 
 
@@ -109,10 +112,17 @@ def test_paths_are_in_the_words_of_the_dialect() -> None:
 
 def test_duplicates() -> None:
     model = program(
-        instructions=(ix("a", b"\x01"), ix("a", b"\x02"), ix("b", b"\x03", args=(Field("x", U8), Field("x", U8)))),
+        instructions=(
+            ix("a", b"\x01"),
+            ix("a", b"\x02"),
+            ix("b", b"\x03", args=(Field("x", U8), Field("x", U8))),
+        ),
         types=(TypeDef("T", Struct((Field("f", U8), Field("f", PUBKEY)))), TypeDef("T", U8)),
         errors=(ErrorCode(6000, "A"), ErrorCode(6000, "B")),
-        events=(Event("E", Discriminator(b"\x01"), Struct(())), Event("E", Discriminator(b"\x02"), Struct(()))),
+        events=(
+            Event("E", Discriminator(b"\x01"), Struct(())),
+            Event("E", Discriminator(b"\x02"), Struct(())),
+        ),
     )
     assert found(model, "duplicate-name") == [
         ("error", "instructions[1]"),
@@ -127,7 +137,9 @@ def test_duplicates() -> None:
 
 def test_accounts_repeat_within_their_group_only() -> None:
     inner = AccountGroup("inner", (Account("user"),))
-    model = program(instructions=(ix(accounts=(Account("user"), inner, Account("user", writable=True))),))
+    model = program(
+        instructions=(ix(accounts=(Account("user"), inner, Account("user", writable=True))),)
+    )
     assert found(model, "duplicate-name") == [("error", "instructions[0].accounts[2]")]
 
 
@@ -137,7 +149,10 @@ def test_accounts_repeat_within_their_group_only() -> None:
         ([b"\x01", b"\x02", b"\x01\x02"], ["instructions[2].discriminator"]),
         ([b"\x01\x02", b"\x01"], ["instructions[0].discriminator"]),
         ([b"\x01", b"\x01"], ["instructions[1].discriminator"]),
-        ([b"\x01", b"\x01\x02", b"\x01\x02\x03", b"\x01\x03"], [f"instructions[{i}].discriminator" for i in (1, 2, 3)]),
+        (
+            [b"\x01", b"\x01\x02", b"\x01\x02\x03", b"\x01\x03"],
+            [f"instructions[{i}].discriminator" for i in (1, 2, 3)],
+        ),
         ([b"\x01\x00", b"\x01\x01", b"\x02"], []),
     ],
 )
@@ -173,21 +188,35 @@ def test_names_that_become_one() -> None:
         instructions=(ix("openPool", b"\x01"), ix("open_pool", b"\x02")),
         types=(TypeDef("T", Enum((Variant("A B"), Variant("a_b")))),),
     )
-    assert found(model, "colliding-names") == [("warning", "instructions[1]"), ("warning", "types[0].type.variants[1]")]
+    assert found(model, "colliding-names") == [
+        ("warning", "instructions[1]"),
+        ("warning", "types[0].type.variants[1]"),
+    ]
 
 
 def test_reserved_words_and_shared_names() -> None:
     model = program(
-        instructions=(ix("type", args=(Field("user", U8), Field("a::b", U8)), accounts=(Account("user"),)),)
+        instructions=(
+            ix("type", args=(Field("user", U8), Field("a::b", U8)), accounts=(Account("user"),)),
+        )
     )
-    assert found(model, "reserved-word") == [("info", "instructions[0].name"), ("info", "instructions[0].args[1].name")]
+    assert found(model, "reserved-word") == [
+        ("info", "instructions[0].name"),
+        ("info", "instructions[0].args[1].name"),
+    ]
     assert found(model, "shared-name") == [("info", "instructions[0]")]
 
 
 def test_enums_whose_tags_do_not_fit() -> None:
     many = Enum(tuple(Variant(f"v{i}") for i in range(257)))
     twice = Enum((Variant("a", value=1), Variant("b", value=1)))
-    model = program(types=(TypeDef("Many", many), TypeDef("Twice", twice), TypeDef("Wide", replace(many, tag=Int(16)))))
+    model = program(
+        types=(
+            TypeDef("Many", many),
+            TypeDef("Twice", twice),
+            TypeDef("Wide", replace(many, tag=Int(16))),
+        )
+    )
     assert found(model, "too-many-variants") == [
         ("error", "types[0].type.variants[256]"),
         ("error", "types[1].type.variants[1]"),
@@ -199,7 +228,10 @@ def test_generics() -> None:
     model = program(
         types=(pair, TypeDef("A", Link("Pair")), TypeDef("B", Link("Pair", (TypeArg(U8),)))),
     )
-    assert found(model, "generic-arguments") == [("error", "types[0].type"), ("error", "types[1].type")]
+    assert found(model, "generic-arguments") == [
+        ("error", "types[0].type"),
+        ("error", "types[1].type"),
+    ]
 
 
 def test_types_without_end_and_layouts_that_are_not_known() -> None:
@@ -269,7 +301,9 @@ def test_seeds_that_cannot_be_derived(seed: Any, rule: str, level: str) -> None:
 
 
 def test_too_many_seeds_and_circles() -> None:
-    assert found(seeded(*[ConstSeed(b"a")] * 16), "seed") == [("error", "instructions[0].accounts[0].pda")]
+    assert found(seeded(*[ConstSeed(b"a")] * 16), "seed") == [
+        ("error", "instructions[0].accounts[0].pda")
+    ]
     circle = program(
         instructions=(
             ix(
@@ -290,9 +324,9 @@ def test_too_many_seeds_and_circles() -> None:
     own = AccountSeed(("jar",), ("owner",), "Jar", PUBKEY)
     jar = AccountType("Jar", Discriminator(), Struct((Field("owner", PUBKEY),)))
     held = program(accounts=(jar,), instructions=(ix(accounts=(Account("jar", pda=Pda((own,))),)),))
-    assert [(f.level, f.message) for f in check(held) if f.rule in ("own-fields", "underivable-seed")] == [
-        ("info", "jar is derived from what it holds: callers give its address")
-    ]
+    assert [
+        (f.level, f.message) for f in check(held) if f.rule in ("own-fields", "underivable-seed")
+    ] == [("info", "jar is derived from what it holds: callers give its address")]
 
 
 def test_fixtures_of_odd_shapes() -> None:
@@ -304,7 +338,9 @@ def test_fixtures_of_odd_shapes() -> None:
         "accounts[1].discriminator",
     ]
     assert found(prefixes, "reserved-discriminator") == [("error", "instructions[5].discriminator")]
-    assert [p for _, p in found(load("anchor/recursive"), "endless-type")] == [f"types[{i}].type" for i in (1, 2, 3)]
+    assert [p for _, p in found(load("anchor/recursive"), "endless-type")] == [
+        f"types[{i}].type" for i in (1, 2, 3)
+    ]
 
 
 def test_a_thousand_instructions_are_checked_in_a_moment() -> None:

@@ -48,9 +48,15 @@ def served(ix: Instruction) -> Instruction:
 
 
 def test_the_program_behind_comes_first_and_the_rest_stays() -> None:
-    ix = one(Account("a", writable=True), AccountGroup("g", (Account("b", signer=True),)), docs=("Does it.",))
+    ix = one(
+        Account("a", writable=True),
+        AccountGroup("g", (Account("b", signer=True),)),
+        docs=("Does it.",),
+    )
     found = served(ix)
-    assert found.accounts[0] == Account(BEHIND, address=ID, docs=("The program that this call is passed on to.",))
+    assert found.accounts[0] == Account(
+        BEHIND, address=ID, docs=("The program that this call is passed on to.",)
+    )
     assert dataclasses.replace(found, accounts=found.accounts[1:]) == ix
 
 
@@ -62,7 +68,10 @@ def test_this_program_is_named_wherever_it_is_meant() -> None:
         Account("derived", pda=own),
         AccountGroup("inner", (Account("deep", default=PdaValue(own)),)),
         Account("foreign", pda=foreign),
-        Account("either", default=ConditionalValue(ProgramIdValue(), None, ProgramIdValue(), PdaValue(own))),
+        Account(
+            "either",
+            default=ConditionalValue(ProgramIdValue(), None, ProgramIdValue(), PdaValue(own)),
+        ),
         Account("state", constraints=Constraints(owner="")),
         arg_values=(("x", ProgramIdValue()),),
     )
@@ -80,7 +89,12 @@ def test_this_program_is_named_wherever_it_is_meant() -> None:
     assert found.arg_values == (("x", ConstValue(ID)),)
     kinds = (AccountType("S", Discriminator(), U64, pda=own),)
     model = facade_model(ProgramModel("p", (ix,), kinds, pdas=(own,), address=OTHER), ID)
-    assert (model.accounts[0].pda, model.pdas, model.address, model.facade_of) == (named, (named,), None, ID)
+    assert (model.accounts[0].pda, model.pdas, model.address, model.facade_of) == (
+        named,
+        (named,),
+        None,
+        ID,
+    )
 
 
 def test_anchors_event_pair_is_the_program_behinds() -> None:
@@ -90,7 +104,11 @@ def test_anchors_event_pair_is_the_program_behinds() -> None:
     assert authority.pda == Pda((ConstSeed(b"__event_authority"),), ConstValue(ID))
     assert program.default == ConstValue(ID)
     # alone neither is what its name says
-    for lone in ((Account("event_authority"),), (Account("program"),), (Account("program"), Account("x"))):
+    for lone in (
+        (Account("event_authority"),),
+        (Account("program"),),
+        (Account("program"), Account("x")),
+    ):
         assert served(one(*lone)).accounts[1:] == lone
 
 
@@ -101,7 +119,9 @@ def test_what_only_the_program_behind_signs_for_is_known_still() -> None:
     assert only_itself(one(Account("authority", signer=True)), ID) is None
 
 
-NAMES = st.sampled_from([BEHIND, "targetProgram", "TargetProgram", "target_program_2", "targetProgram3", "x"])
+NAMES = st.sampled_from(
+    [BEHIND, "targetProgram", "TargetProgram", "target_program_2", "targetProgram3", "x"]
+)
 
 
 @given(st.lists(NAMES), st.lists(NAMES), st.lists(NAMES))
@@ -117,7 +137,9 @@ def test_its_name_is_nobody_elses(accounts: list[str], args: list[str], rest: li
 
 
 def test_pages_that_were_read_are_written_again_the_same() -> None:
-    pages = page_set(facade_model(ProgramModel("p", (one(docs=("Does it.",)), one())), ID), lossless=False).json_pages
+    pages = page_set(
+        facade_model(ProgramModel("p", (one(docs=("Does it.",)), one())), ID), lossless=False
+    ).json_pages
     assert page_set(lift(pages), lossless=False).json_pages == pages
 
 

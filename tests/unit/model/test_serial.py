@@ -9,7 +9,14 @@ from mcpsol_py.errors import SourceError
 from mcpsol_py.model import program as p
 from mcpsol_py.model import serial
 from mcpsol_py.model import types as t
-from mcpsol_py.model.serial import from_json, model_from_json, model_to_json, to_json, type_from_json, type_to_json
+from mcpsol_py.model.serial import (
+    from_json,
+    model_from_json,
+    model_to_json,
+    to_json,
+    type_from_json,
+    type_to_json,
+)
 from tests.models import anything
 
 
@@ -87,7 +94,9 @@ def test_what_json_readers_would_lose_is_wrapped() -> None:
 
 
 def test_where_the_model_was_read_from_is_not_written() -> None:
-    model = p.ProgramModel("x", origin="/home/me/idl.json", dialect="anchor", findings=(("a", "info", "b"),))
+    model = p.ProgramModel(
+        "x", origin="/home/me/idl.json", dialect="anchor", findings=(("a", "info", "b"),)
+    )
     assert model_to_json(model) == {"name": "x"}
 
 
@@ -111,7 +120,11 @@ def _one_instruction(**fields: Any) -> Any:
         (_one_type(["array", "u8", -1]), "types[0].type.count", "-1"),
         (_one_type(["time", "bool"]), "types[0].type.number", "'bool'"),
         (_one_instruction(discriminator=["0"]), "instructions[0].discriminator.value", "hex"),
-        (_one_instruction(args=[["b", "u8", [], [1, 2]]]), "instructions[0].args[0].default.omitted", "2"),
+        (
+            _one_instruction(args=[["b", "u8", [], [1, 2]]]),
+            "instructions[0].args[0].default.omitted",
+            "2",
+        ),
     ],
 )
 def test_what_does_not_fit_is_named_with_its_path(value: Any, path: str, part: str) -> None:
@@ -123,7 +136,11 @@ def test_what_does_not_fit_is_named_with_its_path(value: Any, path: str, part: s
 
 def test_text_that_is_read_is_cleaned() -> None:
     model = model_from_json(
-        {"name": "a\u202eb", "docs": ["x\u200b" + "y" * 100_000], "types": [{"name": "T", "type": "@a\a"}]}
+        {
+            "name": "a\u202eb",
+            "docs": ["x\u200b" + "y" * 100_000],
+            "types": [{"name": "T", "type": "@a\a"}],
+        }
     )
     assert model.name == "ab"
     assert len(model.docs[0]) < 70_000

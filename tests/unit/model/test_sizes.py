@@ -30,8 +30,12 @@ from tests.strategies import Values, programs, types
 
 
 @given(st.data())
-def test_no_value_is_shorter_than_the_least_and_all_have_the_fixed_size(data: st.DataObject) -> None:
-    model, node = data.draw(st.one_of(programs(), types().map(lambda t: (ProgramModel("plain"), t))))
+def test_no_value_is_shorter_than_the_least_and_all_have_the_fixed_size(
+    data: st.DataObject,
+) -> None:
+    model, node = data.draw(
+        st.one_of(programs(), types().map(lambda t: (ProgramModel("plain"), t)))
+    )
     codecs, resolver = Codecs(model), Resolver(model)
     written = len(codecs.codec(node).encode(data.draw(Values(codecs).of(node))))
     assert least_size(resolver, node) <= written
@@ -54,7 +58,11 @@ def test_no_value_is_shorter_than_the_least_and_all_have_the_fixed_size(data: st
         (Link("Me"), None, 5),
     ],
 )
-def test_sizes_where_the_count_a_mark_or_a_link_decides(node: Type, fixed: int | None, least: int) -> None:
-    me = TypeDef("Me", Struct((Field("a", Int(32)), Field("b", Option(Link("Me"), Int(8), fixed=True)))))
+def test_sizes_where_the_count_a_mark_or_a_link_decides(
+    node: Type, fixed: int | None, least: int
+) -> None:
+    me = TypeDef(
+        "Me", Struct((Field("a", Int(32)), Field("b", Option(Link("Me"), Int(8), fixed=True))))
+    )
     resolver = Resolver(ProgramModel("sizes", types=(me,)))
     assert (fixed_size(resolver, node), least_size(resolver, node)) == (fixed, least)

@@ -50,17 +50,25 @@ CARGO = shutil.which("cargo")
 @pytest.mark.parametrize("spec", specs(), ids=lambda path: path.parent.name)
 def test_the_committed_crate_is_what_its_spec_renders_to(spec: Path, tmp_path: Path) -> None:
     committed = spec.parent
-    shared = Path("src/processor/shared.rs")  # the author's, if they want it; what lists the handlers then names it
+    shared = Path(
+        "src/processor/shared.rs"
+    )  # the author's, if they want it; what lists the handlers then names it
     if (committed / shared).exists():
         (tmp_path / shared).parent.mkdir(parents=True)
         shutil.copy(committed / shared, tmp_path / shared)
     regenerate(spec, tmp_path)
     made = sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file())
-    owned = [p for p in made if p.name == "Cargo.toml" or (p.parts[1:2] == ("processor",) and p.name != "mod.rs")]
+    owned = [
+        p
+        for p in made
+        if p.name == "Cargo.toml" or (p.parts[1:2] == ("processor",) and p.name != "mod.rs")
+    ]
     for path in made:
         assert (committed / path).exists(), f"{path}: run `make regen`"
         if path not in owned:
-            assert (committed / path).read_bytes() == (tmp_path / path).read_bytes(), f"{path}: run `make regen`"
+            assert (committed / path).read_bytes() == (tmp_path / path).read_bytes(), (
+                f"{path}: run `make regen`"
+            )
     there = {p.relative_to(committed) for p in (committed / "src").rglob("*") if p.is_file()}
     shared_parts = {p for p in there if p.parts[:3] == ("src", "processor", "shared")}
     assert there - shared_parts <= set(made), "a file that no spec renders to"
@@ -73,11 +81,20 @@ def test_the_same_source_gives_the_same_bytes_whatever_the_hash_seed(tmp_path: P
         "render(read_spec(sys.argv[1]), out=Path(sys.argv[2]))"
     )
     for seed in ("1", "2"):
-        command = [sys.executable, "-c", code, str(REPO / "programs/vault/spec.py"), str(tmp_path / seed)]
+        command = [
+            sys.executable,
+            "-c",
+            code,
+            str(REPO / "programs/vault/spec.py"),
+            str(tmp_path / seed),
+        ]
         subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, check=True, cwd=REPO)
     for path in (tmp_path / "1").rglob("*"):
         if path.is_file():
-            assert path.read_bytes() == (tmp_path / "2" / path.relative_to(tmp_path / "1")).read_bytes()
+            assert (
+                path.read_bytes()
+                == (tmp_path / "2" / path.relative_to(tmp_path / "1")).read_bytes()
+            )
 
 
 def test_constants_are_read_as_values_and_never_passed_on_as_code() -> None:
@@ -94,7 +111,10 @@ def test_constants_are_read_as_values_and_never_passed_on_as_code() -> None:
     model = ProgramModel("p", (Instruction("go", Discriminator(b"\1")),), constants=constants)
     [made] = [f.data.decode() for f in plan(crate_view(model)) if f.path == "src/constants.rs"]
     lines = [line for line in made.splitlines() if line.startswith("pub const")]
-    assert lines[:2] == ["pub const MOST: u64 = 18_446_744_073_709_551_615;", "pub const LEAST: i64 = -5;"]
+    assert lines[:2] == [
+        "pub const MOST: u64 = 18_446_744_073_709_551_615;",
+        "pub const LEAST: i64 = -5;",
+    ]
     assert lines[2].startswith("pub const WHO: Address = Address::new_from_array([")
     assert lines[3:] == ["pub const ON: bool = true;"]
     assert "panic" not in made
@@ -133,7 +153,11 @@ def program(text: str, name: str) -> ProgramModel:
     """A program whose every text is *text* and whose every name is made with *name*."""
     docs = (text, text)
     kind = f"{name}Kind"
-    fields = (Field(f"{name}a", U64, docs), Field(f"{name}b", Link(kind), docs), Field(f"{name}c", BORSH_STRING, docs))
+    fields = (
+        Field(f"{name}a", U64, docs),
+        Field(f"{name}b", Link(kind), docs),
+        Field(f"{name}c", BORSH_STRING, docs),
+    )
     body = Struct((Field(f"{name}x", PUBKEY, docs), Field(f"{name}y", U64, docs)))
     return ProgramModel(
         name=f"{name}program",
@@ -146,7 +170,12 @@ def program(text: str, name: str) -> ProgramModel:
                 Discriminator(b"12345678"),
                 fields,
                 (
-                    Account(f"{name}state", writable=True, docs=docs, pda=Pda((ConstSeed(text.encode()[:32]),))),
+                    Account(
+                        f"{name}state",
+                        writable=True,
+                        docs=docs,
+                        pda=Pda((ConstSeed(text.encode()[:32]),)),
+                    ),
                     Account(f"{name}signer", signer=True, docs=docs),
                     Account(f"{name}fixed", address="11111111111111111111111111111112", docs=docs),
                 ),
@@ -155,12 +184,17 @@ def program(text: str, name: str) -> ProgramModel:
                 returns=Link(kind),
             ),
         ),
-        accounts=(AccountType(f"{name}State", Discriminator(b"abcdefgh"), Link(f"{name}State"), docs),),
+        accounts=(
+            AccountType(f"{name}State", Discriminator(b"abcdefgh"), Link(f"{name}State"), docs),
+        ),
         events=(Event(f"{name}Event", Discriminator(b"ijklmnop"), Link(f"{name}Event"), docs),),
         errors=(ErrorCode(6000, f"{name}Error", text),),
         types=(
             TypeDef(
-                kind, Enum((Variant(f"{name}One", None, None, docs), Variant(f"{name}Two", body))), docs, shape="enum"
+                kind,
+                Enum((Variant(f"{name}One", None, None, docs), Variant(f"{name}Two", body))),
+                docs,
+                shape="enum",
             ),
             TypeDef(f"{name}State", body, docs),
             TypeDef(f"{name}Event", body, docs),
@@ -204,7 +238,8 @@ def test_hostile_names_become_identifiers(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "type", "self", "Self", "crate", "super", "_", "1", "fn", "r#type", "é", "日本", "foo"]
+    "name",
+    ["", "type", "self", "Self", "crate", "super", "_", "1", "fn", "r#type", "é", "日本", "foo"],
 )
 def test_every_name_is_renamed_where_rust_has_no_room_for_it(name: str) -> None:
     model = program("x", "n")
@@ -217,7 +252,12 @@ def test_every_name_is_renamed_where_rust_has_no_room_for_it(name: str) -> None:
         else t
         for t in model.types
     )
-    model = replace(model, name=name, instructions=(replace(ix, name=name, args=args, accounts=accounts),), types=types)
+    model = replace(
+        model,
+        name=name,
+        instructions=(replace(ix, name=name, args=args, accounts=accounts),),
+        types=types,
+    )
     assert rendered(model)
 
 
@@ -227,7 +267,9 @@ def test_a_hostile_program_compiles_without_a_warning(tmp_path: Path) -> None:
     models = [program(text, f"{text[:20]}n{i}") for i, text in enumerate(NASTY)]
     merged = models[0]
     for i, m in enumerate(models[1:], 1):
-        moved = tuple(replace(ix, discriminator=Discriminator(bytes([i]) * 8)) for ix in m.instructions)
+        moved = tuple(
+            replace(ix, discriminator=Discriminator(bytes([i]) * 8)) for ix in m.instructions
+        )
         merged = replace(
             merged,
             instructions=merged.instructions + moved,
@@ -251,7 +293,10 @@ def compiles(tmp_path: Path) -> None:
     with (tmp_path / "Cargo.toml").open("a") as manifest:
         manifest.write("\n[workspace]\n")
     assert CARGO is not None
-    target = Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache/mcpsol")) / "cargo-target-rendered"
+    target = (
+        Path(os.environ.get("MCPSOL_CACHE", Path.home() / ".cache/mcpsol"))
+        / "cargo-target-rendered"
+    )
     command = [CARGO, "clippy", "--quiet", "--", "--deny", "warnings"]
     done = subprocess.run(
         command,

@@ -12,7 +12,14 @@ from mcpsol_py.render.rust import code
 
 @pytest.mark.parametrize(
     "template",
-    ["{{ text }}", "{{ text ~ rust }}", "{{ rust | upper }}", "{{ nothing }}", "{{ 5 }}", "{{ rust + text }}"],
+    [
+        "{{ text }}",
+        "{{ text ~ rust }}",
+        "{{ rust | upper }}",
+        "{{ nothing }}",
+        "{{ 5 }}",
+        "{{ rust + text }}",
+    ],
 )
 def test_a_template_cannot_print_what_is_no_rust(template: str) -> None:
     found = environment("pinocchio").from_string(template)
@@ -21,7 +28,10 @@ def test_a_template_cannot_print_what_is_no_rust(template: str) -> None:
 
 
 def test_a_template_prints_rust() -> None:
-    assert environment("pinocchio").from_string("{{ a }};\n").render(a=code("let x = 1")) == "let x = 1;\n"
+    assert (
+        environment("pinocchio").from_string("{{ a }};\n").render(a=code("let x = 1"))
+        == "let x = 1;\n"
+    )
 
 
 def test_a_name_that_is_not_there_is_an_error() -> None:

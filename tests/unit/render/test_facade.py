@@ -20,7 +20,9 @@ ID = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 
 def rendered(model: ProgramModel) -> dict[str, list[tuple[str, str]]]:
     files = facade_plan(facade_view(model, ID, lossless=False))
-    return {f.path: strings_gone(list(tokens(f.data.decode()))) for f in files if f.path.endswith(".rs")}
+    return {
+        f.path: strings_gone(list(tokens(f.data.decode()))) for f in files if f.path.endswith(".rs")
+    }
 
 
 @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
@@ -36,7 +38,9 @@ def test_hostile_text_and_names_change_no_token(text: str) -> None:
 def test_a_hostile_name_is_a_crates_name_in_cargos_file(text: str) -> None:
     import tomllib
 
-    manifest = next(f for f in facade_plan(facade_view(program("x", text), ID)) if f.path == "Cargo.toml")
+    manifest = next(
+        f for f in facade_plan(facade_view(program("x", text), ID)) if f.path == "Cargo.toml"
+    )
     package = tomllib.loads(manifest.data.decode())["package"]
     assert package["name"].replace("-", "").isalnum()
     assert package["name"].endswith("-facade")
@@ -65,10 +69,15 @@ def test_the_absent_marker_is_looked_for_only_where_there_is_one() -> None:
         ("", "''"),
         ("\u202e\n" * 40, "--facade"),
         ("BPFLoader2111111111111111111111111111111111", "no program may call the second loader"),
-        ("Ed25519SigVerify111111111111111111111111111", "no program may call the ed25519 precompile"),
+        (
+            "Ed25519SigVerify111111111111111111111111111",
+            "no program may call the ed25519 precompile",
+        ),
     ],
 )
-def test_what_can_be_no_program_behind_is_refused(program_id: str, why: str, tmp_path: Path) -> None:
+def test_what_can_be_no_program_behind_is_refused(
+    program_id: str, why: str, tmp_path: Path
+) -> None:
     with pytest.raises(RenderError) as refused:
         render(program("x", "n"), facade=program_id, out=tmp_path / "made")
     assert why in str(refused.value)

@@ -28,15 +28,24 @@ def test_a_crate_keeps_its_target_and_form(tmp_path: Path, target: str, form: st
 
 
 def _files(folder: Path) -> dict[str, bytes]:
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    return {
+        p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()
+    }
 
 
 def test_what_cannot_be_rendered_again_says_how(tmp_path: Path) -> None:
     with pytest.raises(RenderError, match="was not rendered by idl2mcp"):
         render_again(tmp_path, descriptions="none")
     render(read_spec(COUNTER), out=tmp_path)
-    with pytest.raises(RenderError, match=r"spec\.py, which it was rendered from, is not in it; use `idl2mcp render"):
+    with pytest.raises(
+        RenderError,
+        match=r"spec\.py, which it was rendered from, is not in it; use `idl2mcp render",
+    ):
         render_again(tmp_path, descriptions="none")
-    render(read_spec(COUNTER), facade="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb", out=tmp_path / "facade")
+    render(
+        read_spec(COUNTER),
+        facade="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb",
+        out=tmp_path / "facade",
+    )
     with pytest.raises(RenderError, match="it is a facade"):
         render_again(tmp_path / "facade", descriptions="none")

@@ -25,7 +25,9 @@ HOSTILE = [
     "\0",
     "- item\n+ item\n1. item\n# head",
 ]
-texts = st.one_of(st.text(max_size=300), st.sampled_from(HOSTILE), st.lists(st.sampled_from(HOSTILE)).map("".join))
+texts = st.one_of(
+    st.text(max_size=300), st.sampled_from(HOSTILE), st.lists(st.sampled_from(HOSTILE)).map("".join)
+)
 
 
 def rust_string_value(literal: str) -> str:
@@ -81,7 +83,9 @@ def test_documentation_and_comments_have_no_token(text: str) -> None:
         for line in lines:
             assert line.startswith("//")
             assert len(line.splitlines()) == 1
-            assert not set(line) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\0")
+            assert not set(line) & set(
+                "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\0"
+            )
 
 
 def test_a_megabyte_of_text_is_cut() -> None:
@@ -112,7 +116,12 @@ def test_names_that_clippy_refuses_are_changed() -> None:
 
 
 def test_numbers_are_grouped_as_clippy_wants() -> None:
-    assert [rust.number(n) for n in (0, 9999, 10_000, -123456)] == ["0", "9999", "10_000", "-123_456"]
+    assert [rust.number(n) for n in (0, 9999, 10_000, -123456)] == [
+        "0",
+        "9999",
+        "10_000",
+        "-123_456",
+    ]
 
 
 def test_the_lexer_sees_what_it_must() -> None:

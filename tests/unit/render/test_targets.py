@@ -65,11 +65,21 @@ def test_the_committed_crate_is_what_its_source_renders_to(crate: str, tmp_path:
     for path in sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file()):
         committed = COMMITTED / crate / path
         assert committed.exists(), f"{path}: run `make regen`"
-        if path.name != "Cargo.toml" and (path.parts[1:2] != ("processor",) or path.name == "mod.rs"):
-            assert committed.read_bytes() == (tmp_path / path).read_bytes(), f"{path}: run `make regen`"
+        if path.name != "Cargo.toml" and (
+            path.parts[1:2] != ("processor",) or path.name == "mod.rs"
+        ):
+            assert committed.read_bytes() == (tmp_path / path).read_bytes(), (
+                f"{path}: run `make regen`"
+            )
     if crate != "anchor/notes":  # whose other files are its author's
-        there = {p.relative_to(COMMITTED / crate) for p in (COMMITTED / crate / "src").rglob("*") if p.is_file()}
-        assert there <= {p.relative_to(tmp_path) for p in tmp_path.rglob("*")}, "a file that no spec renders to"
+        there = {
+            p.relative_to(COMMITTED / crate)
+            for p in (COMMITTED / crate / "src").rglob("*")
+            if p.is_file()
+        }
+        assert there <= {p.relative_to(tmp_path) for p in tmp_path.rglob("*")}, (
+            "a file that no spec renders to"
+        )
 
 
 def test_the_module_leaves_the_rest_of_the_program_alone(tmp_path: Path) -> None:
@@ -112,19 +122,25 @@ def rendered(target: str, model: ProgramModel) -> list[list[tuple[str, str]]]:
 @pytest.mark.parametrize("target", ["native", "anchor", "anchor-module"])
 @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
 def test_hostile_text_changes_no_token(target: str, text: str) -> None:
-    assert rendered(target, program(text, "name_")) == rendered(target, program("A plain text.", "name_"))
+    assert rendered(target, program(text, "name_")) == rendered(
+        target, program("A plain text.", "name_")
+    )
 
 
 @pytest.mark.parametrize("target", ["native", "anchor", "anchor-module"])
 @pytest.mark.parametrize("text", NASTY[:-1], ids=range(len(NASTY) - 1))
 def test_hostile_names_become_identifiers(target: str, text: str) -> None:
-    assert rendered(target, program("A plain text.", text)) == rendered(target, program("A plain text.", "name_"))
+    assert rendered(target, program("A plain text.", text)) == rendered(
+        target, program("A plain text.", "name_")
+    )
 
 
 @pytest.mark.parametrize("text", NASTY[:-1], ids=range(len(NASTY) - 1))
 def test_a_hostile_name_stays_in_its_line_of_the_readme(text: str) -> None:
     plain, hostile = (
-        next(f for f in files("anchor-module", program("x", name)) if f.path.endswith(".md")).data.decode()
+        next(
+            f for f in files("anchor-module", program("x", name)) if f.path.endswith(".md")
+        ).data.decode()
         for name in ("name_", text)
     )
     assert plain.splitlines()[1:] == hostile.splitlines()[1:]
@@ -132,14 +148,28 @@ def test_a_hostile_name_stays_in_its_line_of_the_readme(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
-def test_documentation_of_accounts_cannot_end_the_raw_string_that_anchor_makes_of_it(text: str) -> None:
+def test_documentation_of_accounts_cannot_end_the_raw_string_that_anchor_makes_of_it(
+    text: str,
+) -> None:
     for ix in anchor_view(program(text, "name_"), lossless=False).instructions:
         assert not [line for account in ix.accounts.fields for line in account.docs if '"' in line]
 
 
 def hostile_program() -> ProgramModel:
     """Every hostile text and name in one program, beside names that mean something to Anchor and to Rust."""
-    names = ["type", "self", "crate", "context", "signer", "list_tools", "accounts", "pubkey", "error", "Vec", "box"]
+    names = [
+        "type",
+        "self",
+        "crate",
+        "context",
+        "signer",
+        "list_tools",
+        "accounts",
+        "pubkey",
+        "error",
+        "Vec",
+        "box",
+    ]
     models = [program(text, f"{text[:20]}n{i}") for i, text in enumerate(NASTY)]
     models += [program('a {brace} "quote" \\ and \u2028', name) for name in names]
     merged = models[0]
@@ -147,7 +177,9 @@ def hostile_program() -> ProgramModel:
         merged = replace(
             merged,
             instructions=merged.instructions
-            + tuple(replace(ix, discriminator=Discriminator(bytes([i]) * 8)) for ix in m.instructions),
+            + tuple(
+                replace(ix, discriminator=Discriminator(bytes([i]) * 8)) for ix in m.instructions
+            ),
             accounts=merged.accounts + m.accounts,
             events=merged.events + m.events,
             errors=merged.errors + tuple(replace(e, code=6000 + i) for e in m.errors),
@@ -158,7 +190,20 @@ def hostile_program() -> ProgramModel:
 
 #: What Rust's prelude and generated code call their own.
 RUSTS = (
-    *("String", "Vec", "Option", "Some", "Pubkey", "Accounts", "Args", "Result", "Ok", "Error", "State", "Self"),
+    *(
+        "String",
+        "Vec",
+        "Option",
+        "Some",
+        "Pubkey",
+        "Accounts",
+        "Args",
+        "Result",
+        "Ok",
+        "Error",
+        "State",
+        "Self",
+    ),
     *("ProgramError", "u64", "Box", "Context", "Program", "Default", "usize"),
 )
 
@@ -171,7 +216,11 @@ def names_of_rust() -> ProgramModel:
         {"name": "s", "type": "string"},
         {"name": "v", "type": {"vec": {"option": "pubkey"}}},
     ]
-    accounts = [{"name": "program_id"}, {"name": "accounts", "writable": True}, {"name": "self", "signer": True}]
+    accounts = [
+        {"name": "program_id"},
+        {"name": "accounts", "writable": True},
+        {"name": "self", "signer": True},
+    ]
     instructions: list[dict[str, object]] = [
         {
             "name": f"{name.lower()}_go",
@@ -187,15 +236,43 @@ def names_of_rust() -> ProgramModel:
         for i, name in enumerate(RUSTS, 1)
     ]
     text = [{"name": "text", "type": "string"}]
-    modules = ("foo", "Foo", "mod", "std", "core", "alloc", "list_tools", "state", "types", "error", "shared", "main")
+    modules = (
+        "foo",
+        "Foo",
+        "mod",
+        "std",
+        "core",
+        "alloc",
+        "list_tools",
+        "state",
+        "types",
+        "error",
+        "shared",
+        "main",
+    )
     many = [{"name": f"n{i}", "type": "u8"} for i in range(8)]
     for i, name in enumerate(modules, 50):
         instructions.append({"name": name, "discriminator": [i] * 8, "accounts": [], "args": many})
     instructions += [
-        {"name": "said", "discriminator": [78] * 8, "accounts": [], "args": text, "returns": {"vec": "string"}},
-        {"name": "give", "discriminator": [79] * 8, "accounts": accounts[:1], "args": text, "returns": "string"},
+        {
+            "name": "said",
+            "discriminator": [78] * 8,
+            "accounts": [],
+            "args": text,
+            "returns": {"vec": "string"},
+        },
+        {
+            "name": "give",
+            "discriminator": [79] * 8,
+            "accounts": accounts[:1],
+            "args": text,
+            "returns": "string",
+        },
     ]
-    states, events = ("String", "Vec", "Accounts", "Args", "Option", "Self"), ("Result", "Error", "Box")
+    states, events = (
+        ("String", "Vec", "Accounts", "Args", "Option", "Self"),
+        ("Result", "Error", "Box"),
+    )
     return read(
         {
             "address": "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb",
@@ -203,7 +280,9 @@ def names_of_rust() -> ProgramModel:
             "instructions": instructions,
             "accounts": [{"name": n, "discriminator": [100 + i] * 8} for i, n in enumerate(states)],
             "events": [{"name": n, "discriminator": [120 + i] * 8} for i, n in enumerate(events)],
-            "errors": [{"code": 6000 + i, "name": n} for i, n in enumerate(("Ok", "Error", "From"))],
+            "errors": [
+                {"code": 6000 + i, "name": n} for i, n in enumerate(("Ok", "Error", "From"))
+            ],
             "types": [{"name": n, "type": {"kind": "struct", "fields": fields}} for n in RUSTS],
         }
     )
@@ -222,7 +301,11 @@ def test_every_spec_has_a_form_in_every_target(spec: Path, target: str, tmp_path
 @pytest.mark.parametrize(
     ("which", "target"),
     [
-        *((which, target) for which in ("hostile", "x402", "every word") for target in ("native", "anchor")),
+        *(
+            (which, target)
+            for which in ("hostile", "x402", "every word")
+            for target in ("native", "anchor")
+        ),
         *(("names of Rust", target) for target in ("pinocchio", "native", "anchor")),
     ],
 )
@@ -236,14 +319,21 @@ def test_a_crate_compiles_without_a_warning(which: str, target: str, tmp_path: P
     else:
         text = (REPO / "examples/every_word.py").read_text(encoding="utf-8")
         if target == "anchor":  # borsh only
-            text = text.replace(', layout="c"', "").replace(", tag=u16", "").replace("COption[Pubkey]", "Pubkey")
+            text = (
+                text.replace(', layout="c"', "")
+                .replace(", tag=u16", "")
+                .replace("COption[Pubkey]", "Pubkey")
+            )
         (tmp_path / "spec.py").write_text(text, encoding="utf-8")
         model = read_spec(tmp_path / "spec.py")
     render(model, target=target, out=tmp_path, lossless=False)
     with (tmp_path / "Cargo.toml").open("a") as manifest:
         manifest.write("\n[workspace]\n")
     assert CARGO is not None
-    cache = Path(os.environ.get("MCPSOL_CACHE") or Path.home() / ".cache/mcpsol") / "cargo-target-rendered"
+    cache = (
+        Path(os.environ.get("MCPSOL_CACHE") or Path.home() / ".cache/mcpsol")
+        / "cargo-target-rendered"
+    )
     done = subprocess.run(
         [CARGO, "check", "--quiet"],
         cwd=tmp_path,
@@ -262,7 +352,9 @@ def test_a_crate_compiles_without_a_warning(which: str, target: str, tmp_path: P
 def small(**changed: object) -> ProgramModel:
     """A program of one instruction without arguments and accounts."""
     ix = replace(Instruction("go", Discriminator(b"12345678")), **changed)  # type: ignore[arg-type]
-    return ProgramModel(name="small", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb", instructions=(ix,))
+    return ProgramModel(
+        name="small", address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb", instructions=(ix,)
+    )
 
 
 @pytest.mark.parametrize(
@@ -270,21 +362,40 @@ def small(**changed: object) -> ProgramModel:
     [
         (replace(small(), address=None), "runs at no address but the one that it declares"),
         (replace(small(), instructions=()), "nothing to render"),
-        (replace(small(), errors=(ErrorCode(2**32 - 1, "Last"),)), r"errors\.Last: Anchor's numbers end"),
+        (
+            replace(small(), errors=(ErrorCode(2**32 - 1, "Last"),)),
+            r"errors\.Last: Anchor's numbers end",
+        ),
         (small(args=(Field("n", Int(64, big_endian=True)),)), r"instructions\.go: .* is not borsh"),
-        (small(args=(Field("n", Option(U64, Int(32), fixed=True)),)), r"instructions\.go: .* is not borsh"),
+        (
+            small(args=(Field("n", Option(U64, Int(32), fixed=True)),)),
+            r"instructions\.go: .* is not borsh",
+        ),
         (small(args=(Field("a", Bytes()), Field("b", U8))), "stand before other arguments"),
-        (small(discriminator=Discriminator(b"")), "not told apart by bytes that stand before the rest"),
-        (small(discriminator=Discriminator(b"1", offset=4)), "not told apart by bytes that stand before the rest"),
-        (small(discriminator=Discriminator(b"1", size=9)), "not told apart by bytes that stand before the rest"),
+        (
+            small(discriminator=Discriminator(b"")),
+            "not told apart by bytes that stand before the rest",
+        ),
+        (
+            small(discriminator=Discriminator(b"1", offset=4)),
+            "not told apart by bytes that stand before the rest",
+        ),
+        (
+            small(discriminator=Discriminator(b"1", size=9)),
+            "not told apart by bytes that stand before the rest",
+        ),
         (small(disabled="it is broken"), "it is broken"),
         (small(args=(Field("n", Link("Nowhere")),)), "Nowhere"),
         (
-            small(accounts=(Account("a", constraints=Constraints(has_one=(("x", "x"),), state="S")),)),
+            small(
+                accounts=(Account("a", constraints=Constraints(has_one=(("x", "x"),), state="S")),)
+            ),
             "the state 'S' has no form",
         ),
         (
-            small(accounts=(Account("a", writable=True, constraints=Constraints(init=Init("payer"))),)),
+            small(
+                accounts=(Account("a", writable=True, constraints=Constraints(init=Init("payer"))),)
+            ),
             "names 'payer', which is no account here",
         ),
         (
@@ -294,14 +405,18 @@ def small(**changed: object) -> ProgramModel:
                     Account(
                         "a",
                         writable=True,
-                        constraints=Constraints(init=Init("payer"), token=TokenConstraint("mint", None, "payer", 6)),
+                        constraints=Constraints(
+                            init=Init("payer"), token=TokenConstraint("mint", None, "payer", 6)
+                        ),
                     ),
                 )
             ),
             "must be called system_program",
         ),
         (
-            small(accounts=(Account("a", pda=Pda((AccountSeed(("b",)),)), constraints=Constraints()),)),
+            small(
+                accounts=(Account("a", pda=Pda((AccountSeed(("b",)),)), constraints=Constraints()),)
+            ),
             "a seed is an account that this instruction does not always have",
         ),
         (
@@ -316,8 +431,16 @@ def test_what_anchor_has_no_form_for_is_refused(model: ProgramModel, message: st
 
 
 def test_types_have_borsh_forms() -> None:
-    shape = Enum((Variant("None"), Variant("Point", TupleType((U8, U8))), Variant("Box", Struct((Field("w", U8),)))))
-    tree = Struct((Field("kids", Array(Link("Tree"), Int(32))), Field("next", Option(Link("Tree")))))
+    shape = Enum(
+        (
+            Variant("None"),
+            Variant("Point", TupleType((U8, U8))),
+            Variant("Box", Struct((Field("w", U8),))),
+        )
+    )
+    tree = Struct(
+        (Field("kids", Array(Link("Tree"), Int(32))), Field("next", Option(Link("Tree"))))
+    )
     model = replace(
         small(
             args=(
@@ -332,16 +455,28 @@ def test_types_have_borsh_forms() -> None:
     )
     view = anchor_view(model, lossless=False)
     [ix] = view.instructions
-    assert [a.type for a in ix.args] == ["Shape", "Tree", "Vec<(String, u64)>", "(u8,)", "RemainingBytes"]
+    assert [a.type for a in ix.args] == [
+        "Shape",
+        "Tree",
+        "Vec<(String, u64)>",
+        "(u8,)",
+        "RemainingBytes",
+    ]
     found = {str(t.name): t for t in view.types}
-    assert [v.declaration for v in found["Shape"].variants] == ["None", "Point(u8, u8)", "Box { w: u8 }"]
+    assert [v.declaration for v in found["Shape"].variants] == [
+        "None",
+        "Point(u8, u8)",
+        "Box { w: u8 }",
+    ]
     assert [f.type for f in found["Tree"].fields] == ["Vec<Box<Tree>>", "Option<Box<Tree>>"]
     assert view.takes_rest
 
 
 def test_names_that_anchor_uses_are_left_to_it() -> None:
     names = ("list_tools", "context", "type", "swap_v2", "swapV2")
-    instructions = tuple(Instruction(n, Discriminator(bytes([i + 1]) * 8)) for i, n in enumerate(names))
+    instructions = tuple(
+        Instruction(n, Discriminator(bytes([i + 1]) * 8)) for i, n in enumerate(names)
+    )
     view = anchor_view(replace(small(), instructions=instructions), lossless=False)
     assert [str(ix.name) for ix in view.instructions] == [
         "list_tools_2",
@@ -355,9 +490,16 @@ def test_names_that_anchor_uses_are_left_to_it() -> None:
 
 
 def test_errors_of_one_code_become_one_variant() -> None:
-    errors = (ErrorCode(6000, "First", "a {b}"), ErrorCode(6001, "Second"), ErrorCode(6000, "Third"))
+    errors = (
+        ErrorCode(6000, "First", "a {b}"),
+        ErrorCode(6001, "Second"),
+        ErrorCode(6000, "Third"),
+    )
     view = anchor_view(replace(small(), errors=errors), lossless=False)
-    assert [(str(e.name), str(e.code)) for e in view.errors] == [("First", "6000"), ("Second", "6001")]
+    assert [(str(e.name), str(e.code)) for e in view.errors] == [
+        ("First", "6000"),
+        ("Second", "6001"),
+    ]
     assert view.errors[0].message == '"a {{b}}"'
 
 
@@ -369,7 +511,9 @@ def everything() -> ProgramModel:
 
 
 def test_anchor_asks_a_wallet_that_signs_who_owns_it() -> None:
-    files = {p.path: p.data.decode("utf-8", "replace") for p in anchor_plan(anchor_view(everything()))}
+    files = {
+        p.path: p.data.decode("utf-8", "replace") for p in anchor_plan(anchor_view(everything()))
+    }
     lines = files["src/instructions/checks.rs"].splitlines()
     wallet = next(i for i, line in enumerate(lines) if line.strip() == "pub wallet: Signer<'info>,")
     assert "AccountNotSystemOwned" in lines[wallet - 1]
@@ -377,11 +521,20 @@ def test_anchor_asks_a_wallet_that_signs_who_owns_it() -> None:
 
 def test_anchor_takes_what_making_a_mint_needs() -> None:
     feature = "token_2022_extensions"
-    assert feature in next(p.data.decode() for p in anchor_plan(anchor_view(everything())) if p.path == "Cargo.toml")
+    assert feature in next(
+        p.data.decode() for p in anchor_plan(anchor_view(everything())) if p.path == "Cargo.toml"
+    )
     vault = read_spec(REPO / "programs/vault/spec.py")
-    assert feature not in next(p.data.decode() for p in anchor_plan(anchor_view(vault)) if p.path == "Cargo.toml")
+    assert feature not in next(
+        p.data.decode() for p in anchor_plan(anchor_view(vault)) if p.path == "Cargo.toml"
+    )
 
 
 def test_native_asks_in_its_own_words_whether_an_optional_account_is_there() -> None:
-    files = {p.path: p.data.decode("utf-8", "replace") for p in plan(crate_view(everything(), NATIVE))}
-    assert "Some(maybe).filter(|account| account.key != program_id)" in files["src/instruction/checks.rs"]
+    files = {
+        p.path: p.data.decode("utf-8", "replace") for p in plan(crate_view(everything(), NATIVE))
+    }
+    assert (
+        "Some(maybe).filter(|account| account.key != program_id)"
+        in files["src/instruction/checks.rs"]
+    )

@@ -29,7 +29,9 @@ def crate(model: ProgramModel, tmp_path: Path) -> Path:
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    return {
+        p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()
+    }
 
 
 def test_rendering_twice_changes_nothing(model: ProgramModel, crate: Path) -> None:
@@ -52,24 +54,37 @@ def test_handlers_and_the_manifest_are_the_authors(model: ProgramModel, crate: P
     assert manifest.read_text().endswith("# mine\n")
 
 
-def test_a_new_instruction_gets_a_stub_and_a_removed_one_leaves_an_orphan(model: ProgramModel, crate: Path) -> None:
+def test_a_new_instruction_gets_a_stub_and_a_removed_one_leaves_an_orphan(
+    model: ProgramModel, crate: Path
+) -> None:
     (crate / "src/processor/increment.rs").write_text("// mine\n")
     first = model.instructions[0]
     renamed = replace(model.instructions[1], name="raise", discriminator=Discriminator(b"\x01" * 8))
     result = render(replace(model, instructions=(first, renamed)), out=crate)
     assert "src/processor/raise.rs" in result.written
-    assert result.orphans == ("src/processor/close.rs", "src/processor/decrement.rs", "src/processor/increment.rs")
+    assert result.orphans == (
+        "src/processor/close.rs",
+        "src/processor/decrement.rs",
+        "src/processor/increment.rs",
+    )
     assert (crate / "src/processor/increment.rs").read_text() == "// mine\n"
-    assert not (crate / "src/instruction/increment.rs").exists(), "a generated file without an instruction goes"
+    assert not (crate / "src/instruction/increment.rs").exists(), (
+        "a generated file without an instruction goes"
+    )
     assert "raise" in (crate / "src/entrypoint.rs").read_text()
 
 
 @pytest.mark.parametrize("name", ["src/lib.rs", "src/instruction/increment.rs", "src/error.rs"])
-def test_a_generated_file_that_was_edited_is_not_overwritten(model: ProgramModel, crate: Path, name: str) -> None:
+def test_a_generated_file_that_was_edited_is_not_overwritten(
+    model: ProgramModel, crate: Path, name: str
+) -> None:
     file = crate / name
     text = file.read_text()
     for edited, why in (
-        (text.replace("pub", "pub ", 1).replace("use ", "use  ", 1) + "// mine\n", "is not what was rendered"),
+        (
+            text.replace("pub", "pub ", 1).replace("use ", "use  ", 1) + "// mine\n",
+            "is not what was rendered",
+        ),
         (text.partition("\n")[2], "header is gone"),
     ):
         file.write_text(edited)
@@ -102,7 +117,9 @@ def test_a_rustfmt_that_does_not_run_is_none(
         assert tree(tmp_path / "other") == tree(crate)
 
 
-def test_an_edited_file_of_a_removed_instruction_is_not_deleted(model: ProgramModel, crate: Path) -> None:
+def test_an_edited_file_of_a_removed_instruction_is_not_deleted(
+    model: ProgramModel, crate: Path
+) -> None:
     file = crate / "src/instruction/close.rs"
     file.write_text(file.read_text() + "fn mine() {}\n")
     with pytest.raises(EditedByHand):
@@ -117,7 +134,10 @@ def test_the_header_names_the_source_and_nothing_more(model: ProgramModel, tmp_p
     render(read_spec(spec), out=spec.parent)
     first = (spec.parent / "src/lib.rs").read_text().splitlines()[0]
     assert first.startswith("// Rendered by idl2mcp from spec.py; edit the source. [")
-    assert header("a\nb; c\u2028", b"") == b"// Rendered by idl2mcp from a_b_ c_; edit the source. [e3b0c44298fc1c14]\n"
+    assert (
+        header("a\nb; c\u2028", b"")
+        == b"// Rendered by idl2mcp from a_b_ c_; edit the source. [e3b0c44298fc1c14]\n"
+    )
 
 
 def test_the_digest_does_not_count_whitespace_and_commas() -> None:

@@ -77,9 +77,9 @@ def same_bytes(codecs: Codecs, node: Type, again: Codecs, other: Type, where: st
             continue
         data = codecs.codec(node).encode(value)
         assert again.codec(other).encode(value) == data, (where, value)
-        assert again.codec(other).to_json(again.codec(other).decode(data)) == codecs.codec(node).to_json(
-            codecs.codec(node).decode(data)
-        ), where
+        assert again.codec(other).to_json(again.codec(other).decode(data)) == codecs.codec(
+            node
+        ).to_json(codecs.codec(node).decode(data)), where
         count += 1
     return count
 
@@ -93,7 +93,11 @@ def compare(model: ProgramModel) -> int:
     count = 0
     for ix, other in zip(model.instructions, back.instructions, strict=True):
         assert other.accounts == ix.accounts
-        assert (other.remaining, other.also, other.arg_values) == (ix.remaining, ix.also, ix.arg_values)
+        assert (other.remaining, other.also, other.arg_values) == (
+            ix.remaining,
+            ix.also,
+            ix.arg_values,
+        )
         if ix.name in why:
             continue
         first, second = InstructionCodec(codecs, ix), InstructionCodec(again, other)
@@ -105,11 +109,18 @@ def compare(model: ProgramModel) -> int:
             assert _encoded(second, args) == _encoded(first, args), (ix.name, args)
             count += 1
     described: list[tuple[AccountType | Event, AccountType | Event]]
-    described = [*zip(model.accounts, back.accounts, strict=True), *zip(model.events, back.events, strict=True)]
+    described = [
+        *zip(model.accounts, back.accounts, strict=True),
+        *zip(model.events, back.events, strict=True),
+    ]
     for item, twin in described:
         assert twin.name == item.name
         known, read_back = item.discriminator, twin.discriminator
-        assert (read_back.value, read_back.offset, read_back.size) == (known.value, known.offset, known.size)
+        assert (read_back.value, read_back.offset, read_back.size) == (
+            known.value,
+            known.offset,
+            known.size,
+        )
         if Resolver(model).why_unusable(item.type) is None:
             count += same_bytes(codecs, item.type, again, twin.type, item.name)
     return count
@@ -136,7 +147,9 @@ def test_fixtures_give_the_same_bytes(path: Path) -> None:
 @given(strategies.programs())
 def test_any_type_gives_the_same_bytes(program: Any) -> None:
     model, node = program
-    model = replace(model, instructions=(Instruction("go", Discriminator(b"\x01"), (Field("x", node),)),))
+    model = replace(
+        model, instructions=(Instruction("go", Discriminator(b"\x01"), (Field("x", node),)),)
+    )
     compare(model)
 
 
@@ -151,7 +164,9 @@ def test_an_anchor_idl_stays_as_it_is(shared_idl: Path) -> None:
     assert losses == []
     assert doc["instructions"] == [_plain(i) for i in raw["instructions"]]
     assert [t["name"] for t in doc["types"]] == [t["name"] for t in raw.get("types", [])]
-    assert [t["type"] for t in doc["types"]] == [_old_spelling(t["type"]) for t in raw.get("types", [])]
+    assert [t["type"] for t in doc["types"]] == [
+        _old_spelling(t["type"]) for t in raw.get("types", [])
+    ]
     assert [(t.get("repr"), t.get("serialization")) for t in doc["types"]] == [
         (t.get("repr"), t.get("serialization")) for t in raw.get("types", [])
     ]
@@ -191,7 +206,9 @@ def one(node: Type, **more: Any) -> tuple[dict[str, Any], list[str]]:
 def test_a_type_of_other_bytes_is_marked_so_that_other_tools_refuse_it() -> None:
     doc, losses = one(SizePrefixed(String(), U8))
     (made,) = doc["types"]
-    assert doc["instructions"][0]["args"] == [{"name": "x", "type": {"defined": {"name": made["name"]}}}]
+    assert doc["instructions"][0]["args"] == [
+        {"name": "x", "type": {"defined": {"name": made["name"]}}}
+    ]
     assert made["serialization"] == {"custom": IDL_KEY}
     assert losses == ["address", f"types.{made['name']}"]
 
@@ -203,12 +220,17 @@ def test_a_type_of_other_bytes_is_marked_so_that_other_tools_refuse_it() -> None
         (Amount(U16, 2, "%"), {"kind": "type", "alias": "u16"}),
         (
             Option(U32, U32, fixed=True),
-            {"kind": "struct", "fields": [{"name": "tag", "type": "u32"}, {"name": "value", "type": "u32"}]},
+            {
+                "kind": "struct",
+                "fields": [{"name": "tag", "type": "u32"}, {"name": "value", "type": "u32"}],
+            },
         ),
         (Tuple((U8, U16)), {"kind": "struct", "fields": ["u8", "u16"]}),
     ],
 )
-def test_a_type_of_the_same_bytes_is_one_that_anchor_reads(node: Type, body: dict[str, Any]) -> None:
+def test_a_type_of_the_same_bytes_is_one_that_anchor_reads(
+    node: Type, body: dict[str, Any]
+) -> None:
     (made,) = one(node)[0]["types"]
     assert made["type"] == body
     assert "serialization" not in made
@@ -236,7 +258,10 @@ def test_a_type_that_nothing_defines_is_defined_as_unknown() -> None:
 
 
 def test_names_do_not_meet_in_camel_case() -> None:
-    doc, _ = one(Array(Amount(U8, 1), U8), types=(TypeDef("vecU8", U8, shape="alias"), TypeDef("amountU8", U8)))
+    doc, _ = one(
+        Array(Amount(U8, 1), U8),
+        types=(TypeDef("vecU8", U8, shape="alias"), TypeDef("amountU8", U8)),
+    )
     names = [t["name"] for t in doc["types"]]
     assert len({n.lower() for n in names}) == len(names) == 4
 
@@ -258,7 +283,10 @@ def test_defaults_and_constants_stand_beside_their_argument() -> None:
     args = (Field("n", U8, (), Default(3)), Field("pad", U8, (), Default(7, omitted=True)))
     model = ProgramModel("p", (Instruction("go", Discriminator(b"\x01"), args),))
     assert converted(model).instructions[0].args == args
-    assert InstructionCodec(Codecs(converted(model)), converted(model).instructions[0]).encode({}) == b"\x01\x03\x07"
+    assert (
+        InstructionCodec(Codecs(converted(model)), converted(model).instructions[0]).encode({})
+        == b"\x01\x03\x07"
+    )
 
 
 def test_seeds_and_flags_that_anchor_cannot_say_are_losses() -> None:
@@ -266,9 +294,14 @@ def test_seeds_and_flags_that_anchor_cannot_say_are_losses() -> None:
         Account("either", signer="either"),
         AccountGroup("g", (Account("odd", pda=Pda((ConstSeed(b"a"), UnknownSeed("why")))),)),
     )
-    model = ProgramModel("p", (Instruction("go", Discriminator(b"\x01"), (), accounts),), address="1" * 32)
+    model = ProgramModel(
+        "p", (Instruction("go", Discriminator(b"\x01"), (), accounts),), address="1" * 32
+    )
     doc, losses = to_anchor(model)
-    assert [loss.path for loss in losses] == ["instructions[0].accounts[0]", "instructions[0].accounts[1].accounts[0]"]
+    assert [loss.path for loss in losses] == [
+        "instructions[0].accounts[0]",
+        "instructions[0].accounts[1].accounts[0]",
+    ]
     assert read(json.dumps(doc).encode()).instructions[0].accounts == accounts
 
 
@@ -280,13 +313,18 @@ def test_size_and_offset_discriminators() -> None:
         AccountType("B", inside, Struct((Field("a", U8),)), also=(size,)),
     )
     back = converted(ProgramModel("p", accounts=accounts)).accounts
-    assert [(a.discriminator, a.size, a.also) for a in back] == [(size, 8, ()), (inside, None, (size,))]
+    assert [(a.discriminator, a.size, a.also) for a in back] == [
+        (size, 8, ()),
+        (inside, None, (size,)),
+    ]
 
 
 def test_generic_types_keep_their_parameters_when_a_part_has_no_word() -> None:
     from mcpsol_py.model.types import Generic, GenericParam, TypeArg
 
-    body = Struct((Field("m", Map(U8, Generic("T"), U16)), Field("n", Array(Generic("T"), Generic("N")))))
+    body = Struct(
+        (Field("m", Map(U8, Generic("T"), U16)), Field("n", Array(Generic("T"), Generic("N"))))
+    )
     params = (GenericParam("T"), GenericParam("N", "usize"))
     node = Link("G", (TypeArg(Int(64)), TypeArg(2)))
     model = ProgramModel(
@@ -298,6 +336,8 @@ def test_generic_types_keep_their_parameters_when_a_part_has_no_word() -> None:
 
 
 def test_unsupported_types_stay_unsupported() -> None:
-    model = ProgramModel("p", (Instruction("go", Discriminator(b"\x01"), (Field("x", Unsupported("u24", "odd")),)),))
+    model = ProgramModel(
+        "p", (Instruction("go", Discriminator(b"\x01"), (Field("x", Unsupported("u24", "odd")),)),)
+    )
     assert unusable(converted(model)) == unusable(model) | {"go": unusable(converted(model))["go"]}
     assert "odd" in unusable(converted(model))["go"]

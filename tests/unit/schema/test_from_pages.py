@@ -3,19 +3,30 @@ from dataclasses import replace
 import pytest
 
 from mcpsol_py.errors import MalformedPage
-from mcpsol_py.model.program import Account, AccountGroup, Discriminator, ErrorCode, Instruction, ProgramModel
+from mcpsol_py.model.program import (
+    Account,
+    AccountGroup,
+    Discriminator,
+    ErrorCode,
+    Instruction,
+    ProgramModel,
+)
 from mcpsol_py.schema.from_pages import lift
 from mcpsol_py.schema.pages import page_set, write_pages
 from mcpsol_py.schema.stream import stream_ref
 
 DISC = Discriminator(bytes(range(8)))
-MODEL = ProgramModel("vault", (Instruction("go", DISC),), errors=(ErrorCode(1, "No"),), docs=("Keeps things.",))
+MODEL = ProgramModel(
+    "vault", (Instruction("go", DISC),), errors=(ErrorCode(1, "No"),), docs=("Keeps things.",)
+)
 
 
 def test_groups_stand_again_as_they_were() -> None:
     items = (
         Account("a"),
-        AccountGroup("g", (Account("a"), AccountGroup("h", (Account("a", writable=True),)), Account("b"))),
+        AccountGroup(
+            "g", (Account("a"), AccountGroup("h", (Account("a", writable=True),)), Account("b"))
+        ),
         AccountGroup("h", (Account("a"),)),
         Account("z"),
     )
@@ -27,7 +38,11 @@ def test_pages_alone_say_what_is_not_in_them() -> None:
     lifted = lift(write_pages(MODEL))
     assert lifted.errors == ()
     assert lifted.findings == (
-        ("", "info", "read from JSON pages: accounts' data, events, error names and constants are not in them"),
+        (
+            "",
+            "info",
+            "read from JSON pages: accounts' data, events, error names and constants are not in them",
+        ),
     )
     assert lifted.dialect == "list_tools pages"
 

@@ -88,14 +88,22 @@ def test_amounts_and_dates_say_what_they_are() -> None:
 
 
 def test_recursion_ends_in_json_text() -> None:
-    tree = t.TypeDef("Tree", t.Struct((t.Field("value", t.U8), t.Field("sons", t.vec(t.Link("Tree"))))))
+    tree = t.TypeDef(
+        "Tree", t.Struct((t.Field("value", t.U8), t.Field("sons", t.vec(t.Link("Tree")))))
+    )
     schema = Schemas(Resolver(ProgramModel("x", types=(tree,)))).shape(t.Link("Tree")).schema
-    assert schema["properties"]["sons"]["items"] == {"type": "string", "description": "Tree, as JSON text"}
+    assert schema["properties"]["sons"]["items"] == {
+        "type": "string",
+        "description": "Tree, as JSON text",
+    }
 
 
 def test_types_that_hold_each_other_without_end_stay_small() -> None:
     names = [f"T{i}" for i in range(9)]
-    types = tuple(t.TypeDef(n, t.Struct(tuple(t.Field(m.lower(), t.Option(t.Link(m))) for m in names))) for n in names)
+    types = tuple(
+        t.TypeDef(n, t.Struct(tuple(t.Field(m.lower(), t.Option(t.Link(m))) for m in names)))
+        for n in names
+    )
     schema = Schemas(Resolver(ProgramModel("x", types=types))).shape(t.Link("T0")).schema
     assert len(json.dumps(schema)) < 400_000
     Draft7Validator.check_schema(schema)
@@ -112,14 +120,18 @@ def test_deep_types_end_in_json_text_at_the_profile_s_depth() -> None:
 
 
 def test_strict_requires_all_and_says_null() -> None:
-    schema = _schema(t.Struct((t.Field("a", t.Option(t.U8)), t.Field("b", t.Enum((t.Variant("X"),))))), "strict")
+    schema = _schema(
+        t.Struct((t.Field("a", t.Option(t.U8)), t.Field("b", t.Enum((t.Variant("X"),))))), "strict"
+    )
     assert schema["required"] == ["a", "b"]
     assert schema["properties"]["a"]["type"] == ["integer", "null"]
     assert _valid(schema, {"a": None, "b": "X"})
 
 
 def test_gemini_sees_no_union_and_no_additional_properties() -> None:
-    node = t.Enum((t.Variant("A"), t.Variant("B", t.Struct((t.Field("x", t.vec(t.Option(t.U8))),)))))
+    node = t.Enum(
+        (t.Variant("A"), t.Variant("B", t.Struct((t.Field("x", t.vec(t.Option(t.U8))),))))
+    )
     text = json.dumps(_schema(node, "gemini"))
     assert "anyOf" not in text
     assert "additionalProperties" not in text
@@ -172,13 +184,17 @@ def as_tool_form(codecs: Codecs, node: t.Type, value: Any) -> Any:
             return [as_tool_form(codecs, item, v) for v in value]
         case t.Map(key, val, _):
             pairs = [(as_tool_form(codecs, key, k), as_tool_form(codecs, val, v)) for k, v in value]
-            return [{n: x for n, x in (("key", k), ("value", v)) if x is not None} for k, v in pairs]
+            return [
+                {n: x for n, x in (("key", k), ("value", v)) if x is not None} for k, v in pairs
+            ]
         case t.Tuple(items):
             each = [as_tool_form(codecs, i, v) for i, v in zip(items, value, strict=True)]
             return {f"field_{i}": v for i, v in enumerate(each) if v is not None}
         case t.Struct(fields):
             keys = t.field_keys(fields)
-            each = [as_tool_form(codecs, f.type, value[k]) for k, f in zip(keys, fields, strict=True)]
+            each = [
+                as_tool_form(codecs, f.type, value[k]) for k, f in zip(keys, fields, strict=True)
+            ]
             return {n: v for n, v in zip(property_names(keys), each, strict=True) if v is not None}
         case t.Enum(variants, _):
             if isinstance(value, str):
@@ -221,14 +237,20 @@ def test_what_a_schema_allows_becomes_the_value_that_was_meant(
     given_by_caller = json.loads(json.dumps(as_tool_form(codecs, node, plain)))
     if "as JSON text" not in json.dumps(shape.schema):
         assert _valid(shape.schema, given_by_caller) or (given_by_caller is None and shape.nullable)
-    converted = shape.convert(given_by_caller) if shape.convert and given_by_caller is not None else given_by_caller
+    converted = (
+        shape.convert(given_by_caller)
+        if shape.convert and given_by_caller is not None
+        else given_by_caller
+    )
     assert codec.encode_json(converted) == codec.encode(value)
     also = shape.convert(plain) if shape.convert and plain is not None else plain
     assert codec.encode_json(also) == codec.encode(value), "DESIGN 6's own form is read too"
 
 
 @given(programs(), st.data())
-def test_results_are_as_the_output_schema_says(made: tuple[ProgramModel, t.Type], data: st.DataObject) -> None:
+def test_results_are_as_the_output_schema_says(
+    made: tuple[ProgramModel, t.Type], data: st.DataObject
+) -> None:
     model, node = made
     codecs = Codecs(model)
     value = data.draw(Values(codecs, nan=True, most=2, depth=2).of(node))
@@ -279,7 +301,11 @@ PAIR = t.Tuple((t.U8, t.Option(t.BOOL)))
         (t.vec(t.Option(PAIR)), [None, {"field_0": 1}], [None, [1, None]]),
         (t.vec(PAIR), "[1", "[1"),
         (PAIR, {"field_7": 1}, {"field_7": 1}),
-        (t.Struct((t.Field("aB", t.U8), t.Field("c", t.Option(t.U8)))), {"a_b": 1}, {"aB": 1, "c": None}),
+        (
+            t.Struct((t.Field("aB", t.U8), t.Field("c", t.Option(t.U8)))),
+            {"a_b": 1},
+            {"aB": 1, "c": None},
+        ),
         (t.Struct((t.Field("1st", t.U8),)), {"_1st": 1}, {"1st": 1}),
         (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), "A", "A"),
         (t.Enum((t.Variant("A"), t.Variant("B", PAIR))), {"A": {}}, "A"),
@@ -326,7 +352,9 @@ def test_every_kind_of_type_has_a_schema_of_its_own() -> None:
         t.Amount: t.Amount(t.U64, 6),
         t.DateTime: t.DateTime(t.I64),
     }
-    assert set(get_args(t.Type)) - samples.keys() == {t.Generic, t.Unsupported}, "these have no values"
+    assert set(get_args(t.Type)) - samples.keys() == {t.Generic, t.Unsupported}, (
+        "these have no values"
+    )
     model = ProgramModel("x", types=(t.TypeDef("T", t.U8),))
     for node in samples.values():
         for output in (False, True):

@@ -36,15 +36,31 @@ def _with(inner: Any, **root: Any) -> dict[str, Any]:
         (_with(5), "default", "schema"),
         (_with({"type": ["string", "null"]}), "gemini", "type"),
         (_with({"$ref": "#"}), "default", "keyword"),
-        (_with({"type": "array", "prefixItems": [], "items": {"type": "string"}}), "default", "keyword"),
+        (
+            _with({"type": "array", "prefixItems": [], "items": {"type": "string"}}),
+            "default",
+            "keyword",
+        ),
         (_with({"type": "array", "items": [{"type": "string"}]}), "default", "items"),
         (_with({"type": "array"}), "default", "items"),
         (_with({"anyOf": [{"type": "string"}]}), "gemini", "union"),
-        (_with({"type": "object", "properties": {}, "additionalProperties": False}), "gemini", "keyword"),
+        (
+            _with({"type": "object", "properties": {}, "additionalProperties": False}),
+            "gemini",
+            "keyword",
+        ),
         (_with({"type": "string"}), "strict", "strict"),
         (_with({"type": "string"}, additionalProperties=False), "strict", "strict"),
-        (_with({"type": "string", "pattern": "a"}, additionalProperties=False, required=["a"]), "strict", "keyword"),
-        (_tool(schema={"type": "object", "properties": {"a[]": {"type": "string"}}}), "claude", "property-name"),
+        (
+            _with({"type": "string", "pattern": "a"}, additionalProperties=False, required=["a"]),
+            "strict",
+            "keyword",
+        ),
+        (
+            _tool(schema={"type": "object", "properties": {"a[]": {"type": "string"}}}),
+            "claude",
+            "property-name",
+        ),
     ],
 )
 def test_what_a_client_refuses_is_an_error(tool: dict[str, Any], client: str, rule: str) -> None:
@@ -85,7 +101,12 @@ def test_mcpsol_s_own_clients_are_spoken_of_where_no_client_is_named() -> None:
             Instruction("good", Discriminator(bytes(8)), (t.Field("a", t.U64),)),
             Instruction("owned", Discriminator(b"12345678"), (t.Field("owner", t.PUBKEY),)),
             Instruction("short", Discriminator(b"\1")),
-            Instruction("wide", Discriminator(b"23456789"), (), tuple(Account(f"account_{i}" * 3) for i in range(40))),
+            Instruction(
+                "wide",
+                Discriminator(b"23456789"),
+                (),
+                tuple(Account(f"account_{i}" * 3) for i in range(40)),
+            ),
         ),
     )
     found = [(f.path, f.message) for f in lint(model) if f.rule == "mcpsol-client"]

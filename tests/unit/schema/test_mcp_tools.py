@@ -19,7 +19,9 @@ from tests.models import real
 KEY = "11111111111111111111111111111111"
 SIDE = t.TypeDef("Side", t.Enum((t.Variant("Bid"), t.Variant("Ask", t.Tuple((t.U64,))))))
 UNKNOWN = p.Pda((p.UnknownSeed("?"),))
-COMMON = p.AccountGroup("common", (p.Account("mint"), p.AccountGroup("deep", (p.Account("vault", pda=UNKNOWN),))))
+COMMON = p.AccountGroup(
+    "common", (p.Account("mint"), p.AccountGroup("deep", (p.Account("vault", pda=UNKNOWN),)))
+)
 MODEL = p.ProgramModel(
     "market",
     (
@@ -47,7 +49,9 @@ MODEL = p.ProgramModel(
             hints=(("when", "to trade"), ("unit:price", "lamports")),
         ),
         p.Instruction("read", p.Discriminator(b"\2"), returns=t.U64),
-        p.Instruction("broken", p.Discriminator(b"\3"), (t.Field("a", t.Unsupported("f16", "no such type")),)),
+        p.Instruction(
+            "broken", p.Discriminator(b"\3"), (t.Field("a", t.Unsupported("f16", "no such type")),)
+        ),
     ),
     types=(SIDE,),
 )
@@ -79,7 +83,9 @@ def test_only_accounts_that_no_client_can_fill_in_are_required() -> None:
 
 
 def test_who_knows_better_says_which_accounts_are_required() -> None:
-    schema = ToolMap(MODEL, must_give=lambda ix: [("market",)]).definition("placeOrder")["inputSchema"]
+    schema = ToolMap(MODEL, must_give=lambda ix: [("market",)]).definition("placeOrder")[
+        "inputSchema"
+    ]
     assert schema["properties"]["accounts"]["required"] == ["market"]
 
 
@@ -125,12 +131,20 @@ def test_what_only_the_program_itself_can_call_is_no_tool() -> None:
     pda = p.Pda((p.ConstSeed(b"event_authority"),))
     theirs = p.Pda((p.ConstSeed(b"x"),), p.ConstValue("11111111111111111111111111111111"))
     instructions = [
-        p.Instruction(name, p.Discriminator(bytes([i])), accounts=(p.Account("authority", signer=signs, pda=seeds),))
-        for i, (name, signs, seeds) in enumerate([("own", True, pda), ("read", False, pda), ("other", True, theirs)])
+        p.Instruction(
+            name,
+            p.Discriminator(bytes([i])),
+            accounts=(p.Account("authority", signer=signs, pda=seeds),),
+        )
+        for i, (name, signs, seeds) in enumerate(
+            [("own", True, pda), ("read", False, pda), ("other", True, theirs)]
+        )
     ]
     found = ToolMap(p.ProgramModel("p", tuple(instructions)))
     assert list(found.by_instruction) == ["read", "other"]
-    assert found.left_out == {"own": "only the program itself can sign for 'authority', so nobody else can call it"}
+    assert found.left_out == {
+        "own": "only the program itself can sign for 'authority', so nobody else can call it"
+    }
 
 
 def test_a_tool_without_arguments_has_properties() -> None:
@@ -166,7 +180,13 @@ def test_a_tool_without_arguments_has_properties() -> None:
 def test_a_call_becomes_the_codec_s_and_the_planner_s_form(arguments: dict[str, Any]) -> None:
     call = ToolMap(MODEL).call("placeOrder", arguments)
     assert call.instruction == "placeOrder"
-    assert call.args == {"price": "5", "side": {"Ask": ["3"]}, "accounts": 2, "pair": [1, None], "limit": None}
+    assert call.args == {
+        "price": "5",
+        "side": {"Ask": ["3"]},
+        "accounts": 2,
+        "pair": [1, None],
+        "limit": None,
+    }
     assert call.accounts == {"owner": KEY, "common": {"mint": KEY}}
     assert call.remaining == {"makers": [KEY]}
 
@@ -190,7 +210,13 @@ def test_strict_clients_give_null_for_what_they_leave_out() -> None:
             "remaining_accounts": None,
         },
     )
-    assert call.args == {"price": "5", "side": "Bid", "limit": None, "accounts": 1, "pair": [1, None]}
+    assert call.args == {
+        "price": "5",
+        "side": "Bid",
+        "limit": None,
+        "accounts": 1,
+        "pair": [1, None],
+    }
     assert call.accounts == {"owner": KEY, "referrer": None, "common": {"mint": KEY, "deep": {}}}
     assert call.remaining == {}
 
@@ -206,7 +232,9 @@ def test_strict_clients_give_null_for_what_they_leave_out() -> None:
         ({"remaining_accounts": 5}, "5"),
     ],
 )
-def test_names_that_are_not_there_are_told_with_those_that_are(arguments: dict[str, Any], what: str) -> None:
+def test_names_that_are_not_there_are_told_with_those_that_are(
+    arguments: dict[str, Any], what: str
+) -> None:
     with pytest.raises(UnknownName) as caught:
         ToolMap(MODEL).call("placeOrder", arguments)
     assert what in str(caught.value)
@@ -223,7 +251,10 @@ def test_unknown_tools_and_profiles() -> None:
 
 
 def test_several_lists_of_remaining_accounts_are_an_object() -> None:
-    remaining = (p.RemainingAccounts("makers", docs=("Who sells.",)), p.RemainingAccounts("hooks", signer=True))
+    remaining = (
+        p.RemainingAccounts("makers", docs=("Who sells.",)),
+        p.RemainingAccounts("hooks", signer=True),
+    )
     ix = p.Instruction("go", p.Discriminator(b"\1"), remaining=remaining)
     found = ToolMap(p.ProgramModel("x", (ix,)))
     schema = found.definition("go")["inputSchema"]["properties"]["remaining_accounts"]

@@ -13,7 +13,15 @@ from mcpsol_py.errors import MalformedPage, PageTooLarge
 from mcpsol_py.model import program as p
 from mcpsol_py.model import types as t
 from mcpsol_py.schema.from_pages import lift
-from mcpsol_py.schema.pages import PageSet, compact_document, page_set, read_page, read_pages, read_schema, write_pages
+from mcpsol_py.schema.pages import (
+    PageSet,
+    compact_document,
+    page_set,
+    read_page,
+    read_pages,
+    read_schema,
+    write_pages,
+)
 from mcpsol_py.schema.stream import StreamRef
 from tests.models import programs, real
 
@@ -76,18 +84,28 @@ def test_real_programs_come_back(shared_idl: Path, form: Any) -> None:
     pages = page_set(model, form=form)
     _sound(pages.json_pages)
     lifted = lift(pages.json_pages)
-    assert [(i.name, i.discriminator.value, [f.type for f in i.args]) for i in lifted.instructions] == [
-        (i.name, i.discriminator.value, [f.type for f in i.args]) for i in model.instructions
-    ]
+    assert [
+        (i.name, i.discriminator.value, [f.type for f in i.args]) for i in lifted.instructions
+    ] == [(i.name, i.discriminator.value, [f.type for f in i.args]) for i in model.instructions]
     for a, b in zip(lifted.instructions, model.instructions, strict=True):
-        assert [path for path, _ in _leaves(a.accounts)] == [path for path, _ in _leaves(b.accounts)]
+        assert [path for path, _ in _leaves(a.accounts)] == [
+            path for path, _ in _leaves(b.accounts)
+        ]
         for (_, x), (_, y) in zip(_leaves(a.accounts), _leaves(b.accounts), strict=True):
-            assert (x.writable, x.signer, x.optional, x.address) == (y.writable, y.signer, y.optional, y.address)
+            assert (x.writable, x.signer, x.optional, x.address) == (
+                y.writable,
+                y.signer,
+                y.optional,
+                y.address,
+            )
     assert lift(pages.json_pages, pages.stream_pages) == model
 
 
 def test_as_many_tools_as_fit_stand_on_a_page() -> None:
-    ix = [p.Instruction(f"instruction_{i:03}", replace(DISC, value=bytes([i] * 8))) for i in range(200)]
+    ix = [
+        p.Instruction(f"instruction_{i:03}", replace(DISC, value=bytes([i] * 8)))
+        for i in range(200)
+    ]
     pages = write_pages(p.ProgramModel("many", tuple(ix)))
     assert min(len(page) for page in pages[:-1]) > 1024 - 55
     assert len(read_pages(pages)) == 200
@@ -95,7 +113,10 @@ def test_as_many_tools_as_fit_stand_on_a_page() -> None:
 
 def test_cursors_go_past_255() -> None:
     wide = tuple(p.Account(f"account_{i}_of_a_long_name") for i in range(12))
-    ix = [p.Instruction(f"i{i}", replace(DISC, value=i.to_bytes(8, "big")), (), wide) for i in range(300)]
+    ix = [
+        p.Instruction(f"i{i}", replace(DISC, value=i.to_bytes(8, "big")), (), wide)
+        for i in range(300)
+    ]
     pages = page_set(p.ProgramModel("large", tuple(ix)))
     assert len(pages.json_pages) > 256
     assert read_page(pages.get(255), 255).next_cursor == 256
@@ -104,7 +125,9 @@ def test_cursors_go_past_255() -> None:
 
 def test_a_document_without_limit_says_the_same() -> None:
     wide = tuple(p.Account(f"account_{i}_of_a_long_name", optional=True) for i in range(60))
-    model = p.ProgramModel("one", (p.Instruction("go", DISC, (t.Field("owner", t.PUBKEY),), wide, docs=("Go. Now.",)),))
+    model = p.ProgramModel(
+        "one", (p.Instruction("go", DISC, (t.Field("owner", t.PUBKEY),), wide, docs=("Go. Now.",)),)
+    )
     document = compact_document(model)
     assert [row["d"] for row in document["tools"]] == ["0001020304050607"]
     text = orjson.dumps(document)
@@ -116,11 +139,15 @@ def test_a_document_without_limit_says_the_same() -> None:
 @pytest.mark.parametrize("accounts", [1, 20, 60, 400])
 def test_a_tool_of_any_size_is_split_and_put_together(form: Any, accounts: int) -> None:
     items = tuple(
-        p.Account(f"account_{i}", i % 2 == 0, i % 3 == 0, optional=i % 5 == 0, docs=(f"The {i}th.",))
+        p.Account(
+            f"account_{i}", i % 2 == 0, i % 3 == 0, optional=i % 5 == 0, docs=(f"The {i}th.",)
+        )
         for i in range(accounts)
     )
     docs = ("A long tale. " * 300,)
-    model = p.ProgramModel("x", (p.Instruction("go", DISC, (t.Field("a", t.U8),), items, docs=docs),))
+    model = p.ProgramModel(
+        "x", (p.Instruction("go", DISC, (t.Field("a", t.U8),), items, docs=docs),)
+    )
     pages = write_pages(model, form=form)
     _sound(pages)
     (tool,) = read_pages(pages)
@@ -130,7 +157,9 @@ def test_a_tool_of_any_size_is_split_and_put_together(form: Any, accounts: int) 
 
 
 def test_descriptions_can_be_short_or_left_out() -> None:
-    model = p.ProgramModel("x", (p.Instruction("go", DISC, docs=("First sentence. Second.", "Third.")),))
+    model = p.ProgramModel(
+        "x", (p.Instruction("go", DISC, docs=("First sentence. Second.", "Third.")),)
+    )
     assert [read_pages(write_pages(model, descriptions=d))[0].description for d in ("full", "short", "none")] == [
         "First sentence. Second.\nThird.",
         "First sentence",
@@ -159,7 +188,10 @@ def test_long_names_and_no_tools() -> None:
     pages = write_pages(long)
     _sound(pages)
     assert read_pages(pages)[0].name == "i" * 200
-    assert [len(x) for x in (read_pages(write_pages(p.ProgramModel("x"))), write_pages(p.ProgramModel("x")))] == [0, 1]
+    assert [
+        len(x)
+        for x in (read_pages(write_pages(p.ProgramModel("x"))), write_pages(p.ProgramModel("x")))
+    ] == [0, 1]
 
 
 def test_a_page_set_answers_as_the_program_does() -> None:
@@ -171,7 +203,8 @@ def test_a_page_set_answers_as_the_program_does() -> None:
 
 def test_page_0_names_the_stream_and_no_other_does() -> None:
     model = p.ProgramModel(
-        "x", tuple(p.Instruction(f"i{i}" * 20, replace(DISC, value=bytes([i] * 8))) for i in range(40))
+        "x",
+        tuple(p.Instruction(f"i{i}" * 20, replace(DISC, value=bytes([i] * 8))) for i in range(40)),
     )
     pages = page_set(model)
     read = [read_page(page, i) for i, page in enumerate(pages.json_pages)]
@@ -296,7 +329,9 @@ def test_a_definition_that_cannot_be_read_is_refused() -> None:
 
 
 @given(programs(max_instructions=3), st.data())
-def test_any_damage_is_read_or_refused_and_never_worse(model: p.ProgramModel, data: st.DataObject) -> None:
+def test_any_damage_is_read_or_refused_and_never_worse(
+    model: p.ProgramModel, data: st.DataObject
+) -> None:
     pages = write_pages(model)
     i = data.draw(st.integers(0, len(pages) - 1))
     at = data.draw(st.integers(0, len(pages[i]) - 1))
@@ -309,7 +344,27 @@ def test_any_damage_is_read_or_refused_and_never_worse(model: p.ProgramModel, da
 
 
 _keys = st.sampled_from(
-    ["n", "d", "i", "p", "r", "x", "t", "k", "a", "s", "v", "f", "o", "e", "name", "type", "tools", "more", "types"]
+    [
+        "n",
+        "d",
+        "i",
+        "p",
+        "r",
+        "x",
+        "t",
+        "k",
+        "a",
+        "s",
+        "v",
+        "f",
+        "o",
+        "e",
+        "name",
+        "type",
+        "tools",
+        "more",
+        "types",
+    ]
 )
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -328,7 +383,10 @@ def test_any_json_is_read_or_refused(value: Any) -> None:
 
 
 def test_a_large_program_is_read_in_time() -> None:
-    rows = [{"n": f"t{i}", "d": "00" * 8, "p": {"a_w": "pubkey", "b": "u64"}, "r": ["a_w", "b"]} for i in range(8000)]
+    rows = [
+        {"n": f"t{i}", "d": "00" * 8, "p": {"a_w": "pubkey", "b": "u64"}, "r": ["a_w", "b"]}
+        for i in range(8000)
+    ]
     start = time.process_time()  # of this process alone: others may be busy
     assert len(read_pages([read_page(_page(tools=rows), limit=10_000_000)])) == 8000
     assert time.process_time() - start < 5

@@ -22,7 +22,9 @@ from mcpsol_py.schema.stream import (
 )
 from tests.models import anything, programs, real
 
-MODEL = ProgramModel("vault", docs=tuple(f"{i} words that do not pack well {i * 7919:x}" for i in range(400)))
+MODEL = ProgramModel(
+    "vault", docs=tuple(f"{i} words that do not pack well {i * 7919:x}" for i in range(400))
+)
 
 
 @given(programs())
@@ -132,7 +134,10 @@ def test_a_bomb_is_not_unpacked() -> None:
     packer = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, DICTIONARY)
     packed = packer.compress(bytes(10_000_000)) + packer.flush()
     chunks = [packed[i : i + CHUNK] for i in range(0, len(packed), CHUNK)]
-    pages = [module._HEAD.pack(1, i, len(chunks), zlib.crc32(c)) + c + b"\xff" for i, c in enumerate(chunks)]
+    pages = [
+        module._HEAD.pack(1, i, len(chunks), zlib.crc32(c)) + c + b"\xff"
+        for i, c in enumerate(chunks)
+    ]
     with pytest.raises(MalformedPage, match="does not unpack to the 5,000 bytes"):
         read_stream(pages, StreamRef(0x8000, len(packed), 5000, "0" * 64))
 

@@ -18,7 +18,9 @@ OLD: list[dict[str, Any]] = json.loads((VECTORS / "pages_mcpsol.json").read_text
 
 
 def _named(cases: list[dict[str, Any]]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("vector", cases, ids=[c["case"].replace(" ", "_") for c in cases])
+    return pytest.mark.parametrize(
+        "vector", cases, ids=[c["case"].replace(" ", "_") for c in cases]
+    )
 
 
 def _pages(vector: dict[str, Any]) -> PageSet:
@@ -39,7 +41,10 @@ def test_the_writer_writes_these_bytes(vector: dict[str, Any]) -> None:
     pages = _pages(vector)
     # how well the stream packs depends on the zlib at hand, so what page 0 says of it is taken from the vector
     ref = read_page(pages.json_pages[0]).stream
-    assert write_pages(model_from_json(vector["model"]), form=vector["form"], stream_ref=ref) == pages.json_pages
+    assert (
+        write_pages(model_from_json(vector["model"]), form=vector["form"], stream_ref=ref)
+        == pages.json_pages
+    )
 
 
 @_named(OURS)

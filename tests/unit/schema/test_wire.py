@@ -17,7 +17,9 @@ INCREMENT = "0b12680968ae3b21"
 
 
 def _old(*tools: Any, **members: Any) -> bytes:
-    return json.dumps({"v": "2024-11-05", "name": "counter", "tools": list(tools)} | members).encode()
+    return json.dumps(
+        {"v": "2024-11-05", "name": "counter", "tools": list(tools)} | members
+    ).encode()
 
 
 def _one(row: Any) -> Tool:
@@ -42,14 +44,23 @@ def test_the_compact_form_that_mcpsol_documents() -> None:
             "n": "increment",
             "i": "Add amount to counter",
             "d": INCREMENT,
-            "p": {"counter_w": "pubkey", "authority_s": "pubkey", "payer_sw": "pubkey", "amount": "int"},
+            "p": {
+                "counter_w": "pubkey",
+                "authority_s": "pubkey",
+                "payer_sw": "pubkey",
+                "amount": "int",
+            },
             "r": ["counter_w", "authority_s", "payer_sw", "amount"],
         }
     )
     assert tool.name == "increment"
     assert tool.description == "Add amount to counter"
     assert tool.discriminator == Discriminator(bytes.fromhex(INCREMENT))
-    assert _accounts(tool) == [("counter", False, True), ("authority", True, False), ("payer", True, True)]
+    assert _accounts(tool) == [
+        ("counter", False, True),
+        ("authority", True, False),
+        ("payer", True, True),
+    ]
     assert _args(tool) == [("amount", t.U64)]
     assert not tool.args[0].exact, "M3: int may have been any integer"
 
@@ -64,22 +75,44 @@ _PARAMETERS = {
 @pytest.mark.parametrize(
     "row",
     [
-        {"name": "increment", "description": "Add", "discriminator": INCREMENT, "parameters": _PARAMETERS},
+        {
+            "name": "increment",
+            "description": "Add",
+            "discriminator": INCREMENT,
+            "parameters": _PARAMETERS,
+        },
         {"n": "increment", "d": INCREMENT, "description": "Add", "p": _PARAMETERS},
-        {"name": "increment", "i": "Add", "d": "0x" + INCREMENT, "params": _PARAMETERS, "required": []},
+        {
+            "name": "increment",
+            "i": "Add",
+            "d": "0x" + INCREMENT,
+            "params": _PARAMETERS,
+            "required": [],
+        },
     ],
 )
 def test_the_verbose_form_as_coded_as_documented_and_mixed(row: Any) -> None:
     tool = _one(row)
-    assert (tool.name, tool.description, tool.discriminator.value.hex()) == ("increment", "Add", INCREMENT)
-    assert _accounts(tool) == [("counter", False, True), ("authority", True, False)], "M1: the document's order"
-    assert [a.description for a in tool.accounts] == ["The counter account to modify", "Must match counter authority"]
+    assert (tool.name, tool.description, tool.discriminator.value.hex()) == (
+        "increment",
+        "Add",
+        INCREMENT,
+    )
+    assert _accounts(tool) == [("counter", False, True), ("authority", True, False)], (
+        "M1: the document's order"
+    )
+    assert [a.description for a in tool.accounts] == [
+        "The counter account to modify",
+        "Must match counter authority",
+    ]
     assert _args(tool) == [("amount", t.U64)]
     assert tool.args[0].description == "Value to add"
 
 
 def test_a_program_of_two_pages_whose_macro_lists_list_tools() -> None:
-    first = _old({"name": "increment", "discriminator": INCREMENT, "parameters": _PARAMETERS}, nextCursor="1")
+    first = _old(
+        {"name": "increment", "discriminator": INCREMENT, "parameters": _PARAMETERS}, nextCursor="1"
+    )
     last = _old({"n": "list_tools", "d": LIST_TOOLS.hex()})
     assert read_page(first).next_cursor == 1
     assert read_page(last).next_cursor is None
@@ -120,9 +153,14 @@ def test_m2_one_at_the_end_of_the_accounts_is_reported() -> None:
 
 
 def test_m3_and_m7_uncertain_and_unknown_words_are_reported() -> None:
-    model = lift([_old({"n": "a", "d": INCREMENT, "p": {"n": "int", "v": "Vec<Thing>"}, "r": ["n", "v"]})])
+    model = lift(
+        [_old({"n": "a", "d": INCREMENT, "p": {"n": "int", "v": "Vec<Thing>"}, "r": ["n", "v"]})]
+    )
     (ix,) = model.instructions
-    assert [f.type for f in ix.args] == [t.U64, t.Unsupported("Vec<Thing>", "no type that can be encoded")]
+    assert [f.type for f in ix.args] == [
+        t.U64,
+        t.Unsupported("Vec<Thing>", "no type that can be encoded"),
+    ]
     assert [(path, level) for path, level, _ in model.findings][1:] == [
         ("instructions[0].args[0]", "warning"),
         ("instructions[0].args[1]", "warning"),
@@ -145,13 +183,15 @@ def test_m8_one_suffix_is_taken_off(key: str, expected: tuple[str, bool, bool]) 
 
 
 def test_m8_verbose_names_keep_their_ends() -> None:
-    assert _accounts(_one({"name": "a", "discriminator": "", "parameters": {"pool_w": {"type": "pubkey"}}})) == [
-        ("pool_w", False, False)
-    ]
+    assert _accounts(
+        _one({"name": "a", "discriminator": "", "parameters": {"pool_w": {"type": "pubkey"}}})
+    ) == [("pool_w", False, False)]
 
 
 def test_m9_control_characters_in_strings_are_survived() -> None:
-    page = b'{"v":"2024-11-05","name":"c\x01d","tools":[{"n":"a\x02b","i":"tab\there\x00","d":"00"}]}'
+    page = (
+        b'{"v":"2024-11-05","name":"c\x01d","tools":[{"n":"a\x02b","i":"tab\there\x00","d":"00"}]}'
+    )
     (tool,) = read_pages([page])
     assert (tool.name, tool.description) == ("ab", "tab\there")
 
@@ -187,13 +227,22 @@ def test_order_names_what_is_not_there_and_leaves_out_what_is() -> None:
 
 def _fault(*args: t.Field, disc: Discriminator | None = None, **more: Any) -> str | None:
     ix = Instruction("go", disc or Discriminator(bytes(8)), args, **more)
-    return old_client_fault(tool_of(ix), Resolver(ProgramModel("x", types=(t.TypeDef("Amount", t.U64),))))
+    return old_client_fault(
+        tool_of(ix), Resolver(ProgramModel("x", types=(t.TypeDef("Amount", t.U64),)))
+    )
 
 
 def test_what_old_clients_can_build() -> None:
     assert _fault() is None
     assert _fault(*(t.Field(f"a{i}", node) for i, node in enumerate(OLD_WORDS.values()))) is None
-    assert _fault(t.Field("a", t.Link("Amount")), t.Field("b", t.Amount(t.U64, 9)), t.Field("c", t.vec(t.U8))) is None
+    assert (
+        _fault(
+            t.Field("a", t.Link("Amount")),
+            t.Field("b", t.Amount(t.U64, 9)),
+            t.Field("c", t.vec(t.U8)),
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -211,7 +260,9 @@ def test_what_old_clients_can_build() -> None:
         ([], {"disabled": "no types"}, "no types"),
     ],
 )
-def test_what_old_clients_cannot_build_is_named(args: list[t.Field], more: dict[str, Any], why: str) -> None:
+def test_what_old_clients_cannot_build_is_named(
+    args: list[t.Field], more: dict[str, Any], why: str
+) -> None:
     fault = _fault(*args, **more)
     assert fault is not None
     assert why in fault
@@ -219,24 +270,43 @@ def test_what_old_clients_cannot_build_is_named(args: list[t.Field], more: dict[
 
 def test_a_label_is_never_a_word_that_means_something() -> None:
     model = ProgramModel(
-        "x", types=(t.TypeDef("u64", t.BOOL), t.TypeDef("pubkey", t.Struct(())), t.TypeDef("int", t.Struct(())))
+        "x",
+        types=(
+            t.TypeDef("u64", t.BOOL),
+            t.TypeDef("pubkey", t.Struct(())),
+            t.TypeDef("int", t.Struct(())),
+        ),
     )
     args = tuple(
-        t.Field(f"a_{d.name}", t.Option(t.Link(d.name)) if d.name == "u64" else t.Link(d.name)) for d in model.types
+        t.Field(f"a_{d.name}", t.Option(t.Link(d.name)) if d.name == "u64" else t.Link(d.name))
+        for d in model.types
     )
     row = write_compact(tool_of(Instruction("go", Discriminator(bytes(8)), args)), Resolver(model))
-    assert row["p"] == {"a_u64": "Option<u64>", "a_pubkey": "=pubkey", "a_int": "=int", "read x": "x"}
+    assert row["p"] == {
+        "a_u64": "Option<u64>",
+        "a_pubkey": "=pubkey",
+        "a_int": "=int",
+        "read x": "x",
+    }
 
 
 def test_words_see_through_links_and_meanings() -> None:
-    resolver = Resolver(ProgramModel("x", types=(t.TypeDef("A", t.Link("B")), t.TypeDef("B", t.I64))))
+    resolver = Resolver(
+        ProgramModel("x", types=(t.TypeDef("A", t.Link("B")), t.TypeDef("B", t.I64)))
+    )
     assert word_of(t.Link("A"), resolver) == "i64"
     assert word_of(t.DateTime(t.I64), resolver) == "i64"
     assert word_of(t.Link("C"), resolver) is None
 
 
 def test_keys_are_unique_whatever_the_names() -> None:
-    accounts = (Account("a"), Account("a_w"), Account("a_w_"), Account("b", signer=True), Account("b_s"))
+    accounts = (
+        Account("a"),
+        Account("a_w"),
+        Account("a_w_"),
+        Account("b", signer=True),
+        Account("b_s"),
+    )
     args = (
         t.Field("a", t.U8),
         t.Field("a_arg", t.U8),
@@ -245,7 +315,8 @@ def test_keys_are_unique_whatever_the_names() -> None:
         t.Field("read x", t.U8),
     )
     row = write_compact(
-        tool_of(Instruction("go", Discriminator(bytes(8)), args, accounts)), Resolver(ProgramModel("x"))
+        tool_of(Instruction("go", Discriminator(bytes(8)), args, accounts)),
+        Resolver(ProgramModel("x")),
     )
     assert len(row["p"]) == len(row["r"]) == 10
     (tool,) = read_pages([_old(row, x=1)])

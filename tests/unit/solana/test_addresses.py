@@ -25,7 +25,9 @@ def test_names_in_any_case_style(name: str, address: str) -> None:
     assert str(certain(name)) == address
 
 
-@pytest.mark.parametrize("name", ["program", "mint", "authority", "swap_program", "token", "metadata", "oracle"])
+@pytest.mark.parametrize(
+    "name", ["program", "mint", "authority", "swap_program", "token", "metadata", "oracle"]
+)
 def test_a_name_that_does_not_settle_it_gives_nothing(name: str) -> None:
     assert certain(name) is None
 
@@ -42,10 +44,19 @@ def test_fields_of_a_mint_and_of_a_token_account() -> None:
     struct.pack_into("<Q", mint, 36, 1_000)
     mint[44] = 6
     account = bytes(mint_key) + bytes(owner_key) + struct.pack("<Q", 77) + bytes(93)
-    assert foreign_field("Mint", "supply", TOKEN_PROGRAM, bytes(mint)) == (struct.pack("<Q", 1_000), 1_000)
+    assert foreign_field("Mint", "supply", TOKEN_PROGRAM, bytes(mint)) == (
+        struct.pack("<Q", 1_000),
+        1_000,
+    )
     assert foreign_field("Mint", "decimals", TOKEN_2022_PROGRAM, bytes(mint)) == (b"\x06", 6)
-    assert foreign_field("TokenAccount", "mint", TOKEN_PROGRAM, account) == (bytes(mint_key), mint_key)
-    assert foreign_field("TokenAccount", "owner", TOKEN_PROGRAM, account) == (bytes(owner_key), owner_key)
+    assert foreign_field("TokenAccount", "mint", TOKEN_PROGRAM, account) == (
+        bytes(mint_key),
+        mint_key,
+    )
+    assert foreign_field("TokenAccount", "owner", TOKEN_PROGRAM, account) == (
+        bytes(owner_key),
+        owner_key,
+    )
     assert foreign_field(None, "amount", TOKEN_PROGRAM, account) == (struct.pack("<Q", 77), 77)
 
 

@@ -13,7 +13,9 @@ from mcpsol_py.errors import PdaError
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.solana.pda import anchor_idl_address, associated_token, event_authority, find_pda
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "addresses.json").read_text())["addresses"]
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "addresses.json").read_text())[
+    "addresses"
+]
 
 
 def seed_bytes(seed: dict[str, Any]) -> bytes:
@@ -48,7 +50,9 @@ def test_known_addresses_of_mainnet(vector: dict[str, Any]) -> None:
 def test_the_token_program_is_part_of_an_associated_address() -> None:
     owner, mint = Pubkey.new_unique(), Pubkey.new_unique()
     assert associated_token(owner, mint) == associated_token(owner, mint, TOKEN_PROGRAM)
-    assert associated_token(owner, mint, TOKEN_2022_PROGRAM) != associated_token(owner, mint, TOKEN_PROGRAM)
+    assert associated_token(owner, mint, TOKEN_2022_PROGRAM) != associated_token(
+        owner, mint, TOKEN_PROGRAM
+    )
 
 
 def test_a_seed_over_32_bytes_is_refused_not_hashed() -> None:

@@ -32,15 +32,25 @@ def test_token_accounts(mint: Pubkey, owner: Pubkey, amount: int) -> None:
 
 
 @given(KEYS, KEYS, U64, KEYS, U64)
-def test_each_offset_is_that_of_its_field(mint: Pubkey, owner: Pubkey, amount: int, other: Pubkey, more: int) -> None:
+def test_each_offset_is_that_of_its_field(
+    mint: Pubkey, owner: Pubkey, amount: int, other: Pubkey, more: int
+) -> None:
     made = tokens.token_data(mint, owner, amount)
     assert TokenAccount.from_bytes(tokens.put_at(made, tokens.MINT, bytes(other))).mint == other
     assert TokenAccount.from_bytes(tokens.put_at(made, tokens.OWNER, bytes(other))).owner == other
-    changed = TokenAccount.from_bytes(tokens.put_at(made, tokens.AMOUNT, more.to_bytes(8, "little")))
+    changed = TokenAccount.from_bytes(
+        tokens.put_at(made, tokens.AMOUNT, more.to_bytes(8, "little"))
+    )
     assert (changed.amount, changed.mint, changed.owner) == (more, mint, owner)
     coin = tokens.mint_data(mint, 6, amount)
-    assert Mint.from_bytes(tokens.put_at(coin, tokens.SUPPLY, more.to_bytes(8, "little"))).supply == more
+    assert (
+        Mint.from_bytes(tokens.put_at(coin, tokens.SUPPLY, more.to_bytes(8, "little"))).supply
+        == more
+    )
     assert Mint.from_bytes(tokens.put_at(coin, tokens.DECIMALS, b"\7")).decimals == 7
-    assert Mint.from_bytes(tokens.put_at(coin, tokens.AUTHORITY + 4, bytes(other))).mint_authority == other
+    assert (
+        Mint.from_bytes(tokens.put_at(coin, tokens.AUTHORITY + 4, bytes(other))).mint_authority
+        == other
+    )
     with pytest.raises(ValueError, match="hasn't been initialized"):
         Mint.from_bytes(tokens.put_at(coin, tokens.INITIALIZED_MINT, b"\0"))

@@ -91,7 +91,9 @@ def test_shapes_of_structs_and_variants() -> None:
 def test_layouts_follow_serialization_and_repr() -> None:
     types = {d.name: d for d in load("anchor/wide").types}
     assert (types["Zero"].layout, types["Zero"].align) == ("c", 8)
-    assert types["Packed"].layout == "packed"  # what #[zero_copy(unsafe)] adds where no repr is written
+    assert (
+        types["Packed"].layout == "packed"
+    )  # what #[zero_copy(unsafe)] adds where no repr is written
     assert types["Secret"].layout == "custom:wincode"
     assert types["Point"].layout == "borsh"
 
@@ -125,7 +127,10 @@ def test_seeds_name_accounts_by_their_whole_path() -> None:
         AccountSeed(("pool",), ("mint",), "Pool"),
         AccountSeed(("outer", "inner", "sibling")),
     )
-    assert seeds("pool").seeds == (ArgSeed(("params", "index")), AccountSeed(("outer", "authority")))
+    assert seeds("pool").seeds == (
+        ArgSeed(("params", "index")),
+        AccountSeed(("outer", "authority")),
+    )
 
 
 def test_a_pda_of_another_program_never_falls_back_to_its_own() -> None:
@@ -159,18 +164,27 @@ def test_an_address_that_is_none_is_a_finding() -> None:
             "instructions[0].accounts[0].signer",
         ),
         ({"instructions": [{"name": "a", "args": [{"type": "u8"}]}]}, "instructions[0].args[0]"),
-        ({"instructions": [{"name": "a", "discriminator": [256]}]}, "instructions[0].discriminator"),
+        (
+            {"instructions": [{"name": "a", "discriminator": [256]}]},
+            "instructions[0].discriminator",
+        ),
         ({"types": [{"name": "T", "type": "u8"}]}, "types[0].type"),
         ({"types": [{"name": "T", "type": {"kind": "struct", "fields": {}, "x": 1}}]}, ""),
         ({"errors": [{"name": "E", "code": "6000x"}]}, "errors[0].code"),
         ({"metadata": []}, "metadata"),
         (
-            {"instructions": [{"name": "a", "accounts": [{"name": "x", "pda": {"seeds": [{"kind": "arg"}]}}]}]},
+            {
+                "instructions": [
+                    {"name": "a", "accounts": [{"name": "x", "pda": {"seeds": [{"kind": "arg"}]}}]}
+                ]
+            },
             "instructions[0].accounts[0].pda.seeds[0].path",
         ),
     ],
 )
-def test_what_is_of_the_wrong_kind_is_told_with_its_path(change: dict[str, object], path: str) -> None:
+def test_what_is_of_the_wrong_kind_is_told_with_its_path(
+    change: dict[str, object], path: str
+) -> None:
     doc = {**document("anchor/prefixes"), **change}
     if not path:
         assert read_anchor(doc).types[0].type == Struct(())
@@ -193,8 +207,12 @@ def test_real_files_keep_every_discriminator_and_type(shared_idl: Path) -> None:
     assert [a.discriminator.value for a in model.accounts] == [
         bytes(a["discriminator"]) for a in doc.get("accounts", [])
     ]
-    assert [e.discriminator.value for e in model.events] == [bytes(e["discriminator"]) for e in doc.get("events", [])]
+    assert [e.discriminator.value for e in model.events] == [
+        bytes(e["discriminator"]) for e in doc.get("events", [])
+    ]
     assert [d.name for d in model.types] == [d["name"] for d in doc.get("types", [])]
-    assert [(e.code, e.name) for e in model.errors] == [(e["code"], e["name"]) for e in doc.get("errors", [])]
+    assert [(e.code, e.name) for e in model.errors] == [
+        (e["code"], e["name"]) for e in doc.get("errors", [])
+    ]
     assert unusable(model) == {}
     assert [f for f in model.findings if f[1] == "error"] == []

@@ -48,7 +48,10 @@ def args(name: str) -> dict[str, Type]:
 )
 def test_discriminators_hash_the_snake_name(name: str, hashed: str) -> None:
     known = instruction(MODEL, name).discriminator
-    assert (known.value, known.origin) == (sha256(f"global:{hashed}".encode()).digest()[:8], "anchor")
+    assert (known.value, known.origin) == (
+        sha256(f"global:{hashed}".encode()).digest()[:8],
+        "anchor",
+    )
 
 
 def test_a_given_discriminator_wins() -> None:
@@ -82,7 +85,11 @@ def test_what_is_not_certain_disables_its_instruction_alone() -> None:
 
 
 def test_sizes_that_kinobi_wrote_beside_a_type() -> None:
-    assert args("sized") == {"a": Array(U8, U64), "b": Option(U8, U32, fixed=True), "c": Array(U16, None)}
+    assert args("sized") == {
+        "a": Array(U8, U64),
+        "b": Option(U8, U32, fixed=True),
+        "c": Array(U16, None),
+    }
     assert args("maps") == {"m": Map(BORSH_STRING, U8, U32), "s": Set(U8, U32)}
 
 
@@ -153,9 +160,14 @@ def test_real_files_are_whole(shared_idl: Path) -> None:
     for ix, raw in zip(model.instructions, doc["instructions"], strict=True):
         assert [a.name for a in ix.args] == [a["name"] for a in raw.get("args", [])]
         if "discriminant" not in raw:
-            assert ix.discriminator.value == sha256(f"global:{snake(raw['name'])}".encode()).digest()[:8]
+            assert (
+                ix.discriminator.value
+                == sha256(f"global:{snake(raw['name'])}".encode()).digest()[:8]
+            )
     assert [a.name for a in model.accounts] == [a["name"] for a in doc.get("accounts", [])]
-    assert set(unusable(model)) <= {"uiAmountToAmount"}  # SPL Token's &'a str, which borsh cannot read
+    assert set(unusable(model)) <= {
+        "uiAmountToAmount"
+    }  # SPL Token's &'a str, which borsh cannot read
 
 
 # --- what documents in the wild leave to their readers ---------------------------------------------------------------
@@ -173,7 +185,10 @@ def _seeded(*paths: tuple[str, str]) -> dict[str, object]:
 def test_seeds_name_arguments_and_accounts_as_rust_does() -> None:
     group = {"name": "commonAccounts", "accounts": [{"name": "userWallet"}]}
     pda = _seeded(
-        ("arg", "poll_id"), ("account", "new_mint"), ("account", "common_accounts.user_wallet"), ("arg", "gone")
+        ("arg", "poll_id"),
+        ("account", "new_mint"),
+        ("account", "common_accounts.user_wallet"),
+        ("arg", "gone"),
     )
     accounts = [{"name": "at", "pda": pda}, {"name": "newMint"}, group]
     model = read_anchor_legacy(_go(accounts, "_pollId"))
@@ -200,14 +215,25 @@ def test_the_type_of_a_seed_within_an_argument_is_the_fields() -> None:
             "args": [{"name": "params", "type": {"defined": "Params"}}],
         }
     ]
-    doc["types"] = [{"name": "Params", "type": {"kind": "struct", "fields": [{"name": "id", "type": "publicKey"}]}}]
+    doc["types"] = [
+        {
+            "name": "Params",
+            "type": {"kind": "struct", "fields": [{"name": "id", "type": "publicKey"}]},
+        }
+    ]
     key = Pubkey(bytes(range(32)))
-    at = Program(read_anchor_legacy(doc)).instruction("go").address("at", {"params": {"id": key}}, {}, program_id=key)
+    at = (
+        Program(read_anchor_legacy(doc))
+        .instruction("go")
+        .address("at", {"params": {"id": key}}, {}, program_id=key)
+    )
     assert at == Pubkey.find_program_address([bytes(key)], key)[0]
 
 
 def test_a_seed_that_two_arguments_could_be_is_neither() -> None:
-    model = read_anchor_legacy(_go([{"name": "at", "pda": _seeded(("arg", "poll_id"))}], "_poll_id", "pollId"))
+    model = read_anchor_legacy(
+        _go([{"name": "at", "pda": _seeded(("arg", "poll_id"))}], "_poll_id", "pollId")
+    )
     found = account(model.instructions[0].accounts, "at").pda
     assert found is not None
     assert found.seeds == (ArgSeed(("poll_id",), U8),)
@@ -232,15 +258,24 @@ def test_a_second_account_of_a_name_has_the_firsts_address_by_default() -> None:
     assert [(m.pubkey, m.is_signer) for m in built.accounts[:2]] == [(key, True), (key, False)]
     other = Pubkey(bytes(32))
     built = (
-        Program(model).instruction("go").build({}, {"authority": key, "authority_3": other, **others}, program_id=key)
+        Program(model)
+        .instruction("go")
+        .build({}, {"authority": key, "authority_3": other, **others}, program_id=key)
     )
     assert built.accounts[1].pubkey == other
 
 
 def test_relations_are_turned_to_the_accounts_that_are_named() -> None:
-    inner = {"name": "pair", "accounts": [{"name": "left", "relations": ["right"]}, {"name": "right"}]}
+    inner = {
+        "name": "pair",
+        "accounts": [{"name": "left", "relations": ["right"]}, {"name": "right"}],
+    }
     vault = {"name": "vault", "relations": ["token_mint", "owner", "elsewhere"]}
-    items = read_anchor_legacy(_go([vault, {"name": "tokenMint"}, {"name": "owner"}, inner])).instructions[0].accounts
+    items = (
+        read_anchor_legacy(_go([vault, {"name": "tokenMint"}, {"name": "owner"}, inner]))
+        .instructions[0]
+        .accounts
+    )
     assert account(items, "vault").relations == ()
     assert account(items, "tokenMint").relations == account(items, "owner").relations == ("vault",)
     assert account(items, "pair", "right").relations == ("left",)
@@ -256,9 +291,13 @@ def test_a_pda_without_seeds_is_an_address_to_be_given() -> None:
 
 def test_a_type_defined_twice_disables_what_needs_it() -> None:
     doc = _go([])
-    kinds: list[dict[str, object]] = [{"kind": "struct", "fields": [{"name": "a", "type": t}]} for t in ("u8", "u16")]
+    kinds: list[dict[str, object]] = [
+        {"kind": "struct", "fields": [{"name": "a", "type": t}]} for t in ("u8", "u16")
+    ]
     doc["types"] = [{"name": "T", "type": kind} for kind in (kinds[0], kinds[1])]
-    doc["instructions"] = [{"name": "go", "accounts": [], "args": [{"name": "t", "type": {"defined": "T"}}]}]
+    doc["instructions"] = [
+        {"name": "go", "accounts": [], "args": [{"name": "t", "type": {"defined": "T"}}]}
+    ]
     assert "two different types have the name 'T'" in unusable(read_anchor_legacy(doc))["go"]
     doc["types"] = [{"name": "T", "type": kind} for kind in (kinds[0], kinds[0])]
     assert unusable(read_anchor_legacy(doc)) == {}

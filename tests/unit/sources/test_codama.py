@@ -111,7 +111,12 @@ def test_enums_keep_their_tag_width_and_explicit_tags() -> None:
     choice = next(d for d in MODEL.types if d.name == "choice")
     assert choice.docs == ("Pick one.",)
     assert choice.type == Enum(
-        (Variant("none"), Variant("pair", Tuple((U8, U8)), 10), Variant("named", Struct((Field("a", U8),)))), U16
+        (
+            Variant("none"),
+            Variant("pair", Tuple((U8, U8)), 10),
+            Variant("named", Struct((Field("a", U8),))),
+        ),
+        U16,
     )
 
 
@@ -123,7 +128,9 @@ def test_types_of_additional_programs_are_named_by_their_program() -> None:
 
 def test_leading_constants_become_the_discriminator() -> None:
     ix = instruction(MODEL, "accounts")
-    assert ix.discriminator == Discriminator(bytes([1, 0, 0, 0, 5]), "codama")  # base58 "2", padded to 4 bytes; then 5
+    assert ix.discriminator == Discriminator(
+        bytes([1, 0, 0, 0, 5]), "codama"
+    )  # base58 "2", padded to 4 bytes; then 5
     assert [a.name for a in ix.args] == ["index", "bump"]
     assert ix.args[0].default == Default(3)
     assert ix.also == (Discriminator(b"", "codama", 0, consumed=False, size=10),)
@@ -157,7 +164,9 @@ def test_what_clients_fill_in() -> None:
         ),
         "away": PdaValue(Pda((ConstSeed(b"x"),), ConstValue(ATA), "elsewhere")),
         "resolved": ResolverValue("resolveIt", ("payer",)),
-        "chosen": ConditionalValue(ArgValue(("index",)), 1, ProgramIdValue(), AccountValue(("payer",))),
+        "chosen": ConditionalValue(
+            ArgValue(("index",)), 1, ProgramIdValue(), AccountValue(("payer",))
+        ),
         "foreign": ConstValue(ATA),
     }
     assert ix.arg_values == (("bump", AccountBumpValue(("linked",))),)
@@ -169,10 +178,15 @@ def test_what_clients_fill_in() -> None:
 def test_accounts_and_events() -> None:
     record, sized = MODEL.accounts
     assert record.discriminator == Discriminator(b"\x01", "codama")
-    assert record.type == Struct((Field("owner", PUBKEY), Field("padding", U8, (), Default(0, omitted=True))))
+    assert record.type == Struct(
+        (Field("owner", PUBKEY), Field("padding", U8, (), Default(0, omitted=True)))
+    )
     assert record.size == 42
     assert record.pda is not None
-    assert record.pda.seeds[2:] == (ArgSeed(("mint",), PUBKEY), ArgSeed(("index",), Int(32, False, True)))
+    assert record.pda.seeds[2:] == (
+        ArgSeed(("mint",), PUBKEY),
+        ArgSeed(("index",), Int(32, False, True)),
+    )
     assert (sized.size, sized.discriminator.size) == (8, 8)
     assert MODEL.events[0].discriminator == Discriminator(b"\xa1\xa2", "codama")
     assert MODEL.events[0].type == Struct((Field("a", U8),))
@@ -180,11 +194,19 @@ def test_accounts_and_events() -> None:
 
 
 def test_what_is_not_read_is_counted_and_told() -> None:
-    assert ("program", "info", "1 instruction has the key 'display' (how wallets show it); not read") in MODEL.findings
+    assert (
+        "program",
+        "info",
+        "1 instruction has the key 'display' (how wallets show it); not read",
+    ) in MODEL.findings
 
 
 def test_lists_that_newer_codama_leaves_out_are_empty() -> None:
-    doc = {"kind": "rootNode", "version": "1.9.2", "program": {"kind": "programNode", "name": "bare"}}
+    doc = {
+        "kind": "rootNode",
+        "version": "1.9.2",
+        "program": {"kind": "programNode", "name": "bare"},
+    }
     doc["program"]["instructions"] = [{"kind": "instructionNode", "name": "memo"}]  # type: ignore[index]  # a plain dict
     model = read_codama(doc)
     assert model.instructions[0].discriminator == Discriminator(b"", "none")
@@ -197,12 +219,24 @@ def test_lists_that_newer_codama_leaves_out_are_empty() -> None:
     [
         ({"instructions": [{"kind": "accountNode", "name": "a"}]}, "program.instructions[0].kind"),
         (
-            {"instructions": [{"kind": "instructionNode", "name": "a", "arguments": [{"name": ""}]}]},
+            {
+                "instructions": [
+                    {"kind": "instructionNode", "name": "a", "arguments": [{"name": ""}]}
+                ]
+            },
             "program.instructions[0].arguments[0].name",
         ),
         ({"errors": [{"name": "a", "code": None}]}, "program.errors[0].code"),
         (
-            {"accounts": [{"kind": "accountNode", "name": "a", "discriminators": [{"kind": "sizeDiscriminatorNode"}]}]},
+            {
+                "accounts": [
+                    {
+                        "kind": "accountNode",
+                        "name": "a",
+                        "discriminators": [{"kind": "sizeDiscriminatorNode"}],
+                    }
+                ]
+            },
             "program.accounts[0].discriminators[0].size",
         ),
         (
@@ -211,9 +245,13 @@ def test_lists_that_newer_codama_leaves_out_are_empty() -> None:
         ),
     ],
 )
-def test_what_is_of_the_wrong_kind_is_told_with_its_path(program: dict[str, object], path: str) -> None:
+def test_what_is_of_the_wrong_kind_is_told_with_its_path(
+    program: dict[str, object], path: str
+) -> None:
     with pytest.raises(SourceError) as caught:
-        read_codama({"kind": "rootNode", "program": {"kind": "programNode", "name": "p", **program}})
+        read_codama(
+            {"kind": "rootNode", "program": {"kind": "programNode", "name": "p", **program}}
+        )
     assert caught.value.path == path
 
 
@@ -229,8 +267,12 @@ def test_real_files_are_whole(shared_idl: Path) -> None:
     model = read(shared_idl)
     assert unusable(model) == {}
     for ix, raw in zip(model.instructions, program["instructions"], strict=True):
-        omitted = [a["name"] for a in raw["arguments"] if a.get("defaultValueStrategy") == "omitted"]
-        assert [a.name for a in ix.args] == [a["name"] for a in raw["arguments"] if a["name"] not in omitted]
+        omitted = [
+            a["name"] for a in raw["arguments"] if a.get("defaultValueStrategy") == "omitted"
+        ]
+        assert [a.name for a in ix.args] == [
+            a["name"] for a in raw["arguments"] if a["name"] not in omitted
+        ]
         assert [a.name for a in ix.accounts] == [a["name"] for a in raw["accounts"]]
         assert bool(ix.discriminator.value) == bool(raw.get("discriminators"))
     assert [a.name for a in model.accounts] == [a["name"] for a in program.get("accounts", [])]
@@ -264,7 +306,9 @@ def test_a_digit_alone_is_a_byte_in_base_16() -> None:
         "kind": "instructionNode",
         "name": "swap",
         "arguments": [first],
-        "discriminators": [{"kind": "fieldDiscriminatorNode", "name": "discriminator", "offset": 0}],
+        "discriminators": [
+            {"kind": "fieldDiscriminatorNode", "name": "discriminator", "offset": 0}
+        ],
     }
     model = read_codama(_program(instructions=[ix]))
     assert model.instructions[0].discriminator == Discriminator(b"\x09", "codama")
@@ -285,12 +329,18 @@ def test_constants_may_be_padded() -> None:
         "prefix": [{"kind": "constantValueNode", "type": t, "value": one} for t in (padded, after)],
     }
     field = {"kind": "structFieldTypeNode", "name": "a", "type": node}
-    account = {"kind": "accountNode", "name": "mint", "data": {"kind": "structTypeNode", "fields": [field]}}
+    account = {
+        "kind": "accountNode",
+        "name": "mint",
+        "data": {"kind": "structTypeNode", "fields": [field]},
+    }
     model = read_codama(_program(accounts=[account]))
     assert model.accounts[0].type == Struct((Field("a", HiddenPrefix(U16, b"\0\0\0\1\1\0\0")),))
 
 
-def _known_by(data: str, fields: list[dict[str, object]], kind: str = "accountNode") -> dict[str, object]:
+def _known_by(
+    data: str, fields: list[dict[str, object]], kind: str = "accountNode"
+) -> dict[str, object]:
     constant = {
         "kind": "constantValueNode",
         "type": {"kind": "bytesTypeNode"},
@@ -301,9 +351,14 @@ def _known_by(data: str, fields: list[dict[str, object]], kind: str = "accountNo
         "name": "vault",
         "data": {
             "kind": "structTypeNode",
-            "fields": [{"kind": "structFieldTypeNode", "name": f"f{i}", "type": f} for i, f in enumerate(fields)],
+            "fields": [
+                {"kind": "structFieldTypeNode", "name": f"f{i}", "type": f}
+                for i, f in enumerate(fields)
+            ],
         },
-        "discriminators": [{"kind": "constantDiscriminatorNode", "offset": 0, "constant": constant}],
+        "discriminators": [
+            {"kind": "constantDiscriminatorNode", "offset": 0, "constant": constant}
+        ],
     }
 
 
@@ -315,7 +370,17 @@ def _known_by(data: str, fields: list[dict[str, object]], kind: str = "accountNo
         ("0102", [], True),
         ("01", [_u("u8"), _u("u64")], False),
         ("0102", [_u("u8"), {"kind": "booleanTypeNode", "size": _u("u8")}, _u("u64")], False),
-        ("0102", [{"kind": "arrayTypeNode", "item": _u("u8"), "count": {"kind": "fixedCountNode", "value": 2}}], False),
+        (
+            "0102",
+            [
+                {
+                    "kind": "arrayTypeNode",
+                    "item": _u("u8"),
+                    "count": {"kind": "fixedCountNode", "value": 2},
+                }
+            ],
+            False,
+        ),
         ("01", [{"kind": "definedTypeLinkNode", "name": "key"}, _u("u64")], False),
         ("01", [{"kind": "optionTypeNode", "item": _u("u8")}], True),
     ],
@@ -324,9 +389,15 @@ def test_a_constant_that_no_fields_fill_comes_before_them(
     data: str, fields: list[dict[str, object]], before: bool
 ) -> None:
     variant = {"kind": "enumEmptyVariantTypeNode", "name": "vault"}
-    key = {"kind": "definedTypeNode", "name": "key", "type": {"kind": "enumTypeNode", "variants": [variant]}}
+    key = {
+        "kind": "definedTypeNode",
+        "name": "key",
+        "type": {"kind": "enumTypeNode", "variants": [variant]},
+    }
     model = read_codama(_program(accounts=[_known_by(data, fields)], definedTypes=[key]))
-    assert model.accounts[0].discriminator == Discriminator(bytes.fromhex(data), "codama", consumed=before)
+    assert model.accounts[0].discriminator == Discriminator(
+        bytes.fromhex(data), "codama", consumed=before
+    )
 
 
 def test_an_events_constant_always_comes_before_its_fields() -> None:
@@ -337,8 +408,13 @@ def test_an_events_constant_always_comes_before_its_fields() -> None:
 
 def test_codes_written_as_text_and_programs_without_a_name() -> None:
     model = read_codama(
-        _program(name="", errors=[{"kind": "errorNode", "name": "bad", "code": "6001", "message": "No."}])
+        _program(
+            name="", errors=[{"kind": "errorNode", "name": "bad", "code": "6001", "message": "No."}]
+        )
     )
     assert model.errors[0].code == 6001
     assert model.name == "program"
-    assert [(path, level) for path, level, _ in model.findings] == [("errors[0].code", "info"), ("name", "warning")]
+    assert [(path, level) for path, level, _ in model.findings] == [
+        ("errors[0].code", "info"),
+        ("name", "warning"),
+    ]

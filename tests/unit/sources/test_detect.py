@@ -20,7 +20,9 @@ def test_fixtures_are_what_their_folder_says(path: Path) -> None:
 
 def test_real_files_are_what_their_name_says(shared_idl: Path) -> None:
     said = shared_idl.name.split("__")[0]
-    expected = "shank" if shared_idl.stem == "legacy__raydium_stable" else said  # it has Shank's discriminants
+    expected = (
+        "shank" if shared_idl.stem == "legacy__raydium_stable" else said
+    )  # it has Shank's discriminants
     assert detect(orjson.loads(shared_idl.read_bytes())) == expected
 
 
@@ -31,14 +33,26 @@ def test_real_files_are_what_their_name_says(shared_idl: Path) -> None:
         ({"address": "x", "metadata": {"name": "a"}, "instructions": [IX]}, "anchor"),
         ({"name": "a", "instructions": [{**IX, "discriminator": [1]}]}, "anchor"),
         (
-            {"name": "a", "instructions": [{**IX, "discriminator": [1], "accounts": [{"name": "x", "isMut": True}]}]},
+            {
+                "name": "a",
+                "instructions": [
+                    {**IX, "discriminator": [1], "accounts": [{"name": "x", "isMut": True}]}
+                ],
+            },
             "legacy",
         ),
         ({"name": "a", "version": "1", "instructions": [IX]}, "legacy"),
         ({"name": "a", "instructions": [IX], "metadata": {"origin": "shank"}}, "shank"),
         ({"name": "a", "instructions": [{**IX, "discriminant": 1}]}, "shank"),
         ({"instructions": [IX]}, "legacy"),
-        ({"name": "a", "instructions": [{**IX, "discriminant": 1}], "metadata": {"spec": "non-anchor"}}, "shank"),
+        (
+            {
+                "name": "a",
+                "instructions": [{**IX, "discriminant": 1}],
+                "metadata": {"spec": "non-anchor"},
+            },
+            "shank",
+        ),
         ({"kind": "rootNode"}, "codama"),
         ({"kind": "programNode"}, "codama"),
     ],
@@ -60,7 +74,14 @@ def test_by_content(doc: dict[str, Any], dialect: str) -> None:
         ({"kind": "accountNode"}, "kind"),
         ({"metadata": {"spec": "0.2.0"}}, "metadata.spec"),
         ({"metadata": {"spec": 1}, "instructions": [IX]}, "metadata.spec"),
-        ({"spec": "quasar-idl/1.0.0", "name": "a", "instructions": [{**IX, "discriminator": [1]}]}, "spec"),
+        (
+            {
+                "spec": "quasar-idl/1.0.0",
+                "name": "a",
+                "instructions": [{**IX, "discriminator": [1]}],
+            },
+            "spec",
+        ),
     ],
 )
 def test_no_idl_is_told_as_such(doc: Any, path: str) -> None:
@@ -74,7 +95,14 @@ def test_every_kind_of_source_gives_the_same_program(tmp_path: Path) -> None:
     data = path.read_bytes()
     bom = tmp_path / "bom.json"
     bom.write_bytes(b"\xef\xbb\xbf" + data)
-    models = [read(path), read(str(path)), read(data), read(data.decode()), read(document("anchor/wide")), read(bom)]
+    models = [
+        read(path),
+        read(str(path)),
+        read(data),
+        read(data.decode()),
+        read(document("anchor/wide")),
+        read(bom),
+    ]
     assert all(m == models[0] for m in models)
     assert models[0].origin == str(path)
     assert read(data, origin="chain").origin == "chain"
@@ -164,7 +192,9 @@ def test_an_idl_may_be_wrapped(wrap: Any) -> None:
         ({"idl": {"idl": {"idl": {"idl": {"idl": {}}}}}}, "idl.idl.idl.idl", "no 'instructions'"),
     ],
 )
-def test_what_is_wrong_in_a_wrapper_is_told_with_the_wrappers_path(doc: Any, path: str, says: str) -> None:
+def test_what_is_wrong_in_a_wrapper_is_told_with_the_wrappers_path(
+    doc: Any, path: str, says: str
+) -> None:
     with pytest.raises(SourceError) as caught:
         read(orjson.dumps(doc))
     assert caught.value.path == path
@@ -175,5 +205,9 @@ def test_what_is_wrong_in_a_wrapper_is_told_with_the_wrappers_path(doc: Any, pat
 def test_marks_of_byte_order_are_read(encoding: str) -> None:
     doc = document("anchor/prefixes")
     text = orjson.dumps(doc).decode()
-    data = text.encode(encoding) if encoding in ("utf-8-sig", "utf-16") else ("\ufeff" + text).encode(encoding)
+    data = (
+        text.encode(encoding)
+        if encoding in ("utf-8-sig", "utf-16")
+        else ("\ufeff" + text).encode(encoding)
+    )
     assert read(data) == read(doc)

@@ -118,7 +118,9 @@ def mutated(draw: st.DrawFn) -> Any:
                 continue
             parent[path[-1]] = copy.deepcopy(other)
         elif how == "nest":
-            parent[path[-1]] = {draw(st.sampled_from(["vec", "option", "type", "item", "accounts"])): old}
+            parent[path[-1]] = {
+                draw(st.sampled_from(["vec", "option", "type", "item", "accounts"])): old
+            }
         else:
             parent[path[-1]] = draw(ANYTHING)
     return doc
@@ -173,7 +175,11 @@ def test_any_overlay(doc: Any) -> None:
 
 # --- size ------------------------------------------------------------------------------------------------------------
 
-BASE = {"address": "1" * 32, "metadata": {"name": "big", "version": "0.1.0", "spec": "0.1.0"}, "instructions": []}
+BASE = {
+    "address": "1" * 32,
+    "metadata": {"name": "big", "version": "0.1.0", "spec": "0.1.0"},
+    "instructions": [],
+}
 
 
 def nested(depth: int, *keys: str) -> Any:
@@ -189,7 +195,9 @@ def test_deep_types_disable_their_instruction(keys: tuple[str, ...]) -> None:
     doc = {**BASE, "instructions": [{"name": "a", "args": args}, {"name": "b", "args": []}]}
     model = read(json.dumps(doc).encode())
     assert set(unusable(model)) == {"a"}
-    with pytest.raises(SourceError, match="no JSON document"):  # an object in memory may nest 254 deep
+    with pytest.raises(
+        SourceError, match="no JSON document"
+    ):  # an object in memory may nest 254 deep
         read(doc)
 
 
@@ -202,7 +210,9 @@ def test_deep_groups_are_refused() -> None:
 
 
 def test_a_hundred_thousand_levels() -> None:
-    data = json.dumps(BASE).replace("[]", '[{"name":"a","args":[{"name":"x","type":' + '{"vec":' * 100_000)
+    data = json.dumps(BASE).replace(
+        "[]", '[{"name":"a","args":[{"name":"x","type":' + '{"vec":' * 100_000
+    )
     with pytest.raises(SourceError):
         read(data.encode())
 
@@ -222,7 +232,10 @@ def test_deep_codama_values_and_types() -> None:
 
 
 def test_a_hundred_thousand_instructions_take_seconds() -> None:
-    instructions = [{"name": f"ix{i}", "discriminator": list(i.to_bytes(4, "big")), "args": []} for i in range(100_000)]
+    instructions = [
+        {"name": f"ix{i}", "discriminator": list(i.to_bytes(4, "big")), "args": []}
+        for i in range(100_000)
+    ]
     started = time.process_time()
     model = read(json.dumps({**BASE, "instructions": instructions}).encode())
     assert len(model.instructions) == 100_000
@@ -235,7 +248,9 @@ def test_long_and_hostile_text_is_bounded_and_clean() -> None:
     doc = {
         **BASE,
         "docs": [evil, "d" * 1_000_000],
-        "instructions": [{"name": evil, "docs": [evil] * 5000, "args": [{"name": "n" * 1_000_000, "type": "u8"}]}],
+        "instructions": [
+            {"name": evil, "docs": [evil] * 5000, "args": [{"name": "n" * 1_000_000, "type": "u8"}]}
+        ],
         "types": [
             {"name": "n" * 999_999 + "a", "type": {"kind": "struct"}},
             {"name": "n" * 999_999 + "b", "type": {"kind": "struct"}},
@@ -247,7 +262,9 @@ def test_long_and_hostile_text_is_bounded_and_clean() -> None:
     assert len(ix.args[0].name) == 256
     assert len(ix.docs) == 512
     assert all(len(line) <= 4096 for line in (*model.docs, *ix.docs))
-    assert not any(c in "\u202e\u2066\u2028\x00\x1b" for line in (*model.docs, *ix.docs, ix.name) for c in line)
+    assert not any(
+        c in "\u202e\u2066\u2028\x00\x1b" for line in (*model.docs, *ix.docs, ix.name) for c in line
+    )
     assert model.types[0].name != model.types[1].name
     assert {path for path, _, _ in model.findings} >= {"instructions[0].name", "types[0].name"}
 
@@ -259,7 +276,9 @@ def test_references_between_types_cost_no_more_than_their_number() -> None:
             "name": f"T{n}",
             "type": {
                 "kind": "struct",
-                "fields": [{"name": f"f{i}", "type": {"defined": {"name": f"T{n + 1}"}}} for i in range(8)],
+                "fields": [
+                    {"name": f"f{i}", "type": {"defined": {"name": f"T{n + 1}"}}} for i in range(8)
+                ],
             },
         }
         for n in range(40)

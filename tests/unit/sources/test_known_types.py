@@ -27,7 +27,10 @@ def test_names_of_solanas_own_crates(name: str, node: Type | None) -> None:
 
 
 def shank(*types: object) -> dict[str, object]:
-    args = [{"name": "at", "type": {"defined": "Slot"}}, {"name": "on", "type": {"option": {"defined": "PodBool"}}}]
+    args = [
+        {"name": "at", "type": {"defined": "Slot"}},
+        {"name": "on", "type": {"option": {"defined": "PodBool"}}},
+    ]
     ix = {"name": "Go", "accounts": [], "args": args, "discriminant": {"type": "u8", "value": 1}}
     return {
         "name": "x",
@@ -51,7 +54,10 @@ def test_shank_leaves_them_undefined_and_they_are_read_and_told() -> None:
 
 
 def test_a_documents_own_type_of_that_name_is_its_own() -> None:
-    own = {"name": "Slot", "type": {"kind": "struct", "fields": [{"name": "number", "type": "u32"}]}}
+    own = {
+        "name": "Slot",
+        "type": {"kind": "struct", "fields": [{"name": "number", "type": "u32"}]},
+    }
     assert read(shank(own)).instructions[0].args[0].type == Link("Slot")
 
 
@@ -69,4 +75,8 @@ def test_codamas_links_to_them() -> None:
     ]
     ix = {"kind": "instructionNode", "name": "go", "arguments": args}
     model = read({"kind": "programNode", "name": "x", "instructions": [ix], "definedTypes": [own]})
-    assert [a.type for a in model.instructions[0].args] == [I64, Link("epoch"), Link("other::unixTimestamp")]
+    assert [a.type for a in model.instructions[0].args] == [
+        I64,
+        Link("epoch"),
+        Link("other::unixTimestamp"),
+    ]

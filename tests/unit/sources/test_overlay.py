@@ -45,8 +45,12 @@ def orca(tmp_path: Path) -> Path:
     return path
 
 
-def test_orca_tick_arrays_derive_the_addresses_that_the_chain_knows(shared_idls: Path, orca: Path) -> None:
-    program = load_program(shared_idls / "anchor__whirlpool.json", overlay=orca)  # derives and compares [[known]]
+def test_orca_tick_arrays_derive_the_addresses_that_the_chain_knows(
+    shared_idls: Path, orca: Path
+) -> None:
+    program = load_program(
+        shared_idls / "anchor__whirlpool.json", overlay=orca
+    )  # derives and compares [[known]]
     pool = Pubkey.from_string("2kJmUjxWBwL2NGPBV2PiA5hWtmLCqcKY6reQgkrPtaeS")
     for name in ("initialize_tick_array", "initialize_dynamic_tick_array"):
         args: dict[str, Any] = {"start_tick_index": -443520}
@@ -59,7 +63,9 @@ def test_orca_tick_arrays_derive_the_addresses_that_the_chain_knows(shared_idls:
         assert derived == expected
 
 
-def test_without_the_overlay_the_known_address_is_not_what_comes_out(shared_idls: Path, orca: Path) -> None:
+def test_without_the_overlay_the_known_address_is_not_what_comes_out(
+    shared_idls: Path, orca: Path
+) -> None:
     wrong = {**read_overlay(orca), "accounts": {}}
     with pytest.raises(SourceError, match="not the known address") as caught:
         load_program(shared_idls / "anchor__whirlpool.json", overlay=wrong)
@@ -73,7 +79,9 @@ def test_an_overlay_for_another_program_is_refused(orca: Path) -> None:
 
 
 def apply(entry: dict[str, Any], name: str = "unknown_kind") -> ProgramModel:
-    return apply_overlay(load("anchor/seeds"), {"instructions": {"open": {"accounts": {name: entry}}}})
+    return apply_overlay(
+        load("anchor/seeds"), {"instructions": {"open": {"accounts": {name: entry}}}}
+    )
 
 
 def test_every_kind_of_seed() -> None:
@@ -110,7 +118,11 @@ def test_every_kind_of_seed() -> None:
     )
     assert found.pda.program == AccountValue(("pool",))
     assert found.optional
-    assert not [f for f in check(model) if f.path.startswith("instructions[0].accounts[3]") and f.rule != "source"]
+    assert not [
+        f
+        for f in check(model)
+        if f.path.startswith("instructions[0].accounts[3]") and f.rule != "source"
+    ]
 
 
 def test_names_are_read_in_any_case_style_and_by_their_last_part() -> None:
@@ -148,12 +160,21 @@ def test_a_fixed_address_and_a_fixed_program() -> None:
         ({"instructions": {"close": {}}}, "instructions.close"),
         ({"accounts": {"vault": {}}}, "accounts.vault"),
         ({"accounts": []}, "accounts"),
-        ({"instructions": {"open": {"accounts": {"vault": {}}}}}, "instructions.open.accounts.vault"),
+        (
+            {"instructions": {"open": {"accounts": {"vault": {}}}}},
+            "instructions.open.accounts.vault",
+        ),
         ({"accounts": {"pool": {"seed": []}}}, "accounts.pool"),
         ({"accounts": {"pool": {"seeds": [{}]}}}, "accounts.pool.seeds[0]"),
-        ({"accounts": {"pool": {"seeds": [{"literal": "a", "arg": "b"}]}}}, "accounts.pool.seeds[0]"),
+        (
+            {"accounts": {"pool": {"seeds": [{"literal": "a", "arg": "b"}]}}},
+            "accounts.pool.seeds[0]",
+        ),
         ({"accounts": {"pool": {"seeds": [{"arg": "parms.index"}]}}}, "accounts.pool.seeds[0].arg"),
-        ({"accounts": {"pool": {"seeds": [{"arg": "params", "encoding": "le"}]}}}, "accounts.pool.seeds[0].encoding"),
+        (
+            {"accounts": {"pool": {"seeds": [{"arg": "params", "encoding": "le"}]}}},
+            "accounts.pool.seeds[0].encoding",
+        ),
         ({"accounts": {"pool": {"seeds": [{"account": "pol"}]}}}, "accounts.pool.seeds[0].account"),
         ({"accounts": {"pool": {"seeds": [{"min": ["pool"]}]}}}, "accounts.pool.seeds[0].min"),
         ({"accounts": {"pool": {"seeds": [{"bytes": [256]}]}}}, "accounts.pool.seeds[0].bytes"),
@@ -168,7 +189,9 @@ def test_a_fixed_address_and_a_fixed_program() -> None:
         ({"known": {}}, "known"),
     ],
 )
-def test_what_the_program_does_not_have_is_told_with_its_place(doc: dict[str, Any], path: str) -> None:
+def test_what_the_program_does_not_have_is_told_with_its_place(
+    doc: dict[str, Any], path: str
+) -> None:
     with pytest.raises(SourceError) as caught:
         apply_overlay(load("anchor/seeds"), doc, origin="overlay.toml")
     assert (caught.value.path, caught.value.origin) == (path, "overlay.toml")

@@ -105,7 +105,9 @@ def test_options_of_pod_types_have_bytes_that_mean_none() -> None:
             "name": "Pod",
             "type": {
                 "kind": "struct",
-                "fields": [{"name": f"f{i}", "type": {"fixedSizeOption": x}} for i, x in enumerate(fixed)],
+                "fields": [
+                    {"name": f"f{i}", "type": {"fixedSizeOption": x}} for i, x in enumerate(fixed)
+                ],
             },
         }
     ]
@@ -129,5 +131,7 @@ def test_events_and_an_address_that_were_added_by_hand() -> None:
     doc["address"] = "11111111111111111111111111111111"
     model = read_shank(doc)
     assert model.address == doc["address"]
-    assert model.events == (Event("FillLog", Discriminator(bytes(range(1, 9))), Struct((Field("trader", PUBKEY),))),)
+    assert model.events == (
+        Event("FillLog", Discriminator(bytes(range(1, 9))), Struct((Field("trader", PUBKEY),))),
+    )
     assert [level for path, level, _ in model.findings if path == "events[1]"] == ["info"]

@@ -100,7 +100,13 @@ def test_every_type_of_the_language(tmp_path: Path) -> None:
     types = [a.type for a in ix.args]
     assert types == [
         *(U8, I256, F32, F64, BOOL, BORSH_STRING, BORSH_BYTES, PUBKEY, vec(U64)),
-        *(Array(U8, 32), Option(U64), Option(PUBKEY, U32, fixed=True), Tuple((U8, BOOL)), Map(BORSH_STRING, U128, U32)),
+        *(
+            Array(U8, 32),
+            Option(U64),
+            Option(PUBKEY, U32, fixed=True),
+            Tuple((U8, BOOL)),
+            Map(BORSH_STRING, U128, U32),
+        ),
         *(Set(U16, U32), Link("Point"), Link("Side"), vec(Array(Link("Point"), 2)), U64),
     ]
     default = ix.args[-1].default
@@ -179,7 +185,10 @@ def test_constraints_become_the_models(tmp_path: Path) -> None:
     state, owner, to, pair, maybe, holder, mint, clock = change.accounts
     assert isinstance(state, Account)
     assert state.constraints == Constraints(
-        state="State", has_one=(("owner", "owner"),), close="to", errors=(("has_one:owner", "Wrong"),)
+        state="State",
+        has_one=(("owner", "owner"),),
+        close="to",
+        errors=(("has_one:owner", "Wrong"),),
     )
     assert isinstance(owner, Account)
     assert (owner.signer, owner.writable) == (True, False)
@@ -222,7 +231,10 @@ def test_either_token_program_own_errors_for_kinds_and_bytes_that_are_left(tmp_p
     assert program.address is None
     assert program.constraints == Constraints(
         executable=True,
-        one_of=("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"),
+        one_of=(
+            "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+            "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
+        ),
         errors=(("address", "Strange"),),
     )
     assert [a.type for a in ix.args] == [Bytes()]
@@ -290,7 +302,12 @@ def test_a_class_a_module_and_a_file_give_the_same_model() -> None:
         module = sys.modules["programs.counter.spec"]
     finally:
         sys.path.remove(str(REPO))
-    assert read_spec(module) == by_name == read_spec(module.Counter) == read_spec(REPO / "programs/counter/spec.py")
+    assert (
+        read_spec(module)
+        == by_name
+        == read_spec(module.Counter)
+        == read_spec(REPO / "programs/counter/spec.py")
+    )
 
 
 def test_reading_a_file_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -315,15 +332,31 @@ MISTAKES = {
         "go.s",
         "compares addresses",
     ),
-    "has_one without account": ('def go(self, s: Mut[S, has_one("owner")]): ...', "go.s", "no account named 'owner'"),
+    "has_one without account": (
+        'def go(self, s: Mut[S, has_one("owner")]): ...',
+        "go.s",
+        "no account named 'owner'",
+    ),
     "seed of nothing": (
         'def go(self, s: Mut[S, seeds(b"x", "ownr")], owner: Signer): ...',
         "go.s",
         "Did you mean 'owner'",
     ),
-    "seed too long": ('def go(self, s: Mut[S, seeds(b"' + "x" * 33 + '")]): ...', "go.s", "at most 32 bytes, not 33"),
-    "init without payer": ('def go(self, s: Mut[S, init(payer="p")], p: Signer): ...', "go.s", "so it must be a Payer"),
-    "init without system program": ('def go(self, s: Mut[S, init(payer="p")], p: Payer): ...', "go.s", "SystemProgram"),
+    "seed too long": (
+        'def go(self, s: Mut[S, seeds(b"' + "x" * 33 + '")]): ...',
+        "go.s",
+        "at most 32 bytes, not 33",
+    ),
+    "init without payer": (
+        'def go(self, s: Mut[S, init(payer="p")], p: Signer): ...',
+        "go.s",
+        "so it must be a Payer",
+    ),
+    "init without system program": (
+        'def go(self, s: Mut[S, init(payer="p")], p: Payer): ...',
+        "go.s",
+        "SystemProgram",
+    ),
     "init read-only": (
         'def go(self, s: Ref[S, init(payer="p")], p: Payer, sp: SystemProgram): ...',
         "go.s",
@@ -339,7 +372,11 @@ MISTAKES = {
         "go.s",
         "say init(…, space=…)",
     ),
-    "bump is no u8": ('def go(self, s: Mut[S, seeds(b"x", bump="count")]): ...', "go.s", "the bump is kept in a u8"),
+    "bump is no u8": (
+        'def go(self, s: Mut[S, seeds(b"x", bump="count")]): ...',
+        "go.s",
+        "the bump is kept in a u8",
+    ),
     "given bump is no u8": (
         'def go(self, s: Mut[S, seeds(b"x", bump="n")], n: u64): ...',
         "go.s",
@@ -355,10 +392,22 @@ MISTAKES = {
         "go.s",
         "'n' gives another account's bump already",
     ),
-    "close to nobody": ('def go(self, s: Mut[S, close("me")], me: Signer): ...', "go.s", "must be Mut or Payer"),
-    "constraint without call": ("def go(self, s: Mut[S, has_one]): ...", "go.s", "has_one without ()"),
+    "close to nobody": (
+        'def go(self, s: Mut[S, close("me")], me: Signer): ...',
+        "go.s",
+        "must be Mut or Payer",
+    ),
+    "constraint without call": (
+        "def go(self, s: Mut[S, has_one]): ...",
+        "go.s",
+        "has_one without ()",
+    ),
     "bad address": ('def go(self, s: Ref[Unchecked, address("x")]): ...', "go.s", "is no address"),
-    "token on state": ('def go(self, s: Ref[S, token(mint="s")]): ...', "go.s", "is for a TokenAccount"),
+    "token on state": (
+        'def go(self, s: Ref[S, token(mint="s")]): ...',
+        "go.s",
+        "is for a TokenAccount",
+    ),
     "docs of nobody": (
         'def go(self, a: u8):\n    """Go.\n\n    Args:\n        b: What?\n    """',
         "go",
@@ -366,7 +415,11 @@ MISTAKES = {
     ),
     "a union": ("def go(self, a: u8 | u16): ...", "go.a", "a union is no type here"),
     "keywords": ("def go(self, **rest: u8): ...", "go.rest", "no **parameters"),
-    "same in snake_case": ("def go(self, aB: u8, a_b: u8): ...", "go.a_b", "same name in snake_case"),
+    "same in snake_case": (
+        "def go(self, aB: u8, a_b: u8): ...",
+        "go.a_b",
+        "same name in snake_case",
+    ),
     "empty discriminator": (
         'def go(self): ...\ngo.mcpsol_instruction = words.InstructionOptions(None, b"")',
         "go",
@@ -378,9 +431,10 @@ MISTAKES = {
 @pytest.mark.parametrize("case", MISTAKES)
 def test_mistakes_are_told_with_file_and_line(tmp_path: Path, case: str) -> None:
     code, path, words = MISTAKES[case]
-    body = (
-        f"class S(Account):\n    owner: Pubkey\n    count: u64\nclass V(Account):\n    name: str\n@instruction\n{code}"
+    state = (
+        "class S(Account):\n    owner: Pubkey\n    count: u64\nclass V(Account):\n    name: str\n"
     )
+    body = f"{state}@instruction\n{code}"
     head = "from mcpsol_py.sources import spec_words as words\n" + HEAD
     with pytest.raises(SourceError) as caught:
         spec(tmp_path, body, head)
@@ -390,7 +444,9 @@ def test_mistakes_are_told_with_file_and_line(tmp_path: Path, case: str) -> None
     assert words in str(error)
 
 
-def test_the_file_is_named_as_its_reader_named_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_is_named_as_its_reader_named_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("demo.py").write_text(HEAD + "    @instruction\n    def go(self, amount: int): ...\n")
     with pytest.raises(SourceError) as caught:
@@ -412,21 +468,31 @@ def test_a_bump_is_kept_in_state_or_given_by_an_argument(tmp_path: Path) -> None
         def go(self, s: Ref[S, seeds(b"s", bump="bump")], m: Ref[Mint, seeds(b"m", bump="m_bump")], m_bump: u8): ...
         """,
     )
-    kept, given = (account.pda.bump for account in found.accounts if isinstance(account, Account) and account.pda)
+    kept, given = (
+        account.pda.bump
+        for account in found.accounts
+        if isinstance(account, Account) and account.pda
+    )
     assert (kept, given) == ("bump", None)
     assert found.arg_values == (("m_bump", AccountBumpValue(("m",))),)
 
 
 def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(InvalidProgram) as caught:
-        spec(tmp_path, "@instruction\ndef a(self, x: int): ...\n@instruction\ndef b(self, y: float): ...")
+        spec(
+            tmp_path,
+            "@instruction\ndef a(self, x: int): ...\n@instruction\ndef b(self, y: float): ...",
+        )
     assert [getattr(f, "path", "") for f in caught.value.findings] == ["Demo.a.x", "Demo.b.y"]
 
 
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ('@instruction(discriminator=bytes.fromhex("42195e6a55fd41c0"))\ndef a(self): ...', "taken by list_tools"),
+        (
+            '@instruction(discriminator=bytes.fromhex("42195e6a55fd41c0"))\ndef a(self): ...',
+            "taken by list_tools",
+        ),
         ('@instruction(discriminator=b"\\x42")\ndef a(self): ...', "taken by list_tools"),
         (
             (
@@ -435,8 +501,14 @@ def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
             ),
             "cannot be told from a's",
         ),
-        ('@instruction\ndef a(self): ...\n@instruction(name="A")\ndef b(self): ...', "cannot be told from a's"),
-        ('X = error("x", code=1)\nY = error("y", code=1)\n@instruction\ndef a(self): ...', "code 1 is X's already"),
+        (
+            '@instruction\ndef a(self): ...\n@instruction(name="A")\ndef b(self): ...',
+            "cannot be told from a's",
+        ),
+        (
+            'X = error("x", code=1)\nY = error("y", code=1)\n@instruction\ndef a(self): ...',
+            "code 1 is X's already",
+        ),
         ("def helper(self): ...", "the program has no instruction"),
         ("X = constant(u8, 300)\n@instruction\ndef a(self): ...", "300 does not fit u8"),
         ("class A(Struct):\n    a: 'A'\n@instruction\ndef a(self, x: A): ...", ""),
@@ -444,7 +516,9 @@ def test_several_mistakes_are_told_at_once(tmp_path: Path) -> None:
 )
 def test_clashes_are_found(tmp_path: Path, body: str, words: str) -> None:
     if not words:
-        assert one(tmp_path, body).args[0].type == Link("A")  # check() and the codecs tell what is endless
+        assert one(tmp_path, body).args[0].type == Link(
+            "A"
+        )  # check() and the codecs tell what is endless
         return
     with pytest.raises((SourceError, InvalidProgram)) as caught:
         spec(tmp_path, body)
@@ -453,7 +527,10 @@ def test_clashes_are_found(tmp_path: Path, body: str, words: str) -> None:
 
 def test_a_name_inside_the_class_is_explained(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="do not see each other's names"):
-        spec(tmp_path, "class A(Struct):\n    x: u8\nclass B(Struct):\n    a: A\n@instruction\ndef go(self, b: B): ...")
+        spec(
+            tmp_path,
+            "class A(Struct):\n    x: u8\nclass B(Struct):\n    a: A\n@instruction\ndef go(self, b: B): ...",
+        )
 
 
 def test_what_is_no_spec_is_told(tmp_path: Path) -> None:

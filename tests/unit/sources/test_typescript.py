@@ -51,7 +51,11 @@ def test_a_clients_constant_is_read_and_its_type_is_not() -> None:
     assert [a.name for a in ix.args] == ["amount", "list"]
     assert [a.name for a in ix.accounts] == ["payer"]
     assert model.errors[0].code == 6000
-    plain = {"version": "0.1.0", "name": "vault", "instructions": [{"name": "openVault", "accounts": [], "args": []}]}
+    plain = {
+        "version": "0.1.0",
+        "name": "vault",
+        "instructions": [{"name": "openVault", "accounts": [], "args": []}],
+    }
     assert ix.discriminator == read(plain).instructions[0].discriminator
 
 
@@ -76,7 +80,10 @@ def test_a_file_is_taken_by_what_stands_in_it(tmp_path: Path) -> None:
     [
         ("export {};", "no object in it that is an IDL. Give the IDL's JSON"),
         ("const a = { b: 1 };", "no object in it that is an IDL. Give"),
-        ("export const IDL = { instructions: [build()] };", "line 1: found 'build' where text, a number"),
+        (
+            "export const IDL = { instructions: [build()] };",
+            "line 1: found 'build' where text, a number",
+        ),
         ("export const IDL = {\n  name: `a${b}` };", "line 2: found '`' where text"),
         ("export const IDL = {\n  name: 'x',\n", "line 3: found the end where a key must stand"),
         ("export const IDL = { name 'x' }", "found \"'x'\" where ':' must stand"),
@@ -89,7 +96,10 @@ def test_a_file_is_taken_by_what_stands_in_it(tmp_path: Path) -> None:
             "const a = {name: 'a', version: '', instructions: []};const b = {name: 'b', version: '', instructions: []}",
             "2 IDLs in it: a, b. Write the one that is meant",
         ),
-        ("export const IDL = { name: 'x', version: '', instructions: [{ name: 5 }] };", "instructions[0].name: found"),
+        (
+            "export const IDL = { name: 'x', version: '', instructions: [{ name: 5 }] };",
+            "instructions[0].name: found",
+        ),
     ],
 )
 def test_what_is_no_literal_is_told_with_its_line(text: str, says: str) -> None:
@@ -101,7 +111,9 @@ def test_what_is_no_literal_is_told_with_its_line(text: str, says: str) -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 

@@ -23,7 +23,9 @@ except ValueError:
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
 
 
 def test_lines_are_json_with_what_is_bound_and_nothing_secret() -> None:

@@ -27,7 +27,9 @@ KEY = Keypair.from_seed(bytes(range(32)))
 def test_what_looks_like_a_secret_is_masked(text: str) -> None:
     cleaned = clean(text)
     assert MASK in cleaned
-    assert not {part for part in text.split() if len(part) > 15 or part == "abcdefgh12345"} & set(cleaned.split())
+    assert not {part for part in text.split() if len(part) > 15 or part == "abcdefgh12345"} & set(
+        cleaned.split()
+    )
 
 
 def test_a_url_keeps_its_host_only() -> None:
@@ -35,7 +37,9 @@ def test_a_url_keeps_its_host_only() -> None:
     assert cleaned == "asked https://rpc.example.com:8899 about it"
 
 
-@pytest.mark.parametrize("name", ["token", "Authorization", "api_key", "passphrase", "client_secret", "private_key"])
+@pytest.mark.parametrize(
+    "name", ["token", "Authorization", "api_key", "passphrase", "client_secret", "private_key"]
+)
 def test_a_name_that_sounds_secret_hides_any_value(name: str) -> None:
     assert clean_fields({name: "anything"}) == {name: MASK}
     assert clean_fields({"outer": {name: 5}}) == {"outer": {name: MASK}}
@@ -44,7 +48,9 @@ def test_a_name_that_sounds_secret_hides_any_value(name: str) -> None:
 def test_what_was_named_secret_is_found_inside_other_text() -> None:
     hide("correct horse")
     hide("correct horse battery")
-    assert clean({"why": ["no such file: correct horse battery.txt"]}) == {"why": [f"no such file: {MASK}.txt"]}
+    assert clean({"why": ["no such file: correct horse battery.txt"]}) == {
+        "why": [f"no such file: {MASK}.txt"]
+    }
 
 
 def test_keys_in_numbers_and_bytes_are_not_written_out() -> None:
@@ -63,4 +69,7 @@ def test_addresses_numbers_and_words_stay(address: bytes, word: str, number: int
 
 def test_a_signature_stays_under_its_name_only() -> None:
     signature = str(KEY.sign_message(b"m"))
-    assert clean_fields({"signature": signature, "text": signature}) == {"signature": signature, "text": MASK}
+    assert clean_fields({"signature": signature, "text": signature}) == {
+        "signature": signature,
+        "text": MASK,
+    }

@@ -38,7 +38,9 @@ print("[" + ",".join(s.to_json(indent=None) for s in sink.get_finished_spans()) 
 
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
 
 
 def test_spans_nest_are_marked_failed_by_reason_and_hold_nothing_secret() -> None:

@@ -50,7 +50,9 @@ def elf(program: ChannelProgram) -> bytes:
     data = data.replace(placeholder, bytes(program.treasury_owner))
     for at in range(0, 32, 8):
         old, new = bytes(OURS.program_id)[at : at + 8], bytes(program.program_id)[at : at + 8]
-        load = re.compile(rb"(\x18.\0\0)" + re.escape(old[:4]) + rb"(\0{4})" + re.escape(old[4:]), re.S)
+        load = re.compile(
+            rb"(\x18.\0\0)" + re.escape(old[:4]) + rb"(\0{4})" + re.escape(old[4:]), re.S
+        )
         data, count = load.subn(partial(_loading, new), data)
         assert count == 2
     return data
@@ -91,7 +93,12 @@ class ChannelWorld(World):
     def upto(self, **options: Any) -> UptoFacilitator:
         options.setdefault("clock", self.clock)
         return UptoFacilitator(
-            self.chain, KeypairSponsor(self.sponsor), self.program, timeout=1.0, poll=0.01, **options
+            self.chain,
+            KeypairSponsor(self.sponsor),
+            self.program,
+            timeout=1.0,
+            poll=0.01,
+            **options,
         )
 
     def upto_client(self) -> UptoClient:
@@ -131,7 +138,9 @@ class ChannelWorld(World):
 class BatchShop:
     """A merchant that sells for vouchers: the official core's server and our facilitator, on one database."""
 
-    def __init__(self, world: ChannelWorld, database: Database, *, tenant: str = "default", **options: Any) -> None:
+    def __init__(
+        self, world: ChannelWorld, database: Database, *, tenant: str = "default", **options: Any
+    ) -> None:
         self.world, self.database = world, database
         self.sponsored = SponsoredChannels(database)
         self.channels = PaidChannels(database, tenant)
@@ -149,7 +158,12 @@ class BatchShop:
         facilitator.register([DEVNET], self.desk)
         facilitator.register([DEVNET], world.upto())
         self.scheme = BatchServer(
-            world.authorizer, self.channels, world.program, world.chain, clock=world.clock, **options
+            world.authorizer,
+            self.channels,
+            world.program,
+            world.chain,
+            clock=world.clock,
+            **options,
         )
         self.core = x402ResourceServer(LocalFacilitator(facilitator))
         self.core.register(DEVNET, self.scheme)

@@ -74,7 +74,9 @@ class World:
 
     def give(self, owner: Pubkey, amount: int) -> None:
         self.set_account(
-            associated_token_address(owner, USDC, TOKEN_PROGRAM), token_data(USDC, owner, amount), TOKEN_PROGRAM
+            associated_token_address(owner, USDC, TOKEN_PROGRAM),
+            token_data(USDC, owner, amount),
+            TOKEN_PROGRAM,
         )
 
     def tokens(self, owner: Pubkey) -> int:
@@ -94,4 +96,6 @@ class World:
         )
 
     def pay(self, requirements: PaymentRequirements) -> PaymentPayload:
-        return PaymentPayload(payload=self.client.create_payment_payload(requirements), accepted=requirements)
+        return PaymentPayload(
+            payload=self.client.create_payment_payload(requirements), accepted=requirements
+        )

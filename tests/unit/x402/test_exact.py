@@ -75,8 +75,13 @@ def payload_of(
         message = Message.new_with_blockhash(list(instructions), payer, blockhash)
     else:
         message = MessageV0.try_compile(payer, list(instructions), [], blockhash)
-    signed = {k.pubkey(): k.sign_message(to_bytes_versioned(message)) for k in (world.payer, *signers)}
-    slots = [signed.get(k, Signature.default()) for k in message.account_keys[: message.header.num_required_signatures]]
+    signed = {
+        k.pubkey(): k.sign_message(to_bytes_versioned(message)) for k in (world.payer, *signers)
+    }
+    slots = [
+        signed.get(k, Signature.default())
+        for k in message.account_keys[: message.header.num_required_signatures]
+    ]
     wire = base64.b64encode(bytes(VersionedTransaction.populate(message, slots))).decode()
     return PaymentPayload(payload={"transaction": wire}, accepted=requirements)
 
@@ -90,7 +95,14 @@ def test_the_message_is_the_published_vector() -> None:
     """X402.md 3.1: seeds 01, 02, 03, memo inv-0001, 10000 devnet USDC."""
     message = build_message(
         PaymentTerms(
-            keypair(1).pubkey(), keypair(3).pubkey(), USDC, 6, TOKEN_PROGRAM, 10_000, keypair(2).pubkey(), "inv-0001"
+            keypair(1).pubkey(),
+            keypair(3).pubkey(),
+            USDC,
+            6,
+            TOKEN_PROGRAM,
+            10_000,
+            keypair(2).pubkey(),
+            "inv-0001",
         ),
         "CmpNeggWJ4JaWJeJ8YKN1Zypmk7uvQq3PECGUCAEMbky",
     )
@@ -100,7 +112,10 @@ def test_the_message_is_the_published_vector() -> None:
     payer = keypair(1)
     wire = wire_base64(message, {payer.pubkey(): payer.sign_message(to_bytes_versioned(message))})
     assert len(base64.b64decode(wire)) == 472
-    assert message_hash(read_transaction(wire)) == "055a7a2c78b837b678e26b25cabbbc93df5627ebab6cecc2e4849ec950f7ecbd"
+    assert (
+        message_hash(read_transaction(wire))
+        == "055a7a2c78b837b678e26b25cabbbc93df5627ebab6cecc2e4849ec950f7ecbd"
+    )
 
 
 def test_a_payment_verifies_and_moves_the_tokens_once(world: World) -> None:
@@ -111,7 +126,10 @@ def test_a_payment_verifies_and_moves_the_tokens_once(world: World) -> None:
     settled = world.facilitator.settle(payment, requirements)
     assert settled.success
     assert world.chain.svm.get_transaction(Signature.from_string(settled.transaction)) is not None
-    assert (world.tokens(world.payer.pubkey()), world.tokens(world.payee.pubkey())) == (990_000, 10_000)
+    assert (world.tokens(world.payer.pubkey()), world.tokens(world.payee.pubkey())) == (
+        990_000,
+        10_000,
+    )
     again = world.facilitator.settle(payment, requirements)
     assert (again.success, again.error_reason) == (False, "duplicate_settlement")
     assert world.tokens(world.payee.pubkey()) == 10_000
@@ -121,16 +139,27 @@ def test_a_delegate_pays_from_its_owners_account(world: World) -> None:
     """The agent wallet of the seeds: an SPL approve caps what the agent can spend."""
     agent, owner = world.payer, keypair(9).pubkey()
     source = associated_token_address(owner, USDC, TOKEN_PROGRAM)
-    world.set_account(source, token_data(USDC, owner, 50_000, delegate=agent.pubkey(), delegated=15_000), TOKEN_PROGRAM)
+    world.set_account(
+        source,
+        token_data(USDC, owner, 50_000, delegate=agent.pubkey(), delegated=15_000),
+        TOKEN_PROGRAM,
+    )
     transfer = transfer_checked(terms(world))
     accounts = list(transfer.accounts)
     accounts[0] = AccountMeta(source, False, True)
     requirements = world.requirements()
     spend = Instruction(transfer.program_id, bytes(transfer.data), accounts)
-    payment = payload_of(world, [compute_unit_limit(20_000), compute_unit_price(1), spend, memo("one")], requirements)
+    payment = payload_of(
+        world, [compute_unit_limit(20_000), compute_unit_price(1), spend, memo("one")], requirements
+    )
     assert world.facilitator.settle(payment, requirements).success
-    beyond = payload_of(world, [compute_unit_limit(20_000), compute_unit_price(1), spend, memo("two")], requirements)
-    assert world.facilitator.settle(beyond, requirements).error_reason == "transaction_simulation_failed"
+    beyond = payload_of(
+        world, [compute_unit_limit(20_000), compute_unit_price(1), spend, memo("two")], requirements
+    )
+    assert (
+        world.facilitator.settle(beyond, requirements).error_reason
+        == "transaction_simulation_failed"
+    )
     assert world.tokens(world.payee.pubkey()) == 10_000
 
 
@@ -148,13 +177,15 @@ def refusals(world: World) -> dict[str, tuple[str, PaymentPayload]]:
     cosigned = Instruction(LIGHTHOUSE, b"\0", [AccountMeta(other.pubkey(), True, False)])
     wrong_destination = transfer_checked(terms(world))
     accounts = list(wrong_destination.accounts)
-    accounts[2] = AccountMeta(associated_token_address(other.pubkey(), USDC, TOKEN_PROGRAM), False, True)
+    accounts[2] = AccountMeta(
+        associated_token_address(other.pubkey(), USDC, TOKEN_PROGRAM), False, True
+    )
     elsewhere = Instruction(wrong_destination.program_id, bytes(wrong_destination.data), accounts)
 
     def bad(code: str, *instructions: Instruction, **kw: Any) -> tuple[str, PaymentPayload]:
-        return (code if code.startswith(("fee_payer", "invalid")) else f"{PREFIX}_{code}"), payload_of(
-            world, instructions, r, **kw
-        )
+        return (
+            code if code.startswith(("fee_payer", "invalid")) else f"{PREFIX}_{code}"
+        ), payload_of(world, instructions, r, **kw)
 
     return {
         "no transaction": (PREFIX, PaymentPayload(payload={}, accepted=r)),
@@ -164,20 +195,32 @@ def refusals(world: World) -> dict[str, tuple[str, PaymentPayload]]:
         ),
         "left-over bytes": (
             f"{PREFIX}_transaction_could_not_be_decoded",
-            PaymentPayload(payload={"transaction": base64.b64encode(bytes(wire) + b"\0").decode()}, accepted=r),
+            PaymentPayload(
+                payload={"transaction": base64.b64encode(bytes(wire) + b"\0").decode()}, accepted=r
+            ),
         ),
         "forged signature": (
             f"{PREFIX}_signature_invalid",
-            PaymentPayload(payload={"transaction": base64.b64encode(bytes(wire)).decode()}, accepted=r),
+            PaymentPayload(
+                payload={"transaction": base64.b64encode(bytes(wire)).decode()}, accepted=r
+            ),
         ),
-        "another fee payer": bad("invalid_exact_svm_fee_payer_mismatch", *good, fee_payer=world.payer.pubkey()),
+        "another fee payer": bad(
+            "invalid_exact_svm_fee_payer_mismatch", *good, fee_payer=world.payer.pubkey()
+        ),
         "two instructions": bad("transaction_instructions_length", *good[:2]),
         "eight instructions": bad("transaction_instructions_length", *good, *[guard] * 4),
-        "no compute limit": bad("transaction_instructions_compute_limit_instruction", guard, *good[1:]),
-        "huge compute limit": bad(
-            "transaction_instructions_compute_limit_instruction", compute_unit_limit(1_400_001), *good[1:]
+        "no compute limit": bad(
+            "transaction_instructions_compute_limit_instruction", guard, *good[1:]
         ),
-        "no compute price": bad("transaction_instructions_compute_price_instruction", good[0], guard, *good[2:]),
+        "huge compute limit": bad(
+            "transaction_instructions_compute_limit_instruction",
+            compute_unit_limit(1_400_001),
+            *good[1:],
+        ),
+        "no compute price": bad(
+            "transaction_instructions_compute_price_instruction", good[0], guard, *good[2:]
+        ),
         "price too high": bad(
             "transaction_instructions_compute_price_instruction_too_high",
             good[0],
@@ -188,8 +231,12 @@ def refusals(world: World) -> dict[str, tuple[str, PaymentPayload]]:
         "second transfer": bad("unknown_fourth_instruction", *good[:3], good[2]),
         "stranger at the end": bad("unknown_fifth_instruction", *good, stranger),
         "stranger seventh": bad("unknown_seventh_instruction", *good, guard, guard, stranger),
-        "sponsor in an instruction": bad("transaction_fee_payer_transferring_funds", *good, touching),
-        "sponsor's own tokens": bad("transaction_fee_payer_transferring_funds", good[0], good[1], robbing, good[3]),
+        "sponsor in an instruction": bad(
+            "transaction_fee_payer_transferring_funds", *good, touching
+        ),
+        "sponsor's own tokens": bad(
+            "transaction_fee_payer_transferring_funds", good[0], good[1], robbing, good[3]
+        ),
         "a third signer": bad("excessive_signers", *good, cosigned, signers=[other]),
         "underpaid": bad("amount_insufficient", *normal(world, amount=9_999)),
         "overpaid": bad("amount_mismatch", *normal(world, amount=10_001)),
@@ -220,7 +267,9 @@ def test_each_fault_is_refused_by_its_reason_and_moves_nothing(name: str) -> Non
         ({"amount": "ten"}, "invalid_payment_requirements"),
     ],
 )
-def test_requirements_that_cannot_be_met_are_refused(world: World, change: dict[str, Any], reason: str) -> None:
+def test_requirements_that_cannot_be_met_are_refused(
+    world: World, change: dict[str, Any], reason: str
+) -> None:
     payment = world.pay(world.requirements())
     verified = world.facilitator.verify(payment, world.requirements().model_copy(update=change))
     assert verified.invalid_reason == reason
@@ -231,7 +280,11 @@ def test_memo_must_be_the_one_asked_for_once(world: World) -> None:
     assert world.facilitator.verify(world.pay(wanted), wanted).is_valid
     reasons = [
         world.facilitator.verify(payload_of(world, ixs, wanted), wanted).invalid_reason
-        for ixs in (normal(world, memo="order-8"), normal(world)[:3], [*normal(world, memo="order-7"), memo("order-7")])
+        for ixs in (
+            normal(world, memo="order-8"),
+            normal(world)[:3],
+            [*normal(world, memo="order-7"), memo("order-7")],
+        )
     ]
     assert reasons == [f"{PREFIX}_memo_mismatch", f"{PREFIX}_memo_count", f"{PREFIX}_memo_count"]
 
@@ -241,7 +294,9 @@ def test_wallet_guards_and_legacy_messages_pass(world: World) -> None:
     requirements = world.requirements()
     legacy = payload_of(world, normal(world)[:3], requirements, legacy=True)
     assert world.facilitator.settle(legacy, requirements).success
-    guards = payload_of(world, [*normal(world)[:3], Instruction(LIGHTHOUSE, b"\0", [])], requirements)
+    guards = payload_of(
+        world, [*normal(world)[:3], Instruction(LIGHTHOUSE, b"\0", [])], requirements
+    )
     verified = world.facilitator.verify(guards, requirements)
     # Lighthouse is not in LiteSVM: everything up to the chain's own answer must hold.
     assert verified.invalid_reason == "transaction_simulation_failed"
@@ -259,11 +314,16 @@ def test_spent_between_verify_and_settle_is_not_success(world: World) -> None:
     first, second = world.pay(requirements), world.pay(requirements)
     assert world.facilitator.verify(second, requirements).is_valid
     assert world.facilitator.settle(first, requirements).success
-    assert world.facilitator.settle(second, requirements).error_reason == "transaction_simulation_failed"
+    assert (
+        world.facilitator.settle(second, requirements).error_reason
+        == "transaction_simulation_failed"
+    )
     assert world.tokens(world.payee.pubkey()) == 600_000
 
 
-def test_failing_on_chain_after_a_good_simulation_is_failure(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_on_chain_after_a_good_simulation_is_failure(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The official signer looks at the confirmation level before the error and calls this success (X402.md 3.3)."""
     requirements = world.requirements(600_000)
     payment = world.pay(requirements)
@@ -313,7 +373,9 @@ def test_a_chain_that_does_not_answer_says_nothing_about_the_payment(
         raise ChainUnavailable("node.example: timed out")
 
     monkeypatch.setattr(world.chain, "simulate", down)
-    assert world.facilitator.verify(payment, requirements).invalid_reason == "unexpected_verify_error"
+    assert (
+        world.facilitator.verify(payment, requirements).invalid_reason == "unexpected_verify_error"
+    )
     assert world.facilitator.settle(payment, requirements).error_reason == "unexpected_settle_error"
     monkeypatch.undo()
     monkeypatch.setattr(world.chain, "send", down)
@@ -323,7 +385,9 @@ def test_a_chain_that_does_not_answer_says_nothing_about_the_payment(
     assert world.tokens(world.payee.pubkey()) == 10_000
 
 
-def test_an_expired_blockhash_is_a_failure_and_never_lands(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expired_blockhash_is_a_failure_and_never_lands(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     requirements = world.requirements()
     payment = world.pay(requirements)
     monkeypatch.setattr(world.chain, "send", lambda wire: "")
@@ -358,9 +422,12 @@ class Crash(Exception):
 
 
 @pytest.mark.parametrize(
-    "point", ["settle.before_claim", "settle.claimed", "settle.before_send", "settle.sent", "settle.landed"]
+    "point",
+    ["settle.before_claim", "settle.claimed", "settle.before_send", "settle.sent", "settle.landed"],
 )
-def test_a_crash_at_any_step_neither_loses_nor_doubles_the_payment(world: World, point: str) -> None:
+def test_a_crash_at_any_step_neither_loses_nor_doubles_the_payment(
+    world: World, point: str
+) -> None:
     requirements = world.requirements()
     payment = world.pay(requirements)
 
@@ -369,11 +436,18 @@ def test_a_crash_at_any_step_neither_loses_nor_doubles_the_payment(world: World,
             raise Crash(at)
 
     dying = ExactFacilitator(
-        world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=0.05, poll=0.01, fault=crash
+        world.chain,
+        KeypairSponsor(world.sponsor),
+        world.settlements,
+        timeout=0.05,
+        poll=0.01,
+        fault=crash,
     )
     with pytest.raises(Crash):
         dying.settle(payment, requirements)
-    restarted = ExactFacilitator(world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=0.0, poll=0.01)
+    restarted = ExactFacilitator(
+        world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=0.0, poll=0.01
+    )
     settled = restarted.settle(payment, requirements)
     assert settled.success
     assert world.tokens(world.payee.pubkey()) == 10_000
@@ -385,7 +459,9 @@ def test_version_1_shares_the_settlements_of_version_2(world: World) -> None:
 
     requirements = world.requirements()
     payment = world.pay(requirements)
-    v1 = ExactFacilitatorV1(world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=1.0, poll=0.01)
+    v1 = ExactFacilitatorV1(
+        world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=1.0, poll=0.01
+    )
     old = PaymentRequirementsV1(
         scheme="exact", network="solana-devnet", max_amount_required="10000", resource="mcp://tools/x", asset=str(USDC),
         pay_to=str(world.payee.pubkey()), max_timeout_seconds=60, extra=requirements.extra,
@@ -408,7 +484,9 @@ def test_no_altered_byte_verifies(position: int, value: int) -> None:
     if wire[position] == value:
         return
     wire[position] = value
-    payment = PaymentPayload(payload={"transaction": base64.b64encode(bytes(wire)).decode()}, accepted=requirements)
+    payment = PaymentPayload(
+        payload={"transaction": base64.b64encode(bytes(wire)).decode()}, accepted=requirements
+    )
     assert not world.facilitator.verify(payment, requirements).is_valid
 
 

@@ -118,7 +118,9 @@ class Locked:
     """Another process that has SQLite's write lock."""
 
     def __init__(self, url: str) -> None:
-        self._connection = sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None, timeout=5)
+        self._connection = sqlite3.connect(
+            url.removeprefix("sqlite:///"), isolation_level=None, timeout=5
+        )
         self._connection.execute("BEGIN IMMEDIATE")
 
     def release(self) -> None:
@@ -136,7 +138,10 @@ async def test_a_lock_is_waited_for(tmp_path: Path, sqlite_storage: Storage, poi
             other = _hold(sqlite_storage.url, 0.3)
             held.append(other)
 
-    once(shop, await shop.gate(fault=lock, lease=30.0).call(shop.offer(), shop.payment(), {}, shop.run))
+    once(
+        shop,
+        await shop.gate(fault=lock, lease=30.0).call(shop.offer(), shop.payment(), {}, shop.run),
+    )
     held[0].join()
 
 
@@ -155,7 +160,9 @@ def _hold(url: str, seconds: float) -> threading.Thread:
     return thread
 
 
-async def test_a_lock_that_stays_is_told_and_nothing_runs(tmp_path: Path, sqlite_storage: Storage) -> None:
+async def test_a_lock_that_stays_is_told_and_nothing_runs(
+    tmp_path: Path, sqlite_storage: Storage
+) -> None:
     shop = make(tmp_path, sqlite_storage)
     hasty = sqlite_storage.open(patience=0.2)
     payment, locked = shop.payment(), Locked(sqlite_storage.url)
@@ -185,7 +192,11 @@ class Disk:
     ("point", "broadcasts", "paid"),
     [
         (None, False, 0),  # full from the start: nothing is recorded, so nothing is done
-        ("gate.running", False, 0),  # full when the result is to be kept: it is withheld, and not charged
+        (
+            "gate.running",
+            False,
+            0,
+        ),  # full when the result is to be kept: it is withheld, and not charged
         ("gate.paid", True, 10_000),  # paid first, full when the result is to be kept
     ],
 )
@@ -247,7 +258,9 @@ async def test_replicas_whose_clocks_are_five_minutes_apart_share_the_databases_
     here = module.now_ms
     monkeypatch.setattr(module, "now_ms", lambda: here() + 300_000)
     second = asyncio.create_task(
-        shop.gate(database=postgres_storage.open(), lease=120.0, wait=5.0).call(offer, payment, {}, shop.run)
+        shop.gate(database=postgres_storage.open(), lease=120.0, wait=5.0).call(
+            offer, payment, {}, shop.run
+        )
     )
     await asyncio.sleep(0.1)
     go.set()
@@ -275,7 +288,9 @@ async def test_even_a_replica_that_takes_a_running_call_for_dead_runs_and_pays_n
     await started.wait()
     ahead = shop.gate(lease=120.0, clock_ms=lambda: module.now_ms() + skew)
     taken = await ahead.call(offer, payment, {}, shop.run)
-    assert isinstance(taken, Refused)  # "outcome_unknown" for the one ahead, "in_progress" for the one behind
+    assert isinstance(
+        taken, Refused
+    )  # "outcome_unknown" for the one ahead, "in_progress" for the one behind
     go.set()
     reply = await first
     assert len(shop.runs) == 1
@@ -287,7 +302,9 @@ async def test_two_replicas_get_one_payment_id_at_once(shop: Shop) -> None:
     """Each with connections of its own; two payments under one id, and one payment twice."""
     assert shop.storage is not None
     storage = shop.storage
-    replicas = [shop.gate(database=storage.open(migrate=False), wait=5.0, lease=30.0) for _ in range(6)]
+    replicas = [
+        shop.gate(database=storage.open(migrate=False), wait=5.0, lease=30.0) for _ in range(6)
+    ]
     payments = [shop.payment(), shop.payment()]
     replies = await asyncio.gather(
         *(g.call(shop.offer(), payments[n % 2], {}, shop.run) for n, g in enumerate(replicas))
@@ -316,7 +333,9 @@ async def test_two_merchants_may_use_one_payment_id(tmp_path: Path, storage: Sto
 # -- Database itself --------------------------------------------------------------------------------------------------
 
 
-def test_a_lost_answer_to_a_commit_is_told_to_what_is_run_again(postgres: Cluster, postgres_storage: Storage) -> None:
+def test_a_lost_answer_to_a_commit_is_told_to_what_is_run_again(
+    postgres: Cluster, postgres_storage: Storage
+) -> None:
     database = postgres_storage.open()
     tries: list[bool] = []
 
@@ -351,7 +370,9 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     database.close()
 
 
-def test_a_connection_that_is_in_use_when_the_database_is_closed_is_closed_after_use(storage: Storage) -> None:
+def test_a_connection_that_is_in_use_when_the_database_is_closed_is_closed_after_use(
+    storage: Storage,
+) -> None:
     """A call that was given up goes on in its thread: what it holds would be left to the garbage collector."""
     database = storage.open()
     begun, go = threading.Event(), threading.Event()

@@ -21,7 +21,9 @@ def database(tmp_path: Path) -> Database:
 
 def level(database: Database) -> int:
     """How far a commit of this transaction reaches: FULL waits for the disk."""
-    return database.run(lambda connection, _: int(connection.execute(text("PRAGMA synchronous")).scalar_one()))
+    return database.run(
+        lambda connection, _: int(connection.execute(text("PRAGMA synchronous")).scalar_one())
+    )
 
 
 async def test_only_what_may_be_lost_does_not_wait_for_the_disk(database: Database) -> None:
@@ -32,8 +34,12 @@ async def test_only_what_may_be_lost_does_not_wait_for_the_disk(database: Databa
 
 
 async def test_one_lasting_piece_makes_its_whole_group_lasting(database: Database) -> None:
-    levels = await asyncio.gather(*(grouped(database, level, database, lasting=n % 8 == 7) for n in range(64)))
-    for first in range(0, 64, 8):  # a piece waits for the disk if it must; others do when they share its commit
+    levels = await asyncio.gather(
+        *(grouped(database, level, database, lasting=n % 8 == 7) for n in range(64))
+    )
+    for first in range(
+        0, 64, 8
+    ):  # a piece waits for the disk if it must; others do when they share its commit
         assert levels[first + 7] == FULL
     assert set(levels) <= {NORMAL, FULL}
 

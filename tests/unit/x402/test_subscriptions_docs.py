@@ -41,14 +41,26 @@ def test_the_configuration_is_read() -> None:
     payments = read_payments(tomllib.loads(block("toml"))["payments"])
     (entry,) = payments.plans
     plan = entry.plan(str(USDC), DEVNET)
-    assert (plan.price, plan.period, plan.quota, plan.trial_ms) == (5_000_000, "monthly", 1000, 7 * 86_400_000)
-    assert (entry.tools, payments.domain, payments.collector) == (("vault_*",), "tools.example", "9hSR…")
+    assert (plan.price, plan.period, plan.quota, plan.trial_ms) == (
+        5_000_000,
+        "monthly",
+        1000,
+        7 * 86_400_000,
+    )
+    assert (entry.tools, payments.domain, payments.collector) == (
+        ("vault_*",),
+        "tools.example",
+        "9hSR…",
+    )
 
 
 def test_the_python_runs(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "payments.db")
     names: dict[str, Any] = {
-        **{c.__name__: c for c in (SubscriptionBook, Plan, Gate, Grants, Paid, Offer, SubscriptionTools)},
+        **{
+            c.__name__: c
+            for c in (SubscriptionBook, Plan, Gate, Grants, Paid, Offer, SubscriptionTools)
+        },
         "database": shop.database,
         "executions": Executions(shop.database),
         "network": DEVNET,
@@ -78,7 +90,10 @@ def test_what_is_listed_is_what_there_is() -> None:
         assert f"`{name}`" in SUBSCRIPTIONS, name
     for table in metadata.tables:
         assert f"`{table}`" in STORAGE, table
-    every = {name: int(seconds) for name, seconds in re.findall(r"\| `(\w+)` \| (\d+) s \|", SUBSCRIPTIONS)}
+    every = {
+        name: int(seconds)
+        for name, seconds in re.findall(r"\| `(\w+)` \| (\d+) s \|", SUBSCRIPTIONS)
+    }
     jobs = merchant_jobs(None, chains={})  # type: ignore[arg-type]  # only its times are looked at
     assert {job.name: job.every for job in jobs}.items() <= every.items()
     assert BACKOFF_S == (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)

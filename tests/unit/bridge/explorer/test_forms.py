@@ -121,7 +121,11 @@ def test_what_nests_is_typed_field_by_field() -> None:
 
 
 def test_json_is_taken_wherever_a_group_stands() -> None:
-    given = {**TYPED, "more": '[{"price": "1", "side": "Bid"}]', "order": '{"price": "8", "side": "Ask"}'}
+    given = {
+        **TYPED,
+        "more": '[{"price": "1", "side": "Bid"}]',
+        "order": '{"price": "8", "side": "Ask"}',
+    }
     found = arguments_of(place(), given)
     assert found["more"] == [{"price": "1", "side": "Bid"}]
     assert found["order"] == {"price": "8", "side": "Ask"}
@@ -164,7 +168,10 @@ def errors(details: dict[str, Any]) -> dict[str, str]:
         ({"path": "place.order.nothing"}, ["order"]),
         ({"path": "place.owner"}, ["accounts.owner"]),
         ({"path": "elsewhere"}, []),
-        ({"reason": "missing_account", "account": "market", "also": ["owner"]}, ["accounts.market", "accounts.owner"]),
+        (
+            {"reason": "missing_account", "account": "market", "also": ["owner"]},
+            ["accounts.market", "accounts.owner"],
+        ),
         ({"hints": ["market (J8tm) does not exist on this chain."]}, ["accounts.market"]),
     ],
 )
@@ -220,7 +227,9 @@ def test_a_form_that_is_filled_in_fits_its_tools_schema(shared_idl: Path) -> Non
         given = fill(tool)
         arguments = arguments_of(tool, given)
         schema = tool.definition["inputSchema"]
-        asked = {f.name.split(".")[0] for f in fields_within(fields_of(tool, given)) if "JSON" in f.about}
+        asked = {
+            f.name.split(".")[0] for f in fields_within(fields_of(tool, given)) if "JSON" in f.about
+        }
         for error in jsonschema.Draft202012Validator(schema).iter_errors(arguments):
             where = str(next(iter(error.absolute_path), error.message))
             told = any(name in where or name in error.message for name in asked)

@@ -36,7 +36,12 @@ def through(name: str, depth: int = 1) -> dict[str, Any]:
         ("tools/call", {"name": "program_info"}, "send", "read"),
         ("tools/call", through("transfer"), "build", "build"),
         ("tools/call", through("get_balance"), "build", "read"),
-        ("tools/call", through("transfer", 9), "build", "send"),  # call_tool does not call itself: nothing needs this
+        (
+            "tools/call",
+            through("transfer", 9),
+            "build",
+            "send",
+        ),  # call_tool does not call itself: nothing needs this
         ("tools/call", {"name": "nothing"}, "send", "read"),
         ("tools/call", {"name": ["transfer"]}, "send", "read"),
         ("tools/call", None, "send", "read"),
@@ -44,7 +49,9 @@ def through(name: str, depth: int = 1) -> dict[str, Any]:
         ("resources/read", {"uri": "solana://token/info"}, "send", "read"),
     ],
 )
-def test_only_the_call_of_an_instruction_is_more_than_reading(method: Any, params: Any, mode: str, level: str) -> None:
+def test_only_the_call_of_an_instruction_is_more_than_reading(
+    method: Any, params: Any, mode: str, level: str
+) -> None:
     assert level_of(method, params, BRIDGE.box.tools, mode) == level
 
 
@@ -121,7 +128,13 @@ async def test_an_issuer_whose_keys_are_none_lets_nobody_in(status: int, keys: b
         url = f"http://127.0.0.1:{server.server_address[1]}"
         verifier = Verifier(None, OAuth(issuer=url, resource=f"{url}/mcp", jwks=f"{url}/keys"))
         private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        claims = {"iss": url, "aud": f"{url}/mcp", "exp": 2**40, "client_id": "agent", "scope": "send"}
+        claims = {
+            "iss": url,
+            "aud": f"{url}/mcp",
+            "exp": 2**40,
+            "client_id": "agent",
+            "scope": "send",
+        }
         for signed in (
             jwt.encode(claims, private, algorithm="RS256", headers={"kid": "k"}),
             jwt.encode(claims, "secret" * 10, algorithm="HS256", headers={"kid": "k"}),

@@ -26,7 +26,9 @@ def limit(per_minute: int, clients: int = 10_000) -> RateLimit:
 
 
 @given(st.lists(st.floats(0, 5), max_size=200), st.integers(1, 120))
-def test_no_client_gets_more_than_its_rate_and_one_allowance(gaps: list[float], per_minute: int) -> None:
+def test_no_client_gets_more_than_its_rate_and_one_allowance(
+    gaps: list[float], per_minute: int
+) -> None:
     found = limit(per_minute)
     now, allowed = 0.0, 0
     for gap in gaps:
@@ -89,7 +91,9 @@ def test_a_server_that_anyone_could_use_is_refused() -> None:
         ({"state_key": b"short"}, ""),
     ],
 )
-def test_settings_that_cannot_be_served_are_refused_at_the_start(settings: dict[str, Any], path: str) -> None:
+def test_settings_that_cannot_be_served_are_refused_at_the_start(
+    settings: dict[str, Any], path: str
+) -> None:
     with pytest.raises(SourceError) as refused:
         HttpSettings(**settings).check()
     assert refused.value.path == path

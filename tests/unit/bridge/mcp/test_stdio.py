@@ -43,11 +43,17 @@ print("blocking", os.get_blocking(0), os.get_blocking(1), "own", os.fstat(1).st_
 def message(number: int | None, method: str, **params: Any) -> bytes:
     """A line of the protocol; without a number a notification."""
     head = {} if number is None else {"id": number}
-    return json.dumps({"jsonrpc": "2.0", **head, "method": method, "params": params}).encode() + b"\n"
+    return (
+        json.dumps({"jsonrpc": "2.0", **head, "method": method, "params": params}).encode() + b"\n"
+    )
 
 
 HELLO = message(
-    0, "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "test", "version": "1"}
+    0,
+    "initialize",
+    protocolVersion="2025-06-18",
+    capabilities={},
+    clientInfo={"name": "test", "version": "1"},
 ) + message(None, "notifications/initialized")
 
 
@@ -63,7 +69,9 @@ def answers(output: bytes) -> dict[int, str]:
 
 @contextmanager
 def running(**streams: Any) -> Iterator[subprocess.Popen[bytes]]:
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # prints wait to be written
+    env = {
+        name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"
+    }  # prints wait to be written
     with subprocess.Popen([sys.executable, "-c", SERVER], env=env, **streams) as process:
         try:
             yield process
@@ -87,7 +95,8 @@ def talk(given: bytes, wanted: int) -> tuple[dict[int, str], bytes, int]:
     with running(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        writer = threading.Thread(target=lambda: (process.stdin.write(given), process.stdin.flush()))  # type: ignore[union-attr]  # asserted above
+        stdin = process.stdin
+        writer = threading.Thread(target=lambda: (stdin.write(given), stdin.flush()))
         writer.start()
         found = read(process.stdout, wanted)
         writer.join()
@@ -157,7 +166,9 @@ def test_files_and_a_stderr_that_is_stdout(tmp_path: Any) -> None:
     ):
         assert process.wait(timeout=30) == 0
     assert json.loads(got.read_bytes())["result"]["serverInfo"]["name"] == "echo"
-    with running(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+    with running(
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(HELLO + call(1, "mixed", 100_000))

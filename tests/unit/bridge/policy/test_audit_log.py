@@ -119,7 +119,9 @@ def torn(path: Path) -> None:
         file.write('{"n": 4, "event"')
 
 
-@pytest.mark.parametrize("damage", [cut, emptied, Path.unlink, begun_anew, rewritten, not_ours, torn])
+@pytest.mark.parametrize(
+    "damage", [cut, emptied, Path.unlink, begun_anew, rewritten, not_ours, torn]
+)
 def test_a_log_that_is_tampered_with_while_it_is_open_is_noticed(
     tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
@@ -191,7 +193,9 @@ def test_a_log_that_others_may_write_is_refused(tmp_path: Path) -> None:
         AuditLog(path)
 
 
-@pytest.mark.parametrize("entry", [{"outflow": {"SOL": "-5"}}, {"outflow": {"SOL": "x"}}, {"outflow": [1]}])
+@pytest.mark.parametrize(
+    "entry", [{"outflow": {"SOL": "-5"}}, {"outflow": {"SOL": "x"}}, {"outflow": [1]}]
+)
 def test_amounts_that_are_none_are_no_log(tmp_path: Path, entry: dict[str, Any]) -> None:
     path = tmp_path / "audit.jsonl"
     line = {"n": 1, "event": "intent", "wallet": "w", **entry, "prev": "0" * 64}
@@ -210,7 +214,9 @@ class _Clock(datetime):
         return cls.moment
 
 
-def test_a_clock_that_is_set_back_gives_no_second_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_that_is_set_back_gives_no_second_allowance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(audit, "datetime", _Clock)
     log = AuditLog()
     log.append("intent", wallet="w", outflow={"SOL": "5"})
@@ -219,13 +225,17 @@ def test_a_clock_that_is_set_back_gives_no_second_allowance(monkeypatch: pytest.
     assert log.spent("w") == {"SOL": 5}
     log.append("intent", wallet="w", outflow={"SOL": "7"})
     monkeypatch.setattr(_Clock, "moment", datetime(2026, 11, 28, 0, 0, 1, tzinfo=UTC))
-    assert log.spent("w") == {"SOL": 5}  # the new day's own; what was before midnight is the old one's
+    assert log.spent("w") == {
+        "SOL": 5
+    }  # the new day's own; what was before midnight is the old one's
     assert log.spent("w", "2026-11-27") == {"SOL": 7}
     monkeypatch.setattr(_Clock, "moment", datetime(2026, 11, 29, tzinfo=UTC))
     assert log.spent("w") == {}
 
 
-def test_what_is_spent_is_not_read_from_the_start_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_spent_is_not_read_from_the_start_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _, log = started(tmp_path, 50)
     taken: list[int] = []
     inner = audit._Ledger.take

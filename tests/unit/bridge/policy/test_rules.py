@@ -56,7 +56,9 @@ def test_without_a_policy_nothing_is_allowed() -> None:
         ("devnet", MINT, "close", "program.instructions"),
     ],
 )
-def test_what_is_not_named_is_refused(cluster: str, program: str, instruction: str, rule: str) -> None:
+def test_what_is_not_named_is_refused(
+    cluster: str, program: str, instruction: str, rule: str
+) -> None:
     with pytest.raises(PolicyError) as caught:
         policy().check_target(cluster, program, instruction)
     assert caught.value.rule == rule
@@ -180,7 +182,8 @@ def test_a_limit_that_is_no_number_of_units_is_refused(limits: str, path: str) -
 
 
 @pytest.mark.parametrize(
-    "token", ["sol", "Sol", "So11111111111111111111111111111111111111112", f"{MINT} ", MINT.lower(), ""]
+    "token",
+    ["sol", "Sol", "So11111111111111111111111111111111111111112", f"{MINT} ", MINT.lower(), ""],
 )
 def test_a_token_that_is_spelt_otherwise_is_refused(token: str) -> None:
     with pytest.raises(SourceError):

@@ -80,11 +80,15 @@ async def test_one_logical_call_over_restarts_pays_once(shop: Shop, tmp_path: Pa
     server = serve(shop)
     for _ in range(3):  # three processes of one agent, each with its own database handle
         async with Client(server) as client:
-            bought = await buyer_of(client, shop, budget_of(shop, tmp_path)).call_tool("quote", {}, payment_id=ID)
+            bought = await buyer_of(client, shop, budget_of(shop, tmp_path)).call_tool(
+                "quote", {}, payment_id=ID
+            )
         assert bought.result.structured_content == {"answer": 42}
     async with Client(server) as client:
         with pytest.raises(PaymentError) as caught:
-            await buyer_of(client, shop, budget_of(shop, tmp_path)).call_tool("quote", {"city": "x"}, payment_id=ID)
+            await buyer_of(client, shop, budget_of(shop, tmp_path)).call_tool(
+                "quote", {"city": "x"}, payment_id=ID
+            )
     assert caught.value.code == "PAYMENT_ID_CONFLICT"
     assert (shop.runs, shop.paid) == (["quote"], 10_000)
 
@@ -112,7 +116,9 @@ async def test_over_a_limit_nothing_is_signed(
 async def test_payees_and_tokens_that_are_not_allowed(shop: Shop, tmp_path: Path) -> None:
     async with Client(serve(shop)) as client:
         with pytest.raises(PaymentError) as caught:
-            await buyer_of(client, shop, budget_of(shop, tmp_path, payees=frozenset({"x"}))).call_tool("quote", {})
+            await buyer_of(
+                client, shop, budget_of(shop, tmp_path, payees=frozenset({"x"}))
+            ).call_tool("quote", {})
         assert caught.value.code == "PAYEE_NOT_ALLOWED"
         nothing = Budget(Database(), str(shop.world.payer.pubkey()), Limits({}), session="s")
         with pytest.raises(PaymentError) as caught:
@@ -133,7 +139,9 @@ async def test_parallel_calls_cannot_overspend(shop: Shop, tmp_path: Path) -> No
     assert shop.paid == 30_000
 
 
-async def test_parallel_calls_of_one_payment_id_sign_one_payment(shop: Shop, tmp_path: Path) -> None:
+async def test_parallel_calls_of_one_payment_id_sign_one_payment(
+    shop: Shop, tmp_path: Path
+) -> None:
     """A seller that settles whatever it is given could take each payment that leaves: only one does."""
     budget, seen = budget_of(shop, tmp_path, Limit(per_day=10_000)), set()
     server = serve(shop)
@@ -147,7 +155,9 @@ async def test_parallel_calls_of_one_payment_id_sign_one_payment(shop: Shop, tmp
     server.middleware.insert(0, watch)
     async with Client(server) as client:
         buyers = [buyer_of(client, shop, budget) for _ in range(4)]
-        done = await asyncio.gather(*(b.call_tool("quote", {"city": "Bern"}, payment_id=ID) for b in buyers))
+        done = await asyncio.gather(
+            *(b.call_tool("quote", {"city": "Bern"}, payment_id=ID) for b in buyers)
+        )
     assert len(seen) == 1
     assert len({bought.receipt.transaction for bought in done if bought.receipt is not None}) == 1
     assert (shop.paid, budget.remaining(str(USDC)).day) == (10_000, 0)
@@ -158,7 +168,17 @@ async def test_no_more_is_signed_than_was_reserved_under_an_id(shop: Shop, tmp_p
     budget = budget_of(shop, tmp_path, Limit(per_day=12_000))
     request = hashlib.sha256(orjson.dumps(["quote", {}])).hexdigest()
     offered = shop.offer().accepts[0]
-    held = Spending(budget.wallet, ID, "s1", DEVNET, str(USDC), 1_000, offered.pay_to, "mcp://tool/quote", request)
+    held = Spending(
+        budget.wallet,
+        ID,
+        "s1",
+        DEVNET,
+        str(USDC),
+        1_000,
+        offered.pay_to,
+        "mcp://tool/quote",
+        request,
+    )
     budget.reserve(held)
     async with Client(serve(shop)) as client:
         with pytest.raises(PaymentError) as caught:
@@ -170,7 +190,9 @@ async def test_no_more_is_signed_than_was_reserved_under_an_id(shop: Shop, tmp_p
     assert (bought.amount, shop.paid, budget.remaining(str(USDC)).day) == (10_000, 10_000, 2_000)
 
 
-def test_what_another_call_signed_is_neither_replaced_nor_given_back(shop: Shop, tmp_path: Path) -> None:
+def test_what_another_call_signed_is_neither_replaced_nor_given_back(
+    shop: Shop, tmp_path: Path
+) -> None:
     budget = budget_of(shop, tmp_path, Limit(per_day=10_000))
     spending = Spending(budget.wallet, ID, "s1", DEVNET, str(USDC), 10_000, "payee", "r", "q")
     budget.reserve(spending)
@@ -208,7 +230,9 @@ def dishonest(shop: Shop, act: Any) -> Server[Any]:
 
 async def test_a_price_raised_between_the_calls_is_not_paid(shop: Shop, tmp_path: Path) -> None:
     async def raises(payment: Any) -> dict[str, Any]:
-        return payment_required_result(shop.offer(terms={"amount": 900_000}).payment_required("more"))
+        return payment_required_result(
+            shop.offer(terms={"amount": 900_000}).payment_required("more")
+        )
 
     budget = budget_of(shop, tmp_path)
     async with Client(dishonest(shop, raises)) as client:
@@ -229,7 +253,9 @@ async def test_a_seller_that_settles_and_denies_it_is_found_out(shop: Shop, tmp_
     async def steals(payment: Any) -> dict[str, Any]:
         from x402.schemas import PaymentPayload
 
-        shop.world.facilitator.settle(PaymentPayload.model_validate(payment), shop.world.requirements())
+        shop.world.facilitator.settle(
+            PaymentPayload.model_validate(payment), shop.world.requirements()
+        )
         return payment_required_result(shop.offer().payment_required("never got it"))
 
     budget = budget_of(shop, tmp_path)
@@ -241,7 +267,9 @@ async def test_a_seller_that_settles_and_denies_it_is_found_out(shop: Shop, tmp_
     assert (row.state, row.signature is not None, shop.paid) == ("spent", True, 10_000)
 
 
-async def test_no_answer_sends_the_same_payment_again_and_then_says_so(shop: Shop, tmp_path: Path) -> None:
+async def test_no_answer_sends_the_same_payment_again_and_then_says_so(
+    shop: Shop, tmp_path: Path
+) -> None:
     async def silent(payment: Any) -> dict[str, Any]:
         return {
             "isError": True,
@@ -260,7 +288,9 @@ async def test_no_answer_sends_the_same_payment_again_and_then_says_so(shop: Sho
 
 
 def test_a_signed_payment_never_shows(shop: Shop, tmp_path: Path) -> None:
-    row = Spending("w", ID, "s", DEVNET, "m", 1, "p", "r", "q", payment={"payload": {"transaction": "SECRET"}})
+    row = Spending(
+        "w", ID, "s", DEVNET, "m", 1, "p", "r", "q", payment={"payload": {"transaction": "SECRET"}}
+    )
     assert "SECRET" not in repr(row)
     budget = budget_of(shop, tmp_path)
     assert "SECRET" not in repr(budget)
@@ -276,7 +306,15 @@ def test_limits_alert_once_when_crossed(shop: Shop, tmp_path: Path) -> None:
 
 def spend(budget: Budget, payment_id: str, amount: int) -> Spending:
     return Spending(
-        budget.wallet, payment_id, budget.session, DEVNET, str(USDC), amount, "payee", "r", f"req-{payment_id}"
+        budget.wallet,
+        payment_id,
+        budget.session,
+        DEVNET,
+        str(USDC),
+        amount,
+        "payee",
+        "r",
+        f"req-{payment_id}",
     )
 
 
@@ -305,7 +343,9 @@ def test_threads_and_processes_share_one_budget(shop: Shop, tmp_path: Path) -> N
 class BudgetMachine(RuleBasedStateMachine):
     """Any order of reservations, signatures, receipts, releases, sessions and days against a plain model."""
 
-    @initialize(per_payment=st.integers(1, 60), per_session=st.integers(1, 100), per_day=st.integers(1, 150))
+    @initialize(
+        per_payment=st.integers(1, 60), per_session=st.integers(1, 100), per_day=st.integers(1, 150)
+    )
     def start(self, per_payment: int, per_session: int, per_day: int) -> None:
         self.ms = 1_800_000_000_000
         self.limit = Limit(per_payment, per_session, per_day)
@@ -316,7 +356,11 @@ class BudgetMachine(RuleBasedStateMachine):
 
     def open(self) -> None:
         self.budget = Budget(
-            self.database, "w", Limits({str(USDC): self.limit}), session=str(self.session), clock_ms=lambda: self.ms
+            self.database,
+            "w",
+            Limits({str(USDC): self.limit}),
+            session=str(self.session),
+            clock_ms=lambda: self.ms,
         )
 
     @property
@@ -339,7 +383,11 @@ class BudgetMachine(RuleBasedStateMachine):
             and self.total(session=self.session) + amount <= (self.limit.per_session or 0)
             and self.total(day=self.day) + amount <= (self.limit.per_day or 0)
         )
-        repeat = known is not None and known[3] != "released" and 0 < amount <= (self.limit.per_payment or 0)
+        repeat = (
+            known is not None
+            and known[3] != "released"
+            and 0 < amount <= (self.limit.per_payment or 0)
+        )
         try:
             row = self.budget.reserve(spend(self.budget, payment_id, amount))
         except PaymentError:
@@ -379,7 +427,9 @@ class BudgetMachine(RuleBasedStateMachine):
         if not hasattr(self, "budget"):
             return
         left = self.budget.remaining(str(USDC))
-        assert left.session == max((self.limit.per_session or 0) - self.total(session=self.session), 0)
+        assert left.session == max(
+            (self.limit.per_session or 0) - self.total(session=self.session), 0
+        )
         assert left.day == max((self.limit.per_day or 0) - self.total(day=self.day), 0)
         assert self.total(day=self.day) <= (self.limit.per_day or 0)
 
@@ -390,23 +440,33 @@ TestBudgetMachine.settings = settings(
 )
 
 
-async def test_the_first_purse_that_can_pays_and_a_repeat_stays_with_it(shop: Shop, tmp_path: Path) -> None:
+async def test_the_first_purse_that_can_pays_and_a_repeat_stays_with_it(
+    shop: Shop, tmp_path: Path
+) -> None:
     """Two wallets on one database: the first one's limit is too low, so the second pays, and goes on with the id."""
     other = keypair(31)
     shop.world.give(other.pubkey(), 100_000)
     poor = payer_of(shop, budget_of(shop, tmp_path, Limit(per_payment=9_999)))
     signer = x402Client()
     signer.register(DEVNET, ExactClient(other, shop.world.chain))
-    database = Database(f"sqlite:///{tmp_path / 'second.db'}") if shop.storage is None else shop.storage.open()
+    database = (
+        Database(f"sqlite:///{tmp_path / 'second.db'}")
+        if shop.storage is None
+        else shop.storage.open()
+    )
     rich = Payer(
-        signer, Budget(database, str(other.pubkey()), Limits({str(USDC): Limit()}), session="s1"), patience=2.0
+        signer,
+        Budget(database, str(other.pubkey()), Limits({str(USDC): Limit()}), session="s1"),
+        patience=2.0,
     )
     async with Client(serve(shop)) as client:
         buyer = Buyer(client, Purses([poor, rich]))
         bought = await buyer.call_tool("quote", {}, payment_id=ID)
         assert bought.amount == 10_000
         assert (poor.budget.history(), len(rich.budget.history())) == ([], 1)
-        again = await Buyer(client, Purses([payer_of(shop, poor.budget), rich])).call_tool("quote", {}, payment_id=ID)
+        again = await Buyer(client, Purses([payer_of(shop, poor.budget), rich])).call_tool(
+            "quote", {}, payment_id=ID
+        )
         assert again.repeated
         assert shop.world.tokens(other.pubkey()) == 90_000
         with pytest.raises(PaymentError) as caught:

@@ -35,7 +35,9 @@ def test_a_voucher_is_fifty_bytes(channel: Pubkey, cumulative: int, expires: int
 
 
 @given(KEYS, U64)
-def test_its_proof_has_key_signature_and_message_at_16_48_and_112(channel: Pubkey, cumulative: int) -> None:
+def test_its_proof_has_key_signature_and_message_at_16_48_and_112(
+    channel: Pubkey, cumulative: int
+) -> None:
     signer = Keypair()
     ix = x402.signed_voucher(signer, channel, cumulative)
     data = bytes(ix.data)
@@ -54,7 +56,15 @@ def test_addresses_differ_by_every_seed() -> None:
     assert (
         x402.channel_address(a, b, c, d, 7, 9)
         == Pubkey.find_program_address(
-            [b"channel", bytes(a), bytes(b), bytes(c), bytes(d), (7).to_bytes(8, "little"), (9).to_bytes(8, "little")],
+            [
+                b"channel",
+                bytes(a),
+                bytes(b),
+                bytes(c),
+                bytes(d),
+                (7).to_bytes(8, "little"),
+                (9).to_bytes(8, "little"),
+            ],
             x402.PROGRAM_ID,
         )[0]
     )

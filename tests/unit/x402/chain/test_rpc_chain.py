@@ -42,11 +42,17 @@ class Node:
         (100, 2 * 24 * 3600, "expired"),  # two days of it hold no such payment
     ],
 )
-def test_a_payment_below_the_newest_is_not_called_expired(count: int, age: int | None, state: str) -> None:
+def test_a_payment_below_the_newest_is_not_called_expired(
+    count: int, age: int | None, state: str
+) -> None:
     said = None if age is None else int(time.time()) - age
     node = Node([{"signature": f"s{i}", "blockTime": said} for i in range(count)])
     payer = keypair(1)
-    move = transfer(TransferParams(from_pubkey=payer.pubkey(), to_pubkey=keypair(2).pubkey(), lamports=1))
-    payment = VersionedTransaction(MessageV0.try_compile(payer.pubkey(), [move], [], Hash.default()), [payer])
+    move = transfer(
+        TransferParams(from_pubkey=payer.pubkey(), to_pubkey=keypair(2).pubkey(), lamports=1)
+    )
+    payment = VersionedTransaction(
+        MessageV0.try_compile(payer.pubkey(), [move], [], Hash.default()), [payer]
+    )
     chain = RpcChain(cast(RpcTransport, node), network=DEVNET)
     assert chain.find(bytes(payment)).state == state

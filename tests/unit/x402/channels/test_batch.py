@@ -10,7 +10,13 @@ import pytest
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from x402 import x402Client
-from x402.schemas import PaymentPayload, PaymentRequired, PaymentRequirements, PaymentResponseContext, SettleResponse
+from x402.schemas import (
+    PaymentPayload,
+    PaymentRequired,
+    PaymentRequirements,
+    PaymentResponseContext,
+    SettleResponse,
+)
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.channels.batch import CODE
@@ -47,7 +53,10 @@ class Buyer:
         return payment
 
     async def tell(
-        self, payment: PaymentPayload, settled: SettleResponse | None, required: PaymentRequired | None = None
+        self,
+        payment: PaymentPayload,
+        settled: SettleResponse | None,
+        required: PaymentRequired | None = None,
     ) -> Any:
         context = PaymentResponseContext(payment, payment.accepted, settled, required)
         return await self.core.handle_payment_response(context)
@@ -80,7 +89,12 @@ async def test_one_deposit_pays_for_many_calls(buyer: Buyer, shop: BatchShop) ->
         assert extra["chargedAmount"] == "1000"
         assert extra["channelState"]["chargedCumulativeAmount"] == str(1_000 * n)
     (channel,) = buyer.scheme.channels.all()
-    assert (channel.charged, channel.signed, channel.deposit, channel.pending) == (9_000, 9_000, 10_000, 0)
+    assert (channel.charged, channel.signed, channel.deposit, channel.pending) == (
+        9_000,
+        9_000,
+        10_000,
+        0,
+    )
     row = shop.channels.get(channel.channel_id)
     assert row is not None
     assert (row.charged, row.claimed, row.state, row.holder) == (9_000, 0, "open", None)
@@ -97,15 +111,29 @@ async def test_a_channel_that_is_used_up_is_topped_up(buyer: Buyer, shop: BatchS
 async def test_the_same_voucher_pays_once(buyer: Buyer, shop: BatchShop) -> None:
     await buyer.pay()
     payment = await buyer.sign(shop.terms())
-    assert (await shop.core.verify_payment(payment, payment.accepted, transport_context={"payment_id": "a"})).is_valid
-    busy = await shop.core.verify_payment(payment, payment.accepted, transport_context={"payment_id": "b"})
+    assert (
+        await shop.core.verify_payment(
+            payment, payment.accepted, transport_context={"payment_id": "a"}
+        )
+    ).is_valid
+    busy = await shop.core.verify_payment(
+        payment, payment.accepted, transport_context={"payment_id": "b"}
+    )
     assert busy.invalid_reason == "channel_busy"
-    done = await shop.core.settle_payment(payment, payment.accepted, transport_context={"payment_id": "a"})
-    again = await shop.core.settle_payment(payment, payment.accepted, transport_context={"payment_id": "a"})
-    other = await shop.core.settle_payment(payment, payment.accepted, transport_context={"payment_id": "b"})
+    done = await shop.core.settle_payment(
+        payment, payment.accepted, transport_context={"payment_id": "a"}
+    )
+    again = await shop.core.settle_payment(
+        payment, payment.accepted, transport_context={"payment_id": "a"}
+    )
+    other = await shop.core.settle_payment(
+        payment, payment.accepted, transport_context={"payment_id": "b"}
+    )
     assert (done.success, again.success, other.success) == (True, True, False)
     assert other.error_reason == f"{CODE}_cumulative_amount_mismatch"
-    replay = await shop.core.verify_payment(payment, payment.accepted, transport_context={"payment_id": "b"})
+    replay = await shop.core.verify_payment(
+        payment, payment.accepted, transport_context={"payment_id": "b"}
+    )
     assert replay.invalid_reason == f"{CODE}_cumulative_amount_mismatch"
     row = shop.channels.get(payment.payload["voucher"]["channelId"])
     assert row is not None
@@ -135,7 +163,9 @@ async def test_many_at_once_on_many_channels_and_one_on_each(shop: BatchShop) ->
     assert {v.invalid_reason for v in verified if not v.is_valid} == {"channel_busy"}
 
 
-async def test_a_payer_who_lost_count_is_put_right_by_its_own_signature(buyer: Buyer, shop: BatchShop) -> None:
+async def test_a_payer_who_lost_count_is_put_right_by_its_own_signature(
+    buyer: Buyer, shop: BatchShop
+) -> None:
     await buyer.pay()
     lost = await buyer.sign(shop.terms())  # charged, but the answer never came back
     assert (await shop.core.verify_payment(lost, lost.accepted)).is_valid
@@ -171,31 +201,41 @@ async def test_a_seller_that_lies_about_the_sum_gets_nothing_signed(
     await buyer.pay()
     payment = await buyer.sign(shop.terms())
     channel_id = payment.payload["voucher"]["channelId"]
-    state = {"channelId": channel_id, "chargedCumulativeAmount": "1000"} | lie.get("channelState", {})
+    state = {"channelId": channel_id, "chargedCumulativeAmount": "1000"} | lie.get(
+        "channelState", {}
+    )
     proof = {
         "signedMaxClaimable": state["chargedCumulativeAmount"],
         "expiresAt": 0,
         "signature": payment.payload["voucher"]["signature"],
     } | lie.get("voucherState", {})
     terms = shop.terms()
-    told = terms.model_copy(update={"extra": {**terms.extra, "channelState": state, "voucherState": proof}})
+    told = terms.model_copy(
+        update={"extra": {**terms.extra, "channelState": state, "voucherState": proof}}
+    )
     demand = PaymentRequired(accepts=[told], error=f"{CODE}_cumulative_amount_mismatch")
     assert await buyer.tell(payment, None, demand) is None
     (channel,) = buyer.scheme.channels.all()
     assert (channel.charged, channel.signed) == (1_000, 2_000)
 
 
-async def test_a_receipt_over_more_than_was_signed_is_not_believed(buyer: Buyer, shop: BatchShop) -> None:
+async def test_a_receipt_over_more_than_was_signed_is_not_believed(
+    buyer: Buyer, shop: BatchShop
+) -> None:
     await buyer.pay()
     payment = await buyer.sign(shop.terms())
     state = {"chargedCumulativeAmount": "9999999"}
-    lying = SettleResponse(success=True, transaction="", network=DEVNET, extra={"channelState": state})
+    lying = SettleResponse(
+        success=True, transaction="", network=DEVNET, extra={"channelState": state}
+    )
     await buyer.tell(payment, lying)
     (channel,) = buyer.scheme.channels.all()
     assert (channel.charged, channel.signed) == (2_000, 2_000)
 
 
-async def test_a_seller_that_calls_channels_closed_makes_nobody_open_another(buyer: Buyer, shop: BatchShop) -> None:
+async def test_a_seller_that_calls_channels_closed_makes_nobody_open_another(
+    buyer: Buyer, shop: BatchShop
+) -> None:
     await buyer.pay()
     payment = await buyer.sign(shop.terms())
     demand = PaymentRequired(accepts=[shop.terms()], error=f"{CODE}_channel_closing")
@@ -235,17 +275,23 @@ async def test_claims_and_payouts(buyer: Buyer, shop: BatchShop) -> None:
 async def refund(buyer: Buyer, shop: BatchShop, *, alone: bool = False) -> SettleResponse:
     (channel,) = buyer.scheme.channels.all()
     terms = shop.terms()
-    payment = PaymentPayload(payload=buyer.scheme.refund_payload(channel, alone=alone), accepted=terms)
+    payment = PaymentPayload(
+        payload=buyer.scheme.refund_payload(channel, alone=alone), accepted=terms
+    )
     verified = await shop.core.verify_payment(payment, terms)
     if not verified.is_valid:
-        return SettleResponse(success=False, error_reason=verified.invalid_reason, transaction="", network=DEVNET)
+        return SettleResponse(
+            success=False, error_reason=verified.invalid_reason, transaction="", network=DEVNET
+        )
     assert verified.skip_handler is not None
     settled = await shop.core.settle_payment(payment, terms)
     await buyer.tell(payment, settled)
     return settled
 
 
-async def test_a_refund_pays_the_seller_and_gives_back_the_rest(buyer: Buyer, shop: BatchShop) -> None:
+async def test_a_refund_pays_the_seller_and_gives_back_the_rest(
+    buyer: Buyer, shop: BatchShop
+) -> None:
     for _ in range(3):
         await buyer.pay()
     done = await refund(buyer, shop)
@@ -256,7 +302,9 @@ async def test_a_refund_pays_the_seller_and_gives_back_the_rest(buyer: Buyer, sh
     assert shop.world.held == (shop.world.balance - 13_000, 3_000)
 
 
-async def test_a_payer_who_walks_away_cannot_take_vouchers_back(buyer: Buyer, shop: BatchShop) -> None:
+async def test_a_payer_who_walks_away_cannot_take_vouchers_back(
+    buyer: Buyer, shop: BatchShop
+) -> None:
     for _ in range(3):
         await buyer.pay()
     (channel,) = buyer.scheme.channels.all()
@@ -265,11 +313,13 @@ async def test_a_payer_who_walks_away_cannot_take_vouchers_back(buyer: Buyer, sh
     stranger = BatchShop(world, Database())
     terms = shop.terms()
     asked = stranger.desk.settle(
-        PaymentPayload(payload=buyer.scheme.refund_payload(channel, alone=True), accepted=terms), terms
+        PaymentPayload(payload=buyer.scheme.refund_payload(channel, alone=True), accepted=terms),
+        terms,
     )
     assert (asked.success, asked.amount) == (True, "")
     again = stranger.desk.settle(
-        PaymentPayload(payload=buyer.scheme.refund_payload(channel, alone=True), accepted=terms), terms
+        PaymentPayload(payload=buyer.scheme.refund_payload(channel, alone=True), accepted=terms),
+        terms,
     )
     assert (again.success, again.transaction) == (True, "")
     assert (await claim(shop, buyer)).error_reason == f"{CODE}_channel_closing"
@@ -298,7 +348,9 @@ def tampered(payload: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     """A payload with one field another."""
     head, _, last = path.rpartition(".")
     inner = payload[head] if head else payload
-    changed = {k: v for k, v in inner.items() if k != last} if value is ... else {**inner, last: value}
+    changed = (
+        {k: v for k, v in inner.items() if k != last} if value is ... else {**inner, last: value}
+    )
     return {**payload, head: changed} if head else changed
 
 
@@ -317,7 +369,11 @@ FAULTS: dict[str, tuple[str, Any, str]] = {
     "another signer": ("channelConfig.payerAuthorizer", OTHER, "channel_id_mismatch"),
     "another receiver": ("channelConfig.receiver", OTHER, "channel_state"),
     "another token": ("channelConfig.token", OTHER, "channel_state"),
-    "another authorizer": ("channelConfig.receiverAuthorizer", OTHER, "receiver_authorizer_mismatch"),
+    "another authorizer": (
+        "channelConfig.receiverAuthorizer",
+        OTHER,
+        "receiver_authorizer_mismatch",
+    ),
     "another grace period": ("channelConfig.withdrawDelay", 3601, "withdraw_delay_mismatch"),
     "another salt": ("channelConfig.salt", "7", "channel_id_mismatch"),
     "a salt that is none": ("channelConfig.salt", 7, "channel_state"),
@@ -328,7 +384,9 @@ FAULTS: dict[str, tuple[str, Any, str]] = {
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
-async def test_each_fault_is_refused_by_its_reason_and_nothing_is_held(tmp_path: Path, name: str) -> None:
+async def test_each_fault_is_refused_by_its_reason_and_nothing_is_held(
+    tmp_path: Path, name: str
+) -> None:
     shop = BatchShop(ChannelWorld(), Database(f"sqlite:///{tmp_path / 'shop.db'}"))
     buyer = Buyer(shop, batch_client(shop.world))
     await buyer.pay()
@@ -363,7 +421,9 @@ async def test_nothing_stronger_than_the_deposit(buyer: Buyer, shop: BatchShop) 
     assert verified.invalid_reason == f"{CODE}_cumulative_exceeds_deposit"
 
 
-async def test_a_failed_tool_charges_nothing_and_its_voucher_pays_the_next_call(buyer: Buyer, shop: BatchShop) -> None:
+async def test_a_failed_tool_charges_nothing_and_its_voucher_pays_the_next_call(
+    buyer: Buyer, shop: BatchShop
+) -> None:
     from x402.schemas.hooks import VerifiedPaymentCancelOptions
 
     await buyer.pay()
@@ -386,7 +446,9 @@ async def test_what_the_chain_said_grows_stale(shop: BatchShop) -> None:
     (channel,) = buyer.scheme.channels.all()
     request = buyer.scheme.refund_payload(channel, alone=True)
     stranger = BatchShop(shop.world, Database())
-    assert stranger.desk.settle(PaymentPayload(payload=request, accepted=shop.terms()), shop.terms()).success
+    assert stranger.desk.settle(
+        PaymentPayload(payload=request, accepted=shop.terms()), shop.terms()
+    ).success
     payment = await buyer.sign(shop.terms())
     verified = await shop.core.verify_payment(payment, payment.accepted)
     assert verified.invalid_reason == f"{CODE}_channel_closing"
@@ -401,7 +463,9 @@ async def test_a_wallet_bounds_what_it_locks(shop: BatchShop) -> None:
     assert first.amount == "2500"
 
 
-async def test_an_opening_that_is_out_is_sent_again_not_made_anew(buyer: Buyer, shop: BatchShop) -> None:
+async def test_an_opening_that_is_out_is_sent_again_not_made_anew(
+    buyer: Buyer, shop: BatchShop
+) -> None:
     first = await buyer.sign(shop.terms())
     second = await buyer.sign(shop.terms())
     assert first.payload["deposit"] == second.payload["deposit"]
@@ -411,10 +475,14 @@ async def test_an_opening_that_is_out_is_sent_again_not_made_anew(buyer: Buyer, 
     assert len(buyer.scheme.channels.all()) == 1
 
 
-async def test_an_opening_whose_answer_was_lost_is_found_on_chain(buyer: Buyer, shop: BatchShop) -> None:
+async def test_an_opening_whose_answer_was_lost_is_found_on_chain(
+    buyer: Buyer, shop: BatchShop
+) -> None:
     payment = await buyer.sign(shop.terms())
     assert (await shop.core.verify_payment(payment, payment.accepted)).is_valid
-    assert (await shop.core.settle_payment(payment, payment.accepted)).success  # the buyer never hears of it
+    assert (
+        await shop.core.settle_payment(payment, payment.accepted)
+    ).success  # the buyer never hears of it
     voucher = await buyer.sign(shop.terms())
     assert voucher.payload["type"] == "voucher"
     refused = await shop.core.verify_payment(voucher, voucher.accepted)

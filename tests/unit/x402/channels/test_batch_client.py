@@ -53,18 +53,28 @@ class WalletMachine(RuleBasedStateMachine):
         assert int(payload["voucher"]["maxClaimableAmount"]) <= mine.deposit + mine.pending
         return PaymentPayload(payload=payload, accepted=terms)
 
-    def tell(self, payment: PaymentPayload, settled: SettleResponse | None, required: Any = None) -> bool:
+    def tell(
+        self, payment: PaymentPayload, settled: SettleResponse | None, required: Any = None
+    ) -> bool:
         context = PaymentResponseContext(payment, payment.accepted, settled, required)
         return self.client.scheme_hooks["on_payment_response"](context) is not None
 
-    async def serve(self, payment: PaymentPayload, *, fails: bool) -> tuple[SettleResponse | None, str | None]:
+    async def serve(
+        self, payment: PaymentPayload, *, fails: bool
+    ) -> tuple[SettleResponse | None, str | None]:
         self.calls += 1
-        core, terms, context = self.shop.core, payment.accepted, {"payment_id": f"call {self.calls}"}
+        core, terms, context = (
+            self.shop.core,
+            payment.accepted,
+            {"payment_id": f"call {self.calls}"},
+        )
         verified = await core.verify_payment(payment, terms, transport_context=context)
         if not verified.is_valid:
             return None, verified.invalid_reason
         if fails:
-            controls = core.create_payment_cancellation_dispatcher(payment, terms, transport_context=context)
+            controls = core.create_payment_cancellation_dispatcher(
+                payment, terms, transport_context=context
+            )
             await controls.cancel(VerifiedPaymentCancelOptions(reason="handler_failed"))
             return None, None
         settled = await core.settle_payment(payment, terms, transport_context=context)
@@ -74,7 +84,9 @@ class WalletMachine(RuleBasedStateMachine):
 
     async def demand(self, payment: PaymentPayload, reason: str) -> Any:
         terms: PaymentRequirements = payment.accepted
-        return await self.shop.core.create_payment_required_response([terms], error=reason, payment_payload=payment)
+        return await self.shop.core.create_payment_required_response(
+            [terms], error=reason, payment_payload=payment
+        )
 
     @rule(price=st.integers(1, 400), fails=st.booleans(), lost=st.booleans())
     def call(self, price: int, fails: bool, lost: bool) -> None:
@@ -102,11 +114,14 @@ class WalletMachine(RuleBasedStateMachine):
         signed = int(payment.payload["voucher"]["maxClaimableAmount"])
         said = {"chargedCumulativeAmount": str(max(signed + more, 0))}
         before = {c.channel_id: c.charged for c in self.client.channels.all()}
-        lying = SettleResponse(success=True, transaction="", network=DEVNET, extra={"channelState": said})
+        lying = SettleResponse(
+            success=True, transaction="", network=DEVNET, extra={"channelState": said}
+        )
         self.tell(payment, lying)
         for channel in self.client.channels.all():
             assert (
-                before[channel.channel_id] <= channel.charged <= signed or channel.charged == before[channel.channel_id]
+                before[channel.channel_id] <= channel.charged <= signed
+                or channel.charged == before[channel.channel_id]
             )
 
     @rule()

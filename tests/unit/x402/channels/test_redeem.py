@@ -19,7 +19,9 @@ from tests.unit.x402.payments import keypair
 
 @pytest.fixture(params=sorted(PROGRAMS))
 def shop(request: pytest.FixtureRequest, tmp_path: Path) -> BatchShop:
-    return BatchShop(ChannelWorld(program=PROGRAMS[request.param]), Database(f"sqlite:///{tmp_path / 'shop.db'}"))
+    return BatchShop(
+        ChannelWorld(program=PROGRAMS[request.param]), Database(f"sqlite:///{tmp_path / 'shop.db'}")
+    )
 
 
 def endpoint(shop: BatchShop) -> LocalFacilitator:
@@ -72,7 +74,9 @@ async def test_a_payer_who_closes_is_overtaken(shop: BatchShop, looks: bool) -> 
     (channel,) = everyone[1].scheme.channels.all()
     terms = shop.terms()
     stranger = BatchShop(shop.world, Database())
-    request = PaymentPayload(payload=everyone[1].scheme.refund_payload(channel, alone=True), accepted=terms)
+    request = PaymentPayload(
+        payload=everyone[1].scheme.refund_payload(channel, alone=True), accepted=terms
+    )
     assert stranger.desk.settle(request, terms).success
     done = await redeem(shop.scheme, endpoint(shop), chain=shop.world.chain if looks else None)
     assert (done.claimed, done.sealed, done.problems) == (4_000, 1, {})
@@ -87,7 +91,9 @@ async def test_after_the_grace_period_the_payer_has_the_rest(shop: BatchShop) ->
     await buyer.pay()
     (channel,) = buyer.scheme.channels.all()
     terms = shop.terms()
-    request = PaymentPayload(payload=buyer.scheme.refund_payload(channel, alone=True), accepted=terms)
+    request = PaymentPayload(
+        payload=buyer.scheme.refund_payload(channel, alone=True), accepted=terms
+    )
     assert BatchShop(shop.world, Database()).desk.settle(request, terms).success
     shop.world.later(3_600)
     done = await redeem(shop.scheme, endpoint(shop), chain=shop.world.chain)
@@ -106,13 +112,18 @@ async def test_an_idle_channel_is_closed_when_that_was_said(shop: BatchShop) -> 
     shop.sponsored._clock = lambda: now + 10**9
     assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {}  # nothing was said
     shop.desk.max_idle = 604_800
-    assert shop.desk.get_extra("x") == {"feePayer": str(shop.world.sponsor.pubkey()), "maxIdleSecs": 604_800}
+    assert shop.desk.get_extra("x") == {
+        "feePayer": str(shop.world.sponsor.pubkey()),
+        "maxIdleSecs": 604_800,
+    }
     assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {channel.channel_id: "closed"}
     assert shop.world.held[1] == 1_000
     assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {}
     shop.world.later(0, OPEN_SLOT_WINDOW + 1)
     before = shop.world.chain.svm.get_balance(shop.world.sponsor.pubkey()) or 0
-    assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {channel.channel_id: "reclaimed"}
+    assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {
+        channel.channel_id: "reclaimed"
+    }
     assert (shop.world.chain.svm.get_balance(shop.world.sponsor.pubkey()) or 0) > before
     assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {channel.channel_id: "gone"}
     assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {}

@@ -19,7 +19,12 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.channels.program import OPEN, OURS, Parties
-from mcpsol_py.x402.channels.sponsored import Caps, SponsoredTransaction, build_setup, read_sponsored
+from mcpsol_py.x402.channels.sponsored import (
+    Caps,
+    SponsoredTransaction,
+    build_setup,
+    read_sponsored,
+)
 from mcpsol_py.x402.exact.transaction import (
     COMPUTE_BUDGET,
     LIGHTHOUSE,
@@ -86,13 +91,17 @@ def changed(change: Callable[[list[AccountMeta]], None]) -> Instruction:
     return Instruction(IX.program_id, bytes(IX.data), accounts)
 
 
-def at(index: int, key: Pubkey, signer: bool = False, writable: bool = False) -> Callable[[list[AccountMeta]], None]:
+def at(
+    index: int, key: Pubkey, signer: bool = False, writable: bool = False
+) -> Callable[[list[AccountMeta]], None]:
     return lambda accounts: accounts.__setitem__(index, AccountMeta(key, signer, writable))
 
 
 LIMIT, PRICE = compute_unit_limit(90_000), compute_unit_price(1)
 TAKEN = {
-    "as we build it": lambda: build_setup(IX, PAYER, SPONSOR.pubkey(), BLOCKHASH, units=90_000, note=None),
+    "as we build it": lambda: build_setup(
+        IX, PAYER, SPONSOR.pubkey(), BLOCKHASH, units=90_000, note=None
+    ),
     "legacy": lambda: wire(LIMIT, PRICE, IX, memo(None), legacy=True),
     "no compute budget": lambda: wire(IX),
     "a limit alone": lambda: wire(LIMIT, IX),
@@ -104,7 +113,9 @@ REFUSED: dict[str, Callable[[], str]] = {
     "price before limit": lambda: wire(PRICE, LIMIT, IX),
     "two limits": lambda: wire(LIMIT, LIMIT, IX),
     "a budget behind": lambda: wire(IX, LIMIT),
-    "another budget instruction": lambda: wire(Instruction(COMPUTE_BUDGET, b"\1" + bytes(4), []), IX),
+    "another budget instruction": lambda: wire(
+        Instruction(COMPUTE_BUDGET, b"\1" + bytes(4), []), IX
+    ),
     "a limit cut short": lambda: wire(Instruction(COMPUTE_BUDGET, b"\2\0\0", []), IX),
     "too many units": lambda: wire(compute_unit_limit(400_001), IX),
     "too high a price": lambda: wire(compute_unit_price(5_000_001), IX),
@@ -115,19 +126,27 @@ REFUSED: dict[str, Callable[[], str]] = {
     "a transfer behind": lambda: wire(IX, Instruction(TOKEN_PROGRAM, b"\3" + bytes(8), [])),
     "four guards": lambda: wire(IX, *[GUARD] * 4),
     "two memos": lambda: wire(IX, memo("a"), memo("b")),
-    "the sponsor in a memo": lambda: wire(IX, Instruction(MEMO, b"x", [AccountMeta(SPONSOR.pubkey(), True, True)])),
+    "the sponsor in a memo": lambda: wire(
+        IX, Instruction(MEMO, b"x", [AccountMeta(SPONSOR.pubkey(), True, True)])
+    ),
     "the sponsor in a guard": lambda: wire(
         IX, Instruction(LIGHTHOUSE, b"", [AccountMeta(SPONSOR.pubkey(), False, True)])
     ),
     "a third signer": lambda: wire(
-        IX, Instruction(MEMO, b"x", [AccountMeta(OTHER.pubkey(), True, False)]), signers=(PAYER, OTHER)
+        IX,
+        Instruction(MEMO, b"x", [AccountMeta(OTHER.pubkey(), True, False)]),
+        signers=(PAYER, OTHER),
     ),
-    "a writable stranger": lambda: wire(IX, Instruction(MEMO, b"x", [AccountMeta(OTHER.pubkey(), False, True)])),
+    "a writable stranger": lambda: wire(
+        IX, Instruction(MEMO, b"x", [AccountMeta(OTHER.pubkey(), False, True)])
+    ),
     "a writable mint": lambda: wire(changed(at(3, USDC, writable=True))),
     "another payee": lambda: wire(changed(at(2, OTHER.pubkey()))),
     "another rent payer": lambda: wire(changed(at(1, PAYER.pubkey(), signer=True, writable=True))),
     "another escrow": lambda: wire(changed(at(7, OTHER.pubkey(), writable=True))),
-    "one account more": lambda: wire(changed(lambda a: a.append(AccountMeta(OTHER.pubkey(), False, False)))),
+    "one account more": lambda: wire(
+        changed(lambda a: a.append(AccountMeta(OTHER.pubkey(), False, False)))
+    ),
     "one account less": lambda: wire(changed(lambda a: a.__delitem__(-1))),
     "paid by the payer": lambda: wire(IX, payer=PAYER.pubkey()),
     "not signed": lambda: wire(IX, signers=()),

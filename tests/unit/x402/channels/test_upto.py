@@ -28,13 +28,22 @@ def world(request: pytest.FixtureRequest) -> ChannelWorld:
 
 
 def claim(
-    world: ChannelWorld, payment: PaymentPayload, amount: int, *, signer: Keypair | None = None, **changed: Any
+    world: ChannelWorld,
+    payment: PaymentPayload,
+    amount: int,
+    *,
+    signer: Keypair | None = None,
+    **changed: Any,
 ) -> tuple[PaymentPayload, PaymentRequirements]:
     """What the seller sends after the tool ran."""
     channel = Pubkey.from_string(payment.payload["channelId"])
-    signature = sign_voucher(signer or world.authorizer, channel, amount, payment.payload["expiresAt"])
+    signature = sign_voucher(
+        signer or world.authorizer, channel, amount, payment.payload["expiresAt"]
+    )
     inner = {**payment.payload, "type": "claim", "voucherSignature": signature, **changed}
-    return payment.model_copy(update={"payload": inner}), payment.accepted.model_copy(update={"amount": str(amount)})
+    return payment.model_copy(update={"payload": inner}), payment.accepted.model_copy(
+        update={"amount": str(amount)}
+    )
 
 
 @pytest.mark.parametrize("used", [0, 1, 1_858, 10_000])
@@ -55,13 +64,20 @@ def test_each_step_is_done_once(world: ChannelWorld) -> None:
     desk, terms = world.upto(), world.ceiling()
     payment = world.authorize(terms)
     first, second = desk.settle(payment, terms), desk.settle(payment, terms)
-    assert (first.success, second.error_reason, second.transaction) == (True, "duplicate_settlement", first.transaction)
+    assert (first.success, second.error_reason, second.transaction) == (
+        True,
+        "duplicate_settlement",
+        first.transaction,
+    )
     other_desk = world.upto()  # another replica that remembers nothing
     assert other_desk.settle(payment, terms).error_reason == f"{SVM}_channel_already_open"
     paid = desk.settle(*claim(world, payment, 100))
     again = desk.settle(*claim(world, payment, 100))
     more = desk.settle(*claim(world, payment, 5_000))
-    assert (paid.success, again.error_reason, more.error_reason) == (True, *["duplicate_settlement"] * 2)
+    assert (paid.success, again.error_reason, more.error_reason) == (
+        True,
+        *["duplicate_settlement"] * 2,
+    )
     assert again.transaction == paid.transaction
     assert world.upto().settle(*claim(world, payment, 5_000)).error_reason == f"{SVM}_channel_state"
     assert world.held == (world.balance - 100, 100)
@@ -77,7 +93,10 @@ def test_only_the_seller_says_what_was_used(world: ChannelWorld) -> None:
     none.payload.pop("voucherSignature")
     lower = claim(world, payment, 10)[0], payment.accepted.model_copy(update={"amount": "9000"})
     refund_by_others = claim(world, payment, 0, signer=world.payer)
-    reasons = [desk.settle(*c).error_reason for c in (over, forged, (none, requirements), lower, refund_by_others)]
+    reasons = [
+        desk.settle(*c).error_reason
+        for c in (over, forged, (none, requirements), lower, refund_by_others)
+    ]
     assert reasons == [
         f"{SVM}_payload_settlement_exceeds_amount",
         f"{SVM}_payload_voucher_signature",
@@ -118,7 +137,11 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "another slot": ({"openSlot": 1}, {}, "payload_channel_id"),
     "no slot": ({"openSlot": None}, {}, "payload_channel_seed"),
     "another channel": ({"channelId": str(keypair(9).pubkey())}, {}, "payload_channel_id"),
-    "another signer": ({"authorizedSigner": str(keypair(9).pubkey())}, {}, "payload_receiver_authorizer"),
+    "another signer": (
+        {"authorizedSigner": str(keypair(9).pubkey())},
+        {},
+        "payload_receiver_authorizer",
+    ),
     "no expiry": ({"expiresAt": 0}, {}, "payload_expired"),
     "expired": ({"expiresAt": 1_799_999_999}, {}, "payload_expired"),
     "expires too late": ({"expiresAt": 1_800_000_362}, {}, "payload_expires_at_mismatch"),
@@ -129,7 +152,11 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "another grace period": ({}, {"withdrawDelay": 901}, "payload_open_transaction"),
     "no grace period": ({}, {"withdrawDelay": 0}, "payment_requirements"),
     "a memo that is not there": ({}, {"memo": "inv-1"}, "payload_open_transaction"),
-    "another token program": ({}, {"tokenProgram": str(keypair(9).pubkey())}, "payment_requirements"),
+    "another token program": (
+        {},
+        {"tokenProgram": str(keypair(9).pubkey())},
+        "payment_requirements",
+    ),
     "another flow": ({}, {"paymentFlow": "authorization"}, "payment_requirements"),
     "too long": ({}, {"max_timeout_seconds": 3601}, "payload_channel_lifetime_exceeded"),
 }
@@ -172,4 +199,7 @@ def test_programs_are_configured_never_negotiated() -> None:
 
 
 def test_a_program_is_its_address_and_its_treasury() -> None:
-    assert ChannelProgram(PROGRAMS["ours"].program_id, PROGRAMS["ours"].treasury_owner) == PROGRAMS["ours"]
+    assert (
+        ChannelProgram(PROGRAMS["ours"].program_id, PROGRAMS["ours"].treasury_owner)
+        == PROGRAMS["ours"]
+    )

@@ -33,7 +33,9 @@ def declared(tool: str = "quote", **options: Any) -> dict[str, Any]:
     return declare_mcp_discovery_extension(config)
 
 
-def payment(world: World, extensions: Any, *, url: str = SHOP, about: str = "A quote of the day") -> dict[str, Any]:
+def payment(
+    world: World, extensions: Any, *, url: str = SHOP, about: str = "A quote of the day"
+) -> dict[str, Any]:
     paid = world.pay(world.requirements())
     made = PaymentPayload(
         payload=paid.payload,
@@ -46,17 +48,23 @@ def payment(world: World, extensions: Any, *, url: str = SHOP, about: str = "A q
 
 async def settle(client: httpx.AsyncClient, world: World, body: dict[str, Any]) -> httpx.Response:
     terms = world.requirements().model_dump(by_alias=True, exclude_none=True, mode="json")
-    return await client.post("/settle", json={"x402Version": 2, "paymentPayload": body, "paymentRequirements": terms})
+    return await client.post(
+        "/settle", json={"x402Version": 2, "paymentPayload": body, "paymentRequirements": terms}
+    )
 
 
 def facilitator(world: World, path: Path) -> httpx.AsyncClient:
     catalog = Catalog(Database(f"sqlite:///{path / 'catalog.db'}"))
-    core = make_facilitator(world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=1.0)
+    core = make_facilitator(
+        world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=1.0
+    )
     transport = httpx.ASGITransport(app=facilitator_app(core, catalog=catalog))
     return httpx.AsyncClient(transport=transport, base_url="https://fac.example")
 
 
-async def test_what_was_paid_and_asks_for_it_is_listed_and_found(world: World, tmp_path: Path) -> None:
+async def test_what_was_paid_and_asks_for_it_is_listed_and_found(
+    world: World, tmp_path: Path
+) -> None:
     async with facilitator(world, tmp_path) as client:
         assert "bazaar" in (await client.get("/supported")).json()["extensions"]
         silent = await settle(client, world, payment(world, {}))
@@ -65,7 +73,9 @@ async def test_what_was_paid_and_asks_for_it_is_listed_and_found(world: World, t
         for tool in ("quote", "weather", "quote"):
             answer = await settle(client, world, payment(world, declared(tool)))
             assert answer.json()["success"]
-            assert orjson.loads(answer.headers["extension-responses"]) == {"bazaar": {"status": "success"}}
+            assert orjson.loads(answer.headers["extension-responses"]) == {
+                "bazaar": {"status": "success"}
+            }
         rows = await ask_catalog(client, "https://fac.example", {"type": "mcp"})
         assert rows is not None
         assert sorted(row["toolName"] for row in rows) == ["quote", "weather"]
@@ -73,12 +83,21 @@ async def test_what_was_paid_and_asks_for_it_is_listed_and_found(world: World, t
         assert service is not None
         assert (service["resource"], service["prices"]) == (SHOP, ["0.01 USDC"])
         assert read_service(rows[0], "eip155:8453") is None
-        (found,) = await ask_catalog(client, "https://fac.example", {"query": "weather in bern"}) or []
+        (found,) = (
+            await ask_catalog(client, "https://fac.example", {"query": "weather in bern"}) or []
+        )
         assert found["toolName"] == "weather"
         assert await ask_catalog(client, "https://fac.example", {"query": "zebra"}) == []
-        page = (await client.get("/discovery/resources", params={"limit": "1", "offset": "1"})).json()
+        page = (
+            await client.get("/discovery/resources", params={"limit": "1", "offset": "1"})
+        ).json()
         assert (len(page["items"]), page["pagination"]["total"]) == (1, 2)
-        for other in ({"network": "eip155:8453"}, {"payTo": "x"}, {"type": "http"}, {"scheme": "upto"}):
+        for other in (
+            {"network": "eip155:8453"},
+            {"payTo": "x"},
+            {"type": "http"},
+            {"scheme": "upto"},
+        ):
             assert (await client.get("/discovery/resources", params=other)).json()["items"] == []
 
 

@@ -28,7 +28,9 @@ def serve(shop: Shop, *, offers: bool) -> tuple[Server[Any], list[dict[str, Any]
     told: list[dict[str, Any]] = []
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool(name="quote", input_schema={"type": "object"})])
+        return types.ListToolsResult(
+            tools=[types.Tool(name="quote", input_schema={"type": "object"})]
+        )
 
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         shop.runs.append(params.name)
@@ -39,7 +41,11 @@ def serve(shop: Shop, *, offers: bool) -> tuple[Server[Any], list[dict[str, Any]
     async def listen(ctx: Any, call_next: Any) -> Any:
         answer = await call_next(ctx)
         if ctx.method == "tools/call":
-            told.append(answer if isinstance(answer, dict) else answer.model_dump(by_alias=True, exclude_none=True))
+            told.append(
+                answer
+                if isinstance(answer, dict)
+                else answer.model_dump(by_alias=True, exclude_none=True)
+            )
         return answer
 
     server.middleware.append(listen)
@@ -58,8 +64,12 @@ async def test_the_extension_is_used_where_both_offer_it(
     shop: Shop, tmp_path: Path, offers: bool, speaks: bool, mode: Any
 ) -> None:
     server, told = serve(shop, offers=offers)
-    async with Client(server, mode=mode, extensions=[PaymentExtension()] if speaks else None) as client:
-        bought = await Buyer(client, payer_of(shop, budget_of(shop, tmp_path))).call_tool("quote", {})
+    async with Client(
+        server, mode=mode, extensions=[PaymentExtension()] if speaks else None
+    ) as client:
+        bought = await Buyer(client, payer_of(shop, budget_of(shop, tmp_path))).call_tool(
+            "quote", {}
+        )
     assert bought.receipt is not None
     assert (bought.amount, shop.paid, shop.runs) == (10_000, 10_000, ["quote"])
     agreed = offers and speaks and mode == "auto"  # the earlier era has no result types

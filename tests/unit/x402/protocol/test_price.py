@@ -56,7 +56,15 @@ def test_shown_and_read_again_is_the_same(amount: int) -> None:
     assert parse_price(text, MAINNET).amount == amount
 
 
-@given(st.decimals(min_value=Decimal("0.000001"), max_value=10**9, places=6, allow_nan=False, allow_infinity=False))
+@given(
+    st.decimals(
+        min_value=Decimal("0.000001"),
+        max_value=10**9,
+        places=6,
+        allow_nan=False,
+        allow_infinity=False,
+    )
+)
 def test_equals_decimal_arithmetic(value: Decimal) -> None:
     """Seed 002, property 4: the parsed amount is mathematically equal to the text."""
     assert Decimal(parse_price(f"${value:f}", DEVNET).amount) == value * 10**6

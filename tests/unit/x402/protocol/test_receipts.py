@@ -18,7 +18,13 @@ from mcp.server import Server
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.protocol.offer import Answer, NotPaid
-from mcpsol_py.x402.protocol.receipts import OFFER_RECEIPT, Signatory, read_offers, read_receipt, verify_jws
+from mcpsol_py.x402.protocol.receipts import (
+    OFFER_RECEIPT,
+    Signatory,
+    read_offers,
+    read_receipt,
+    verify_jws,
+)
 from mcpsol_py.x402.store.receipts import Receipts
 from tests.unit.x402.payments import keypair
 from tests.unit.x402.selling.test_paid_call import ID, Shop
@@ -47,7 +53,11 @@ async def test_a_demand_and_its_receipt_are_signed_by_who_is_paid(shop: Shop) ->
     assert isinstance(asked, NotPaid)
     (told,) = read_offers(asked.required.extensions, {payee})
     terms = asked.required.accepts[0]
-    assert (told["payTo"], told["amount"], told["asset"]) == (terms.pay_to, terms.amount, terms.asset)
+    assert (told["payTo"], told["amount"], told["asset"]) == (
+        terms.pay_to,
+        terms.amount,
+        terms.asset,
+    )
     assert told["resourceUrl"] == "mcp://tool/quote"
     assert 0 < told["validUntil"] - time.time() <= 300
     reply = await shop.gate().call(offer, shop.payment(), {}, shop.run)
@@ -87,8 +97,12 @@ def jws_of(head: dict[str, Any], body: object = None) -> str:
 
 def test_what_another_signed_or_nobody_is_refused(shop: Shop) -> None:
     payee = str(PAYEE.pubkey())
-    good = Signatory(PAYEE).offers("u", [shop.world.requirements()])["info"]["offers"][0]["signature"]
-    other = Signatory(keypair(4)).offers("u", [shop.world.requirements()])["info"]["offers"][0]["signature"]
+    good = Signatory(PAYEE).offers("u", [shop.world.requirements()])["info"]["offers"][0][
+        "signature"
+    ]
+    other = Signatory(keypair(4)).offers("u", [shop.world.requirements()])["info"]["offers"][0][
+        "signature"
+    ]
     kid = Signatory(PAYEE).kid
     head, body, _ = good.split(".")
     for jws in (
@@ -123,6 +137,10 @@ async def test_a_buyer_over_mcp_gets_the_signed_receipt(shop: Shop) -> None:
     server: Server[Any] = serve(shop)
     server.middleware[-1] = Paid(shop.gate(), {"quote": shop.offer(signatory=Signatory(PAYEE))})
     async with Client(server) as client:
-        paid = wire(await client.call_tool("quote", {"city": "Bern"}, meta=paying(meta_of(shop.payment()))))
-    jws = paid["_meta"]["x402/payment-response"]["extensions"][OFFER_RECEIPT]["info"]["receipt"]["signature"]
+        paid = wire(
+            await client.call_tool("quote", {"city": "Bern"}, meta=paying(meta_of(shop.payment())))
+        )
+    jws = paid["_meta"]["x402/payment-response"]["extensions"][OFFER_RECEIPT]["info"]["receipt"][
+        "signature"
+    ]
     assert verify_jws(jws, {str(PAYEE.pubkey())})["resourceUrl"] == "mcp://tool/quote"

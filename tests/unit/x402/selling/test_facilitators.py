@@ -7,7 +7,13 @@ from typing import Any
 
 import httpx
 import pytest
-from x402.schemas import PaymentPayload, SettleResponse, SupportedKind, SupportedResponse, VerifyResponse
+from x402.schemas import (
+    PaymentPayload,
+    SettleResponse,
+    SupportedKind,
+    SupportedResponse,
+    VerifyResponse,
+)
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.exact.settle import KeypairSponsor
@@ -23,7 +29,9 @@ def world() -> World:
 
 
 def over_http(world: World) -> HttpFacilitator:
-    app = facilitator_app(make_facilitator(world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=1.0))
+    app = facilitator_app(
+        make_facilitator(world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=1.0)
+    )
     return HttpFacilitator("http://facilitator.test", transport=httpx.ASGITransport(app=app))
 
 
@@ -43,14 +51,27 @@ async def test_verify_and_settle_over_http(world: World) -> None:
 
 
 async def test_supported(world: World) -> None:
-    app = facilitator_app(make_facilitator(world.chain, KeypairSponsor(world.sponsor), world.settlements))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://f.test") as client:
+    app = facilitator_app(
+        make_facilitator(world.chain, KeypairSponsor(world.sponsor), world.settlements)
+    )
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=app), base_url="http://f.test"
+    ) as client:
         kinds = (await client.get("/supported")).json()["kinds"]
-        assert [(k["x402Version"], k["network"]) for k in kinds] == [(2, DEVNET), (1, "solana-devnet")]
+        assert [(k["x402Version"], k["network"]) for k in kinds] == [
+            (2, DEVNET),
+            (1, "solana-devnet"),
+        ]
         assert kinds[0]["extra"] == {"feePayer": str(world.sponsor.pubkey())}
         empty = (await client.get("/discovery/resources")).json()
         assert (empty["items"], empty["pagination"]["total"]) == ([], 0)
-        for query in ({"limit": "0"}, {"limit": "101"}, {"limit": "x"}, {"offset": "-1"}, {"offset": "9" * 30}):
+        for query in (
+            {"limit": "0"},
+            {"limit": "101"},
+            {"limit": "x"},
+            {"offset": "-1"},
+            {"offset": "9" * 30},
+        ):
             assert (await client.get("/discovery/resources", params=query)).status_code == 400
 
 
@@ -60,8 +81,12 @@ async def test_supported(world: World) -> None:
      (b'{"paymentPayload": {"x402Version": 2}, "paymentRequirements": {}}', 400)],
 )  # fmt: skip
 async def test_what_is_no_request(world: World, body: bytes, status: int) -> None:
-    app = facilitator_app(make_facilitator(world.chain, KeypairSponsor(world.sponsor), world.settlements))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://f.test") as client:
+    app = facilitator_app(
+        make_facilitator(world.chain, KeypairSponsor(world.sponsor), world.settlements)
+    )
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=app), base_url="http://f.test"
+    ) as client:
         response = await client.post("/settle", content=body)
     assert response.status_code == status
     assert response.json()["error"]
@@ -74,7 +99,9 @@ class Scripted:
         self.fee_payer, self.script, self.calls = fee_payer, list(script), 0
 
     def get_supported(self) -> SupportedResponse:
-        kind = SupportedKind(x402_version=2, scheme="exact", network=DEVNET, extra={"feePayer": self.fee_payer})
+        kind = SupportedKind(
+            x402_version=2, scheme="exact", network=DEVNET, extra={"feePayer": self.fee_payer}
+        )
         return SupportedResponse(kinds=[kind], signers={"solana:*": [self.fee_payer]})
 
     async def verify(self, payload: Any, requirements: Any) -> VerifyResponse:
@@ -149,7 +176,9 @@ async def test_the_breaker_leaves_a_dead_one_alone_and_tries_again_later(world: 
     now = [0.0]
     key = str(world.sponsor.pubkey())
     dead, well = Scripted(key, DOWN), Scripted(key, GOOD)
-    _, _, several = await ask(world, dead, well, clock=lambda: now[0], breaker_limit=3, breaker_pause=30.0)
+    _, _, several = await ask(
+        world, dead, well, clock=lambda: now[0], breaker_limit=3, breaker_pause=30.0
+    )
     payment, requirements = _payment(world)
     assert dead.calls == 3
     await several.verify(payment, requirements)
@@ -174,7 +203,9 @@ async def test_errors_name_the_host_and_nothing_secret() -> None:
     def unauthorised(_request: httpx.Request) -> httpx.Response:
         return httpx.Response(401, json={"error": "no such project"})
 
-    facilitator = HttpFacilitator("https://user:pw@f.example/key-123", transport=httpx.MockTransport(unauthorised))
+    facilitator = HttpFacilitator(
+        "https://user:pw@f.example/key-123", transport=httpx.MockTransport(unauthorised)
+    )
     payment, requirements = _payment(World())
     with pytest.raises(FacilitatorDown) as caught:
         await facilitator.verify(payment, requirements)

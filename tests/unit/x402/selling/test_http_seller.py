@@ -45,7 +45,9 @@ def app_of(shop: Shop) -> PaidHttp:
     async def free(request: Request) -> Response:
         return Response("free")
 
-    inner = Starlette(routes=[Route("/weather", weather, methods=["GET", "POST"]), Route("/free", free)])
+    inner = Starlette(
+        routes=[Route("/weather", weather, methods=["GET", "POST"]), Route("/free", free)]
+    )
     offers = {("GET", "/weather"): shop.offer(), ("POST", "/weather"): shop.offer()}
     return PaidHttp(inner, shop.gate(), offers)
 
@@ -62,7 +64,11 @@ async def test_paid_once_and_a_repeat_is_given_again(shop: Shop, tmp_path: Path)
         first = await buyer.request("GET", URL, payment_id="pay_0123456789abcdef")
         again = await buyer.request("GET", URL, payment_id="pay_0123456789abcdef")
     assert first.receipt is not None
-    assert (first.result.json(), first.result.headers["x-kept"], first.amount) == ({"sun": True}, "yes", 10_000)
+    assert (first.result.json(), first.result.headers["x-kept"], first.amount) == (
+        {"sun": True},
+        "yes",
+        10_000,
+    )
     assert (again.result.json(), again.receipt) == (first.result.json(), first.receipt)
     assert (len(shop.runs), shop.paid) == (1, 10_000)
 
@@ -97,7 +103,10 @@ async def test_the_402_says_the_same_in_all_three_forms(shop: Shop) -> None:
     assert seed is not None
     assert v1 is not None
     assert v2.required == seed.required
-    assert [r.get_amount() for r in (*v2.required.accepts, *v1.required.accepts)] == ["10000", "10000"]
+    assert [r.get_amount() for r in (*v2.required.accepts, *v1.required.accepts)] == [
+        "10000",
+        "10000",
+    ]
     assert response.json()["x402Version"] == 1
 
 
@@ -111,11 +120,18 @@ def test_the_oldest_form_is_read_header_by_header() -> None:
     demand = read_http_demand("http://x.test/", headers, b"")
     assert demand is not None
     (terms,) = demand.required.accepts
-    assert (terms.get_amount(), terms.pay_to, terms.asset, terms.network) == ("500000", "Payee", "Mint", DEVNET)
+    assert (terms.get_amount(), terms.pay_to, terms.asset, terms.network) == (
+        "500000",
+        "Payee",
+        "Mint",
+        DEVNET,
+    )
     assert read_http_demand("http://x.test/", {"x-payment-amount": "1"}, b"<html>") is None
 
 
-@pytest.mark.parametrize("value", ["???", base64.b64encode(b"[1]").decode(), base64.b64encode(b"{}").decode()])
+@pytest.mark.parametrize(
+    "value", ["???", base64.b64encode(b"[1]").decode(), base64.b64encode(b"{}").decode()]
+)
 async def test_a_payment_that_cannot_be_read_is_a_bad_request(shop: Shop, value: str) -> None:
     async with http(shop) as client:
         response = await client.get(URL, headers={"PAYMENT-SIGNATURE": value})

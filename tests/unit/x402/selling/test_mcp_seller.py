@@ -29,10 +29,16 @@ def serve(shop: Shop, *, v1_errors: bool = False, broken: bool = False) -> Serve
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
         schema = {"type": "object", "properties": {"city": {"type": "string"}}}
-        output = {"type": "object", "properties": {"answer": {"type": "integer"}}, "required": ["answer"]}
+        output = {
+            "type": "object",
+            "properties": {"answer": {"type": "integer"}},
+            "required": ["answer"],
+        }
         return types.ListToolsResult(
             tools=[
-                types.Tool(name="quote", description="A quote.", input_schema=schema, output_schema=output),
+                types.Tool(
+                    name="quote", description="A quote.", input_schema=schema, output_schema=output
+                ),
                 types.Tool(name="free", description="Costs nothing.", input_schema=schema),
             ]
         )
@@ -40,15 +46,21 @@ def serve(shop: Shop, *, v1_errors: bool = False, broken: bool = False) -> Serve
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         shop.runs.append(params.name)
         if broken:
-            return types.CallToolResult(content=[types.TextContent(type="text", text="no luck")], is_error=True)
+            return types.CallToolResult(
+                content=[types.TextContent(type="text", text="no luck")], is_error=True
+            )
         return types.CallToolResult(
             content=[types.TextContent(type="text", text="42")], structured_content={"answer": 42}
         )
 
-    async def read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def read_resource(
+        ctx: Any, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         shop.runs.append(str(params.uri))
         return types.ReadResourceResult(
-            contents=[types.TextResourceContents(uri=params.uri, text="prices", mime_type="text/plain")]
+            contents=[
+                types.TextResourceContents(uri=params.uri, text="prices", mime_type="text/plain")
+            ]
         )
 
     server: Server[Any] = Server(
@@ -118,7 +130,8 @@ async def test_payments_in_other_dialects(shop: Shop, form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "payment", ["?", "e30=", 7, {}, {"x402Version": 9}, {"x402Version": 2, "payload": 5}, "x" * 10**6]
+    "payment",
+    ["?", "e30=", 7, {}, {"x402Version": 9}, {"x402Version": 2, "payload": 5}, "x" * 10**6],
 )
 async def test_what_is_no_payment_is_asked_for_again(shop: Shop, payment: object) -> None:
     async with Client(serve(shop)) as client:
@@ -168,7 +181,9 @@ async def test_resources_are_sold_too(shop: Shop, era: Any) -> None:
             await client.read_resource("doc://price-list")
         assert caught.value.error.code == 402
         assert caught.value.error.data["accepts"]
-        bought = await client.read_resource("doc://price-list", meta=paying(meta_of(shop.payment())))
+        bought = await client.read_resource(
+            "doc://price-list", meta=paying(meta_of(shop.payment()))
+        )
     assert wire(bought)["contents"][0]["text"] == "prices"
     assert wire(bought)["_meta"][RESPONSE_META]["success"]
     assert (shop.runs, shop.paid) == (["doc://price-list"], 10_000)

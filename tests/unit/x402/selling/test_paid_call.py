@@ -50,7 +50,11 @@ class Shop:
         self.database = self.storage.open() if self.storage else Database(f"sqlite:///{self.path}")
 
     def gate(
-        self, *, database: Database | None = None, clock_ms: Callable[[], int] | None = None, **options: Any
+        self,
+        *,
+        database: Database | None = None,
+        clock_ms: Callable[[], int] | None = None,
+        **options: Any,
     ) -> Gate:
         """A replica. `fault` crashes it."""
         kept = database or self.database
@@ -60,7 +64,8 @@ class Shop:
         desk = ExactFacilitator(self.world.chain, sponsor, settlements, timeout=0.2, poll=0.01)
         facilitator.register([DEVNET], desk)
         facilitator.register_v1(
-            ["solana-devnet"], ExactFacilitatorV1(self.world.chain, sponsor, settlements, timeout=0.2, poll=0.01)
+            ["solana-devnet"],
+            ExactFacilitatorV1(self.world.chain, sponsor, settlements, timeout=0.2, poll=0.01),
         )
         server = x402ResourceServer(facilitator)
         server.register(DEVNET, ExactServer())
@@ -76,13 +81,17 @@ class Shop:
 
     def offer(self, **options: Any) -> Offer:
         return Offer(
-            ResourceInfo(url="mcp://tool/quote"), (self.world.requirements(**options.pop("terms", {})),), **options
+            ResourceInfo(url="mcp://tool/quote"),
+            (self.world.requirements(**options.pop("terms", {})),),
+            **options,
         )
 
     def payment(self, payment_id: str | None = ID, **terms: Any) -> PaymentPayload:
         payment = self.world.pay(self.world.requirements(**terms))
         if payment_id is not None:
-            payment.extensions = {"payment-identifier": {"info": {"required": False, "id": payment_id}, "schema": {}}}
+            payment.extensions = {
+                "payment-identifier": {"info": {"required": False, "id": payment_id}, "schema": {}}
+            }
         return payment
 
     async def run(self, run: Run) -> tuple[dict[str, Any], bool]:
@@ -131,7 +140,12 @@ async def test_an_id_stands_for_one_request_and_a_payment_for_one_call(shop: Sho
     await gate.call(offer, payment, {"city": "Bern"}, shop.run)
     other_arguments = await gate.call(offer, shop.payment(), {"city": "Basel"}, shop.run)
     moved = payment.model_copy(deep=True)
-    moved.extensions = {"payment-identifier": {"info": {"required": False, "id": "pay_another_id_0001"}, "schema": {}}}
+    moved.extensions = {
+        "payment-identifier": {
+            "info": {"required": False, "id": "pay_another_id_0001"},
+            "schema": {},
+        }
+    }
     same_payment = await gate.call(offer, moved, {"city": "Bern"}, shop.run)
     for reply in (other_arguments, same_payment):
         assert isinstance(reply, Refused)
@@ -141,7 +155,9 @@ async def test_an_id_stands_for_one_request_and_a_payment_for_one_call(shop: Sho
 
 async def test_terms_that_are_not_offered_are_refused(shop: Shop) -> None:
     cheap = await shop.gate().call(shop.offer(), shop.payment(amount=1), {}, shop.run)
-    missing = await shop.gate().call(shop.offer(payment_id_required=True), shop.payment(None), {}, shop.run)
+    missing = await shop.gate().call(
+        shop.offer(payment_id_required=True), shop.payment(None), {}, shop.run
+    )
     bad_id = await shop.gate().call(shop.offer(), shop.payment("short"), {}, shop.run)
     codes = [r.reason for r in (cheap, missing, bad_id) if isinstance(r, NotPaid)]
     assert codes == ["no_matching_requirements", "payment_id_required", "payment_id_invalid"]
@@ -158,7 +174,9 @@ async def test_a_failed_read_is_not_charged(shop: Shop) -> None:
     assert shop.paid == 0
 
 
-async def test_a_result_whose_payment_fails_is_withheld_and_a_new_payment_is_a_new_try(shop: Shop) -> None:
+async def test_a_result_whose_payment_fails_is_withheld_and_a_new_payment_is_a_new_try(
+    shop: Shop,
+) -> None:
     payment = shop.payment()
 
     async def drains(run: Run) -> tuple[dict[str, Any], bool]:
@@ -177,7 +195,15 @@ async def test_a_result_whose_payment_fails_is_withheld_and_a_new_payment_is_a_n
     assert (len(shop.runs), shop.paid) == (1, 10_000)
 
 
-POINTS = ["gate.claimed", "gate.verified", "gate.running", "gate.ran", "gate.executed", "gate.settled", "gate.paid"]
+POINTS = [
+    "gate.claimed",
+    "gate.verified",
+    "gate.running",
+    "gate.ran",
+    "gate.executed",
+    "gate.settled",
+    "gate.paid",
+]
 
 
 @pytest.mark.parametrize("broadcasts", [False, True])
@@ -227,12 +253,18 @@ class _nothing:
 
 
 @pytest.mark.parametrize("landed", [True, False])
-async def test_a_tool_that_broadcasts_is_decided_by_its_recorded_signature(shop: Shop, landed: bool) -> None:
+async def test_a_tool_that_broadcasts_is_decided_by_its_recorded_signature(
+    shop: Shop, landed: bool
+) -> None:
     offer, payment = shop.offer(broadcasts=True), shop.payment()
     chain, sponsor = shop.world.chain, shop.world.sponsor
     lamports = 1 if landed else 2**63
-    move = transfer(TransferParams(from_pubkey=sponsor.pubkey(), to_pubkey=sponsor.pubkey(), lamports=lamports))
-    message = MessageV0.try_compile(sponsor.pubkey(), [move], [], Hash.from_string(chain.latest_blockhash()[0]))
+    move = transfer(
+        TransferParams(from_pubkey=sponsor.pubkey(), to_pubkey=sponsor.pubkey(), lamports=lamports)
+    )
+    message = MessageV0.try_compile(
+        sponsor.pubkey(), [move], [], Hash.from_string(chain.latest_blockhash()[0])
+    )
     transaction = VersionedTransaction(message, [sponsor])
     signature = str(transaction.signatures[0])
 
@@ -260,7 +292,9 @@ async def test_a_tool_that_broadcasts_is_decided_by_its_recorded_signature(shop:
     assert shop.runs == []
 
 
-async def test_pending_is_finished_by_a_repeat_and_pays_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pending_is_finished_by_a_repeat_and_pays_once(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     offer, payment = shop.offer(), shop.payment()
     chain = shop.world.chain
     monkeypatch.setattr(chain, "status", lambda signature: SignatureStatus("unknown"))
@@ -285,7 +319,9 @@ async def test_replicas_that_get_the_same_call_at_once_serve_it_once(shop: Shop)
     assert (len(shop.runs), shop.paid) == (1, 10_000)
 
 
-async def test_a_payment_spent_at_another_merchant_buys_nothing_here(shop: Shop, tmp_path: Path) -> None:
+async def test_a_payment_spent_at_another_merchant_buys_nothing_here(
+    shop: Shop, tmp_path: Path
+) -> None:
     """Same payee, other database (X402.md 9, 5: one proof accepted for several requests)."""
     other = Shop(tmp_path / "other.db", world=shop.world)
     payment = shop.payment()
@@ -321,7 +357,9 @@ async def test_version_1_pays_too(shop: Shop) -> None:
 
 
 async def test_verify_only_never_settles(shop: Shop) -> None:
-    reply = await shop.gate(verify_only=True).call(shop.offer(broadcasts=True), shop.payment(), {}, shop.run)
+    reply = await shop.gate(verify_only=True).call(
+        shop.offer(broadcasts=True), shop.payment(), {}, shop.run
+    )
     assert isinstance(reply, Answer)
     assert (reply.receipt, shop.paid, len(shop.runs)) == (None, 0, 1)
 
@@ -334,7 +372,9 @@ async def test_states_are_told_in_order(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("broadcasts", [False, True])
-async def test_what_asks_a_person_first_is_run_by_the_next_request(shop: Shop, broadcasts: bool) -> None:
+async def test_what_asks_a_person_first_is_run_by_the_next_request(
+    shop: Shop, broadcasts: bool
+) -> None:
     offer, payment = shop.offer(broadcasts=broadcasts), shop.payment()
 
     async def asks(run: Run) -> tuple[dict[str, Any], bool]:
@@ -373,7 +413,11 @@ async def test_an_operator_decides_what_nobody_can_know(
     assert executions.decide(ID, outcome)
     assert not executions.decide(ID, outcome)
     (told,) = AuditLog(shop.database).history(subject=ID)
-    assert (told.actor, told.action, told.details) == ("operator", "call.decided", {"outcome": outcome})
+    assert (told.actor, told.action, told.details) == (
+        "operator",
+        "call.decided",
+        {"outcome": outcome},
+    )
     reply = await shop.gate(lease=60).call(offer, payment, {}, shop.run)
     assert isinstance(reply, Answer)
     assert len(shop.runs) == (1 if outcome == "done" else 2)

@@ -99,7 +99,12 @@ class Merchant:
     def tools(self, **options: Any) -> SubscriptionTools:
         kept = self.shop.database
         return SubscriptionTools(
-            self.shop.gate(), self.book, Executions(kept, self.tenant), terms_of=self.terms_of, domain=DOMAIN, **options
+            self.shop.gate(),
+            self.book,
+            Executions(kept, self.tenant),
+            terms_of=self.terms_of,
+            domain=DOMAIN,
+            **options,
         )
 
     def payment(self, amount: int = 10_000) -> PaymentPayload:
@@ -110,7 +115,11 @@ class Merchant:
         return self.book.pay(plan_id, self.address, mark, "sig").id
 
     def proof(
-        self, arguments: object, offer: Offer | None = None, wallet: Keypair | None = None, **changed: Any
+        self,
+        arguments: object,
+        offer: Offer | None = None,
+        wallet: Keypair | None = None,
+        **changed: Any,
     ) -> Any:
         """The proof for a call, as `_meta` would carry it. The challenge's own time is the machine's, so the book's
         clock is put into it."""
@@ -120,12 +129,21 @@ class Merchant:
         mark = request_mark(info["uri"], arguments)
         return sign_proof(wallet or self.wallet, {**info, **changed}, DEVNET, request_id=mark)
 
-    def signed(self, tool: str, arguments: dict[str, str], wallet: Keypair | None = None) -> dict[str, Any]:
+    def signed(
+        self, tool: str, arguments: dict[str, str], wallet: Keypair | None = None
+    ) -> dict[str, Any]:
         """`_meta` that proves who calls one of the subscription tools."""
         uri = f"mcp://tool/{tool}"
-        info = {"domain": DOMAIN, "uri": uri, "version": "1", "nonce": "n" * 16 + str(self.clock.ms % 997)}
+        info = {
+            "domain": DOMAIN,
+            "uri": uri,
+            "version": "1",
+            "nonce": "n" * 16 + str(self.clock.ms % 997),
+        }
         info["issuedAt"] = iso(self.clock.ms)
-        return proof_meta(sign_proof(wallet or self.wallet, info, DEVNET, request_id=request_mark(uri, arguments)))
+        return proof_meta(
+            sign_proof(wallet or self.wallet, info, DEVNET, request_id=request_mark(uri, arguments))
+        )
 
     async def run(self, run: Run) -> tuple[dict[str, Any], bool]:
         return await self.shop.run(run)
@@ -138,4 +156,8 @@ def paying(payment: PaymentPayload) -> dict[str, Any]:
 def iso(ms: int) -> str:
     from datetime import UTC, datetime
 
-    return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return (
+        datetime.fromtimestamp(ms / 1000, UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "Z")
+    )

@@ -52,7 +52,13 @@ class Till:
         kept = database or self.merchant.shop.database
         chain = self.merchant.world.chain
         collectors = {DEVNET: DelegatedCollector(chain, self.collector)}
-        return Charging(self.merchant.open_book(kept), SqlSettlements(kept), {DEVNET: chain}, collectors, **options)
+        return Charging(
+            self.merchant.open_book(kept),
+            SqlSettlements(kept),
+            {DEVNET: chain},
+            collectors,
+            **options,
+        )
 
     @property
     def taken(self) -> int:
@@ -78,7 +84,9 @@ def test_due_is_charged_once_a_period(till: Till) -> None:
         assert (till.taken, till.state(made)) == (period * 10_000, "active")
     rows = till.merchant.book.charges_of(made)
     assert [(r["number"], r["state"]) for r in rows] == [(n, "landed") for n in (1, 2, 3, 4)]
-    assert [rows[n]["period_to_ms"] for n in range(3)] == [rows[n + 1]["period_from_ms"] for n in range(3)]
+    assert [rows[n]["period_to_ms"] for n in range(3)] == [
+        rows[n + 1]["period_from_ms"] for n in range(3)
+    ]
 
 
 def test_what_was_agreed_ends(till: Till) -> None:
@@ -112,7 +120,13 @@ def test_a_change_of_plan_is_charged_at_its_own_price(till: Till) -> None:
     till.merchant.clock.ms += DAY
     assert till.worker().run_due() == 1
     now = till.merchant.book.get(made)
-    assert (till.taken, now.plan_id, now.price, now.quota, now.next_plan_id) == (50_000, "big", 50_000, 100, None)
+    assert (till.taken, now.plan_id, now.price, now.quota, now.next_plan_id) == (
+        50_000,
+        "big",
+        50_000,
+        100,
+        None,
+    )
     assert now.due_ms == till.merchant.clock.ms + 2 * DAY
 
 
@@ -151,7 +165,9 @@ def test_what_cannot_be_paid_is_tried_again_until_the_grace_ends(till: Till, why
     kinds = [d.type for d in Webhooks(till.merchant.shop.database).deliveries()]
     assert kinds.count("subscription.expired") == 1
     assert kinds.count("subscription.past_due") == 2
-    failures = [e for e in AuditLog(till.merchant.shop.database).history() if e.action == "charge.failed"]
+    failures = [
+        e for e in AuditLog(till.merchant.shop.database).history() if e.action == "charge.failed"
+    ]
     assert len(failures) > 3
 
 
@@ -175,7 +191,11 @@ def test_killed_at_any_step_it_is_charged_once(till: Till, point: str) -> None:
     assert landed_before in (0, 10_000)
     rows = till.merchant.book.charges_of(made)
     assert [(r["number"], r["state"]) for r in rows] == [(1, "landed"), (2, "landed")]
-    charged = [e for e in AuditLog(till.merchant.shop.database).history() if e.action == "subscription.charged"]
+    charged = [
+        e
+        for e in AuditLog(till.merchant.shop.database).history()
+        if e.action == "subscription.charged"
+    ]
     assert len(charged) == 1
 
 
@@ -204,7 +224,9 @@ def test_a_charge_without_confirmation_is_waited_for_and_never_signed_twice(
     till.merchant.plan()
     made = till.merchant.subscribed()
     till.merchant.clock.ms += DAY
-    monkeypatch.setattr(till.merchant.world.chain, "status", lambda signature: SignatureStatus("unknown"))
+    monkeypatch.setattr(
+        till.merchant.world.chain, "status", lambda signature: SignatureStatus("unknown")
+    )
     assert till.worker().run_due() == 0
     assert till.taken == 10_000  # it landed, and nobody can tell
     monkeypatch.undo()
@@ -219,7 +241,9 @@ def test_a_charge_that_is_out_is_booked_though_it_was_cancelled_meanwhile(
     till.merchant.plan()
     made = till.merchant.subscribed()
     till.merchant.clock.ms += DAY
-    monkeypatch.setattr(till.merchant.world.chain, "status", lambda signature: SignatureStatus("unknown"))
+    monkeypatch.setattr(
+        till.merchant.world.chain, "status", lambda signature: SignatureStatus("unknown")
+    )
     till.worker().run_due()
     till.merchant.book.cancel(made, till.merchant.address)
     monkeypatch.undo()
@@ -263,11 +287,15 @@ def test_a_collector_takes_the_price_and_nothing_else(till: Till) -> None:
     transaction = collector.build(made, 10_000, "label")
     assert collector.address == str(till.collector.pubkey())
     keys = transaction.message.account_keys
-    transfers = [ix for ix in transaction.message.instructions if keys[ix.program_id_index] == TOKEN_PROGRAM]
+    transfers = [
+        ix for ix in transaction.message.instructions if keys[ix.program_id_index] == TOKEN_PROGRAM
+    ]
     (transfer,) = transfers
     assert bytes(transfer.data) == b"\x0c" + (10_000).to_bytes(8, "little") + b"\x06"
     destination = keys[bytes(transfer.accounts)[2]]
-    assert destination == associated_token_address(Pubkey.from_string(made.pay_to), USDC, TOKEN_PROGRAM)
+    assert destination == associated_token_address(
+        Pubkey.from_string(made.pay_to), USDC, TOKEN_PROGRAM
+    )
 
 
 class ChargingMachine(RuleBasedStateMachine):

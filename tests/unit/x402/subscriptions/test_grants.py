@@ -16,7 +16,13 @@ from x402.schemas import PaymentRequired
 from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, read_demand
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Refused
-from mcpsol_py.x402.protocol.proof import PROOF_META, SIGN_IN_WITH_X, read_proof, request_mark, sign_proof
+from mcpsol_py.x402.protocol.proof import (
+    PROOF_META,
+    SIGN_IN_WITH_X,
+    read_proof,
+    request_mark,
+    sign_proof,
+)
 from mcpsol_py.x402.selling.mcp_seller import Paid
 from mcpsol_py.x402.selling.paid_call import Run
 from mcpsol_py.x402.store.database import now_ms
@@ -30,10 +36,14 @@ ASKED = {"city": "Bern"}
 
 async def call(merchant: Merchant, proof: Any, arguments: object = ASKED, **options: Any) -> Any:
     parsed = read_proof({PROOF_META: proof})
-    return await merchant.gate(**options).call(merchant.offer(), None, arguments, merchant.run, parsed)
+    return await merchant.gate(**options).call(
+        merchant.offer(), None, arguments, merchant.run, parsed
+    )
 
 
-async def test_a_subscriber_calls_until_the_quota_is_used_up_and_again_in_the_next_period(merchant: Merchant) -> None:
+async def test_a_subscriber_calls_until_the_quota_is_used_up_and_again_in_the_next_period(
+    merchant: Merchant,
+) -> None:
     merchant.plan(quota=2)
     merchant.subscribed()
     answers = [await call(merchant, merchant.proof(ASKED)) for _ in range(2)]
@@ -60,7 +70,9 @@ async def test_a_proof_is_one_call(merchant: Merchant) -> None:
     proof = merchant.proof(ASKED)
     first, again = await call(merchant, proof), await call(merchant, proof)
     assert (again.result, again.repeated, len(merchant.shop.runs)) == (first.result, True, 1)
-    unbound = sign_proof(merchant.wallet, {k: v for k, v in proof.items() if k != "requestId"}, DEVNET)
+    unbound = sign_proof(
+        merchant.wallet, {k: v for k, v in proof.items() if k != "requestId"}, DEVNET
+    )
     moved = await call(merchant, unbound, {"city": "Basel"})  # the same nonce, for another call
     assert isinstance(moved, Refused)
     assert moved.code == "payment_id_conflict"
@@ -70,7 +82,10 @@ async def test_a_proof_is_one_call(merchant: Merchant) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda m, p: {**p, "signature": str(keypair(9).sign_message(b"x"))}, "invalid_siwx_signature"),
+        (
+            lambda m, p: {**p, "signature": str(keypair(9).sign_message(b"x"))},
+            "invalid_siwx_signature",
+        ),
         (lambda m, p: {**p, "address": str(keypair(9).pubkey())}, "invalid_siwx_signature"),
         (lambda m, p: {**p, "nonce": "f" * 32}, "invalid_siwx_signature"),
         (lambda m, p: {**p, "signature": "0OIl"}, "invalid_siwx_malformed_signature"),
@@ -79,12 +94,20 @@ async def test_a_proof_is_one_call(merchant: Merchant) -> None:
         (lambda m, p: m.proof({"city": "Basel"}), "invalid_siwx_request_mismatch"),
         (lambda m, p: m.proof(ASKED, nonce="short"), "invalid_siwx_nonce"),
         (lambda m, p: m.proof(ASKED, issuedAt="yesterday"), "invalid_siwx_issued_at"),
-        (lambda m, p: m.proof(ASKED, expirationTime="2001-01-01T00:00:00Z"), "invalid_siwx_expired"),
-        (lambda m, p: m.proof(ASKED, notBefore="2100-01-01T00:00:00Z"), "invalid_siwx_not_yet_valid"),
+        (
+            lambda m, p: m.proof(ASKED, expirationTime="2001-01-01T00:00:00Z"),
+            "invalid_siwx_expired",
+        ),
+        (
+            lambda m, p: m.proof(ASKED, notBefore="2100-01-01T00:00:00Z"),
+            "invalid_siwx_not_yet_valid",
+        ),
         (lambda m, p: m.proof(ASKED, wallet=keypair(9)), "no_subscription"),
     ],
 )
-async def test_what_proves_nothing_gets_nothing(sqlite_merchant: Merchant, change: Any, reason: str) -> None:
+async def test_what_proves_nothing_gets_nothing(
+    sqlite_merchant: Merchant, change: Any, reason: str
+) -> None:
     merchant = sqlite_merchant
     merchant.plan()
     merchant.subscribed()
@@ -94,7 +117,9 @@ async def test_what_proves_nothing_gets_nothing(sqlite_merchant: Merchant, chang
     assert merchant.shop.runs == []
 
 
-async def test_clocks_may_be_five_minutes_apart_and_not_more_than_ten(sqlite_merchant: Merchant) -> None:
+async def test_clocks_may_be_five_minutes_apart_and_not_more_than_ten(
+    sqlite_merchant: Merchant,
+) -> None:
     merchant = sqlite_merchant
     merchant.plan(quota=None)
     merchant.subscribed()
@@ -127,7 +152,9 @@ async def test_calls_at_once_cannot_exceed_the_quota(merchant: Merchant) -> None
     storage = merchant.shop.storage
     assert storage is not None
     replicas = [storage.open(migrate=False) for _ in range(8)]
-    replies = await asyncio.gather(*(call(merchant, merchant.proof(ASKED), database=r) for r in replicas))
+    replies = await asyncio.gather(
+        *(call(merchant, merchant.proof(ASKED), database=r) for r in replicas)
+    )
     assert sum(isinstance(r, Answer) for r in replies) == 3
     assert {r.reason for r in replies if isinstance(r, NotPaid)} == {"quota_exceeded"}
     assert len(merchant.shop.runs) == 3
@@ -141,7 +168,9 @@ async def test_replicas_that_get_one_proof_at_once_serve_it_once(merchant: Merch
     assert storage is not None
     proof, patient = merchant.proof(ASKED), {"wait": 5.0, "lease": 30.0}
     replicas = [storage.open(migrate=False) for _ in range(4)]
-    replies = await asyncio.gather(*(call(merchant, proof, database=r, grants=patient) for r in replicas))
+    replies = await asyncio.gather(
+        *(call(merchant, proof, database=r, grants=patient) for r in replicas)
+    )
     assert {str(r.result) for r in replies} == {"{'content': 'answer 1'}"}
     assert len(merchant.shop.runs) == 1
 
@@ -180,24 +209,32 @@ async def test_over_mcp_a_client_signs_the_challenge_of_the_demand(merchant: Mer
         return types.CallToolResult(content=[types.TextContent(type="text", text="42")])
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool(name="quote", input_schema={"type": "object"})])
+        return types.ListToolsResult(
+            tools=[types.Tool(name="quote", input_schema={"type": "object"})]
+        )
 
     server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
     server.middleware.append(Paid(merchant.gate(), {"quote": merchant.offer()}))
     async with Client(server) as client:
-        asked = (await client.call_tool("quote", ASKED)).model_dump(by_alias=True, exclude_none=True)
+        asked = (await client.call_tool("quote", ASKED)).model_dump(
+            by_alias=True, exclude_none=True
+        )
         demand = read_demand(asked)
         assert demand is not None
         assert isinstance(demand.required, PaymentRequired)
         extension = (demand.required.extensions or {})[SIGN_IN_WITH_X]
-        assert extension["supportedChains"] == [{"chainId": DEVNET, "type": "ed25519", "signatureScheme": "siws"}]
+        assert extension["supportedChains"] == [
+            {"chainId": DEVNET, "type": "ed25519", "signatureScheme": "siws"}
+        ]
         assert extension["info"]["domain"] == DOMAIN
         uri = extension["info"]["uri"]
         mark = request_mark(uri, {"tool": "quote", "arguments": ASKED})
         proof = sign_proof(merchant.wallet, extension["info"], DEVNET, request_id=mark)
         meta: Any = {PROOF_META: proof}
         for _ in range(2):
-            served = (await client.call_tool("quote", ASKED, meta=meta)).model_dump(by_alias=True, exclude_none=True)
+            served = (await client.call_tool("quote", ASKED, meta=meta)).model_dump(
+                by_alias=True, exclude_none=True
+            )
             assert served["content"][0]["text"] == "42"
             info = served["_meta"][RESPONSE_META]["extensions"]["subscription"]["info"]
             assert (info["plan"], info["used"], info["quota"]) == ("pro", 1, 3)
@@ -210,8 +247,16 @@ async def test_the_official_sdk_signs_what_we_read(sqlite_merchant: Merchant) ->
     merchant.plan()
     merchant.subscribed()
     info = (merchant.offer().payment_required("sign").extensions or {})[SIGN_IN_WITH_X]["info"]
-    theirs = {**info, "chainId": DEVNET, "type": "ed25519", "issuedAt": merchant.proof(ASKED)["issuedAt"]}
+    theirs = {
+        **info,
+        "chainId": DEVNET,
+        "type": "ed25519",
+        "issuedAt": merchant.proof(ASKED)["issuedAt"],
+    }
     chosen = SIWxPayload.model_validate({**theirs, "address": merchant.address, "signature": ""})
     text = create_siwx_message(chosen, merchant.address)
     signature = encode_base58(bytes(merchant.wallet.sign_message(text.encode())))
-    assert isinstance(await call(merchant, {**theirs, "address": merchant.address, "signature": signature}), Answer)
+    assert isinstance(
+        await call(merchant, {**theirs, "address": merchant.address, "signature": signature}),
+        Answer,
+    )

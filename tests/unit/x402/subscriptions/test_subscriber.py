@@ -26,7 +26,9 @@ from tests.unit.x402.subscriptions.merchant import DOMAIN, Merchant
 
 def serve(merchant: Merchant) -> Server[Any]:
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool(name="quote", input_schema={"type": "object"})])
+        return types.ListToolsResult(
+            tools=[types.Tool(name="quote", input_schema={"type": "object"})]
+        )
 
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         merchant.shop.runs.append(params.name)
@@ -45,10 +47,14 @@ def club(sqlite_merchant: Merchant) -> Merchant:
     return sqlite_merchant
 
 
-async def test_granted_calls_cost_nothing_and_the_next_one_is_paid(club: Merchant, tmp_path: Path) -> None:
+async def test_granted_calls_cost_nothing_and_the_next_one_is_paid(
+    club: Merchant, tmp_path: Path
+) -> None:
     budget = budget_of(club.shop, tmp_path)
     async with Client(serve(club)) as client:
-        buyer = Buyer(client, payer_of(club.shop, budget), subscriber=Subscriber(club.wallet, [DOMAIN]))
+        buyer = Buyer(
+            client, payer_of(club.shop, budget), subscriber=Subscriber(club.wallet, [DOMAIN])
+        )
         amounts = [(await buyer.call_tool("quote", {"n": str(n)})).amount for n in range(3)]
     assert amounts == [0, 0, 10_000]
     assert (club.shop.paid, len(club.shop.runs), len(budget.history())) == (10_000, 3, 1)
@@ -58,12 +64,16 @@ async def test_repeats_of_one_logical_call_count_once(club: Merchant, tmp_path: 
     budget = budget_of(club.shop, tmp_path)
     for _ in range(3):
         async with Client(serve(club)) as client:
-            buyer = Buyer(client, payer_of(club.shop, budget), subscriber=Subscriber(club.wallet, [DOMAIN]))
+            buyer = Buyer(
+                client, payer_of(club.shop, budget), subscriber=Subscriber(club.wallet, [DOMAIN])
+            )
             await buyer.call_tool("quote", {}, payment_id="pay_0123456789abcdef")
     assert (club.shop.runs, club.book.used(club.book.of(club.address)[0])) == (["quote"], 1)
 
 
-async def test_nothing_is_signed_for_a_seller_that_was_not_named(club: Merchant, tmp_path: Path) -> None:
+async def test_nothing_is_signed_for_a_seller_that_was_not_named(
+    club: Merchant, tmp_path: Path
+) -> None:
     async with Client(serve(club)) as client:
         payer = payer_of(club.shop, budget_of(club.shop, tmp_path))
         buyer = Buyer(client, payer, subscriber=Subscriber(club.wallet, ["other.example"]))
@@ -72,12 +82,17 @@ async def test_nothing_is_signed_for_a_seller_that_was_not_named(club: Merchant,
     demand = Demand(club.offer().payment_required("pay"))
     assert subscriber.answer(demand, "mcp://tool/quote", {}) is not None
     assert subscriber.answer(demand, "mcp://tool/other", {}) is None  # a challenge for another tool
-    assert subscriber.answer(Demand(club.shop.offer().payment_required("pay")), "mcp://tool/quote", {}) is None
+    assert (
+        subscriber.answer(Demand(club.shop.offer().payment_required("pay")), "mcp://tool/quote", {})
+        is None
+    )
 
 
 async def test_over_http_too(club: Merchant, tmp_path: Path) -> None:
     url = "http://quotes.example/report?day=1"
-    offer = Offer(ResourceInfo(url=url), (club.world.requirements(),), plans=("pro",), domain=DOMAIN)
+    offer = Offer(
+        ResourceInfo(url=url), (club.world.requirements(),), plans=("pro",), domain=DOMAIN
+    )
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         club.shop.runs.append(scope["path"])

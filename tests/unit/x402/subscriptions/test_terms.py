@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.subscriptions.terms import Subscription, boundary, check_period, period_at
 
-PERIODS = st.one_of(st.sampled_from(["monthly", "yearly"]), st.integers(1, 10**8).map(lambda n: f"{n}s"))
+PERIODS = st.one_of(
+    st.sampled_from(["monthly", "yearly"]), st.integers(1, 10**8).map(lambda n: f"{n}s")
+)
 MOMENTS = st.integers(0, 4_000_000_000_000)  # to the year 2096
 
 
@@ -22,10 +24,26 @@ def at(text: str) -> int:
 @pytest.mark.parametrize(
     ("period", "anchor", "starts"),
     [
-        ("monthly", "2027-01-31T10:00:00", ["2027-02-28T10:00:00", "2027-03-31T10:00:00", "2027-04-30T10:00:00"]),
-        ("monthly", "2027-11-30T00:00:00", ["2027-12-30T00:00:00", "2028-01-30T00:00:00", "2028-02-29T00:00:00"]),
-        ("yearly", "2028-02-29T23:59:59", ["2029-02-28T23:59:59", "2030-02-28T23:59:59", "2031-02-28T23:59:59"]),
-        ("86400s", "2027-01-31T10:00:00", ["2027-02-01T10:00:00", "2027-02-02T10:00:00", "2027-02-03T10:00:00"]),
+        (
+            "monthly",
+            "2027-01-31T10:00:00",
+            ["2027-02-28T10:00:00", "2027-03-31T10:00:00", "2027-04-30T10:00:00"],
+        ),
+        (
+            "monthly",
+            "2027-11-30T00:00:00",
+            ["2027-12-30T00:00:00", "2028-01-30T00:00:00", "2028-02-29T00:00:00"],
+        ),
+        (
+            "yearly",
+            "2028-02-29T23:59:59",
+            ["2029-02-28T23:59:59", "2030-02-28T23:59:59", "2031-02-28T23:59:59"],
+        ),
+        (
+            "86400s",
+            "2027-01-31T10:00:00",
+            ["2027-02-01T10:00:00", "2027-02-02T10:00:00", "2027-02-03T10:00:00"],
+        ),
     ],
 )
 def test_periods_start_where_the_calendar_says(period: str, anchor: str, starts: list[str]) -> None:
@@ -45,7 +63,9 @@ def test_every_moment_is_in_exactly_one_period(period: str, anchor: int, ms: int
         assert number == 0
 
 
-@pytest.mark.parametrize("period", ["", "0s", "-1s", "weekly", "1.5s", "s", "99999999999s", "MONTHLY", "1s\n"])
+@pytest.mark.parametrize(
+    "period", ["", "0s", "-1s", "weekly", "1.5s", "s", "99999999999s", "MONTHLY", "1s\n"]
+)
 def test_what_is_no_period(period: str) -> None:
     with pytest.raises(PaymentError) as caught:
         check_period(period)
@@ -79,7 +99,9 @@ def one(**changed: object) -> Subscription:
         ({"period": "one-time", "due_ms": None}, 10**15, "active", True),
     ],
 )
-def test_states_follow_from_times(changed: dict[str, object], now: int, state: str, grants: bool) -> None:
+def test_states_follow_from_times(
+    changed: dict[str, object], now: int, state: str, grants: bool
+) -> None:
     assert (one(**changed).state(now), one(**changed).grants(now)) == (state, grants)
 
 

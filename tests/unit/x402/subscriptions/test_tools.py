@@ -16,10 +16,18 @@ from tests.unit.x402.payments import keypair
 from tests.unit.x402.selling.test_paid_call import Crash
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant, paying
 
-NAMES = ["list_subscriptions", "get_subscription_info", "subscribe", "check_subscription", "cancel_subscription"]
+NAMES = [
+    "list_subscriptions",
+    "get_subscription_info",
+    "subscribe",
+    "check_subscription",
+    "cancel_subscription",
+]
 
 
-async def ask(merchant: Merchant, tool: str, *meta: dict[str, Any], **arguments: str) -> dict[str, Any]:
+async def ask(
+    merchant: Merchant, tool: str, *meta: dict[str, Any], **arguments: str
+) -> dict[str, Any]:
     """The tool's result, by wire names. *meta*: none or one."""
     return await merchant.tools().call(tool, arguments, meta[0] if meta else {})
 
@@ -44,7 +52,9 @@ async def test_any_server_has_them_beside_its_own(merchant: Merchant, era: Any) 
     merchant.plan()
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool(name="own", input_schema={"type": "object"})])
+        return types.ListToolsResult(
+            tools=[types.Tool(name="own", input_schema={"type": "object"})]
+        )
 
     async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         return types.CallToolResult(content=[types.TextContent(type="text", text=params.name)])
@@ -80,24 +90,39 @@ async def test_subscribe_check_and_cancel(merchant: Merchant) -> None:
     assert made["paymentHistory"][0]["txHash"] == paid["_meta"][RESPONSE_META]["transaction"]
     again = body(await ask(merchant, "subscribe", payment, **arguments))["subscription"]
     assert (again["id"], merchant.shop.paid) == (made["id"], 10_000)
-    standing = body(await ask(merchant, "subscribe", **arguments))  # nothing is due: nothing is asked
+    standing = body(
+        await ask(merchant, "subscribe", **arguments)
+    )  # nothing is due: nothing is asked
     assert standing["subscription"]["id"] == made["id"]
-    assert body(await ask(merchant, "check_subscription", subscriptionId=made["id"]))["subscription"] == made
+    assert (
+        body(await ask(merchant, "check_subscription", subscriptionId=made["id"]))["subscription"]
+        == made
+    )
 
     cancelling = {"subscriptionId": made["id"]}
     unsigned = await ask(merchant, "cancel_subscription", **cancelling)
     assert code(unsigned) == "SIGNATURE_REQUIRED"
     assert unsigned["structuredContent"]["details"]["sign-in-with-x"]["info"]["nonce"]
     stranger = merchant.signed("cancel_subscription", cancelling, keypair(9))
-    assert code(await ask(merchant, "cancel_subscription", stranger, **cancelling)) == "SIGNATURE_REQUIRED"
+    assert (
+        code(await ask(merchant, "cancel_subscription", stranger, **cancelling))
+        == "SIGNATURE_REQUIRED"
+    )
     other = merchant.signed("cancel_subscription", {"subscriptionId": "sub_other"})
-    assert code(await ask(merchant, "cancel_subscription", other, **cancelling)) == "SIGNATURE_REQUIRED"
+    assert (
+        code(await ask(merchant, "cancel_subscription", other, **cancelling))
+        == "SIGNATURE_REQUIRED"
+    )
     signed = merchant.signed("cancel_subscription", cancelling)
     ended = body(await ask(merchant, "cancel_subscription", signed, **cancelling))["subscription"]
     assert (ended["status"], ended["usable"], ended["autoRenew"]) == ("cancelled", True, False)
     merchant.clock.ms += DAY
-    assert not body(await ask(merchant, "check_subscription", subscriptionId=made["id"]))["subscription"]["usable"]
-    told = [(e.actor, e.action) for e in AuditLog(merchant.shop.database).history(subject=made["id"])]
+    assert not body(await ask(merchant, "check_subscription", subscriptionId=made["id"]))[
+        "subscription"
+    ]["usable"]
+    told = [
+        (e.actor, e.action) for e in AuditLog(merchant.shop.database).history(subject=made["id"])
+    ]
     assert (merchant.address, "subscription.cancelled") in told
 
 
@@ -107,12 +132,17 @@ async def test_what_has_ended_does_not_come_back_without_a_new_payment(merchant:
     merchant.book.cancel(first, merchant.address)
     arguments = {"planId": "pro", "walletAddress": merchant.address}
     assert code(await ask(merchant, "subscribe", **arguments)) == "PAYMENT_REQUIRED"
-    made = body(await ask(merchant, "subscribe", paying(merchant.payment()), **arguments))["subscription"]
+    made = body(await ask(merchant, "subscribe", paying(merchant.payment()), **arguments))[
+        "subscription"
+    ]
     assert made["id"] != first
     merchant.clock.ms += 2 * DAY
     assert merchant.book.get(made["id"]).state(merchant.clock.ms) == "expired"
     signed = merchant.signed("cancel_subscription", {"subscriptionId": made["id"]})
-    assert code(await ask(merchant, "cancel_subscription", signed, subscriptionId=made["id"])) == "SUBSCRIPTION_EXPIRED"
+    assert (
+        code(await ask(merchant, "cancel_subscription", signed, subscriptionId=made["id"]))
+        == "SUBSCRIPTION_EXPIRED"
+    )
     assert code(await ask(merchant, "subscribe", **arguments)) == "PAYMENT_REQUIRED"
 
 
@@ -127,9 +157,14 @@ async def test_a_trial_is_for_who_signs_and_once(merchant: Merchant) -> None:
     signed = merchant.signed("subscribe", arguments)
     trial = body(await ask(merchant, "subscribe", signed, **arguments))["subscription"]
     assert (trial["status"], trial["usable"], merchant.shop.paid) == ("pending", True, 0)
-    assert body(await ask(merchant, "subscribe", signed, **arguments))["subscription"]["id"] == trial["id"]
+    assert (
+        body(await ask(merchant, "subscribe", signed, **arguments))["subscription"]["id"]
+        == trial["id"]
+    )
     merchant.clock.ms += DAY
-    paid = body(await ask(merchant, "subscribe", paying(merchant.payment()), **arguments))["subscription"]
+    paid = body(await ask(merchant, "subscribe", paying(merchant.payment()), **arguments))[
+        "subscription"
+    ]
     assert (paid["id"], paid["status"]) == (trial["id"], "active")
     merchant.clock.ms += 3 * DAY
     again = merchant.signed("subscribe", arguments)
@@ -140,10 +175,18 @@ async def test_payments_that_do_not_do(merchant: Merchant) -> None:
     merchant.plan()
     arguments = {"planId": "pro", "walletAddress": merchant.address}
     little = merchant.payment(9_999)
-    assert code(await ask(merchant, "subscribe", paying(little), **arguments)) == "PAYMENT_INSUFFICIENT"
+    assert (
+        code(await ask(merchant, "subscribe", paying(little), **arguments))
+        == "PAYMENT_INSUFFICIENT"
+    )
     lying = little.model_copy(update={"accepted": merchant.world.requirements(10_000)})
-    assert code(await ask(merchant, "subscribe", paying(lying), **arguments)) == "PAYMENT_INSUFFICIENT"
-    assert code(await ask(merchant, "subscribe", {"x402/payment": "?"}, **arguments)) == "PAYMENT_INVALID"
+    assert (
+        code(await ask(merchant, "subscribe", paying(lying), **arguments)) == "PAYMENT_INSUFFICIENT"
+    )
+    assert (
+        code(await ask(merchant, "subscribe", {"x402/payment": "?"}, **arguments))
+        == "PAYMENT_INVALID"
+    )
     spent = merchant.payment()
     body(await ask(merchant, "subscribe", paying(spent), **arguments))
     other = {**arguments, "walletAddress": str(keypair(9).pubkey())}
@@ -152,7 +195,9 @@ async def test_payments_that_do_not_do(merchant: Merchant) -> None:
 
 
 @pytest.mark.parametrize("point", ["gate.paid", "gate.running", "gate.ran"])
-async def test_a_crash_after_the_payment_loses_no_subscription(merchant: Merchant, point: str) -> None:
+async def test_a_crash_after_the_payment_loses_no_subscription(
+    merchant: Merchant, point: str
+) -> None:
     """The payment landed and the process died before it could be booked, or before it could say so."""
     import asyncio
 

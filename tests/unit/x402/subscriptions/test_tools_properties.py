@@ -87,7 +87,9 @@ def test_property_1_402_response_structure(
 def test_property_1_402_response_structure_of_the_tool_subscribe(shared: Merchant) -> None:
     """The same with the names that the design gives, in `_meta`."""
     shared.plan("p1", price=77)
-    asked = asyncio.run(shared.tools().call("subscribe", {"planId": "p1", "walletAddress": shared.address}, {}))
+    asked = asyncio.run(
+        shared.tools().call("subscribe", {"planId": "p1", "walletAddress": shared.address}, {})
+    )
     told = asked["_meta"][ERROR_META]["paymentRequired"]
     assert told == {
         "version": "1.0",
@@ -117,7 +119,11 @@ ALLOWED = {
 class StatusTransitions(RuleBasedStateMachine):
     """Any order of payments, cancellations, changes, calls and time, over several plans."""
 
-    @initialize(trial=st.sampled_from([0, DAY]), grace=st.sampled_from([0, DAY // 2]), most=st.sampled_from([None, 2]))
+    @initialize(
+        trial=st.sampled_from([0, DAY]),
+        grace=st.sampled_from([0, DAY // 2]),
+        most=st.sampled_from([None, 2]),
+    )
     def start(self, trial: int, grace: int, most: int | None) -> None:
         self.folder = TemporaryDirectory()
         self.merchant = Merchant(Shop(Path(self.folder.name) / "payments.db"))
@@ -176,7 +182,9 @@ class StatusTransitions(RuleBasedStateMachine):
             return
         one = found[n % len(found)]
         live = one.state(self.merchant.clock.ms) != "expired"
-        done = self.refused_as(("SUBSCRIPTION_EXPIRED",), lambda: self.merchant.book.cancel(one.id, "subscriber"))
+        done = self.refused_as(
+            ("SUBSCRIPTION_EXPIRED",), lambda: self.merchant.book.cancel(one.id, "subscriber")
+        )
         assert done == live
         self.look()
 
@@ -187,7 +195,12 @@ class StatusTransitions(RuleBasedStateMachine):
             return
         one = found[n % len(found)]
         live = one.state(self.merchant.clock.ms) in ("pending", "active", "past_due")
-        assert self.refused_as(("SUBSCRIPTION_EXPIRED",), lambda: self.merchant.book.change(one.id, plan)) == live
+        assert (
+            self.refused_as(
+                ("SUBSCRIPTION_EXPIRED",), lambda: self.merchant.book.change(one.id, plan)
+            )
+            == live
+        )
         self.look()
 
     @rule(hours=st.integers(1, 40))
@@ -245,7 +258,9 @@ def test_property_3_payment_amount_verification(price: int, short: int, lies: bo
         assert refused["_meta"][ERROR_META]["code"] == "PAYMENT_INSUFFICIENT"
         assert read_demand(refused) is not None
         assert (merchant.shop.paid, merchant.book.of(merchant.address)) == (0, [])
-        taken = asyncio.run(merchant.tools().call("subscribe", arguments, paying(merchant.payment(price))))
+        taken = asyncio.run(
+            merchant.tools().call("subscribe", arguments, paying(merchant.payment(price)))
+        )
         assert not taken.get("isError")
         assert merchant.shop.paid == price
 
@@ -259,7 +274,9 @@ def test_property_3_payment_amount_verification(price: int, short: int, lies: bo
     form=st.sampled_from(["${}", "{} USDC", "{}", "$ {}", "{}USDC"]),
     network=st.sampled_from([DEVNET, MAINNET]),
 )
-def test_property_4_price_conversion_accuracy(units: int, places: int, form: str, network: str) -> None:
+def test_property_4_price_conversion_accuracy(
+    units: int, places: int, form: str, network: str
+) -> None:
     """What a person writes and the base units are the same number, and read back as such."""
     value = Decimal(units).scaleb(-places)
     text = form.format(f"{value:f}")
@@ -292,7 +309,9 @@ WRONG = st.one_of(
 @settings(QUICK, max_examples=60)
 @given(
     tool=st.sampled_from([t["name"] for t in TOOLS if t["inputSchema"]["required"]]),
-    values=st.dictionaries(st.sampled_from(["planId", "walletAddress", "subscriptionId", "more"]), WRONG, max_size=4),
+    values=st.dictionaries(
+        st.sampled_from(["planId", "walletAddress", "subscriptionId", "more"]), WRONG, max_size=4
+    ),
 )
 def test_property_5_input_validation(shared: Merchant, tool: str, values: dict[str, Any]) -> None:
     """Invalid parameters get a structured error, and the tool does nothing."""
@@ -306,7 +325,9 @@ def test_property_5_input_validation(shared: Merchant, tool: str, values: dict[s
     assert body["error"] is True
     assert body["code"] in ERROR_CODES
     named = set(values) == set(wanted)
-    texts = all(isinstance(v, str) and 0 < len(v) <= 200 and v.isprintable() for v in values.values())
+    texts = all(
+        isinstance(v, str) and 0 < len(v) <= 200 and v.isprintable() for v in values.values()
+    )
     if not named or not texts:
         assert body["code"] == "INVALID_PARAMETERS"
     else:
@@ -319,7 +340,10 @@ def test_property_5_input_validation(shared: Merchant, tool: str, values: dict[s
 
 
 @settings(QUICK, max_examples=8)
-@given(seed=st.binary(min_size=32, max_size=32), what=st.sampled_from(["paid", "short", "spoilt", "twice"]))
+@given(
+    seed=st.binary(min_size=32, max_size=32),
+    what=st.sampled_from(["paid", "short", "spoilt", "twice"]),
+)
 def test_property_6_sensitive_data_protection(seed: bytes, what: str) -> None:
     """No log line of a whole subscription, well or badly paid, holds a key, a signature or a payment."""
     from solders.keypair import Keypair
@@ -348,7 +372,9 @@ def test_property_6_sensitive_data_protection(seed: bytes, what: str) -> None:
             for _ in range(2 if what == "twice" else 1):
                 asyncio.run(merchant.tools().call("subscribe", arguments, payment))
             signed = merchant.signed("cancel_subscription", {"subscriptionId": "sub_x"})
-            asyncio.run(merchant.tools().call("cancel_subscription", {"subscriptionId": "sub_x"}, signed))
+            asyncio.run(
+                merchant.tools().call("cancel_subscription", {"subscriptionId": "sub_x"}, signed)
+            )
             logging.getLogger("mcpsol_py.test").debug("the handler listens")
             merchant.shop.database.close()
     finally:

@@ -33,7 +33,14 @@ from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 from mcpsol_py.x402.subscriptions.terms import Plan
 from mcpsol_py.x402.worker.reconcile import reconcile_calls, reconcile_settlements
 from mcpsol_py.x402.worker.webhooks import deliver_due, verify
-from mcpsol_py.x402.worker.worker import Job, Jobs, Worker, merchant_jobs, run_job, run_on_procrastinate
+from mcpsol_py.x402.worker.worker import (
+    Job,
+    Jobs,
+    Worker,
+    merchant_jobs,
+    run_job,
+    run_on_procrastinate,
+)
 from tests.postgres import Cluster
 from tests.unit.x402.conftest import Storage
 from tests.unit.x402.payments import USDC, keypair
@@ -175,7 +182,9 @@ async def test_an_event_arrives_signed_and_once(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize("answer", [0, 301, 404, 500])
-async def test_what_is_not_taken_is_sent_again_and_in_the_end_given_up(storage: Storage, answer: int) -> None:
+async def test_what_is_not_taken_is_sent_again_and_in_the_end_given_up(
+    storage: Storage, answer: int
+) -> None:
     tries = len(BACKOFF_S) + 1
     webhooks, receiver = Webhooks(storage.open()), Receiver(*[answer] * tries)
     webhooks.add("https://shop.example/hook")
@@ -225,7 +234,9 @@ def shop(tmp_path: Path, storage: Storage) -> Shop:
 
 def calls(shop: Shop) -> int:
     chains = {DEVNET: shop.world.chain}
-    return reconcile_calls(Executions(shop.database), SqlSettlements(shop.database), chains, lease_ms=50)
+    return reconcile_calls(
+        Executions(shop.database), SqlSettlements(shop.database), chains, lease_ms=50
+    )
 
 
 @pytest.mark.parametrize("broadcasts", [False, True])
@@ -249,7 +260,9 @@ async def test_a_settlement_that_was_left_pending_is_ended_and_its_receipt_kept(
     assert (len(shop.runs), shop.paid) == (1, 10_000)
 
 
-async def test_a_payment_that_can_no_longer_land_charges_nobody(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_payment_that_can_no_longer_land_charges_nobody(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     payment = shop.payment()
     monkeypatch.setattr(shop.world.chain, "send", lambda transaction: "dropped")
     assert isinstance(await shop.gate().call(shop.offer(), payment, {}, shop.run), Refused)
@@ -308,7 +321,9 @@ async def test_what_ran_when_its_process_died_is_decided_by_its_signature(
     assert shop.runs == []
 
 
-async def test_the_jobs_of_a_merchant_end_what_is_open(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_jobs_of_a_merchant_end_what_is_open(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The whole round: a payment without confirmation, on both sides, and an event about it."""
     asset, wallet = str(USDC), str(shop.world.payer.pubkey())
     budget = Budget(shop.database, wallet, Limits({asset: Limit()}), session="s")
@@ -317,16 +332,23 @@ async def test_the_jobs_of_a_merchant_end_what_is_open(shop: Shop, monkeypatch: 
     assert isinstance(await shop.gate().call(offer, payment, {}, shop.run), Refused)
     monkeypatch.undo()
     body = payment.model_dump(by_alias=True, exclude_none=True, mode="json")
-    budget.reserve(Spending(wallet, "pay_0123456789abcdef", "s", DEVNET, asset, 10_000, "payee", "r", "q"))
+    budget.reserve(
+        Spending(wallet, "pay_0123456789abcdef", "s", DEVNET, asset, 10_000, "payee", "r", "q")
+    )
     budget.signed("pay_0123456789abcdef", body, "tx:x")
     receiver = Receiver()
     webhooks = Webhooks(shop.database)
     webhooks.add("https://shop.example/hook")
     webhooks.emit("paid", {})
     await asyncio.sleep(0.06)
-    jobs = merchant_jobs(shop.database, chains={DEVNET: shop.world.chain}, client=receiver.client, lease=0.05)
+    jobs = merchant_jobs(
+        shop.database, chains={DEVNET: shop.world.chain}, client=receiver.client, lease=0.05
+    )
     done = await Worker(shop.database, jobs).run_once(all_jobs=True)
-    assert done == {"webhooks": 1, "pending": 3}  # the settlement, the call, and the wallet's spending
+    assert done == {
+        "webhooks": 1,
+        "pending": 3,
+    }  # the settlement, the call, and the wallet's spending
     assert [row.state for row in budget.history()] == ["spent"]
     assert shop.paid == 10_000
 
@@ -348,10 +370,14 @@ def test_a_merchant_sees_its_own_rows_only(postgres_storage: Storage) -> None:
     with database.begin("mine") as connection:
         moved = connection.execute(text("UPDATE webhooks SET url = 'x' WHERE tenant = 'theirs'"))
         assert moved.rowcount == 0
-        assert connection.execute(text("DELETE FROM webhooks WHERE tenant = 'theirs'")).rowcount == 0
+        assert (
+            connection.execute(text("DELETE FROM webhooks WHERE tenant = 'theirs'")).rowcount == 0
+        )
 
 
-def test_nobody_writes_rows_of_another_merchant_or_changes_the_audit_log(postgres_storage: Storage) -> None:
+def test_nobody_writes_rows_of_another_merchant_or_changes_the_audit_log(
+    postgres_storage: Storage,
+) -> None:
     database = postgres_storage.open()
     row = "('theirs', 'n', 'o', 0, 0)"
     for statement in (
@@ -366,7 +392,9 @@ def test_nobody_writes_rows_of_another_merchant_or_changes_the_audit_log(postgre
             connection.execute(text(statement))
 
 
-def test_every_table_of_merchants_has_its_policy(postgres: Cluster, postgres_storage: Storage) -> None:
+def test_every_table_of_merchants_has_its_policy(
+    postgres: Cluster, postgres_storage: Storage
+) -> None:
     with postgres_storage.open().begin() as connection:
         held = connection.execute(
             text("SELECT relname FROM pg_class WHERE relrowsecurity AND relforcerowsecurity")
@@ -374,7 +402,9 @@ def test_every_table_of_merchants_has_its_policy(postgres: Cluster, postgres_sto
         assert {t.name for t in metadata.sorted_tables if "tenant" in t.c} == set(held)
 
 
-def test_a_customer_reads_own_subscriptions_only(postgres: Cluster, postgres_storage: Storage) -> None:
+def test_a_customer_reads_own_subscriptions_only(
+    postgres: Cluster, postgres_storage: Storage
+) -> None:
 
     book = SubscriptionBook(postgres_storage.open())
     payee, asset = str(keypair(3).pubkey()), str(USDC)
@@ -388,7 +418,9 @@ def test_a_customer_reads_own_subscriptions_only(postgres: Cluster, postgres_sto
     for wallet in wallets:
         with database.begin() as connection:
             connection.execute(text("SELECT set_config('app.user_id', :w, true)"), {"w": wallet})
-            assert connection.execute(text("SELECT subscriber FROM subscriptions")).scalars().all() == [wallet]
+            assert connection.execute(
+                text("SELECT subscriber FROM subscriptions")
+            ).scalars().all() == [wallet]
             assert connection.execute(text("SELECT count(*) FROM charges")).scalar_one() == 1
 
 
@@ -397,14 +429,18 @@ def test_a_replica_that_owns_nothing_opens_the_database_as_it_is(postgres_storag
     assert Webhooks(database).all() == []
 
 
-async def test_the_command_runs_on_procrastinate_until_it_is_told_to_stop(postgres: Cluster) -> None:
+async def test_the_command_runs_on_procrastinate_until_it_is_told_to_stop(
+    postgres: Cluster,
+) -> None:
     name = postgres.database()
     url = postgres.url(name)
     database = Database(url)
     webhooks = Webhooks(database)
     webhooks.add("http://127.0.0.1:9/nobody", allow_http=True)
     webhooks.emit("paid", {})
-    working = asyncio.create_task(run_worker(database, None, None, ["default"], once=False, queue=url))
+    working = asyncio.create_task(
+        run_worker(database, None, None, ["default"], once=False, queue=url)
+    )
     while not webhooks.deliveries()[0].attempts:
         await asyncio.sleep(0.2)
         assert not working.done()

@@ -46,7 +46,9 @@ def upgrade() -> None:
         sa.Column("created_ms", sa.BigInteger, nullable=False),
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
-    op.create_index("ix_executions_tenant_payment_key", "executions", ["tenant", "payment_key"], unique=True)
+    op.create_index(
+        "ix_executions_tenant_payment_key", "executions", ["tenant", "payment_key"], unique=True
+    )
     op.create_index("ix_executions_state_touched_ms", "executions", ["state", "touched_ms"])
     op.create_index("ix_executions_tenant_created_ms", "executions", ["tenant", "created_ms"])
 

@@ -100,8 +100,12 @@ def upgrade() -> None:
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
     op.create_index("ix_subscriptions_tenant_subscriber", "subscriptions", ["tenant", "subscriber"])
-    op.create_index("ix_subscriptions_tenant_next_try_ms", "subscriptions", ["tenant", "next_try_ms"])
-    op.create_index("ix_subscriptions_tenant_opened_by", "subscriptions", ["tenant", "opened_by"], unique=True)
+    op.create_index(
+        "ix_subscriptions_tenant_next_try_ms", "subscriptions", ["tenant", "next_try_ms"]
+    )
+    op.create_index(
+        "ix_subscriptions_tenant_opened_by", "subscriptions", ["tenant", "opened_by"], unique=True
+    )
     op.create_table(
         "charges",
         sa.Column("tenant", sa.String(64), primary_key=True),
@@ -118,7 +122,9 @@ def upgrade() -> None:
         sa.Column("created_ms", sa.BigInteger, nullable=False),
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
-    op.create_index("ix_charges_tenant_state_touched_ms", "charges", ["tenant", "state", "touched_ms"])
+    op.create_index(
+        "ix_charges_tenant_state_touched_ms", "charges", ["tenant", "state", "touched_ms"]
+    )
     op.create_table(
         "usages",
         sa.Column("tenant", sa.String(64), primary_key=True),
@@ -161,7 +167,9 @@ def upgrade() -> None:
         sa.Column("created_ms", sa.BigInteger, nullable=False),
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
-    op.create_index("ix_deliveries_tenant_state_next_ms", "deliveries", ["tenant", "state", "next_ms"])
+    op.create_index(
+        "ix_deliveries_tenant_state_next_ms", "deliveries", ["tenant", "state", "next_ms"]
+    )
     op.create_table(
         "leases",
         sa.Column("tenant", sa.String(64), primary_key=True),
@@ -201,7 +209,9 @@ def _isolate() -> None:
     # So that a replica which opens the database can see that there is nothing to migrate.
     op.execute("GRANT SELECT ON alembic_version TO mcpsol_merchant")
     mine = "subscriber = current_setting('app.user_id', true)"
-    op.execute(f"CREATE POLICY subscriptions_own ON subscriptions FOR SELECT TO mcpsol_subscriber USING ({mine})")
+    op.execute(
+        f"CREATE POLICY subscriptions_own ON subscriptions FOR SELECT TO mcpsol_subscriber USING ({mine})"
+    )
     op.execute(
         "CREATE POLICY charges_own ON charges FOR SELECT TO mcpsol_subscriber USING (EXISTS (SELECT 1 FROM "
         f"subscriptions s WHERE s.tenant = charges.tenant AND s.id = charges.subscription_id AND s.{mine}))"

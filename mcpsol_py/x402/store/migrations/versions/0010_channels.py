@@ -42,7 +42,9 @@ def upgrade() -> None:
         sa.Column("created_ms", sa.BigInteger, nullable=False),
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
-    op.create_index("ix_channels_tenant_state_touched_ms", "channels", ["tenant", "state", "touched_ms"])
+    op.create_index(
+        "ix_channels_tenant_state_touched_ms", "channels", ["tenant", "state", "touched_ms"]
+    )
     op.create_table(
         "wallet_channels",
         sa.Column("wallet", sa.String(44), primary_key=True),
@@ -65,7 +67,9 @@ def upgrade() -> None:
         sa.Column("created_ms", sa.BigInteger, nullable=False),
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
-    op.create_index("ix_wallet_channels_wallet_asset_pay_to", "wallet_channels", ["wallet", "asset", "pay_to"])
+    op.create_index(
+        "ix_wallet_channels_wallet_asset_pay_to", "wallet_channels", ["wallet", "asset", "pay_to"]
+    )
     op.create_table(
         "sponsored_channels",
         sa.Column("network", sa.String(64), primary_key=True),
@@ -77,7 +81,9 @@ def upgrade() -> None:
         sa.Column("expires_at", sa.BigInteger, nullable=False),
         sa.Column("touched_ms", sa.BigInteger, nullable=False),
     )
-    op.create_index("ix_sponsored_channels_network_touched_ms", "sponsored_channels", ["network", "touched_ms"])
+    op.create_index(
+        "ix_sponsored_channels_network_touched_ms", "sponsored_channels", ["network", "touched_ms"]
+    )
     if op.get_bind().dialect.name == "postgresql":
         _isolate()
 
