@@ -34,7 +34,7 @@ async def run_worker(
     """
     import httpx
 
-    from mcpsol_py.bridge.signals import at_signals
+    from mcpsol_py.bridge.signals import on_stop_signal
     from mcpsol_py.x402.worker.worker import Worker, run_on_procrastinate
 
     stop, done = asyncio.Event(), dict[str, int]()
@@ -50,7 +50,7 @@ async def run_worker(
                 ).items():
                     done[f"{merchant}:{name}"] = count
             return done
-        with at_signals(stop.set):
+        with on_stop_signal(stop.set):
             if queue is not None:
                 await asyncio.gather(
                     *(run_on_procrastinate(queue, jobs, stop, tenant=m) for m, jobs in several)

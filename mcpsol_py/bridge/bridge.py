@@ -28,16 +28,16 @@ from mcpsol_py.bridge.mcp.progress import (
     BUILD_STEPS,
     DESCRIBE_STEPS,
     SEND_STEPS,
-    Level,
-    Listener,
-    Steps,
-    to_its_end,
+    CallProgress,
+    LogLevel,
+    ProgressListener,
+    run_to_completion,
 )
 from mcpsol_py.bridge.policy.audit_log import AuditLog
 from mcpsol_py.bridge.policy.rules import Policy, ProgramRule, cluster_of
 from mcpsol_py.bridge.refresh import Refresher
-from mcpsol_py.bridge.search import Hit
-from mcpsol_py.bridge.tools import Mode, Surface, Tool, Toolbox, required_of
+from mcpsol_py.bridge.search import SearchHit
+from mcpsol_py.bridge.tools import BridgeTool, Mode, Surface, Toolbox, required_arguments
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.balances import SOL, Outflow, token_state
 from mcpsol_py.calls.effects import effects_of
@@ -118,7 +118,7 @@ _FEE = 5000
 logger = logging.getLogger(__name__)
 
 #: how a refusal is logged to the client, by its reason; others are a "notice"
-_ERROR_LEVELS: dict[str, Level] = {
+_ERROR_LEVELS: dict[str, LogLevel] = {
     "policy_refused": "warning",
     "transport_error": "error",
     "send_unknown": "critical",
@@ -340,7 +340,7 @@ class Bridge:
         name: str,
         arguments: Mapping[str, Any] | None,
         confirm: Confirm | None = None,
-        listener: Listener | None = None,
+        listener: ProgressListener | None = None,
     ) -> Reply:
         """Calls a tool. Never raises for what a caller can cause: that is a Reply with `is_error`.
 
@@ -348,7 +348,7 @@ class Bridge:
         that it is followed to its end, and the audit log says what came of it.
         """
         started = time.perf_counter()
-        steps = Steps(listener, name)
+        steps = CallProgress(listener, name)
         reply = await self._answered(name, arguments, confirm, steps)
         if reply.is_error:
             reason = str(reply.details.get("reason", "error"))
@@ -379,7 +379,11 @@ class Bridge:
             self.observe(known, outcome, seconds)
 
     async def _answered(
-        self, name: str, arguments: Mapping[str, Any] | None, confirm: Confirm | None, steps: Steps
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        confirm: Confirm | None,
+        steps: CallProgress,
     ) -> Reply:
         try:
             _bounded(arguments)
@@ -399,13 +403,13 @@ class Bridge:
             remaining = _remaining(tool, given)
             call = self._outgoing(tool, tool.split(given), remaining)
             async with self._sending:
-                await self._checked(call, Steps(None, name))
+                await self._checked(call, CallProgress(None, name))
         except McpsolError as error:
             return _refused(error)
         return None
 
     async def _call(
-        self, name: str, arguments: dict[str, Any], confirm: Confirm | None, steps: Steps
+        self, name: str, arguments: dict[str, Any], confirm: Confirm | None, steps: CallProgress
     ) -> Reply:
         tool = self.box.tool(name)
         if tool.kind == "instruction":
@@ -433,7 +437,11 @@ class Bridge:
         return _read(found)
 
     async def _instruction(
-        self, tool: Tool, arguments: dict[str, Any], confirm: Confirm | None, steps: Steps
+        self,
+        tool: BridgeTool,
+        arguments: dict[str, Any],
+        confirm: Confirm | None,
+        steps: CallProgress,
     ) -> Reply:
         served = tool.served
         assert served is not None
@@ -472,7 +480,7 @@ class Bridge:
 
     # --- sending -------------------------------------------------------------------------------------------------
 
-    def _outgoing(self, tool: Tool, parts: ToolCall, remaining: list[Any]) -> _Outgoing:
+    def _outgoing(self, tool: BridgeTool, parts: ToolCall, remaining: list[Any]) -> _Outgoing:
         served = tool.served
         assert served is not None
         if served.transport is None:
@@ -489,7 +497,7 @@ class Bridge:
         args = named(parts.args, known_only=True)
         return _Outgoing(served, served.transport, ix, rule, args, accounts, named(remaining))
 
-    async def _checked(self, call: _Outgoing, steps: Steps) -> _Checked:
+    async def _checked(self, call: _Outgoing, steps: CallProgress) -> _Checked:
         """Built, simulated, and held against the policy."""
         assert self.signer is not None
         address, wallet = self.signer.address, str(self.signer.address)
@@ -529,11 +537,11 @@ class Bridge:
 
     async def _send(
         self,
-        tool: Tool,
+        tool: BridgeTool,
         parts: ToolCall,
         remaining: list[Any],
         confirm: Confirm | None,
-        steps: Steps,
+        steps: CallProgress,
     ) -> Reply:
         """Simulate, check, ask, and then again from the start: what is signed is what was simulated a moment ago."""
         call = self._outgoing(tool, parts, remaining)
@@ -553,7 +561,9 @@ class Bridge:
                     await asyncio.sleep(
                         0
                     )  # a cancellation that has arrived ends it here, with nothing signed
-                    signature = await to_its_end(self._reserve_and_submit(checked, mark, steps))
+                    signature = await run_to_completion(
+                        self._reserve_and_submit(checked, mark, steps)
+                    )
                     summary = [*lines, f"  sent: {signature}"]
                     text = "\n".join(summary)
                     described = describe(checked.prepared, checked.simulated)
@@ -578,7 +588,7 @@ class Bridge:
             transport.endpoint, "gives no new blockhash, so the same call cannot be sent again"
         )
 
-    async def _reserve_and_submit(self, checked: _Checked, mark: str, steps: Steps) -> str:
+    async def _reserve_and_submit(self, checked: _Checked, mark: str, steps: CallProgress) -> str:
         prepared, flows, taken = checked.prepared, checked.flows, checked.taken
         wallet = str(prepared.payer)
 
@@ -604,7 +614,12 @@ class Bridge:
         )
 
     async def _submit(
-        self, prepared: Prepared, message: MessageV0, last_height: int, intent: int, steps: Steps
+        self,
+        prepared: Prepared,
+        message: MessageV0,
+        last_height: int,
+        intent: int,
+        steps: CallProgress,
     ) -> str:
         """Signs and sends once. Whatever becomes of it is in the audit log: "failed" where it did not and cannot take
         effect, "unknown" (which counts as spent) where it may have."""
@@ -648,7 +663,7 @@ class Bridge:
         await steps.reached("confirmed", SEND_STEPS, signature=signature)
         return signature
 
-    async def _note(self, event: str, steps: Steps, **facts: Any) -> None:
+    async def _note(self, event: str, steps: CallProgress, **facts: Any) -> None:
         """What came of a send, into the audit log. Where that cannot be written any more, what came of it is told all
         the same; its intent counts as spent, and nothing more can be sent."""
         try:
@@ -679,7 +694,11 @@ class Bridge:
     # --- tools of ours -------------------------------------------------------------------------------------------
 
     async def _lazy(
-        self, tool: Tool, arguments: dict[str, Any], confirm: Confirm | None, steps: Steps
+        self,
+        tool: BridgeTool,
+        arguments: dict[str, Any],
+        confirm: Confirm | None,
+        steps: CallProgress,
     ) -> Reply:
         if tool.target == "search_tools":
             query = _text(_need(arguments, "query", tool.name), f"{tool.name}.query")
@@ -703,7 +722,7 @@ class Bridge:
         inner = _object(arguments.get("arguments", {}), f"{tool.name}.arguments")
         return await self._call(name, inner, confirm, steps)
 
-    def _found(self, hit: Hit) -> dict[str, Any]:
+    def _found(self, hit: SearchHit) -> dict[str, Any]:
         """What search_tools answers of a tool: enough to choose it, and to call it where it takes little."""
         definition = self.box.tools[hit.name].definition
         row = {
@@ -711,7 +730,7 @@ class Bridge:
             "score": hit.score,
             "title": definition["title"],
             "description": definition["description"][:300],
-            "takes": required_of(definition["inputSchema"]),
+            "takes": required_arguments(definition["inputSchema"]),
             "annotations": {
                 key: definition["annotations"][key] for key in ("readOnlyHint", "destructiveHint")
             },
@@ -719,7 +738,7 @@ class Bridge:
         price = self.price(hit.name)
         return row if price is None else {**row, "price": price}
 
-    async def _common(self, tool: Tool, arguments: dict[str, Any]) -> Reply:
+    async def _common(self, tool: BridgeTool, arguments: dict[str, Any]) -> Reply:
         if tool.target == "program_info":
             label = arguments.get("program")
             found = {
@@ -967,9 +986,9 @@ def _bounded(arguments: Any) -> None:
 # --- reading arguments -----------------------------------------------------------------------------------------------
 
 
-def _remaining(tool: Tool, arguments: dict[str, Any]) -> list[Any]:
-    """The accounts after the named ones, where the source cannot say them (tools.UNTOLD); taken out of *arguments*."""
-    if not tool.untold or "remaining_accounts" not in arguments:
+def _remaining(tool: BridgeTool, arguments: dict[str, Any]) -> list[Any]:
+    """Take the accounts after the named ones out of *arguments* (see tools.EXTRA_ACCOUNTS)."""
+    if not tool.extra_accounts or "remaining_accounts" not in arguments:
         return []
     value = opened(arguments.pop("remaining_accounts"))
     path = f"{tool.name}.remaining_accounts"
@@ -1018,7 +1037,7 @@ def _read(found: dict[str, Any]) -> Reply:
 
 
 async def _prepared(
-    tool: Tool,
+    tool: BridgeTool,
     served: Served,
     ix: ProgramInstruction,
     args: Mapping[str, Any],
@@ -1041,7 +1060,7 @@ async def _prepared(
         raise
 
 
-def _only(arguments: Mapping[str, Any], tool: Tool) -> None:
+def _only(arguments: Mapping[str, Any], tool: BridgeTool) -> None:
     known = tool.definition["inputSchema"]["properties"]
     for key in arguments:
         if key not in known:

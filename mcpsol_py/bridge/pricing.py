@@ -17,7 +17,7 @@ from x402.schemas import AssetAmount, PaymentRequirements, ResourceInfo
 
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.mcp.server import result_of
-from mcpsol_py.bridge.tools import Tool
+from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.errors import SourceError, suggest
 from mcpsol_py.schema.json_schema import opened
 from mcpsol_py.x402.protocol.offer import Offer
@@ -126,7 +126,7 @@ class _Shop:
             self._made[name, broadcasts] = made
         return made
 
-    def _listing(self, tool: Tool) -> dict[str, Any]:
+    def _listing(self, tool: BridgeTool) -> dict[str, Any]:
         """How catalogs are to show the tool."""
         url = self._prices.public_url
         if url is None:

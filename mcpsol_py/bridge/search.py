@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from mcpsol_py.names import words
 
-__all__ = ["Hit", "ToolIndex"]
+__all__ = ["SearchHit", "ToolIndex"]
 
 #: how much a hit counts in each index
 _WEIGHTS = {"names": 3.0, "programs": 0.5, "texts": 1.0, "parameters": 0.4}
@@ -102,7 +102,7 @@ _SYNONYMS = _synonyms()
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """A tool that was found; a higher `score` is better."""
 
     name: str
@@ -148,7 +148,7 @@ class ToolIndex:
                 f"INSERT INTO {index} (rowid, words) VALUES (?, ?)", enumerate(cells)
             )
 
-    def search(self, query: str, limit: int = 10) -> list[Hit]:
+    def search(self, query: str, limit: int = 10) -> list[SearchHit]:
         """The best *limit* tools for *query*, best first. A tool's name finds that tool."""
         asked = [
             w
@@ -181,7 +181,7 @@ class ToolIndex:
                 worth *= 0.5
             if name.lower() == query.strip().lower():
                 worth += 1000
-            ranked.append(Hit(name, round(worth, 3)))
+            ranked.append(SearchHit(name, round(worth, 3)))
         ranked.sort(key=lambda hit: (-hit.score, hit.name))
         return ranked[:limit]
 

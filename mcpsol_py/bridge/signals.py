@@ -8,13 +8,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-__all__ = ["at_signals"]
+__all__ = ["on_stop_signal"]
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def at_signals(heard: Callable[[], object]) -> Iterator[None]:
+def on_stop_signal(heard: Callable[[], object]) -> Iterator[None]:
     """Meanwhile a signal that asks for the end calls *heard*, and nothing else comes of it."""
     loop = asyncio.get_running_loop()
     # signals are the main thread's

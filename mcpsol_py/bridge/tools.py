@@ -1,6 +1,6 @@
 """What the bridge lists: a tool for each instruction and account type of its programs, and a few for all of them.
 
-Over LISTED tools the lazy surface is listed instead (search_tools, describe_tool, call_tool, and the tools for all
+Over MAX_LISTED tools the lazy surface is listed instead (search_tools, describe_tool, call_tool, and the tools for all
 programs); the others can still be called by name. A tool that would break a client's list is not listed at all
 (`Toolbox.quarantined` says why), and none of a program whose schema is refused (`Toolbox.refused`).
 """
@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from mcpsol_py.bridge.search import Hit, ToolIndex
+from mcpsol_py.bridge.search import SearchHit, ToolIndex
 from mcpsol_py.calls.prepare import Served
 from mcpsol_py.errors import NotUsable, UnknownName
 from mcpsol_py.model.program import AccountType, Instruction
@@ -34,10 +34,18 @@ from mcpsol_py.schema.mcp_tools import (
     unique_names,
 )
 
-__all__ = ["LISTED", "Mode", "Surface", "Tool", "Toolbox", "fault_of", "required_of"]
+__all__ = [
+    "MAX_LISTED",
+    "Mode",
+    "Surface",
+    "BridgeTool",
+    "Toolbox",
+    "lint_error",
+    "required_arguments",
+]
 
 #: how many tools a list may have before it becomes a search (FIELD-NOTES D: several clients stop at 40)
-LISTED = 40
+MAX_LISTED = 40
 
 Mode = Literal["describe", "build", "send"]
 Surface = Literal["auto", "full", "lazy"]
@@ -88,7 +96,7 @@ _MODE_TEXT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class BridgeTool:
     """A tool and what it stands for: an instruction or account type of `served`, or one of ours (`target` is its
     name).
     """
@@ -100,7 +108,7 @@ class Tool:
     served: Served | None = None
     tool_map: ToolMap | None = None
     #: it takes `remaining_accounts` although its source does not name any
-    untold: bool = False
+    extra_accounts: bool = False
 
     def split(self, arguments: Mapping[str, Any]) -> ToolCall:
         """The parts of an instruction call. Raises UnknownName."""
@@ -132,7 +140,7 @@ class Toolbox:
         self.mode: Mode = mode
         self._names = names
         self._client, self._profile = client, PROFILES[client]
-        self.tools: dict[str, Tool] = {}
+        self.tools: dict[str, BridgeTool] = {}
         self._taken: set[str] = set()
         self.quarantined: dict[str, str] = {}
         self.left_out: dict[str, str] = {}
@@ -147,11 +155,11 @@ class Toolbox:
             for label, served in self.labels.items()
             for tool in self._of_program(served, f"{label}_" if several else "", wallet)
         ]
-        for tool in _told_apart(made):
+        for tool in _with_distinct_names(made):
             self._add(tool)
         self._add_common()
         count = len(self.tools)
-        self.lazy = surface == "lazy" or (surface == "auto" and count > LISTED)
+        self.lazy = surface == "lazy" or (surface == "auto" and count > MAX_LISTED)
         if self.lazy:
             self._add_lazy(count)
         self._index: ToolIndex | None = None
@@ -163,7 +171,7 @@ class Toolbox:
 
     # --- making them ---------------------------------------------------------------------------------------------
 
-    def _add(self, tool: Tool) -> None:
+    def _add(self, tool: BridgeTool) -> None:
         name = tool.name
         if tool.served is not None and tool.served.refused:
             self.refused[name] = tool.served.refused
@@ -179,14 +187,14 @@ class Toolbox:
         if tool.kind != "instruction":
             schema = fitted(tool.definition["inputSchema"], self._profile)
             tool = replace(tool, definition={**tool.definition, "inputSchema": schema})
-        fault = fault_of(tool.definition, self._client)
+        fault = lint_error(tool.definition, self._client)
         if fault is not None:
             self.quarantined[name] = fault
         else:
             self.tools[name] = tool
             taken.add(name.lower())
 
-    def _of_program(self, served: Served, prefix: str, wallet: bool) -> Iterator[Tool]:
+    def _of_program(self, served: Served, prefix: str, wallet: bool) -> Iterator[BridgeTool]:
         program = served.program
         online = served.transport is not None
 
@@ -201,24 +209,26 @@ class Toolbox:
         for definition in tool_map.tools:
             name = definition["name"]
             ix = tool_map.instruction(name)
-            untold = program.model.dialect.startswith("anchor") and not ix.remaining
-            if untold:
-                definition = _with_untold(definition, self._profile)
+            extra_accounts = program.model.dialect.startswith("anchor") and not ix.remaining
+            if extra_accounts:
+                definition = _with_extra_accounts(definition, self._profile)
             full = self._instruction(definition, ix, online=online)
-            yield self._told(Tool(name, full, "instruction", ix.name, served, tool_map, untold))
+            yield self._marked(
+                BridgeTool(name, full, "instruction", ix.name, served, tool_map, extra_accounts)
+            )
             if (
                 online and ix.returns is not None and not full["annotations"]["readOnlyHint"]
             ):  # what it would return, unsent
                 view = safe_name(f"{prefix}view_{ix.name}")
-                yield self._told(
-                    Tool(
+                yield self._marked(
+                    BridgeTool(
                         view,
                         _view_of(definition, view),
                         "instruction",
                         ix.name,
                         served,
                         tool_map,
-                        untold,
+                        extra_accounts,
                     )
                 )
         if online:
@@ -228,11 +238,11 @@ class Toolbox:
             )
             for place, account in enumerate(readable):
                 get, listing = names[2 * place], names[2 * place + 1]
-                yield self._told(
-                    Tool(get, _get_account(get, served, account), "get", account.name, served)
+                yield self._marked(
+                    BridgeTool(get, _get_account(get, served, account), "get", account.name, served)
                 )
-                yield self._told(
-                    Tool(
+                yield self._marked(
+                    BridgeTool(
                         listing,
                         _list_accounts(listing, served, account),
                         "list",
@@ -241,7 +251,7 @@ class Toolbox:
                     )
                 )
 
-    def _told(self, tool: Tool) -> Tool:
+    def _marked(self, tool: BridgeTool) -> BridgeTool:
         """Of several programs each tool's title says whose it is; where names stand for addresses, its schema does."""
         served = tool.served
         assert served is not None
@@ -352,12 +362,14 @@ class Toolbox:
         for name, text, properties, required, output in rows:
             if self._names:
                 properties = _with_names(properties)
-            self._add(Tool(name, _ours(name, text, properties, required, output), "common", name))
+            self._add(
+                BridgeTool(name, _ours(name, text, properties, required, output), "common", name)
+            )
 
     def _add_lazy(self, count: int) -> None:
         per = ", ".join(shown(p.program.name) for p in self.programs)[:300]
         self._add(
-            Tool(
+            BridgeTool(
                 "search_tools",
                 _ours(
                     "search_tools",
@@ -378,7 +390,7 @@ class Toolbox:
             )
         )
         self._add(
-            Tool(
+            BridgeTool(
                 "describe_tool",
                 _ours(
                     "describe_tool",
@@ -407,14 +419,14 @@ class Toolbox:
             "destructiveHint": sends,
             "idempotentHint": not sends,
         }
-        self._add(Tool("call_tool", call, "lazy", "call_tool"))
+        self._add(BridgeTool("call_tool", call, "lazy", "call_tool"))
         # first in the list: a client that reads no further still finds everything
         order = {"lazy": 0, "common": 1}
         self.tools = dict(sorted(self.tools.items(), key=lambda item: order.get(item[1].kind, 2)))
 
     # --- using them ----------------------------------------------------------------------------------------------
 
-    def tool(self, name: str) -> Tool:
+    def tool(self, name: str) -> BridgeTool:
         """A tool by name, listed or not. Raises UnknownName, and NotUsable where its program is refused."""
         found = self.tools.get(name)
         if found is None and name in self.refused:
@@ -423,7 +435,7 @@ class Toolbox:
             raise UnknownName("tool", name, self.tools)
         return found
 
-    def search(self, query: str, limit: int = 10) -> list[Hit]:
+    def search(self, query: str, limit: int = 10) -> list[SearchHit]:
         """The tools that fit *query*, best first."""
         if self._index is None:
             found = [t for t in self.tools.values() if t.kind != "lazy"]
@@ -455,7 +467,7 @@ def _labels(programs: Sequence[Served]) -> list[str]:
     return unique_names(marked, _LABEL)
 
 
-def _told_apart(tools: Iterable[Tool]) -> list[Tool]:
+def _with_distinct_names(tools: Iterable[BridgeTool]) -> list[BridgeTool]:
     """*tools* of several programs: where two programs' tools come to one name, neither keeps it."""
     tools = list(tools)
     owners: dict[str, set[str]] = {}
@@ -473,7 +485,7 @@ def _told_apart(tools: Iterable[Tool]) -> list[Tool]:
     ]
 
 
-def _called(tool: Tool, name: str) -> Tool:
+def _called(tool: BridgeTool, name: str) -> BridgeTool:
     return replace(tool, name=name, definition={**tool.definition, "name": name})
 
 
@@ -490,7 +502,7 @@ def _with_names(schema: Any) -> Any:
 
 
 #: Anchor's IDLs have no word for the accounts that a handler reads after the named ones (FIELD-NOTES W12)
-UNTOLD: dict[str, Any] = {
+EXTRA_ACCOUNTS: dict[str, Any] = {
     "type": "array",
     "description": "accounts after the named ones, where the program reads more than its IDL says",
     "items": {
@@ -506,16 +518,16 @@ UNTOLD: dict[str, Any] = {
 }
 
 
-def _with_untold(definition: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
+def _with_extra_accounts(definition: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
     schema = definition["inputSchema"]
-    part = fitted({"type": "object", "properties": {"remaining_accounts": UNTOLD}}, profile)
+    part = fitted({"type": "object", "properties": {"remaining_accounts": EXTRA_ACCOUNTS}}, profile)
     schema = {**schema, "properties": {**schema["properties"], **part["properties"]}}
     if profile.all_required:
         schema["required"] = [*schema.get("required", ()), "remaining_accounts"]
     return {**definition, "inputSchema": schema}
 
 
-def _words_of(tool: Tool) -> str:
+def _words_of(tool: BridgeTool) -> str:
     """What is said of a tool, for the search: of a program's, its own words without those that all tools share."""
     if tool.served is None:
         return str(tool.definition["description"])
@@ -526,7 +538,7 @@ def _words_of(tool: Tool) -> str:
     return " ".join(["account", "accounts", *_account(program, tool.target).docs])
 
 
-def _parameter_names(tool: Tool) -> list[str]:
+def _parameter_names(tool: BridgeTool) -> list[str]:
     """What it takes; of a tool that reads accounts, the accounts' fields."""
     if tool.served is not None and tool.kind != "instruction":
         program = tool.served.program
@@ -535,7 +547,7 @@ def _parameter_names(tool: Tool) -> list[str]:
     return [name for name in _properties(tool.definition["inputSchema"]) if name not in _SHARED]
 
 
-def required_of(schema: Mapping[str, Any]) -> list[str]:
+def required_arguments(schema: Mapping[str, Any]) -> list[str]:
     """What a call must give, accounts as "accounts.<name>"."""
     accounts = schema["properties"].get("accounts", {})
     given = [name for name in schema.get("required", ()) if name != "accounts"]
@@ -667,7 +679,7 @@ def _list_accounts(name: str, served: Served, account: AccountType) -> dict[str,
     )
 
 
-def fault_of(definition: Mapping[str, Any], client: str = "default") -> str | None:
+def lint_error(definition: Mapping[str, Any], client: str = "default") -> str | None:
     """Why this definition would break some client's list, or None: what schema/lint.py calls an error."""
     errors = [f for f in lint_tools([dict(definition)], client) if f.level == "error"]
     return f"{errors[0].path}: {errors[0].message}" if errors else None

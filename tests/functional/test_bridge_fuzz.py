@@ -17,7 +17,7 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge, Reply
-from mcpsol_py.bridge.tools import Tool
+from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls.prepare import Served
 from mcpsol_py.client.transport import run
 from mcpsol_py.codec.instruction import InstructionCodec
@@ -92,7 +92,7 @@ def values(schema: dict[str, Any], depth: int = 0) -> st.SearchStrategy[Any]:
 
 
 @lru_cache(maxsize=4)
-def tools_of(path: Path) -> tuple[Bridge, list[Tool]]:
+def tools_of(path: Path) -> tuple[Bridge, list[BridgeTool]]:
     program = load(path)
     bridge = Bridge(
         [Served(program, program.address or Pubkey.from_string(ADDRESSES[0]))], surface="full"
@@ -100,7 +100,7 @@ def tools_of(path: Path) -> tuple[Bridge, list[Tool]]:
     return bridge, [t for t in bridge.box.tools.values() if t.kind == "instruction"]
 
 
-def check(bridge: Bridge, tool: Tool, reply: Reply) -> None:
+def check(bridge: Bridge, tool: BridgeTool, reply: Reply) -> None:
     """Whatever was asked: an error names a reason and no transaction, a success validates and decodes."""
     if reply.is_error:
         assert reply.structured is None

@@ -21,7 +21,7 @@ from solders.signature import Signature
 
 from idl2mcp.local import LocalCluster, wallet
 from mcpsol_py.bridge.mcp import sessions
-from mcpsol_py.bridge.mcp.progress import LEVELS, Steps, to_its_end
+from mcpsol_py.bridge.mcp.progress import LOG_LEVELS, CallProgress, run_to_completion
 from mcpsol_py.bridge.mcp.server import make_server
 from tests.functional.bridges import bridge, cluster
 from tests.functional.cli import Cli
@@ -251,14 +251,14 @@ async def test_a_build_tells_its_two_steps_and_nothing_to_who_did_not_ask(era: A
 async def test_progress_grows_although_a_person_is_asked_in_between() -> None:
     s, told = scene(), Told()
 
-    class Listener:
+    class ProgressListener:
         async def progress(self, done: int, total: int, message: str) -> None:
             await told.progress(done, total, message)
 
         async def log(self, level: str, data: dict[str, Any]) -> None:
             """Not looked at."""
 
-    assert not (await s.bridge.call(*transfer(400_000), yes, Listener())).is_error
+    assert not (await s.bridge.call(*transfer(400_000), yes, ProgressListener())).is_error
     assert [step for _, _, step in told.steps] == SENT
 
 
@@ -305,7 +305,7 @@ async def test_no_log_message_holds_what_must_not_be_told() -> None:
 
 
 def test_levels_are_in_the_order_of_severity() -> None:
-    assert LEVELS == (
+    assert LOG_LEVELS == (
         "debug",
         "info",
         "notice",
@@ -326,7 +326,7 @@ async def test_a_listener_that_fails_stops_nothing() -> None:
 
     s = scene()
     assert not (await s.bridge.call(*transfer(5), None, Gone())).is_error  # type: ignore[arg-type]  # it fails anyway
-    steps = Steps(None, "t")
+    steps = CallProgress(None, "t")
     await steps.reached("built", SENT)
 
 
@@ -451,9 +451,9 @@ async def test_to_its_end_gives_the_result_and_the_error() -> None:
     async def ill() -> int:
         raise ValueError("x")
 
-    assert await to_its_end(well()) == 5
+    assert await run_to_completion(well()) == 5
     with pytest.raises(ValueError, match="x"):
-        await to_its_end(ill())
+        await run_to_completion(ill())
 
 
 async def test_to_its_end_is_not_stopped_by_either_kind_of_cancellation() -> None:
@@ -463,7 +463,7 @@ async def test_to_its_end_is_not_stopped_by_either_kind_of_cancellation() -> Non
         await asyncio.sleep(0.05)
         done.append(name)
 
-    task = asyncio.create_task(to_its_end(slow("asyncio")))
+    task = asyncio.create_task(run_to_completion(slow("asyncio")))
     await asyncio.sleep(0.01)
     for _ in range(3):
         task.cancel()
@@ -472,7 +472,7 @@ async def test_to_its_end_is_not_stopped_by_either_kind_of_cancellation() -> Non
         await task
     with anyio.CancelScope() as scope:
         asyncio.get_running_loop().call_later(0.01, scope.cancel)
-        await to_its_end(slow("anyio"))
+        await run_to_completion(slow("anyio"))
         await asyncio.sleep(0.01)
         done.append("not reached")
     assert done == ["asyncio", "anyio"]

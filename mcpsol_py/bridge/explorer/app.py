@@ -32,10 +32,10 @@ from mcpsol_py.bridge.explorer.forms import (
     with_errors,
 )
 from mcpsol_py.bridge.explorer.pages import Block, Cell, Content, Facts, Section, Table, Text
-from mcpsol_py.bridge.http.auth import Verifier, within
+from mcpsol_py.bridge.http.auth import Verifier, allows
 from mcpsol_py.bridge.http.settings import App, HttpSettings, Receive, Scope, Send
 from mcpsol_py.bridge.policy.audit_log import verify_log
-from mcpsol_py.bridge.tools import Tool
+from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls.balances import SOL, ui_amount
 from mcpsol_py.calls.prepare import Served
 from mcpsol_py.calls.reading import accounts_of, read_account
@@ -188,7 +188,7 @@ class Explorer:
         if found is None:
             ask = [(b"www-authenticate", b'Basic realm="idl2mcp", charset="UTF-8"')]
             return _Page("the token is the password\n", 401, "text/plain"), ask
-        if not within(found.scopes, "build" if scope["method"] == "POST" else "read"):
+        if not allows(found.scopes, "build" if scope["method"] == "POST" else "read"):
             return _Page("this token's scopes do not hold that\n", 403, "text/plain"), []
         return None
 
@@ -324,7 +324,7 @@ class Explorer:
             named=sorted(self._named),
         )
 
-    async def _tool_page(self, tool: Tool, scope: Scope, receive: Receive) -> _Page:
+    async def _tool_page(self, tool: BridgeTool, scope: Scope, receive: Receive) -> _Page:
         given: dict[str, str] = {}
         reply: Reply | None = None
         price = self.bridge.price(tool.name)
@@ -603,12 +603,12 @@ class Explorer:
         )
 
 
-def _title(tool: Tool) -> str:
+def _title(tool: BridgeTool) -> str:
     """A tool's title on pages that say whose it is."""
     return title_of(tool.target) if tool.kind == "instruction" else str(tool.definition["title"])
 
 
-def _words(tool: Tool) -> dict[str, str]:
+def _words(tool: BridgeTool) -> dict[str, str]:
     """What the program says of an instruction, for people: its own words, and when to use it."""
     if tool.kind != "instruction" or tool.served is None:
         return {}

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcpsol_py.bridge.tools import Tool
+from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.names import clean_text
 
 __all__ = [
@@ -117,7 +117,7 @@ def fields_within(parts: Sequence[Field | Group]) -> Iterator[Field]:
 # --- the form --------------------------------------------------------------------------------------------------------
 
 
-def fields_of(tool: Tool, given: Mapping[str, str]) -> list[Field | Group]:
+def fields_of(tool: BridgeTool, given: Mapping[str, str]) -> list[Field | Group]:
     """The inputs of a tool. *given*: what was typed."""
     schema = tool.definition["inputSchema"]
     needed = set(schema.get("required", ()))
@@ -323,7 +323,7 @@ def _without(given: Mapping[str, str], name: str, place: int, count: int) -> dic
 _ABSENT: Any = object()
 
 
-def arguments_of(tool: Tool, given: Mapping[str, str]) -> dict[str, Any]:
+def arguments_of(tool: BridgeTool, given: Mapping[str, str]) -> dict[str, Any]:
     """A form's texts as arguments: empty ones are left out, numbers and JSON are read where the schema has no text."""
     schema = tool.definition["inputSchema"]
     needed = set(schema.get("required", ()))

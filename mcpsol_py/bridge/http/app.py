@@ -29,7 +29,14 @@ from mcpsol_py import telemetry
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.explorer.app import Explorer
 from mcpsol_py.bridge.explorer.pages import Section
-from mcpsol_py.bridge.http.auth import ALL_LEVELS, Level, Tokens, Verifier, level_of, within
+from mcpsol_py.bridge.http.auth import (
+    ACCESS_LEVELS,
+    AccessLevel,
+    Tokens,
+    Verifier,
+    allows,
+    required_level,
+)
 from mcpsol_py.bridge.http.connections import serve_app
 from mcpsol_py.bridge.http.settings import (
     App,
@@ -189,14 +196,14 @@ class _ScopeGate:
             return
         body, receive = await _peeked(receive, self.settings.body_bytes)
         wanted = self._wanted(body)
-        if within(found.scopes, wanted):
+        if allows(found.scopes, wanted):
             await self.app(scope, receive, send)
             return
         await answer(
             send, 403, b'{"error":"insufficient_scope"}\n', [self._challenge(wanted), _JSON]
         )
 
-    def _wanted(self, body: bytes) -> Level:
+    def _wanted(self, body: bytes) -> AccessLevel:
         try:
             document = json.loads(body)
         except (ValueError, RecursionError):
@@ -204,11 +211,12 @@ class _ScopeGate:
         rows = document if isinstance(document, list) else [document]
         tools, mode = self.bridge.box.tools, self.bridge.mode
         levels = [
-            level_of(row.get("method"), row.get("params"), tools, mode) for row in map(_row, rows)
+            required_level(row.get("method"), row.get("params"), tools, mode)
+            for row in map(_row, rows)
         ]
-        return max(levels, key=ALL_LEVELS.index, default="read")
+        return max(levels, key=ACCESS_LEVELS.index, default="read")
 
-    def _challenge(self, wanted: Level) -> tuple[bytes, bytes]:
+    def _challenge(self, wanted: AccessLevel) -> tuple[bytes, bytes]:
         oauth = self.settings.oauth
         text = 'Bearer error="insufficient_scope"'
         if oauth is not None:
@@ -247,9 +255,9 @@ class _Levels:
         self.bridge = bridge
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
-        wanted = level_of(ctx.method, ctx.params, self.bridge.box.tools, self.bridge.mode)
+        wanted = required_level(ctx.method, ctx.params, self.bridge.box.tools, self.bridge.mode)
         found: AccessToken | None = get_access_token()
-        if wanted != "read" and (found is None or not within(found.scopes, wanted)):
+        if wanted != "read" and (found is None or not allows(found.scopes, wanted)):
             raise MCPError(types.INVALID_REQUEST, f"this token's scopes do not hold {wanted}")
         with telemetry.bind(client=found.client_id if found is not None else ""):
             return await call_next(ctx)

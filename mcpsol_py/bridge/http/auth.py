@@ -32,21 +32,21 @@ from mcpsol_py import telemetry
 from mcpsol_py.errors import SourceError, abbr, suggest
 
 if TYPE_CHECKING:
-    from mcpsol_py.bridge.tools import Tool
+    from mcpsol_py.bridge.tools import BridgeTool
 
 __all__ = [
-    "ALL_LEVELS",
-    "Level",
+    "ACCESS_LEVELS",
+    "AccessLevel",
     "OAuth",
     "Tokens",
     "Verifier",
     "is_loopback",
-    "level_of",
-    "within",
+    "required_level",
+    "allows",
 ]
 
-Level = Literal["read", "build", "send"]
-ALL_LEVELS: tuple[Level, ...] = ("read", "build", "send")
+AccessLevel = Literal["read", "build", "send"]
+ACCESS_LEVELS: tuple[AccessLevel, ...] = ("read", "build", "send")
 #: signatures that only the issuer can make: none whose key is shared, and not "none"
 _ALGORITHMS = (
     "RS256",
@@ -86,7 +86,7 @@ class OAuth:
     jwks: str = ""
     algorithms: tuple[str, ...] = ("RS256", "PS256", "ES256", "EdDSA")
     scopes: Mapping[str, str] = field(
-        default_factory=lambda: {level: level for level in ALL_LEVELS}
+        default_factory=lambda: {level: level for level in ACCESS_LEVELS}
     )
 
     def check(self) -> None:
@@ -108,9 +108,9 @@ class OAuth:
                 why = f"{abbr(name)} proves nothing about the issuer. {suggest(name, _ALGORITHMS)}"
                 raise SourceError(why, path="http.oauth.algorithms")
         for level in self.scopes:
-            if level not in ALL_LEVELS:
+            if level not in ACCESS_LEVELS:
                 raise SourceError(
-                    f"no level of that name. {suggest(level, ALL_LEVELS)}",
+                    f"no level of that name. {suggest(level, ACCESS_LEVELS)}",
                     path=f"http.oauth.{level}",
                 )
 
@@ -120,9 +120,9 @@ class OAuth:
         parts = urlsplit(self.resource)
         return f"{parts.scheme}://{parts.netloc}/.well-known/oauth-protected-resource{parts.path.rstrip('/')}"
 
-    def names_up_to(self, level: Level) -> list[str]:
+    def names_up_to(self, level: AccessLevel) -> list[str]:
         """The scopes to ask for, so that *level* is allowed."""
-        wanted = ALL_LEVELS[: ALL_LEVELS.index(level) + 1]
+        wanted = ACCESS_LEVELS[: ACCESS_LEVELS.index(level) + 1]
         return [self.scopes[name] for name in wanted if name in self.scopes]
 
 
@@ -159,7 +159,7 @@ class Verifier:
         resource = self.oauth.resource if self.oauth is not None else None
         if self._tokens is not None and (client := self._tokens.client_of(token)) is not None:
             return AccessToken(
-                token=token, client_id=client, scopes=list(ALL_LEVELS), resource=resource
+                token=token, client_id=client, scopes=list(ACCESS_LEVELS), resource=resource
             )
         if self._keys is None or token.count(".") != 2:
             return None
@@ -273,16 +273,18 @@ class _Keys:
             else ()
         )
         highest = max(
-            (n for n, level in enumerate(ALL_LEVELS) if self._oauth.scopes.get(level) in words),
+            (n for n, level in enumerate(ACCESS_LEVELS) if self._oauth.scopes.get(level) in words),
             default=-1,
         )
-        return list(ALL_LEVELS[: highest + 1])
+        return list(ACCESS_LEVELS[: highest + 1])
 
 
 # --- what a request needs --------------------------------------------------------------------------------------------
 
 
-def level_of(method: Any, params: Any, tools: Mapping[str, Tool], mode: str) -> Level:
+def required_level(
+    method: Any, params: Any, tools: Mapping[str, BridgeTool], mode: str
+) -> AccessLevel:
     """How far a request of MCP goes: only a call of an instruction's tool is more than reading."""
     name = params.get("name") if isinstance(params, Mapping) else None
     for _ in range(3):  # call_tool names another one
@@ -304,6 +306,6 @@ def level_of(method: Any, params: Any, tools: Mapping[str, Tool], mode: str) -> 
     return "send"
 
 
-def within(levels: Iterable[str], wanted: Level) -> bool:
+def allows(levels: Iterable[str], wanted: AccessLevel) -> bool:
     """Do a token's *levels* hold the wanted one?"""
     return wanted in levels

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from mcpsol_py.bridge.signals import at_signals
+from mcpsol_py.bridge.signals import on_stop_signal
 
 __all__ = ["serve_app"]
 
@@ -47,7 +47,7 @@ async def serve_app(app: Any, host: str, port: int, *, proxies: Sequence[str] = 
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
     )
-    with at_signals(lambda: None):
+    with on_stop_signal(lambda: None):
         await uvicorn.Server(config).serve()
 
 

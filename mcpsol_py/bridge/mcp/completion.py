@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mcpsol_py.bridge.tools import Tool
+from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import Served
 from mcpsol_py.errors import McpsolError
@@ -32,7 +32,7 @@ _BASE58 = "[1-9A-HJ-NP-Za-km-z]{32,44}"
 _ACCOUNTS = 50
 
 
-def parameters(tool: Tool) -> dict[str, dict[str, Any]]:
+def parameters(tool: BridgeTool) -> dict[str, dict[str, Any]]:
     """The arguments of an instruction's tool as a flat list, name -> JSON schema: what a prompt can ask for one by one.
 
     Accounts stand beside the arguments; one that is called as an argument is gets "_account" behind its name.
@@ -104,7 +104,7 @@ class Completer:
         return []
 
     async def _argument(
-        self, tool: Tool, served: Served, argument: str, given: Mapping[str, str]
+        self, tool: BridgeTool, served: Served, argument: str, given: Mapping[str, str]
     ) -> Iterable[str]:
         schema = parameters(tool).get(argument)
         if schema is None:
@@ -124,7 +124,7 @@ class Completer:
         return []
 
     def _derived(
-        self, tool: Tool, served: Served, account: str, given: Mapping[str, str]
+        self, tool: BridgeTool, served: Served, account: str, given: Mapping[str, str]
     ) -> list[str]:
         """The address that an account has by its seeds or its IDL, as far as what is filled in already tells it."""
         known = parameters(tool)

@@ -13,19 +13,19 @@ import anyio
 __all__ = [
     "BUILD_STEPS",
     "DESCRIBE_STEPS",
-    "LEVELS",
+    "LOG_LEVELS",
     "SEND_STEPS",
-    "Level",
-    "Listener",
-    "Steps",
-    "to_its_end",
+    "LogLevel",
+    "ProgressListener",
+    "CallProgress",
+    "run_to_completion",
 ]
 
 _T = TypeVar("_T")
 
-Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 #: by severity (RFC 5424), the least first
-LEVELS: tuple[Level, ...] = (
+LOG_LEVELS: tuple[LogLevel, ...] = (
     "debug",
     "info",
     "notice",
@@ -41,22 +41,22 @@ BUILD_STEPS = ("built", "simulated")
 SEND_STEPS = ("built", "simulated", "signed", "sent", "confirmed")
 
 
-class Listener(Protocol):
+class ProgressListener(Protocol):
     """Who hears of a call while it runs."""
 
     async def progress(self, done: int, total: int, message: str) -> None:
         """*done* of *total* steps."""
 
-    async def log(self, level: Level, data: dict[str, Any]) -> None:
+    async def log(self, level: LogLevel, data: dict[str, Any]) -> None:
         """A log message; `data` is JSON, and holds `event`."""
 
 
-class Steps:
+class CallProgress:
     """The steps of one call, told to *listener* as they are reached: each once, since progress must only grow (a call
     that a person is asked about is built and simulated again). A listener that fails is not told again and stops
     nothing."""
 
-    def __init__(self, listener: Listener | None, tool: str) -> None:
+    def __init__(self, listener: ProgressListener | None, tool: str) -> None:
         self.tool = tool
         self._listener = listener
         self._done = 0
@@ -70,7 +70,7 @@ class Steps:
         await self._tell("progress", number, len(steps), step)
         await self.log("info", step, **facts)
 
-    async def log(self, level: Level, event: str, **facts: Any) -> None:
+    async def log(self, level: LogLevel, event: str, **facts: Any) -> None:
         """A log message about this call."""
         await self._tell("log", level, {"event": event, "tool": self.tool, **facts})
 
@@ -83,7 +83,7 @@ class Steps:
             self._listener = None
 
 
-async def to_its_end(coroutine: Coroutine[Any, Any, _T]) -> _T:
+async def run_to_completion(coroutine: Coroutine[Any, Any, _T]) -> _T:
     """Runs *coroutine* to its end although the caller is cancelled meanwhile; the cancellation then goes on.
 
     What has been signed may land whatever becomes of its caller, so it is followed and written down.

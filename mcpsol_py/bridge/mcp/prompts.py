@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.bridge.mcp.completion import parameters
-from mcpsol_py.bridge.tools import Tool
+from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls.prepare import Served
 from mcpsol_py.client.errors import anchor_error
 from mcpsol_py.errors import UnknownName
@@ -54,7 +54,7 @@ _AFTER = {
 }
 
 
-def _required(tool: Tool, known: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _required(tool: BridgeTool, known: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The parameters that a call must have."""
     schema = tool.definition["inputSchema"]
     accounts = schema["properties"].get("accounts", {}).get("required", [])
@@ -62,7 +62,7 @@ def _required(tool: Tool, known: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return needed + [name for name, inner in known.items() if inner.get("x-account") in accounts]
 
 
-def _call_row(tool: Tool) -> dict[str, Any]:
+def _call_row(tool: BridgeTool) -> dict[str, Any]:
     known = parameters(tool)
     required = _required(tool, known)
     rows = [
@@ -143,10 +143,10 @@ class Prompts:
             raise UnknownName("prompt", name[:80], [p["name"] for p in self.listed()])
         return self._use(labels[label], clean_text(arguments.get("task", ""), 500))
 
-    def _instructions(self) -> list[Tool]:
+    def _instructions(self) -> list[BridgeTool]:
         return [tool for tool in self.bridge.box.tools.values() if tool.kind == "instruction"]
 
-    def _call(self, tool: Tool, arguments: Mapping[str, str]) -> str:
+    def _call(self, tool: BridgeTool, arguments: Mapping[str, str]) -> str:
         """One instruction, step by step, with what was filled in."""
         served = tool.served
         assert served is not None

@@ -29,7 +29,7 @@ from mcp.server.subscriptions import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.mcp.progress import LEVELS, Level
+from mcpsol_py.bridge.mcp.progress import LOG_LEVELS, LogLevel
 from mcpsol_py.bridge.mcp.resources import Resources
 from mcpsol_py.errors import McpsolError, TransportError
 from mcpsol_py.names import clean_text
@@ -43,7 +43,7 @@ MOST_SUBSCRIPTIONS = 64
 #: resources watched for all sessions together, and streams open at once
 MOST_IN_ALL, MOST_STREAMS = 2048, 512
 #: a session that set no level hears of these and what is worse
-_DEFAULT_LEVEL: Level = "warning"
+_DEFAULT_LEVEL: LogLevel = "warning"
 
 
 @dataclass(slots=True, eq=False)
@@ -51,7 +51,7 @@ class _Session:
     """One client of the handshake era."""
 
     channel: ServerSession
-    level: Level = _DEFAULT_LEVEL
+    level: LogLevel = _DEFAULT_LEVEL
     uris: set[str] = field(default_factory=set)
 
 
@@ -241,12 +241,12 @@ class Sessions:
     @staticmethod
     async def _log(
         channel: ServerSession,
-        least: Level,
-        level: Level,
+        least: LogLevel,
+        level: LogLevel,
         data: dict[str, Any],
         request: types.RequestId | None = None,
     ) -> None:
-        if LEVELS.index(level) >= LEVELS.index(least):
+        if LOG_LEVELS.index(level) >= LOG_LEVELS.index(least):
             params = types.LoggingMessageNotificationParams(
                 level=level, logger="idl2mcp", data=data
             )
@@ -255,7 +255,7 @@ class Sessions:
             )
 
     async def log(
-        self, ctx: ServerRequestContext[Any, Any], level: Level, data: dict[str, Any]
+        self, ctx: ServerRequestContext[Any, Any], level: LogLevel, data: dict[str, Any]
     ) -> None:
         """A log message about a request, if its client wants to hear it."""
         session = self._session(ctx)
@@ -275,7 +275,7 @@ class CallListener:
         """notifications/progress."""
         await self.ctx.session.report_progress(done, total, message)
 
-    async def log(self, level: Level, data: dict[str, Any]) -> None:
+    async def log(self, level: LogLevel, data: dict[str, Any]) -> None:
         """notifications/message."""
         await self.sessions.log(self.ctx, level, data)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
-from mcpsol_py.bridge.signals import at_signals
+from mcpsol_py.bridge.signals import on_stop_signal
 
 if TYPE_CHECKING:
     import anyio
@@ -151,7 +151,7 @@ async def _pipes() -> AsyncIterator[tuple[anyio.AsyncFile[str], anyio.AsyncFile[
 
         try:
             with ExitStack() as hearing:
-                hearing.enter_context(at_signals(end))
+                hearing.enter_context(on_stop_signal(end))
                 yield (
                     cast("anyio.AsyncFile[str]", _Lines(reader)),
                     cast("anyio.AsyncFile[str]", _Answers(writer)),

@@ -20,7 +20,7 @@ from mcpsol_py.bridge.explorer.forms import (
     fields_within,
     with_errors,
 )
-from mcpsol_py.bridge.tools import Tool, Toolbox
+from mcpsol_py.bridge.tools import BridgeTool, Toolbox
 from mcpsol_py.calls.prepare import Served
 
 KEY = "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"
@@ -76,7 +76,7 @@ IDL: dict[str, Any] = {
 }
 
 
-def place() -> Tool:
+def place() -> BridgeTool:
     program = load(IDL)
     return Toolbox([Served(program, program.address)]).tools["place"]
 
@@ -179,7 +179,7 @@ def test_errors_stand_at_their_inputs(details: dict[str, Any], where: list[str])
     assert sorted(errors(details)) == where
 
 
-def fill(tool: Tool) -> dict[str, str]:
+def fill(tool: BridgeTool) -> dict[str, str]:
     """Every input of a form filled in, every list with a row more, every choice made."""
     given: dict[str, str] = {}
     for _ in range(8):
@@ -205,7 +205,7 @@ def groups(parts: Any) -> list[Group]:
     return out
 
 
-def sample(tool: Tool, field: Field) -> str:
+def sample(tool: BridgeTool, field: Field) -> str:
     if field.choices:
         return field.choices[-1]
     if "JSON" in field.about:

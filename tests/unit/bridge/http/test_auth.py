@@ -10,7 +10,7 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from mcpsol_py.bridge.http.auth import OAuth, Tokens, Verifier, level_of
+from mcpsol_py.bridge.http.auth import OAuth, Tokens, Verifier, required_level
 from mcpsol_py.errors import SourceError
 from tests.functional.bridges import bridge
 
@@ -52,7 +52,7 @@ def through(name: str, depth: int = 1) -> dict[str, Any]:
 def test_only_the_call_of_an_instruction_is_more_than_reading(
     method: Any, params: Any, mode: str, level: str
 ) -> None:
-    assert level_of(method, params, BRIDGE.box.tools, mode) == level
+    assert required_level(method, params, BRIDGE.box.tools, mode) == level
 
 
 def test_in_mode_send_an_instruction_needs_send() -> None:
@@ -61,7 +61,7 @@ def test_in_mode_send_an_instruction_needs_send() -> None:
     from mcpsol_py.client.keys import KeypairSigner
 
     sending = bridge(mode="send", signer=KeypairSigner(Keypair()))
-    assert level_of("tools/call", TRANSFER, sending.box.tools, "send") == "send"
+    assert required_level("tools/call", TRANSFER, sending.box.tools, "send") == "send"
 
 
 @pytest.mark.parametrize(
