@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from idl2mcp.local import LocalCluster
-    from mcpsol_py.calls.prepare import Served
+    from mcpsol_py.calls.prepare import ServedProgram
 
 __all__ = ["open_accounts"]
 
@@ -22,7 +22,7 @@ _CALLS: tuple[tuple[str, str, dict[str, Any], dict[str, str]], ...] = (
 _DEPOSIT = "250000"
 
 
-def open_accounts(programs: Iterable[Served], cluster: LocalCluster) -> None:
+def open_accounts(programs: Iterable[ServedProgram], cluster: LocalCluster) -> None:
     """Runs the calls that make them. Raises ProgramFailed where a program does not take its own demo's calls."""
     from mcpsol_py.client.transport import run
 
@@ -30,15 +30,15 @@ def open_accounts(programs: Iterable[Served], cluster: LocalCluster) -> None:
     run(_open({served.program.name: served for served in programs}, cluster))
 
 
-async def _open(programs: dict[str, Served], cluster: LocalCluster) -> None:
-    from mcpsol_py.calls.prepare import Prepared, prepare
+async def _open(programs: dict[str, ServedProgram], cluster: LocalCluster) -> None:
+    from mcpsol_py.calls.prepare import PreparedCall, prepare
     from mcpsol_py.calls.send import send_signed
 
     bob = cluster.wallet("bob")
 
     async def call(
         program: str, name: str, args: dict[str, Any], accounts: dict[str, str]
-    ) -> Prepared:
+    ) -> PreparedCall:
         served = programs[program]
         ix = served.program.instruction(name)
         made = await prepare(served, ix, args, cluster.resolve(accounts), wallet=bob.pubkey())

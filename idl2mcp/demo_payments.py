@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
     from idl2mcp.commands.demo import Demo
-    from mcpsol_py.calls.prepare import Served
+    from mcpsol_py.calls.prepare import ServedProgram
 
 #: who is paid, and the treasury that a channel's remainders go to; the cluster's clock
 _SETUP: dict[str, Any] = {
@@ -30,7 +30,7 @@ _TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 class Payments:
     """The steps, told through the demo's `tell`."""
 
-    def __init__(self, demo: Demo, x402: Served) -> None:
+    def __init__(self, demo: Demo, x402: ServedProgram) -> None:
         from mcpsol_py.x402.chain.program import TREASURY_OWNER
 
         self.demo, self.x402, self.cluster = demo, x402, demo.cluster

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
     from idl2mcp.local import LocalCluster
-    from mcpsol_py.calls.prepare import Served
+    from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.rpc import RpcTransport
     from mcpsol_py.client.transport import Transport
 
@@ -116,9 +116,9 @@ class Programs:
         self._genesis[transport.url] = genesis
         return genesis if genesis in CLUSTERS else ""
 
-    def read(self, entry: ProgramEntry) -> tuple[Served, inputs.Source]:
+    def read(self, entry: ProgramEntry) -> tuple[ServedProgram, inputs.Source]:
         """Raises as inputs.load_source does, and SourceError for a lock file that is none."""
-        from mcpsol_py.calls.prepare import Served
+        from mcpsol_py.calls.prepare import ServedProgram
 
         place = (entry.chain.url or "", entry.source)
         if place not in self._found:
@@ -138,13 +138,13 @@ class Programs:
             self.cluster = source.cluster
         transport = self._transport(source)
 
-        async def again() -> Served:
+        async def again() -> ServedProgram:
             if source.cluster is not None or transport is None:
                 return self.read(entry)[0]  # quick, and LiteSVM works in this thread
             return (await asyncio.to_thread(self.read, entry))[0]
 
         refused, note = _held_against_its_lock(source, entry, slot)
-        served = Served(
+        served = ServedProgram(
             source.program,
             source.program_id,
             transport,

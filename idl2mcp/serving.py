@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.http.auth import OAuth
     from mcpsol_py.bridge.http.settings import HttpSettings
-    from mcpsol_py.calls.prepare import Served
+    from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.keys import Signer
 
 __all__ = ["DEMO_SETUP", "Plan", "http_settings", "make_bridge", "read_config"]
@@ -186,7 +186,7 @@ def make_bridge(plan: Plan) -> tuple[Bridge, list[inputs.Source]]:
     sends = plan.mode == "send"
     programs = Programs(genesis=sends, cache=_schemas())
     programs.look_up(plan.programs)
-    read: list[tuple[Served, inputs.Source]] = []
+    read: list[tuple[ServedProgram, inputs.Source]] = []
     for entry in plan.programs:
         first = programs.cluster is None
         read.append(programs.read(entry))

@@ -105,7 +105,14 @@ MODULES = {
 }
 
 #: Old module -> {old name: new name}, for names that changed.
-NAMES: dict[str, dict[str, str]] = {}
+NAMES: dict[str, dict[str, str]] = {
+    "mcpsol_py.bridge.calls": {
+        "Prepared": "PreparedCall",
+        "Served": "ServedProgram",
+        "Simulated": "SimulatedCall",
+    },
+    "mcpsol_py.bridge.reach": {"Reach": "SigningPower", "reach_of": "signing_power"},
+}
 
 
 class _OldPath(MetaPathFinder, Loader):

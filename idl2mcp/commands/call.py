@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from solders.keypair import Keypair
     from solders.pubkey import Pubkey
 
-    from mcpsol_py.calls.prepare import Prepared, Served, Simulated
+    from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, SimulatedCall
     from mcpsol_py.client.transport import Transport
 
 
@@ -126,11 +126,13 @@ class _Call:
         signer_files: tuple[Path, ...],
         running: report.Progress,
     ) -> None:
-        from mcpsol_py.calls.prepare import Served
+        from mcpsol_py.calls.prepare import ServedProgram
 
         self.source = source
         self.running = running
-        self.served: Served = Served(source.program, source.program_id, transport, source.how)
+        self.served: ServedProgram = ServedProgram(
+            source.program, source.program_id, transport, source.how
+        )
         self.keys: dict[str, Keypair] = {}
         for path in signer_files:
             key = inputs.key_file(path)
@@ -173,7 +175,7 @@ class _Call:
             wallet=acting,
             payer=self._key(payer, "--payer"),
         )
-        simulated: Simulated | None = None
+        simulated: SimulatedCall | None = None
         if mode == "build":
             lines = text_of(prepared, None, why_not="--mode build")
         else:
@@ -196,7 +198,7 @@ class _Call:
             lines.append(f"  unsigned transaction: {document['transaction']}")
         return document, lines
 
-    async def _unsigned(self, prepared: Prepared) -> str:
+    async def _unsigned(self, prepared: PreparedCall) -> str:
         import base64
 
         from solders.hash import Hash
@@ -209,7 +211,7 @@ class _Call:
         )
         return base64.b64encode(bytes(unsigned(prepared.message(blockhash)))).decode()
 
-    async def _send(self, prepared: Prepared) -> str:
+    async def _send(self, prepared: PreparedCall) -> str:
         from mcpsol_py.calls.send import send_signed
 
         assert self.served.transport is not None

@@ -18,7 +18,7 @@ from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import ProgramFailed, SourceError
 
 if TYPE_CHECKING:
-    from mcpsol_py.calls.prepare import Served
+    from mcpsol_py.calls.prepare import ServedProgram
 
 
 @click.command("demo")
@@ -64,9 +64,9 @@ class Demo:
         await self.serve(counter, vault)
         await Payments(self, await self.discover("x402")).run()
 
-    async def discover(self, name: str) -> Served:
+    async def discover(self, name: str) -> ServedProgram:
         """A program deployed and asked what it can do: its schema comes from the program itself."""
-        from mcpsol_py.calls.prepare import Served
+        from mcpsol_py.calls.prepare import ServedProgram
         from mcpsol_py.client.discovery import discover
 
         elf = inputs.read_elf(bundled_so(name))
@@ -93,12 +93,12 @@ class Demo:
             pages=len(pages),
             tools=[ix.name for ix in found.program.model.instructions],
         )
-        return Served(
+        return ServedProgram(
             found.program, program_id, self.cluster.transport, f"list_tools of {name}.so", "local"
         )
 
     async def call(
-        self, served: Served, name: str, args: dict[str, Any], accounts: dict[str, Any]
+        self, served: ServedProgram, name: str, args: dict[str, Any], accounts: dict[str, Any]
     ) -> dict[str, Any]:
         """One instruction, simulated and then executed. Raises ProgramFailed."""
         from mcpsol_py.calls.prepare import describe, prepare, simulate, text_of
@@ -121,7 +121,7 @@ class Demo:
         }
 
     async def refused(
-        self, served: Served, name: str, args: dict[str, Any], accounts: dict[str, Any]
+        self, served: ServedProgram, name: str, args: dict[str, Any], accounts: dict[str, Any]
     ) -> ProgramFailed:
         """The error of a call that must fail."""
         try:
@@ -130,7 +130,7 @@ class Demo:
             return error
         raise AssertionError(f"{name} should have been refused")
 
-    async def count(self, counter: Served) -> None:
+    async def count(self, counter: ServedProgram) -> None:
         """counter: created, counted, read back, and its errors by name."""
         from solders.pubkey import Pubkey
 
@@ -163,7 +163,7 @@ class Demo:
             errors=[error.name, stranger.name],
         )
 
-    async def keep(self, vault: Served) -> None:
+    async def keep(self, vault: ServedProgram) -> None:
         """vault: real SPL tokens in and out, by CPI and signed by the vault's address."""
         accounts = {"mint": "@coin", "authority": "@alice"}
         made = await self.call(vault, "initialize", {}, accounts)
@@ -200,7 +200,7 @@ class Demo:
         )
         self.tell("a wrong authority is refused", [str(error)], error=error.name, code=error.code)
 
-    async def serve(self, counter: Served, vault: Served) -> None:
+    async def serve(self, counter: ServedProgram, vault: ServedProgram) -> None:
         """Both programs as MCP tools, called by a real client; the transaction that comes back is signed here and
         executed.
         """

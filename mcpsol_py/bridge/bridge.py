@@ -43,9 +43,9 @@ from mcpsol_py.calls.balances import SOL, Outflow, token_state
 from mcpsol_py.calls.effects import effects_of
 from mcpsol_py.calls.hints import hints
 from mcpsol_py.calls.prepare import (
-    Prepared,
-    Served,
-    Simulated,
+    PreparedCall,
+    ServedProgram,
+    SimulatedCall,
     describe,
     prepare,
     simulate,
@@ -83,7 +83,7 @@ __all__ = ["Bridge", "Confirm", "Reply"]
 Confirm = Callable[[str, str], Awaitable[bool | str]]
 
 
-class Names(Protocol):
+class NameResolver(Protocol):
     """Turns the names of a local cluster ("@alice") in a JSON value into addresses."""
 
     def __call__(self, value: Any, *, known_only: bool = False) -> Any:
@@ -141,7 +141,7 @@ class Reply:
 class _Outgoing:
     """A call that is to be sent, with names resolved and its target allowed by the policy's *rule*."""
 
-    served: Served
+    served: ServedProgram
     transport: Transport
     ix: ProgramInstruction
     rule: ProgramRule
@@ -154,10 +154,10 @@ class _Outgoing:
 class _Checked:
     """It was simulated and may be sent; a person is asked first about the outflows in `ask`."""
 
-    prepared: Prepared
+    prepared: PreparedCall
     message: MessageV0
     last_height: int
-    simulated: Simulated
+    simulated: SimulatedCall
     flows: Sequence[Outflow]
     taken: Sequence[str]
     ask: Sequence[Outflow]
@@ -173,7 +173,7 @@ class Bridge:
 
     def __init__(
         self,
-        programs: Sequence[Served],
+        programs: Sequence[ServedProgram],
         *,
         mode: Mode = "build",
         surface: Surface = "auto",
@@ -181,7 +181,7 @@ class Bridge:
         signer: Signer | None = None,
         policy: Policy | None = None,
         audit: AuditLog | None = None,
-        names: Names | None = None,
+        names: NameResolver | None = None,
         known_names: Mapping[str, str] | None = None,
         client: str = "default",
     ) -> None:
@@ -192,7 +192,7 @@ class Bridge:
         self.signer = signer
         self.policy = policy or Policy()
         self.audit = audit or AuditLog()
-        self.names: Names = names or _no_names
+        self.names: NameResolver = names or _no_names
         self.known_names: Mapping[str, str] = known_names if known_names is not None else {}
         self._named = known_names is not None
         self._client = client
@@ -247,7 +247,7 @@ class Bridge:
 
     # --- what is served ------------------------------------------------------------------------------------------
 
-    def _toolbox(self, programs: Sequence[Served]) -> Toolbox:
+    def _toolbox(self, programs: Sequence[ServedProgram]) -> Toolbox:
         return Toolbox(
             programs,
             mode=self.mode,
@@ -257,11 +257,11 @@ class Bridge:
             client=self._client,
         )
 
-    def _names_of(self, served: Served) -> Names:
+    def _names_of(self, served: ServedProgram) -> NameResolver:
         """Names of the local chain mean nothing to a program that is elsewhere."""
         return self.names if served.cluster == "local" else _no_names
 
-    def replace(self, old: Served, new: Served) -> None:
+    def replace(self, old: ServedProgram, new: ServedProgram) -> None:
         """*new* is served in the place of *old* from now on, under the same label.
 
         Where the bridge signs, and no lock says what was accepted, a program whose schema is another than the one the
@@ -575,7 +575,9 @@ class Bridge:
             "outflow.confirm_above", "the outflow grew each time after the person had said yes"
         )
 
-    async def _new_message(self, prepared: Prepared, transport: Transport) -> tuple[MessageV0, int]:
+    async def _new_message(
+        self, prepared: PreparedCall, transport: Transport
+    ) -> tuple[MessageV0, int]:
         """A message that was not sent before: the same call again within a block would be the same transaction, and the
         chain takes a transaction once (FIELD-NOTES C-58). Then the next block is waited for."""
         for _ in range(_BLOCKS):
@@ -615,7 +617,7 @@ class Bridge:
 
     async def _submit(
         self,
-        prepared: Prepared,
+        prepared: PreparedCall,
         message: MessageV0,
         last_height: int,
         intent: int,
@@ -775,7 +777,7 @@ class Bridge:
         )
         return {"chain": served.cluster, **await reading.balances(served.transport, key, keys)}
 
-    def _chain(self, label: Any, where: str) -> Served | None:
+    def _chain(self, label: Any, where: str) -> ServedProgram | None:
         """A program on the chain that is meant: the one that is named, else any, where all are on one chain. None: it
         has no chain. Raises UnknownName where there are several and none is named."""
         online = [p for p in self._labelled(label, where) if p.transport is not None]
@@ -784,7 +786,7 @@ class Bridge:
             raise UnknownName("program", "", self.box.labels, where, hint=several)
         return online[0] if online else None
 
-    def _labelled(self, label: Any, where: str) -> list[Served]:
+    def _labelled(self, label: Any, where: str) -> list[ServedProgram]:
         if label is None:
             return self.box.programs
         if not isinstance(label, str) or label not in self.box.labels:
@@ -823,7 +825,7 @@ class Bridge:
             )
         return await reading.decode_signature(self.box.programs, transport, text)
 
-    def info(self, served: Served, *, full: bool) -> dict[str, Any]:
+    def info(self, served: ServedProgram, *, full: bool) -> dict[str, Any]:
         """What is known of a program: for `program_info` and the resource of the same content."""
         model = served.program.model
         out: dict[str, Any] = {
@@ -869,7 +871,7 @@ def _may_land(error: McpsolError) -> bool:
     )
 
 
-async def _landed(prepared: Prepared, signature: str | None) -> bool:
+async def _landed(prepared: PreparedCall, signature: str | None) -> bool:
     """Is a transaction that failed in a block? Where the chain does not say, it counts as landed."""
     transport = prepared.served.transport
     assert transport is not None
@@ -900,14 +902,16 @@ def _known(signature: str | None) -> dict[str, str]:
     return {} if signature is None else {"signature": signature}
 
 
-async def _passed(prepared: Prepared, simulated: Simulated) -> None:
+async def _passed(prepared: PreparedCall, simulated: SimulatedCall) -> None:
     """Raises the failure of a simulation, with what its caller can change: then there is no transaction to hand out."""
     if simulated.failure is not None:
         simulated.failure.hints = tuple(await hints(prepared, simulated))
         raise simulated.failure
 
 
-def _written(prepared: Prepared, simulated: Simulated, wallet: str) -> tuple[list[str], list[str]]:
+def _written(
+    prepared: PreparedCall, simulated: SimulatedCall, wallet: str
+) -> tuple[list[str], list[str]]:
     """The accounts that are written, and which of them are the wallet's own token accounts."""
     own = [
         str(key)
@@ -942,13 +946,13 @@ async def _confirmed(
     return answer if isinstance(answer, str) else secrets.token_hex(8)
 
 
-def _offline(prepared: Prepared) -> VersionedTransaction | None:
+def _offline(prepared: PreparedCall) -> VersionedTransaction | None:
     return None if prepared.payer is None else unsigned(prepared.message(Hash.default()))
 
 
 def _reply(
-    prepared: Prepared,
-    simulated: Simulated | None,
+    prepared: PreparedCall,
+    simulated: SimulatedCall | None,
     why_not: str = "",
     *,
     transaction: VersionedTransaction | None = None,
@@ -1019,7 +1023,7 @@ def _refused(error: McpsolError) -> Reply:
     return Reply(text, is_error=True, details=clean_json(details))
 
 
-def _addresses(named: Names, parts: ToolCall, tool: str) -> dict[str, Any]:
+def _addresses(named: NameResolver, parts: ToolCall, tool: str) -> dict[str, Any]:
     """The accounts of a call, names of the local chain as addresses. Raises SourceError with the account's place."""
     out: dict[str, Any] = {}
     for key, value in (*parts.accounts.items(), *parts.remaining.items()):
@@ -1038,13 +1042,13 @@ def _read(found: dict[str, Any]) -> Reply:
 
 async def _prepared(
     tool: BridgeTool,
-    served: Served,
+    served: ServedProgram,
     ix: ProgramInstruction,
     args: Mapping[str, Any],
     accounts: Mapping[str, Any],
     remaining: Sequence[Any],
     wallet: Pubkey | None,
-) -> Prepared:
+) -> PreparedCall:
     """As `prepare`; where an account is missing, all that must be given and are not are told at once."""
     try:
         return await prepare(served, ix, args, accounts, remaining=remaining, wallet=wallet)

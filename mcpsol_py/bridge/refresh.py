@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from solders.pubkey import Pubkey
 
 from mcpsol_py import telemetry
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.discovery import idl_places
 from mcpsol_py.client.loader import PROGRAMDATA_HEADER, programdata_address, standing
 from mcpsol_py.client.rpc import RpcTransport
@@ -61,7 +61,7 @@ class Refresher:
             for label in self._dirty:
                 group.create_task(self._keep(label))
 
-    def _now(self, label: str) -> Served:
+    def _now(self, label: str) -> ServedProgram:
         return self.bridge.box.labels[label]
 
     async def _keep(self, label: str) -> None:
@@ -85,7 +85,7 @@ class Refresher:
                 await self._renew(label)
 
     async def _watch(
-        self, served: Served, dirty: asyncio.Event, stack: contextlib.AsyncExitStack
+        self, served: ServedProgram, dirty: asyncio.Event, stack: contextlib.AsyncExitStack
     ) -> None:
         """The deployment, and the places of IDLs: another rung of the ladder may appear as well as change."""
         assert served.transport is not None
@@ -192,13 +192,13 @@ class Refresher:
         )
 
     @staticmethod
-    async def _slot(served: Served) -> int | None:
+    async def _slot(served: ServedProgram) -> int | None:
         """Of the last deployment, where the schema comes from the chain. Raises TransportError."""
         if not served.on_chain or served.transport is None or served.program_id is None:
             return served.slot
         return (await standing(served.transport, served.program_id)).slot
 
-    def _take(self, old: Served, new: Served) -> None:
+    def _take(self, old: ServedProgram, new: ServedProgram) -> None:
         new = replace(new, label=old.label)
         same = new.program.model == old.program.model and (new.how, new.refused) == (
             old.how,

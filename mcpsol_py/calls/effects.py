@@ -16,8 +16,8 @@ from mcpsol_py.calls.balances import (
     takeovers,
     withheld_taken,
 )
-from mcpsol_py.calls.prepare import Prepared, Simulated
-from mcpsol_py.calls.signing_power import reach_of
+from mcpsol_py.calls.prepare import PreparedCall, SimulatedCall
+from mcpsol_py.calls.signing_power import signing_power
 
 __all__ = ["Effects", "effects_of"]
 
@@ -35,10 +35,10 @@ class Effects:
     still: bool
 
 
-def effects_of(prepared: Prepared, simulated: Simulated, wallet: Pubkey) -> Effects:
+def effects_of(prepared: PreparedCall, simulated: SimulatedCall, wallet: Pubkey) -> Effects:
     """Of an exact simulation that succeeded."""
     before, after, aside = simulated.before, simulated.after, simulated.aside
-    reach = reach_of(wallet, prepared.instruction.program_id, {**aside, **before})
+    reach = signing_power(wallet, prepared.instruction.program_id, {**aside, **before})
     made = minted(before, after, reach.owners)
     for mint, amount in withheld_taken(before, after, aside, reach.owners).items():
         made[mint] = made.get(mint, 0) + amount

@@ -15,7 +15,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from mcpsol_py.calls.balances import decimals_of, token_state, ui_amount
-from mcpsol_py.calls.prepare import Prepared, Simulated
+from mcpsol_py.calls.prepare import PreparedCall, SimulatedCall
 from mcpsol_py.calls.summary import AccountLine, one_line
 from mcpsol_py.client.simulation import unfunded
 from mcpsol_py.errors import McpsolError
@@ -51,7 +51,7 @@ _OF_DATA = frozenset(
 _TOKEN_PROGRAMS = (str(TOKEN_PROGRAM), str(TOKEN_2022_PROGRAM))
 
 
-async def hints(prepared: Prepared, simulated: Simulated) -> list[str]:
+async def hints(prepared: PreparedCall, simulated: SimulatedCall) -> list[str]:
     """Sentences about a failed call, the most telling first. Empty where nothing is known; raises nothing."""
     failure, transport = simulated.failure, prepared.served.transport
     if failure is None or transport is None:
@@ -81,7 +81,7 @@ async def hints(prepared: Prepared, simulated: Simulated) -> list[str]:
     return [clean_text(text, 600) for text in dict.fromkeys(found)][:_MOST]
 
 
-def _named_by_anchor(prepared: Prepared, logs: Sequence[str]) -> Iterator[str]:
+def _named_by_anchor(prepared: PreparedCall, logs: Sequence[str]) -> Iterator[str]:
     """Anchor's log names the account, and for some constraints the two values that differ."""
     for place, line in enumerate(logs):
         said = _CAUSED_BY.search(line)
@@ -115,7 +115,7 @@ def _sides(logs: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield side[1], side[2] or following.removeprefix("Program log: ")
 
 
-def _derived(prepared: Prepared, row: AccountLine) -> str | None:
+def _derived(prepared: PreparedCall, row: AccountLine) -> str | None:
     others = {
         a.name: a.address
         for a in prepared.accounts
@@ -130,14 +130,14 @@ def _derived(prepared: Prepared, row: AccountLine) -> str | None:
     return None
 
 
-def _poor(prepared: Prepared, states: Mapping[str, Account | None]) -> Iterator[str]:
+def _poor(prepared: PreparedCall, states: Mapping[str, Account | None]) -> Iterator[str]:
     payer = states.get(str(prepared.payer))
     has = ui_amount(payer.lamports, 9) if payer is not None else "no"
     chain = prepared.served.cluster or "this chain"
     yield f"The fee payer {prepared.payer} has {has} SOL on {chain}: fund it, or name another that has some."
 
 
-def _lamports(prepared: Prepared, logs: Sequence[str]) -> Iterator[str]:
+def _lamports(prepared: PreparedCall, logs: Sequence[str]) -> Iterator[str]:
     for line in logs:
         said = _LAMPORTS.search(line)
         if said is not None:
@@ -148,7 +148,7 @@ def _lamports(prepared: Prepared, logs: Sequence[str]) -> Iterator[str]:
 
 
 def _there_already(
-    prepared: Prepared, name: str, states: Mapping[str, Account | None]
+    prepared: PreparedCall, name: str, states: Mapping[str, Account | None]
 ) -> Iterator[str]:
     if name not in _IN_USE:
         return
@@ -163,7 +163,7 @@ def _there_already(
             yield f"{_shown(row)} exists already; this call would create it."
 
 
-def _wallets(prepared: Prepared, states: Mapping[str, Account | None]) -> Iterator[str]:
+def _wallets(prepared: PreparedCall, states: Mapping[str, Account | None]) -> Iterator[str]:
     """Wallets that stand where an account with data may be wanted."""
     for row in prepared.accounts:
         state = states.get(row.address)
@@ -177,7 +177,9 @@ def _wallets(prepared: Prepared, states: Mapping[str, Account | None]) -> Iterat
             yield f"{_shown(row)} is a wallet: it belongs to the System program and holds no data."
 
 
-def _not_what_it_says(prepared: Prepared, states: Mapping[str, Account | None]) -> Iterator[str]:
+def _not_what_it_says(
+    prepared: PreparedCall, states: Mapping[str, Account | None]
+) -> Iterator[str]:
     """An account of the program that names another account of the call, and another address than the one given."""
     program = prepared.served.program
     rows = {_leaf(row.name): row for row in prepared.accounts if "(absent)" not in row.name}
@@ -229,7 +231,7 @@ def _is_address(text: str) -> bool:
 
 
 def _absent(
-    prepared: Prepared, states: Mapping[str, Account | None], logs: Sequence[str]
+    prepared: PreparedCall, states: Mapping[str, Account | None], logs: Sequence[str]
 ) -> Iterator[str]:
     """Accounts that are not there. What a call creates is not there either, so this is said last."""
     for row in prepared.accounts:
@@ -246,7 +248,7 @@ def _absent(
         yield f"{_shown(row)} does not exist on this chain, {_origin(prepared, row)}{how}."
 
 
-def _makers(prepared: Prepared, row: AccountLine) -> Iterator[str]:
+def _makers(prepared: PreparedCall, row: AccountLine) -> Iterator[str]:
     """Instructions of the program that by their names create something, and write to an account of this name."""
     name = _leaf(row.name)
     for ix in prepared.served.program.model.instructions:
@@ -258,7 +260,7 @@ def _makers(prepared: Prepared, row: AccountLine) -> Iterator[str]:
 
 
 def _tokens_of(
-    prepared: Prepared, states: Mapping[str, Account | None]
+    prepared: PreparedCall, states: Mapping[str, Account | None]
 ) -> list[tuple[AccountLine, Any]]:
     return [
         (row, token)
@@ -268,7 +270,7 @@ def _tokens_of(
     ]
 
 
-def _tokens(prepared: Prepared, states: Mapping[str, Account | None]) -> Iterator[str]:
+def _tokens(prepared: PreparedCall, states: Mapping[str, Account | None]) -> Iterator[str]:
     """What the token accounts of the call hold, and whose they are."""
     for row, token in _tokens_of(prepared, states):
         places = decimals_of(states.get(str(token.mint)))
@@ -286,7 +288,7 @@ def _shown(row: AccountLine) -> str:
     return f"{one_line(row.name)} ({row.address})"
 
 
-def _origin(prepared: Prepared, row: AccountLine) -> str:
+def _origin(prepared: PreparedCall, row: AccountLine) -> str:
     if row.given:
         return "as the call gave it"
     if prepared.payer is not None and row.address == str(prepared.payer):

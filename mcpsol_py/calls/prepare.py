@@ -1,7 +1,7 @@
 """One call of one instruction: built, simulated, measured. What the MCP tools and `idl2mcp call` share.
 
 `prepare` fills the accounts in and encodes the data; `simulate` runs it without effect and measures every balance
-that it changes; `Prepared.message` makes the bytes that are signed, which are the bytes that were simulated.
+that it changes; `PreparedCall.message` makes the bytes that are signed, which are the bytes that were simulated.
 """
 
 from __future__ import annotations
@@ -41,11 +41,19 @@ from mcpsol_py.errors import (
 from mcpsol_py.names import clean_json, clean_text
 from mcpsol_py.program import Program, ProgramInstruction
 
-__all__ = ["Prepared", "Served", "Simulated", "describe", "prepare", "simulate", "text_of"]
+__all__ = [
+    "PreparedCall",
+    "ServedProgram",
+    "SimulatedCall",
+    "describe",
+    "prepare",
+    "simulate",
+    "text_of",
+]
 
 
 @dataclass(slots=True)
-class Served:
+class ServedProgram:
     """A program that can be called. `transport` None: there is no chain, so calls are built and not simulated.
 
     `how` says where its schema came from; `cluster` names the chain ("local", "devnet", …; "" where none). `label`: its
@@ -67,16 +75,16 @@ class Served:
     refused: str = ""
     locked: bool = False
     note: str = ""
-    again: Callable[[], Awaitable[Served]] | None = field(default=None, compare=False)
+    again: Callable[[], Awaitable[ServedProgram]] | None = field(default=None, compare=False)
     files: tuple[Path, ...] = ()
     on_chain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedCall:
     """An instruction with all its accounts. `payer` None: nobody signs, and no wallet was named."""
 
-    served: Served
+    served: ServedProgram
     ix: ProgramInstruction
     args: Mapping[str, Any]
     instruction: Instruction
@@ -105,7 +113,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulatedCall:
     """What a simulation showed. `before` and `after` hold every account that could be written.
 
     Of an exact one also: `aside`, the accounts that are only read, and `again`, those of `before` once more, as they
@@ -126,7 +134,7 @@ class Simulated:
 
 @telemetry.traced("resolve accounts")
 async def prepare(
-    served: Served,
+    served: ServedProgram,
     ix: ProgramInstruction,
     args: Mapping[str, Any],
     accounts: Mapping[str, Any],
@@ -134,7 +142,7 @@ async def prepare(
     remaining: Sequence[Any] = (),
     wallet: Pubkey | None = None,
     payer: Pubkey | None = None,
-) -> Prepared:
+) -> PreparedCall:
     """The instruction of JSON *args* and *accounts*, what can be filled in filled in (with the chain's help where
     there is one).
 
@@ -163,7 +171,7 @@ async def prepare(
     given, _ = ix.plan.collect(accounts)
     rows = _account_lines(ix, metas, resolution.addresses(), given)
     payer = payer or wallet or _first_signer(metas)
-    return Prepared(served, ix, args, Instruction(program_id, data, metas), tuple(rows), payer)
+    return PreparedCall(served, ix, args, Instruction(program_id, data, metas), tuple(rows), payer)
 
 
 def _first_signer(metas: Sequence[AccountMeta]) -> Pubkey | None:
@@ -225,8 +233,8 @@ def _account_lines(
 
 @telemetry.traced("simulate")
 async def simulate(
-    prepared: Prepared, transaction: VersionedTransaction | None = None, *, exact: bool = False
-) -> Simulated:
+    prepared: PreparedCall, transaction: VersionedTransaction | None = None, *, exact: bool = False
+) -> SimulatedCall:
     """Runs it without effect. *transaction*: this one; None: made here, with a funded payer where none is known.
 
     *exact*: with its own blockhash, so that what is simulated is to the byte what may be signed, and in order of slots
@@ -268,7 +276,7 @@ async def simulate(
         own={str(program.behind(prepared.instruction.program_id)): program.error},
     )
     if failure is not None:
-        return Simulated(outcome, failure, (), before, before)
+        return SimulatedCall(outcome, failure, (), before, before)
     if len(outcome.accounts) != len(keys):  # what was not seen must not count as unchanged
         why = f"its simulation told {len(outcome.accounts)} of {len(keys)} accounts, so nothing can be measured"
         raise TransportError(transport.endpoint, why)
@@ -284,7 +292,7 @@ async def simulate(
         program, prepared.instruction.program_id, outcome.logs, outcome.inner, json=True
     )
     returned, return_error = _returned(prepared, outcome)
-    return Simulated(
+    return SimulatedCall(
         outcome,
         None,
         tuple(changes(before, after, decimals)),
@@ -314,7 +322,7 @@ async def _decimals(
     return {str(mint): places for mint, places in found.items() if places is not None}
 
 
-def _returned(prepared: Prepared, outcome: Outcome) -> tuple[Any, str]:
+def _returned(prepared: PreparedCall, outcome: Outcome) -> tuple[Any, str]:
     """The return value in JSON form, or raw bytes and why they cannot be read."""
     behind = prepared.served.program.behind(prepared.instruction.program_id)
     if outcome.return_data is None or outcome.return_data[0] != behind:
@@ -334,7 +342,7 @@ def _returned(prepared: Prepared, outcome: Outcome) -> tuple[Any, str]:
 
 
 def text_of(
-    prepared: Prepared, simulated: Simulated | None, *, why_not: str = "no chain was given"
+    prepared: PreparedCall, simulated: SimulatedCall | None, *, why_not: str = "no chain was given"
 ) -> list[str]:
     """The call as lines for people."""
     if simulated is None:
@@ -365,7 +373,7 @@ def text_of(
     return out
 
 
-def describe(prepared: Prepared, simulated: Simulated | None) -> dict[str, Any]:
+def describe(prepared: PreparedCall, simulated: SimulatedCall | None) -> dict[str, Any]:
     """The call as JSON: what the tools' output schema says."""
     out: dict[str, Any] = {
         "program": clean_text(prepared.served.program.name, 200),

@@ -18,7 +18,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.calls.balances import TokenState, decimals_of, token_state, ui_amount
 from mcpsol_py.calls.known_instructions import read_known
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.events import events_of
 from mcpsol_py.client.transport import MemcmpFilter, Transport
 from mcpsol_py.codec.account import AccountCodec, find_account
@@ -69,7 +69,7 @@ def address(value: Any, path: str) -> Pubkey:
         ) from error
 
 
-async def read_account(served: Served, name: str, key: Pubkey) -> dict[str, Any]:
+async def read_account(served: ServedProgram, name: str, key: Pubkey) -> dict[str, Any]:
     """The account at *key*, decoded as account type *name*. Raises DecodeError where it is not there or another's."""
     assert served.transport is not None
     (account,) = await served.transport.get_accounts([key])
@@ -195,7 +195,7 @@ def _bare(codecs: Codecs, node: Type, at: int) -> tuple[Type, int]:
 
 
 async def accounts_of(
-    served: Served, name: str, where: Mapping[str, Any], limit: int
+    served: ServedProgram, name: str, where: Mapping[str, Any], limit: int
 ) -> dict[str, Any]:
     """Accounts of type *name* whose fields have these values, at most *limit*. Raises UnknownName, EncodeError."""
     assert served.transport is not None
@@ -335,7 +335,7 @@ def data_of(text: str, path: str) -> bytes:
         ) from error
 
 
-def decode_data(served: Served, data: bytes, accounts: Sequence[str] = ()) -> dict[str, Any]:
+def decode_data(served: ServedProgram, data: bytes, accounts: Sequence[str] = ()) -> dict[str, Any]:
     """One instruction's data as name and arguments; with *accounts*, those by name. Raises DecodeError, NotUsable."""
     name, _ = served.program.decode_instruction(data)
     ix = served.program.instruction(name)
@@ -348,7 +348,7 @@ def decode_data(served: Served, data: bytes, accounts: Sequence[str] = ()) -> di
 
 
 def decode_raw(
-    programs: Sequence[Served], data: bytes, accounts: Sequence[str] = ()
+    programs: Sequence[ServedProgram], data: bytes, accounts: Sequence[str] = ()
 ) -> dict[str, Any]:
     """One instruction's data, of any of *programs*: each reading that fits (Anchor's programs share discriminators).
     Raises the only program's DecodeError, or one for all of them."""
@@ -388,7 +388,7 @@ class _Landed:
 
 
 async def decode_signature(
-    programs: Sequence[Served], transport: Transport, signature: str
+    programs: Sequence[ServedProgram], transport: Transport, signature: str
 ) -> dict[str, Any]:
     """A transaction that landed, by its signature: with the calls that programs made, its events and its error. Raises
     DecodeError, TransportError."""
@@ -418,7 +418,7 @@ async def decode_signature(
 
 
 async def decode_transaction(
-    programs: Sequence[Served],
+    programs: Sequence[ServedProgram],
     text: str,
     transport: Transport | None = None,
     landed: _Landed | None = None,
@@ -538,7 +538,7 @@ def _flags(message: Any, loaded_writable: int) -> Callable[[int], dict[str, bool
 
 
 def _instruction(
-    known: Mapping[str, Served],
+    known: Mapping[str, ServedProgram],
     keys: Sequence[str],
     flags: Callable[[int], dict[str, bool]],
     program_index: int,
@@ -578,7 +578,7 @@ def _name(names: Sequence[str], place: int) -> str:
 
 
 def _events_in(
-    served: Served, landed: _Landed, rows: Sequence[Mapping[str, Any]]
+    served: ServedProgram, landed: _Landed, rows: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
     """The events of a program in a landed transaction: what it logged, and what it sent to itself."""
     program = served.program

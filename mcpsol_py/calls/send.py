@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from solders.keypair import Keypair
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.calls.prepare import Prepared
+from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.transactions import sign
 from mcpsol_py.program_client import ProgramClient
 
 __all__ = ["send_signed", "submit"]
 
 
-async def send_signed(prepared: Prepared, keys: Sequence[Keypair]) -> str:
+async def send_signed(prepared: PreparedCall, keys: Sequence[Keypair]) -> str:
     """Signs with *keys*, sends and waits. The signature. Raises as `submit`, and MissingSigner."""
     transport = prepared.served.transport
     assert transport is not None
@@ -24,7 +24,7 @@ async def send_signed(prepared: Prepared, keys: Sequence[Keypair]) -> str:
 
 
 async def submit(
-    prepared: Prepared,
+    prepared: PreparedCall,
     transaction: VersionedTransaction,
     last_valid_block_height: int,
     handed_in: Callable[[], Awaitable[None]] | None = None,

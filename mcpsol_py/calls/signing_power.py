@@ -25,7 +25,7 @@ from mcpsol_py.calls.balances import (
     token_state,
 )
 
-__all__ = ["Reach", "reach_of"]
+__all__ = ["SigningPower", "signing_power"]
 
 _DIRECT = (
     *NATIVE,
@@ -36,7 +36,7 @@ _DIRECT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class SigningPower:
     """`owners`: addresses whose holdings are the wallet's own: itself, and multisigs that it signs for. `accounts`:
     those of others that its signature can take from.
     """
@@ -45,15 +45,15 @@ class Reach:
     accounts: frozenset[Pubkey] = frozenset()
 
 
-def reach_of(
+def signing_power(
     wallet: Pubkey, program_id: Pubkey, accounts: Mapping[Pubkey, AccountState | None]
-) -> Reach:
+) -> SigningPower:
     """The reach of *wallet* in a call of *program_id*. *accounts*: all that it names, as they are before it."""
     owners = {str(wallet)} | {
         str(key) for key, account in accounts.items() if wallet in _signers(account)
     }
     if program_id in _DIRECT:
-        return Reach(frozenset(owners), frozenset(accounts))
+        return SigningPower(frozenset(owners), frozenset(accounts))
     powers = {key: mint_powers(account) for key, account in accounts.items()}
     everyones = {mint for mint, (_, moves) in powers.items() if moves & owners}
     taken = {mint for mint, (takes, _) in powers.items() if takes & owners}
@@ -65,7 +65,7 @@ def reach_of(
             or state.mint in everyones
         ):
             taken.add(key)
-    return Reach(frozenset(owners), frozenset(taken))
+    return SigningPower(frozenset(owners), frozenset(taken))
 
 
 def _signers(account: AccountState | None) -> list[Pubkey]:

@@ -9,7 +9,7 @@ from solders.pubkey import Pubkey
 from idl2mcp.local import LocalCluster, wallet
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.program import Program
 from tests.functional.cli import SETUP, TOKEN_IDL
 
@@ -25,10 +25,10 @@ def cluster(setup: str = SETUP) -> LocalCluster:
     return out
 
 
-def served(local: LocalCluster, program: Program | None = None) -> Served:
+def served(local: LocalCluster, program: Program | None = None) -> ServedProgram:
     """SPL Token (or *program*) on *local*."""
     program = program or load(TOKEN_IDL)
-    return Served(program, program.address, local.transport, "a test's IDL", "local")
+    return ServedProgram(program, program.address, local.transport, "a test's IDL", "local")
 
 
 def bridge(local: LocalCluster | None = None, **options: Any) -> Bridge:

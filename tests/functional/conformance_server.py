@@ -21,7 +21,7 @@ from mcpsol_py.bridge.http.app import run_http
 from mcpsol_py.bridge.http.settings import HttpSettings
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.keys import KeypairSigner
 
 MEMO = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"
@@ -83,7 +83,7 @@ def sending_bridge() -> Bridge:
         (ProgramRule(MEMO, frozenset({"*"})),),
         (("SOL", Limit(per_call=10_000, per_day=10**9)),),
     )
-    served = Served(
+    served = ServedProgram(
         program, program.address, local.transport, "the conformance suite's names", "local"
     )
     signer = KeypairSigner(wallet("alice"))

@@ -13,7 +13,7 @@ from mcp import Client, MCPError
 
 from mcpsol_py import load
 from mcpsol_py.bridge.mcp.server import make_server
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from tests.functional.bridges import TOKEN
 from tests.functional.test_bridge_policy import TOKEN_MORE, Scene, scene, transfer
 
@@ -177,7 +177,9 @@ def tricked(text: str) -> Scene:
     ix["accounts"].append({"name": f"note{text}", "optional": True})
     ix["args"].append({"name": f"memo{text}", "type": "string"})
     s = scene()
-    s.bridge.box = s.bridge._toolbox([Served(load(idl), TOKEN, s.local.transport, text, "local")])
+    s.bridge.box = s.bridge._toolbox(
+        [ServedProgram(load(idl), TOKEN, s.local.transport, text, "local")]
+    )
     return s
 
 

@@ -27,7 +27,7 @@ from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bridge.policy.audit_log import AuditLog
 from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
 from mcpsol_py.calls.balances import handed_over, minted, outflows, takeovers
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.keys import create_keystore
 from mcpsol_py.client.loader import LOADER
 from mcpsol_py.errors import McpsolError, SourceError
@@ -115,10 +115,10 @@ def full_scene(**options: Any) -> Scene:
     """The scene with more instructions, a nonce account and a loader's buffer of alice's."""
     s = scene(wide(), **options)
     token = served(s.local, load(MINT_MORE))
-    system = Served(
+    system = ServedProgram(
         load(SYSTEM_MORE), Pubkey.from_string(SYSTEM), s.local.transport, "a test", "local"
     )
-    loader = Served(load(LOADER_IDL), LOADER, s.local.transport, "a test", "local")
+    loader = ServedProgram(load(LOADER_IDL), LOADER, s.local.transport, "a test", "local")
     s.bridge.box = s.bridge._toolbox([token, system, loader])
     s.local.svm.set_account(NONCE, nonce())
     s.local.svm.set_account(BUFFER, buffer())

@@ -18,7 +18,7 @@ from solders.transaction import VersionedTransaction
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.mcp.server import make_server
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.calls.reading import read_account
 from mcpsol_py.client.transport import run
 from mcpsol_py.codec.account import AccountCodec
@@ -236,7 +236,7 @@ async def test_transactions_are_decoded_and_balances_read() -> None:
 
 async def test_without_a_chain_transactions_are_built_and_not_simulated() -> None:
     program = load(TOKEN_IDL)
-    async with Client(make_server(Bridge([Served(program, program.address)]))) as client:
+    async with Client(make_server(Bridge([ServedProgram(program, program.address)]))) as client:
         tools = {t.name for t in (await client.list_tools()).tools}
         accounts = {k: key(k) for k in ACCOUNTS}
         result = await client.call_tool("transfer", {"amount": "1", "accounts": accounts})
@@ -333,7 +333,9 @@ def big_idl(count: int = 60) -> dict[str, Any]:
 @pytest.mark.parametrize("era", ERAS)
 async def test_over_40_tools_are_found_described_and_called(era: Any) -> None:
     program = load(big_idl())
-    async with Client(make_server(Bridge([Served(program, program.address)])), mode=era) as client:
+    async with Client(
+        make_server(Bridge([ServedProgram(program, program.address)])), mode=era
+    ) as client:
         tools = {t.name: t for t in (await client.list_tools()).tools}
         assert list(tools)[:3] == ["search_tools", "describe_tool", "call_tool"]
         assert len(tools) < 10
@@ -366,7 +368,7 @@ async def test_over_40_tools_are_found_described_and_called(era: Any) -> None:
 
 async def test_a_full_surface_lists_all_and_a_lazy_one_can_be_had_for_few() -> None:
     program = load(big_idl())
-    full = Bridge([Served(program, program.address)], surface="full")
+    full = Bridge([ServedProgram(program, program.address)], surface="full")
     assert len(full.box.listed) == 62
     lazy = bridge(surface="lazy")
     assert {t["name"] for t in lazy.box.listed} >= {"search_tools", "program_info"}
@@ -376,7 +378,7 @@ async def test_a_full_surface_lists_all_and_a_lazy_one_can_be_had_for_few() -> N
 async def test_several_programs_have_tools_of_their_own() -> None:
     local = cluster()
     other = load(spec_idl())
-    both = Bridge([served(local), Served(other, other.address)], names=local.resolve)
+    both = Bridge([served(local), ServedProgram(other, other.address)], names=local.resolve)
     names = {t["name"] for t in both.box.listed}
     assert {"token_transfer", "small_go", "token_get_token_account"} <= names
     async with Client(make_server(both)) as client:
@@ -391,7 +393,7 @@ async def test_several_programs_have_tools_of_their_own() -> None:
 
 async def test_a_program_without_instructions_still_serves_something() -> None:
     program = load(spec_idl(instructions=[]))
-    async with Client(make_server(Bridge([Served(program, program.address)]))) as client:
+    async with Client(make_server(Bridge([ServedProgram(program, program.address)]))) as client:
         tools = (await client.list_tools()).tools
         assert tools
         assert not (await client.call_tool(tools[0].name, {})).is_error
@@ -401,7 +403,7 @@ async def test_an_instruction_that_is_called_as_one_of_ours_keeps_its_name() -> 
     idl = spec_idl()
     idl["instructions"][0]["name"] = "program_info"
     program = load(idl)
-    box = Bridge([Served(program, program.address)]).box
+    box = Bridge([ServedProgram(program, program.address)]).box
     assert box.tools["program_info"].kind == "instruction"
     assert box.tools["program_info_2"].kind == "common"
 
@@ -413,7 +415,9 @@ KEYS = re.compile(r"secret|private|mnemonic|seed_?phrase|keypair|passphrase", re
 def test_every_real_idl_gives_tools_that_every_client_takes(shared_idl: Any) -> None:
     program = load(shared_idl)
     local = cluster()
-    box = Bridge([Served(program, program.address or TOKEN, local.transport)], surface="full").box
+    box = Bridge(
+        [ServedProgram(program, program.address or TOKEN, local.transport)], surface="full"
+    ).box
     assert box.quarantined == {}
     assert box.tools
     for definition in box.listed:
@@ -431,7 +435,7 @@ def test_every_account_that_is_read_validates_against_its_tool(shared_idl: Any) 
     program = load(shared_idl)
     local = cluster()
     program_id = Pubkey.from_string(PROGRAM_ID)
-    box = Bridge([Served(program, program_id, local.transport)], surface="full").box
+    box = Bridge([ServedProgram(program, program_id, local.transport)], surface="full").box
     values = Values(program.codecs)
     at = Pubkey.from_bytes(bytes([77]) * 32)
     for tool in [t for t in box.tools.values() if t.kind == "get"]:

@@ -18,7 +18,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge, Reply
 from mcpsol_py.bridge.tools import BridgeTool
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.transport import run
 from mcpsol_py.codec.instruction import InstructionCodec
 
@@ -95,7 +95,8 @@ def values(schema: dict[str, Any], depth: int = 0) -> st.SearchStrategy[Any]:
 def tools_of(path: Path) -> tuple[Bridge, list[BridgeTool]]:
     program = load(path)
     bridge = Bridge(
-        [Served(program, program.address or Pubkey.from_string(ADDRESSES[0]))], surface="full"
+        [ServedProgram(program, program.address or Pubkey.from_string(ADDRESSES[0]))],
+        surface="full",
     )
     return bridge, [t for t in bridge.box.tools.values() if t.kind == "instruction"]
 

@@ -121,7 +121,7 @@ async def test_what_anchor_logs_of_an_account() -> None:
     from dataclasses import replace
 
     from mcpsol_py.calls.hints import hints as hints_of
-    from mcpsol_py.calls.prepare import Simulated, prepare
+    from mcpsol_py.calls.prepare import SimulatedCall, prepare
     from mcpsol_py.client.errors import explain
     from mcpsol_py.client.transport import Outcome
 
@@ -141,7 +141,7 @@ async def test_what_anchor_logs_of_an_account() -> None:
         f"Program {served.program_id} failed: custom program error: 0x7d6",
     )
     outcome = Outcome({"InstructionError": [0, {"Custom": 2006}]}, logs)
-    simulated = Simulated(outcome, explain(outcome), (), {}, {})
+    simulated = SimulatedCall(outcome, explain(outcome), (), {}, {})
     found = await hints_of(prepared, simulated)
     assert found[0] == f"The account it is about is counter ({bob}), as the call gave it."
     assert found[1] == f"It compared {bob} with {right}."

@@ -25,7 +25,7 @@ from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bridge.policy.audit_log import AuditLog, verify_log
 from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.keys import KeypairSigner
 from mcpsol_py.client.transport import Blockhash
 from mcpsol_py.errors import PolicyError, SendUnknown, SourceError, TransportError
@@ -137,7 +137,9 @@ def scene(
     audit = audit or AuditLog()
     programs = options.pop("programs", None) or [
         served(local, load(TOKEN_MORE)),
-        Served(load(SYSTEM_IDL), Pubkey.from_string(SYSTEM), local.transport, "a test", "local"),
+        ServedProgram(
+            load(SYSTEM_IDL), Pubkey.from_string(SYSTEM), local.transport, "a test", "local"
+        ),
     ]
     for one in programs:
         one.transport = options.get("transport", one.transport)
@@ -551,7 +553,7 @@ async def test_without_a_chain_nothing_is_sent() -> None:
     local = cluster(MINTED)
     program = load(TOKEN_MORE)
     bridge = Bridge(
-        [Served(program, TOKEN, None, "", "local")],
+        [ServedProgram(program, TOKEN, None, "", "local")],
         mode="send",
         signer=KeypairSigner(wallet("alice")),
         policy=policy(local),

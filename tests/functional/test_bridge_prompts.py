@@ -12,7 +12,7 @@ from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.mcp.prompts import Prompts
 from mcpsol_py.bridge.mcp.server import make_server
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from tests.functional.bridges import TOKEN, bridge, cluster, key, served
 from tests.functional.cli import TOKEN_IDL, spec_idl
 from tests.functional.test_bridge_calls import big_idl
@@ -115,7 +115,9 @@ def with_kinds() -> dict[str, Any]:
 @pytest.mark.parametrize("era", ERAS)
 async def test_enum_and_boolean_arguments_are_completed(era: Any) -> None:
     program = load(with_kinds())
-    async with Client(make_server(Bridge([Served(program, program.address)])), mode=era) as client:
+    async with Client(
+        make_server(Bridge([ServedProgram(program, program.address)])), mode=era
+    ) as client:
         assert await completed(client, "call_go", "speed") == ["Slow", "Fast", "Fastest"]
         assert await completed(client, "call_go", "speed", "fast") == ["Fast", "Fastest"]
         assert {"Slow", "Fast"} <= set(await completed(client, "call_go", "maybe"))
@@ -148,7 +150,7 @@ async def test_the_acting_wallet_is_offered() -> None:
     from idl2mcp.local import wallet
 
     program = load(TOKEN_IDL)
-    mine = Bridge([Served(program, program.address)], wallet=wallet("alice").pubkey())
+    mine = Bridge([ServedProgram(program, program.address)], wallet=wallet("alice").pubkey())
     async with Client(make_server(mine)) as client:
         assert key("alice") in await completed(client, "call_transfer", "source", key("alice")[:4])
 
@@ -184,7 +186,7 @@ async def test_addresses_of_the_programs_own_accounts_are_completed() -> None:
 
 async def test_many_instructions_are_not_listed_as_prompts_but_can_be_had() -> None:
     program = load(big_idl())
-    async with Client(make_server(Bridge([Served(program, program.address)]))) as client:
+    async with Client(make_server(Bridge([ServedProgram(program, program.address)]))) as client:
         assert {p.name for p in (await client.list_prompts()).prompts} == {
             "use_small",
             "explain_error",
@@ -198,7 +200,7 @@ def test_every_real_idl_has_prompts_for_its_instructions(shared_idl: Any) -> Non
     from mcpsol_py.bridge.mcp.prompts import Prompts
 
     program = load(shared_idl)
-    prompts = Prompts(Bridge([Served(program, program.address)], surface="full"))
+    prompts = Prompts(Bridge([ServedProgram(program, program.address)], surface="full"))
     rows = {row["name"]: row for row in prompts.listed()}
     for name, row in rows.items():
         assert len({a["name"] for a in row["arguments"]}) == len(row["arguments"])
@@ -245,7 +247,7 @@ async def test_more_completions_than_an_answer_holds_are_counted() -> None:
         {**first, "name": f"ix_{n}", "discriminator": [n] * 8} for n in range(160)
     ]
     program = load(idl)
-    one = Bridge([Served(program, program.address)])
+    one = Bridge([ServedProgram(program, program.address)])
     async with Client(make_server(one)) as client:
         ref = PromptReference(type="ref/prompt", name=f"use_{next(iter(one.box.labels))}")
         found = (await client.complete(ref, {"name": "task", "value": ""})).completion
@@ -269,7 +271,7 @@ async def test_errors_are_explained_by_number_name_and_as_the_runtime_writes_the
 
 def test_a_task_is_answered_with_the_instructions_that_fit_it(shared_idls: Any) -> None:
     program = load(shared_idls / "anchor__whirlpool.json")
-    one = Bridge([Served(program, program.address)])
+    one = Bridge([ServedProgram(program, program.address)])
     text = Prompts(one).get("use_whirlpool", {"task": "collect the fees of my position"})
     rows = [line for line in text.splitlines() if line.startswith("- ")]
     assert any(row.startswith("- collect_fees(") for row in rows[:3])

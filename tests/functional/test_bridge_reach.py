@@ -19,8 +19,8 @@ from idl2mcp.local import LocalCluster, wallet
 from mcpsol_py import load
 from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
 from mcpsol_py.calls.balances import changes, minted, outflows, takeovers, withheld_taken
-from mcpsol_py.calls.prepare import Served
-from mcpsol_py.calls.signing_power import Reach, reach_of
+from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.calls.signing_power import SigningPower, signing_power
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from tests.functional.bridges import TOKEN, key, served
 from tests.functional.test_bridge_policy import (
@@ -127,7 +127,7 @@ def reaching() -> Scene:
     """Alice is mallory's delegate, signs for a multisig, and has an address derived from hers."""
     s = scene(rule)
     usdc = Pubkey.from_string(s.local.names["usdc"])
-    system = Served(
+    system = ServedProgram(
         load(SYSTEM_SEEDED), Pubkey.from_string(SYSTEM), s.local.transport, "a test", "local"
     )
     s.bridge.box = s.bridge._toolbox([served(s.local, load(TOKEN_JOINT)), system])
@@ -222,7 +222,7 @@ def flows_of(
     before: dict[Pubkey, Account | None], after: dict[Pubkey, Account | None]
 ) -> dict[str, int]:
     """What counts as outflow of a call of SOMETHING."""
-    reach = reach_of(ME, SOMETHING, before)
+    reach = signing_power(ME, SOMETHING, before)
     made = minted(before, after, reach.owners)
     for mint, amount in withheld_taken(before, after, {}, reach.owners).items():
         made[mint] = made.get(mint, 0) + amount
@@ -389,13 +389,13 @@ def test_a_lockup_that_the_wallet_itself_lifts_is_its_own_matter() -> None:
     ],
 )
 def test_what_is_no_multisig_of_the_wallets(account: Account | None) -> None:
-    assert reach_of(ME, SOMETHING, {JOINT: account}).owners == {str(ME)}
+    assert signing_power(ME, SOMETHING, {JOINT: account}).owners == {str(ME)}
 
 
 def test_in_a_direct_call_of_a_native_program_everything_is_in_reach() -> None:
     accounts = {BOX: token(THIRD, 5), SEEDED: Account(5, b"", SYSTEM_PROGRAM)}
-    assert reach_of(ME, SYSTEM_PROGRAM, accounts).accounts == {BOX, SEEDED}
-    assert reach_of(ME, SOMETHING, accounts) == Reach(frozenset({str(ME)}))
+    assert signing_power(ME, SYSTEM_PROGRAM, accounts).accounts == {BOX, SEEDED}
+    assert signing_power(ME, SOMETHING, accounts) == SigningPower(frozenset({str(ME)}))
 
 
 # --- balances that change while they are measured ---------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 
 from mcpsol_py import load
 from mcpsol_py.bridge.tools import Toolbox
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.svm import SvmTransport
 
 #: IDL -> (question, the tools that answer it)
@@ -262,7 +262,9 @@ QUESTIONS: dict[str, tuple[tuple[str, str], ...]] = {
 def box(path: Path) -> Toolbox:
     """The tools of an IDL, with those that read accounts."""
     program = load(path)
-    return Toolbox([Served(program, program.address, SvmTransport(), "a test's IDL", "local")])
+    return Toolbox(
+        [ServedProgram(program, program.address, SvmTransport(), "a test's IDL", "local")]
+    )
 
 
 @pytest.mark.parametrize("idl", QUESTIONS)

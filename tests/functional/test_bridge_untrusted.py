@@ -20,7 +20,7 @@ from solders.pubkey import Pubkey
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.mcp.server import make_server
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Outcome, Transport
@@ -186,7 +186,8 @@ def filled(schema: dict[str, Any]) -> dict[str, Any]:
 async def test_no_answer_lets_a_strangers_text_hide_or_turn(kind: str) -> None:
     program = load(IDL)
     bridge = Bridge(
-        [Served(program, program.address, chain(program, kind), "an IDL", "local")], surface="full"
+        [ServedProgram(program, program.address, chain(program, kind), "an IDL", "local")],
+        surface="full",
     )
     label = next(iter(bridge.box.labels))
     assert ORDER not in QUOTED.sub(

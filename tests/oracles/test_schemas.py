@@ -10,7 +10,7 @@ import pytest
 from solders.pubkey import Pubkey
 
 from mcpsol_py.bridge.tools import Toolbox
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.program import Program
 from mcpsol_py.schema.json_schema import account_schema
@@ -82,7 +82,9 @@ def test_ajv_takes_every_tool_that_a_bridge_lists() -> None:
     rows: list[dict[str, Any]] = []
     for file in files:
         program = Program(real(file))
-        box = Toolbox([Served(program, program.address or Pubkey.default(), chain)], surface="full")
+        box = Toolbox(
+            [ServedProgram(program, program.address or Pubkey.default(), chain)], surface="full"
+        )
         for tool in box.listed:
             name = f"{file.stem} {tool['name']}"
             rows += [

@@ -37,7 +37,7 @@ from mcpsol_py.bridge.http.settings import App, HttpSettings, Receive, Scope, Se
 from mcpsol_py.bridge.policy.audit_log import verify_log
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls.balances import SOL, ui_amount
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.calls.reading import accounts_of, read_account
 from mcpsol_py.calls.reading import address as read_address
 from mcpsol_py.errors import McpsolError, SourceError
@@ -505,7 +505,7 @@ class Explorer:
             return self._content(page, status=404, back=back, here="/")
         return self._content(Content(kind, f"An account of {name}.", blocks), back=back, here="/")
 
-    async def _account(self, served: Served, text: str) -> tuple[str, list[Block]]:
+    async def _account(self, served: ServedProgram, text: str) -> tuple[str, list[Block]]:
         key = read_address(self.build.names(text), "address")
         if served.transport is None:
             raise SourceError("no chain is configured for this program")
@@ -527,7 +527,7 @@ class Explorer:
         ]
         return str(found["type"]), [Facts("", facts), Facts("Fields", values)]
 
-    def _sold(self, served: Served, kind: str, name: str) -> str:
+    def _sold(self, served: ServedProgram, kind: str, name: str) -> str:
         """What is said instead of accounts of type *name* where the tool that reads them costs something; else ""."""
         tools = (
             t

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls import reading
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.names import clean_text, snake
 from mcpsol_py.schema.json_schema import property_names
@@ -104,7 +104,7 @@ class Completer:
         return []
 
     async def _argument(
-        self, tool: BridgeTool, served: Served, argument: str, given: Mapping[str, str]
+        self, tool: BridgeTool, served: ServedProgram, argument: str, given: Mapping[str, str]
     ) -> Iterable[str]:
         schema = parameters(tool).get(argument)
         if schema is None:
@@ -124,7 +124,7 @@ class Completer:
         return []
 
     def _derived(
-        self, tool: BridgeTool, served: Served, account: str, given: Mapping[str, str]
+        self, tool: BridgeTool, served: ServedProgram, account: str, given: Mapping[str, str]
     ) -> list[str]:
         """The address that an account has by its seeds or its IDL, as far as what is filled in already tells it."""
         known = parameters(tool)
@@ -152,7 +152,7 @@ class Completer:
             return [] if found is None else [str(found)]
         return []
 
-    async def _addresses(self, served: Served, types: Iterable[str]) -> list[str]:
+    async def _addresses(self, served: ServedProgram, types: Iterable[str]) -> list[str]:
         """The program's accounts of *types*, the names of the local cluster, the wallet, well-known programs."""
         out: list[str] = []
         if served.transport is not None and served.cluster == "local":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.bridge.mcp.completion import parameters
 from mcpsol_py.bridge.tools import BridgeTool
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.errors import anchor_error
 from mcpsol_py.errors import UnknownName
 from mcpsol_py.model.types import type_text
@@ -184,7 +184,7 @@ class Prompts:
         ]
         return "\n".join(lines)
 
-    def _use(self, served: Served, task: str) -> str:
+    def _use(self, served: ServedProgram, task: str) -> str:
         model = served.program.model
         box = self.bridge.box
         lines = [
@@ -227,13 +227,13 @@ class Prompts:
         lines += ["", _ADVICE]
         return "\n".join(lines)
 
-    def _fitting(self, served: Served, task: str) -> list[str]:
+    def _fitting(self, served: ServedProgram, task: str) -> list[str]:
         """The program's instructions that a task is about, best first; empty where it names none."""
         box = self.bridge.box
         hits = [box.tools[hit.name] for hit in box.search(task, 4 * _FITTING)] if task else []
         return [t.name for t in hits if t.served is served and t.kind == "instruction"][:_FITTING]
 
-    def _error(self, served: Served, code: str) -> str:
+    def _error(self, served: ServedProgram, code: str) -> str:
         """By number (also as the runtime writes it, "custom program error: 0x1771") or by name."""
         errors = served.program.model.errors
         last = code.split()[-1] if code.split() else ""

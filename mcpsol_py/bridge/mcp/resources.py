@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 from mcpsol_py.calls import reading
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.errors import DecodeError, UnknownName
 from mcpsol_py.model.types import type_text
 from mcpsol_py.names import clean_json, clean_text
@@ -92,7 +92,7 @@ class Resources:
             self._kept[uri] = text
         return text
 
-    def _place(self, uri: str) -> tuple[Served, list[str]]:
+    def _place(self, uri: str) -> tuple[ServedProgram, list[str]]:
         """The program of a URI, and the steps of its path. Raises UnknownName."""
         parts = urlsplit(uri)
         labels = self.bridge.box.labels
@@ -116,7 +116,7 @@ class Resources:
             reading.address(steps[1], "address"), told
         )
 
-    async def _value(self, served: Served, steps: list[str], uri: str) -> tuple[Any, bool]:
+    async def _value(self, served: ServedProgram, steps: list[str], uri: str) -> tuple[Any, bool]:
         """The resource, and whether it stays the same."""
         from mcpsol_py.schema.pages import compact_document, write_pages
 
@@ -156,7 +156,7 @@ class Resources:
             "resource", uri[:200], [f"{_SCHEME}://{quote(served.program.name)}/{k}" for k in _KINDS]
         )
 
-    async def _account(self, served: Served, text: str) -> Any:
+    async def _account(self, served: ServedProgram, text: str) -> Any:
         if served.transport is None:
             raise DecodeError("no chain is configured for this program", path="accounts")
         key = reading.address(text, "address")

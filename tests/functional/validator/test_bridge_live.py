@@ -27,7 +27,7 @@ from mcpsol_py.bridge.bridge import Bridge, Reply
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bridge.policy.audit_log import AuditLog
 from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.keys import KeypairSigner
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.program_client import ProgramClient
@@ -140,7 +140,7 @@ async def test_a_sending_bridge_keeps_its_limits_on_a_real_node(
     idl = load(SYSTEM_IDL)
 
     def sender(transport: RpcTransport) -> Bridge:
-        served = Served(idl, Pubkey.from_string(SYSTEM), transport, "a test", "local")
+        served = ServedProgram(idl, Pubkey.from_string(SYSTEM), transport, "a test", "local")
         return Bridge(
             [served], mode="send", signer=KeypairSigner(agent), policy=policy, audit=AuditLog(log)
         )

@@ -20,7 +20,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.mcp.server import make_server
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.program_client import ProgramClient
 from mcpsol_py.solana.addresses import TOKEN_PROGRAM
@@ -109,7 +109,7 @@ async def open_desk(validator: Validator) -> AsyncIterator[Desk]:
     for wallet in (PAYER, PAYEE):
         validator.airdrop(wallet.pubkey())
     transport = RpcTransport(validator.url)
-    served = Served(spec(), x402.PROGRAM_ID, transport, "its spec", "")
+    served = ServedProgram(spec(), x402.PROGRAM_ID, transport, "its spec", "")
     build, describe = Bridge([served]), Bridge([served], mode="describe")
     async with Client(make_server(build)) as tools, Client(make_server(describe)) as describer:
         yield Desk(validator.url, transport, tools, describer)

@@ -8,7 +8,7 @@ import pytest
 
 from mcpsol_py import load
 from mcpsol_py.bridge.tools import Toolbox
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.errors import UnknownName
 from mcpsol_py.program import Program
 from mcpsol_py.schema.lint import lint_tools
@@ -33,7 +33,7 @@ def program(name: str, address: str, *instructions: str) -> Program:
 
 
 def box(*programs: Program, names: bool = False) -> Toolbox:
-    return Toolbox([Served(p, p.address, cluster="local") for p in programs], names=names)
+    return Toolbox([ServedProgram(p, p.address, cluster="local") for p in programs], names=names)
 
 
 CLASHES = [
@@ -73,7 +73,7 @@ def test_a_tool_that_was_renamed_is_its_instruction(programs: list[Program]) -> 
 def test_names_stay_when_a_program_is_refused() -> None:
     programs = CLASHES[0]
     whole = set(box(*programs).tools)
-    served = [Served(p, p.address) for p in programs]
+    served = [ServedProgram(p, p.address) for p in programs]
     served[0].refused = "its schema has changed"
     refused = Toolbox(served)
     assert set(refused.tools) | set(refused.refused) == whole
@@ -130,8 +130,8 @@ def test_what_is_not_simulated_does_not_say_that_it_is() -> None:
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.client.scripted import ScriptedTransport
 
-    offline = Served(CLASHES[0][0], CLASHES[0][0].address)
-    online = Served(CLASHES[0][1], CLASHES[0][1].address, ScriptedTransport())
+    offline = ServedProgram(CLASHES[0][0], CLASHES[0][0].address)
+    online = ServedProgram(CLASHES[0][1], CLASHES[0][1].address, ScriptedTransport())
     one, both = Bridge([offline]), Bridge([offline, online])
     assert "not simulated" in one.box.tools["b_c"].definition["description"]
     assert "not simulated (no chain)" in one.instructions

@@ -9,7 +9,7 @@ import pytest
 from solders.pubkey import Pubkey
 
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.client.transport import Outcome
 from mcpsol_py.model import program as model
@@ -32,7 +32,9 @@ async def looked(returns: Type | None, data: bytes) -> dict[str, Any]:
     chain = ScriptedTransport(
         simulations=[Outcome(logs=logs, return_data=(PROGRAM, data))], identity=PROGRAM
     )
-    reply = await Bridge([Served(program, PROGRAM, chain, "a test's", "local")]).call("look", {})
+    reply = await Bridge([ServedProgram(program, PROGRAM, chain, "a test's", "local")]).call(
+        "look", {}
+    )
     assert not reply.is_error, reply.text
     assert reply.structured is not None
     found: dict[str, Any] = reply.structured["simulation"]

@@ -20,7 +20,7 @@ from solders.system_program import TransferParams, transfer
 from mcpsol_py import load
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.known_instructions import read_known
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.client.simulation import unsigned
 from mcpsol_py.codec.account import AccountCodec
@@ -57,7 +57,7 @@ def idl(name: str, address: str) -> Program:
     )
 
 
-SERVED = Served(idl("boxes", PROGRAM), Pubkey.from_string(PROGRAM))
+SERVED = ServedProgram(idl("boxes", PROGRAM), Pubkey.from_string(PROGRAM))
 DATA = bytes([7] * 8) + (5).to_bytes(8, "little")
 
 
@@ -185,7 +185,7 @@ def test_data_of_one_instruction_is_read_in_each_form_with_its_accounts() -> Non
 
 
 def test_data_that_fit_several_programs_are_read_as_each() -> None:
-    other = Served(idl("other", OTHER), Pubkey.from_string(OTHER))
+    other = ServedProgram(idl("other", OTHER), Pubkey.from_string(OTHER))
     found = reading.decode_raw([SERVED, other], DATA)
     assert [row["program"] for row in found["instructions"]] == ["boxes", "other"]
     assert "several programs" in found["note"]
@@ -285,7 +285,7 @@ class Node(ScriptedTransport):
         return self.held.get(program_id, [])
 
 
-def boxes_with_events() -> Served:
+def boxes_with_events() -> ServedProgram:
     document: dict[str, Any] = {
         "address": PROGRAM,
         "metadata": {"name": "boxes", "version": "0.1.0", "spec": "0.1.0"},
@@ -305,7 +305,7 @@ def boxes_with_events() -> Served:
             }
         ],
     }
-    return Served(load(document), Pubkey.from_string(PROGRAM))
+    return ServedProgram(load(document), Pubkey.from_string(PROGRAM))
 
 
 async def test_a_transaction_that_landed_is_told_with_its_calls_events_and_error() -> None:
@@ -423,7 +423,9 @@ async def test_of_many_accounts_only_those_that_are_told_are_read() -> None:
     for number in range(1, 31):
         data = bytes([5] * 8) + (number % 2).to_bytes(8, "little")
         svm.set_account(key(number), Account(10**9, data, program.address))
-    local = await reading.accounts_of(Served(program, program.address, svm), "Box", {"n": "1"}, 4)
+    local = await reading.accounts_of(
+        ServedProgram(program, program.address, svm), "Box", {"n": "1"}, 4
+    )
     assert (len(local["accounts"]), local["total"]) == (4, 15)
     with listening(SvmNode(svm)) as url:
         transport = RpcTransport(url)
@@ -436,7 +438,7 @@ async def test_of_many_accounts_only_those_that_are_told_are_read() -> None:
 
         transport.request = counted  # type: ignore[method-assign]  # to see what is asked
         remote = await reading.accounts_of(
-            Served(program, program.address, transport), "Box", {"n": "1"}, 4
+            ServedProgram(program, program.address, transport), "Box", {"n": "1"}, 4
         )
         tokens = await reading.balances(transport, key(1), None)
         await transport.close()

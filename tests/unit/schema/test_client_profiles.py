@@ -10,7 +10,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 
 from mcpsol_py import load
 from mcpsol_py.bridge.tools import Toolbox
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.schema.client_profiles import fitted
 from mcpsol_py.schema.json_schema import PROFILES
@@ -53,7 +53,7 @@ def test_what_all_clients_take_stays_as_it_is() -> None:
 @pytest.mark.parametrize("client", ["default", "gemini", "strict"])
 def test_what_is_served_keeps_each_clients_limits(shared_idl: Path, client: str) -> None:
     program = load(shared_idl)
-    served = Served(program, program.address, SvmTransport(), "a test's IDL", "local")
+    served = ServedProgram(program, program.address, SvmTransport(), "a test's IDL", "local")
     box = Toolbox([served], surface="lazy", client=client, names=True)
     assert box.quarantined == {}
     definitions = [tool.definition for tool in box.tools.values()]

@@ -21,7 +21,7 @@ from mcpsol_py.bridge.explorer.forms import (
     with_errors,
 )
 from mcpsol_py.bridge.tools import BridgeTool, Toolbox
-from mcpsol_py.calls.prepare import Served
+from mcpsol_py.calls.prepare import ServedProgram
 
 KEY = "J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"
 TYPES = [
@@ -78,7 +78,7 @@ IDL: dict[str, Any] = {
 
 def place() -> BridgeTool:
     program = load(IDL)
-    return Toolbox([Served(program, program.address)]).tools["place"]
+    return Toolbox([ServedProgram(program, program.address)]).tools["place"]
 
 
 TYPED = {
@@ -221,7 +221,7 @@ def sample(tool: BridgeTool, field: Field) -> str:
 
 def test_a_form_that_is_filled_in_fits_its_tools_schema(shared_idl: Path) -> None:
     program = load(shared_idl)
-    for tool in Toolbox([Served(program, program.address)], surface="full").tools.values():
+    for tool in Toolbox([ServedProgram(program, program.address)], surface="full").tools.values():
         if tool.kind != "instruction":
             continue
         given = fill(tool)
