@@ -45,7 +45,6 @@ from mcpsol_py.x402.channels.program import ChannelProgram
 from mcpsol_py.x402.channels.voucher import Signer, close_digest, read_u64
 from mcpsol_py.x402.exact.mechanism import ExactServer, Mints
 from mcpsol_py.x402.store.channels import PaidChannel, PaidChannels
-from mcpsol_py.x402.store.group import grouped
 
 __all__ = ["BatchServer"]
 
@@ -335,8 +334,7 @@ class BatchServer:
         return payment
 
     async def _hold(self, payment: BatchPayment, holder: str, **options: Any) -> PaidChannel | None:
-        return await grouped(
-            self.channels.database,
+        return await self.channels.database.grouped(
             lambda: self.channels.hold(
                 payment.channel_id,
                 holder,
@@ -425,7 +423,7 @@ class BatchServer:
         return self.channels.now_ms() - self._fresh_ms
 
     async def _db(self, function: Callable[..., T], *args: Any) -> T:
-        return await grouped(self.channels.database, function, *args)
+        return await self.channels.database.grouped(function, *args)
 
 
 def _holder(context: Any) -> str:

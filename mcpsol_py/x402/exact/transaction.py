@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import secrets
 from dataclasses import dataclass
 from functools import lru_cache
 
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
-from solders.message import MessageV0, to_bytes_versioned
+from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.protocol.payment_transaction import message_hash, read_transaction
 
 __all__ = [
     "ATA_PROGRAM",
@@ -137,31 +137,3 @@ def wire_base64(message: MessageV0, signatures: dict[Pubkey, Signature]) -> str:
     signers = message.account_keys[: message.header.num_required_signatures]
     slots = [signatures.get(key, Signature.default()) for key in signers]
     return base64.b64encode(bytes(VersionedTransaction.populate(message, slots))).decode()
-
-
-def read_transaction(text: object) -> VersionedTransaction:
-    """The transaction of a payload's `transaction` text. Raises PaymentError when it is none."""
-    code = "invalid_exact_svm_payload_transaction_could_not_be_decoded"
-    if not isinstance(text, str):
-        raise PaymentError("invalid_exact_svm_payload", "the payload has no text 'transaction'")
-    if (
-        len(text) > 4 * 1644
-    ):  # a packet's 1,232 bytes are 1,644 characters; anything far over is no transaction
-        raise PaymentError(
-            code, f"the transaction's text has {len(text):,} characters; 1,232 bytes need 1,644"
-        )
-    try:
-        raw = base64.b64decode(text, validate=True)
-        transaction = VersionedTransaction.from_bytes(raw)
-    except (ValueError, binascii.Error) as error:
-        raise PaymentError(
-            code, "the payload's transaction is not base64 of a Solana transaction"
-        ) from error
-    if bytes(transaction) != raw:
-        raise PaymentError(code, "bytes are left over behind the transaction")
-    return transaction
-
-
-def message_hash(transaction: VersionedTransaction) -> str:
-    """sha256 of the message without signatures, hex: the same however the sponsor signs, so the key of one payment."""
-    return hashlib.sha256(to_bytes_versioned(transaction.message)).hexdigest()

@@ -9,7 +9,7 @@ from x402.extensions.payment_identifier import PAYMENT_IDENTIFIER
 from x402.schemas import PaymentPayload, PaymentRequirements
 from x402.schemas.v1 import PaymentPayloadV1
 
-from mcpsol_py.x402.exact.transaction import message_hash, read_transaction
+from mcpsol_py.x402.protocol.payment_transaction import message_hash, read_transaction
 
 __all__ = ["Payment", "fingerprint", "named_id", "payment_key"]
 

@@ -32,12 +32,11 @@ from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402 import metrics
 from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable, MessageStatus
-from mcpsol_py.x402.exact.transaction import read_transaction
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Offer, Refused, Reply
 from mcpsol_py.x402.protocol.payment_ids import Payment, fingerprint, named_id, payment_key
+from mcpsol_py.x402.protocol.payment_transaction import read_transaction
 from mcpsol_py.x402.store.executions import NOBODY, Execution, Executions, ExecutionState
-from mcpsol_py.x402.store.group import grouped
 
 __all__ = [
     "Gate",
@@ -229,8 +228,8 @@ class Gate:
             amount=int(terms.amount),
         )
         # Claimed before it is verified: a repeat's transaction is spent by now. Nothing is done on the claim alone.
-        known = await grouped(
-            self._executions.database, self._executions.claim, claim, lasting=False
+        known = await self._executions.database.grouped(
+            self._executions.claim, claim, lasting=False
         )
         if known is None:
             self._state(payment_id, "validated", offer)
@@ -858,7 +857,7 @@ class Gate:
         )
 
     async def _db(self, function: Callable[..., T], *args: Any) -> T:
-        return await grouped(self._executions.database, function, *args)
+        return await self._executions.database.grouped(function, *args)
 
     def _state(self, payment_id: str, state: str, offer: Offer) -> None:
         telemetry.event("payment", state=state, payment_id=payment_id, resource=offer.resource.url)

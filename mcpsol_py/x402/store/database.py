@@ -1,50 +1,74 @@
-"""Opening the database, bringing it to the newest schema, and the transactions that everything else runs in."""
+"""A database of payments: opening it, migrating it to the newest schema, and running transactions
+on it.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
+import anyio.to_thread
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
 
 from mcpsol_py.errors import StorageError
-from mcpsol_py.x402.store.group import Writer
+from mcpsol_py.x402.store.group_commit import GroupCommitThread
 
 __all__ = ["Database", "now_ms"]
 
 T = TypeVar("T")
+#: Why a transaction failed. "busy": nothing was done. "lost": it may have been committed. "full":
+#: no disk space. "other": the statement itself is wrong.
+_Failure: TypeAlias = Literal["busy", "lost", "full", "other"]
 
-_IN_MEMORY = ("sqlite://", "sqlite:///:memory:")
 MIGRATIONS = Path(__file__).parent / "migrations"
-#: PostgreSQL's codes that say: nothing was done, the same may be tried again (serialization, deadlock, lock not
-#: available, too many connections, starting up or shutting down).
-_RETRY_STATES = ("40001", "40P01", "55P03", "53300", "57P01", "57P02", "57P03")
+_IN_MEMORY = ("sqlite://", "sqlite:///:memory:")
+#: Locks that migrations on PostgreSQL queue for.
+_MIGRATION_LOCK = 0x6D637073
+
+# PostgreSQL's error codes (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+#: Serialization failure, deadlock, lock not available, too many connections.
+_BUSY_STATES = ("40001", "40P01", "55P03", "53300")
+#: Shutting down, crashed, starting up.
+_LOST_STATES = ("57P01", "57P02", "57P03")
+#: Class 08: connection exceptions.
+_CONNECTION_CLASS = "08"
+_FULL_STATES = ("53100", "53200")
+_LOCKED_TEXTS = ("database is locked", "database table is locked")
+
+_MESSAGES = {
+    "busy": "another process holds it locked",
+    "lost": "it does not answer",
+    "full": "its disk is full",
+}
 
 
 def now_ms() -> int:
-    """UTC now by this machine's clock, in milliseconds since 1970."""
+    """Return this machine's clock: UTC milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 class Database:
-    """An engine on *url* ("sqlite:///payments.db", "postgresql+psycopg://…"), migrated to the newest schema when
+    """An engine on *url* ("sqlite:///payments.db", "postgresql+psycopg://…"), migrated when it is
     opened.
 
-    SQLite runs in WAL mode, and every writing transaction takes its lock at the start (BEGIN IMMEDIATE), so that two
-    writers queue instead of failing in the middle. On PostgreSQL a transaction for a merchant sets `app.merchant`,
-    which the row-level policies of migration 0003 hold every statement to; *role* is the role that it takes on
-    (mcpsol_merchant there, which owns nothing).
+    SQLite runs in WAL mode. Every writing transaction takes its lock at the start (BEGIN
+    IMMEDIATE), so two writers queue instead of failing in the middle. On PostgreSQL a transaction
+    for a merchant sets `app.merchant`; the row-level policies of migration 0003 apply it to every
+    statement. *role* is the role that such a transaction takes (mcpsol_merchant, which owns
+    nothing).
 
-    A transaction whose connection breaks, or which finds the database locked, is run again for up to *patience*
-    seconds: a fail-over in the middle of a payment is waited for. Raises StorageError when that was not enough, or when
-    the disk is full.
+    A transaction is run again for up to *patience* seconds if its connection breaks or the database
+    is locked, so a fail-over during a payment only delays it. Raises StorageError if that was not
+    enough, or if the disk is full.
     """
 
     def __init__(
@@ -56,28 +80,21 @@ class Database:
         patience: float = 15.0,
     ) -> None:
         self.url, self.role, self.patience = url, role, patience
-        options: dict[str, Any] = {"pool_pre_ping": True}
-        if url in _IN_MEMORY:
-            from sqlalchemy.pool import (
-                StaticPool,
-            )  # one connection: a second one would see another, empty database
-
-            options = {"poolclass": StaticPool, "connect_args": {"check_same_thread": False}}
-        elif url.startswith("postgresql"):
-            options["connect_args"] = {"connect_timeout": 5}
-        self.engine: Engine = create_engine(url, **options)
-        self.writer = Writer(self.group)
-        self._joined = (
-            threading.local()
-        )  # .connection: that of the group commit which this thread is in; .passing
+        self.engine: Engine = create_engine(url, **_engine_options(url))
         self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self.writer = GroupCommitThread(self.group)
+        # .connection: of the group commit that this thread runs now. .passing: that commit need not
+        # reach the disk.
+        self._joined = threading.local()
         if self.is_sqlite:
             _tune_sqlite(self.engine, max(int(patience * 1000), 1), self._joined)
         if migrate:
             self.migrate()
 
     def migrate(self) -> None:
-        """Runs the migrations that the database has not seen. Processes that start at once queue for it."""
+        """Run the migrations that the database has not seen. Processes that start together queue
+        for it.
+        """
         from alembic import command
         from alembic.config import Config
 
@@ -85,55 +102,70 @@ class Database:
         config.set_main_option("script_location", str(MIGRATIONS))
         with self.engine.begin() as connection:
             if not self.is_sqlite:
-                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": 0x6D637073})
+                connection.execute(
+                    text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK}
+                )
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
 
     @contextmanager
     def begin(self, tenant: str | None = None) -> Iterator[Connection]:
-        """One transaction, for one merchant where *tenant* is given. It is not repeated: see `run`.
+        """Open one transaction, for the merchant *tenant* if it is given. It is not repeated: see
+        `run`.
 
-        Inside `group` it is a savepoint of the common one."""
+        Inside `group` it is a savepoint of the common transaction.
+        """
         joined: Connection | None = getattr(self._joined, "connection", None)
         if joined is not None:
-            driver: Any = (
-                joined.connection.driver_connection
-            )  # SQLAlchemy's savepoint takes ten times as long
-            driver.execute("SAVEPOINT piece")
-            try:
+            with _savepoint(joined):
                 yield joined
-            except BaseException:
-                if driver.in_transaction:
-                    driver.execute("ROLLBACK TO piece")
-                    driver.execute("RELEASE piece")
-                raise
-            driver.execute("RELEASE piece")
             return
         with self.engine.begin() as connection:
-            if not self.is_sqlite and tenant is not None:
-                connection.execute(
-                    text("SELECT set_config('app.merchant', :tenant, true)"), {"tenant": tenant}
-                )
-                if self.role is not None:
-                    connection.execute(
-                        text("SELECT set_config('role', :role, true)"), {"role": self.role}
-                    )
+            if tenant is not None and not self.is_sqlite:
+                self._become(connection, tenant)
             yield connection
 
+    def _become(self, connection: Connection, tenant: str) -> None:
+        """Let the row-level policies of PostgreSQL see *tenant* in this transaction."""
+        settings = {"app.merchant": tenant}
+        if self.role is not None:
+            settings["role"] = self.role
+        for name, value in settings.items():
+            connection.execute(
+                text("SELECT set_config(:name, :value, true)"), {"name": name, "value": value}
+            )
+
     def run(self, work: Callable[[Connection, bool], T], tenant: str | None = None) -> T:
-        """*work*(connection, again) in one transaction, repeated while the database is away or locked.
+        """Run *work*(connection, again) in one transaction. Repeat it while the database is away or
+        locked.
 
-        *again* is True when an earlier try may have been committed though its answer was lost: *work* must then find
-        its own traces. Raises StorageError.
+        *again* is True if an earlier attempt may have been committed although its answer was lost.
+        *work* must then look for its own traces. Raises StorageError.
 
-        On a SQLite file it runs in the database's one writing thread, where what came at the same time is committed
-        together (store/group.py).
+        On a SQLite file the database's one writing thread runs it and commits it together with
+        other work (store/group_commit.py).
         """
         if self.groups and getattr(self._joined, "connection", None) is None:
-            return self.writer.wait(lambda: self._alone(work, tenant))
-        return self._alone(work, tenant)
+            return self.writer.wait(lambda: self._repeat(work, tenant))
+        return self._repeat(work, tenant)
 
-    def _alone(self, work: Callable[[Connection, bool], T], tenant: str | None = None) -> T:
+    async def grouped(self, function: Callable[..., T], *args: Any, lasting: bool = True) -> T:
+        """Run *function*(*args), whose transactions on this database join those of others. Raises
+        what it raises.
+
+        Work that is not *lasting* may be lost if the machine loses power before something lasting
+        is written. That suits a claim or a lease: nobody acts on it before the next state is
+        written.
+        """
+        if not self.groups:
+            return await anyio.to_thread.run_sync(partial(function, *args))
+        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.writer.submit(partial(function, *args), done, lasting)
+        # A caller that goes away does not undo what is written: the next one finds it in the
+        # database.
+        return await asyncio.shield(done)
+
+    def _repeat(self, work: Callable[[Connection, bool], T], tenant: str | None = None) -> T:
         deadline = time.monotonic() + self.patience
         pause, again = 0.02, False
         while True:
@@ -141,25 +173,28 @@ class Database:
                 with self.begin(tenant) as connection:
                     return work(connection, again)
             except (OperationalError, InterfaceError, DBAPIError) as error:
-                kind = _kind(error)
-                if kind == "other":
+                failure = _failure(error)
+                if failure == "other":
                     raise
-                again = again or kind == "lost"
-                if kind == "full" or time.monotonic() >= deadline:
-                    raise StorageError(_WORDS[kind]) from error
+                if failure == "full" or time.monotonic() >= deadline:
+                    raise StorageError(_MESSAGES[failure]) from error
+                again = again or failure == "lost"
             time.sleep(pause * random.uniform(0.5, 1.5))
             pause = min(pause * 2, 0.5)
 
     @property
     def groups(self) -> bool:
-        """Does committing together pay? SQLite syncs its file for each commit; PostgreSQL groups commits by itself."""
+        """Whether group commit helps. SQLite syncs its file for each commit; PostgreSQL groups
+        commits itself.
+        """
         return self.is_sqlite and self.url not in _IN_MEMORY
 
     def group(self, pieces: Iterable[Callable[[], None]], lasting: bool = True) -> None:
-        """*pieces*, all of whose transactions are committed together at the end. They may be run again: see `run`.
-        What is not *lasting* reaches the disk with the next commit that is.
+        """Run *pieces* and commit all their transactions together. They may be run again: see
+        `run`.
 
-        Raises StorageError when SQLite gave up the common transaction in the middle (a full disk): nothing is written
+        If it is not *lasting*, the commit reaches the disk with the next one that is. Raises
+        StorageError if SQLite gave up the common transaction (the disk is full); nothing is written
         then.
         """
 
@@ -170,19 +205,22 @@ class Database:
                 for piece in pieces:
                     piece()
                     if not driver.in_transaction:
-                        raise StorageError(_WORDS["full"])
+                        raise StorageError(_MESSAGES["full"])
             finally:
                 self._joined.connection = None
 
         self._joined.passing = not lasting
         try:
-            self._alone(together)
+            self._repeat(together)
         finally:
             self._joined.passing = False
 
     def now_ms(self, connection: Connection) -> int:
-        """UTC now in milliseconds since 1970, by the one clock that all who share the database have: the server's on
-        PostgreSQL, this machine's on SQLite (whose users stand on one machine)."""
+        """Return UTC milliseconds since 1970, by the clock that all users of the database share.
+
+        On PostgreSQL that is the server's clock. On SQLite it is this machine's, because all its
+        users run here.
+        """
         if self.is_sqlite:
             return now_ms()
         seconds = connection.execute(
@@ -191,53 +229,64 @@ class Database:
         return int(seconds.scalar_one())
 
     def close(self) -> None:
-        """Closes all connections; one that a thread still uses, as soon as that is done with it."""
-        event.listen(
-            self.engine.pool, "checkin", _end
-        )  # dispose forgets it, and nobody would close it
+        """Close all connections. One that a thread still uses is closed when the thread returns it."""
+        # dispose() forgets the connections in use, so the pool is told to close them when they come
+        # back
+        event.listen(self.engine.pool, "checkin", _invalidate)
         self.engine.dispose()
 
 
-def _end(_connection: Any, record: ConnectionPoolEntry) -> None:
+def _invalidate(_connection: Any, record: ConnectionPoolEntry) -> None:
     record.invalidate()
 
 
-_WORDS = {
-    "busy": "another process holds it locked",
-    "lost": "it does not answer",
-    "full": "its disk is full",
-}
+def _engine_options(url: str) -> dict[str, Any]:
+    if url in _IN_MEMORY:
+        # one connection only: a second one would open another, empty database
+        return {"poolclass": StaticPool, "connect_args": {"check_same_thread": False}}
+    options: dict[str, Any] = {"pool_pre_ping": True}
+    if url.startswith("postgresql"):
+        options["connect_args"] = {"connect_timeout": 5}
+    return options
 
 
-def _kind(error: DBAPIError) -> str:
-    """ "busy" (nothing was done), "lost" (it may have been done), "full", or "other": the statement's own fault."""
-    said = str(error.orig).lower()
-    state = getattr(error.orig, "sqlstate", None)
-    if "disk is full" in said or state in ("53100", "53200"):
+@contextmanager
+def _savepoint(connection: Connection) -> Iterator[None]:
+    """A savepoint sent straight to the driver: SQLAlchemy's own takes ten times as long."""
+    driver: Any = connection.connection.driver_connection
+    driver.execute("SAVEPOINT piece")
+    try:
+        yield
+    except BaseException:
+        if driver.in_transaction:
+            driver.execute("ROLLBACK TO piece")
+            driver.execute("RELEASE piece")
+        raise
+    driver.execute("RELEASE piece")
+
+
+def _failure(error: DBAPIError) -> _Failure:
+    """Classify *error*: may the transaction be tried again, and may it have been committed?"""
+    message = str(error.orig).lower()
+    state = getattr(error.orig, "sqlstate", None) or ""
+    if "disk is full" in message or state in _FULL_STATES:
         return "full"
-    if (
-        "database is locked" in said
-        or "database table is locked" in said
-        or state in _RETRY_STATES[:4]
-    ):
+    if state in _BUSY_STATES or any(text in message for text in _LOCKED_TEXTS):
         return "busy"
-    if error.connection_invalidated or state in _RETRY_STATES or (state or "").startswith("08"):
+    if error.connection_invalidated or state in _LOST_STATES or state.startswith(_CONNECTION_CLASS):
         return "lost"
-    if (
-        state is None
-        and isinstance(error, OperationalError)
-        and type(error.orig).__module__.startswith("psycopg")
-    ):
-        return "lost"  # psycopg's own: the connection could not be made, or broke
-    return "other"
+    return "lost" if not state and _is_psycopgs_own(error) else "other"
+
+
+def _is_psycopgs_own(error: DBAPIError) -> bool:
+    """Whether psycopg itself reports it: the connection could not be made, or broke."""
+    return isinstance(error, OperationalError) and type(error.orig).__module__.startswith("psycopg")
 
 
 def _tune_sqlite(engine: Engine, busy_ms: int, joined: threading.local) -> None:
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:
-        connection.isolation_level = (
-            None  # pysqlite's own BEGIN comes too late: the listener below sends it
-        )
+        connection.isolation_level = None  # _begin below sends BEGIN; pysqlite's comes too late
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout={busy_ms}")
         cursor.execute("PRAGMA journal_mode=WAL")
@@ -247,7 +296,8 @@ def _tune_sqlite(engine: Engine, busy_ms: int, joined: threading.local) -> None:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Any) -> None:
-        # NORMAL: the log is not synced at this commit, but by the next FULL one, whose sync covers all before it.
+        # NORMAL does not sync the log at this commit. The next FULL commit syncs everything before
+        # it.
         wanted = "NORMAL" if getattr(joined, "passing", False) else "FULL"
         if connection.info.get("synchronous", "FULL") != wanted:
             connection.exec_driver_sql(f"PRAGMA synchronous={wanted}")

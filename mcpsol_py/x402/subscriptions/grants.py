@@ -25,7 +25,6 @@ from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Offer, Refused, Reply
 from mcpsol_py.x402.protocol.proof import check_proof
 from mcpsol_py.x402.selling.paid_call import Gate, RunFunction, Unfinished
 from mcpsol_py.x402.store.executions import Execution, Executions
-from mcpsol_py.x402.store.group import grouped
 from mcpsol_py.x402.subscriptions.onchain import OnChain
 from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 from mcpsol_py.x402.subscriptions.terms import Subscription
@@ -117,7 +116,7 @@ class Grants:
         return found
 
     async def _db(self, function: Callable[..., T], *args: Any) -> T:
-        return await grouped(self._book.database, function, *args)
+        return await self._book.database.grouped(function, *args)
 
     async def _first(
         self,

@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import text
 
 from mcpsol_py.x402.store.database import Database
-from mcpsol_py.x402.store.group import grouped
 
 NORMAL, FULL = 1, 2
 
@@ -27,15 +26,15 @@ def level(database: Database) -> int:
 
 
 async def test_only_what_may_be_lost_does_not_wait_for_the_disk(database: Database) -> None:
-    assert await grouped(database, level, database) == FULL
-    assert await grouped(database, level, database, lasting=False) == NORMAL
-    assert await grouped(database, level, database) == FULL
+    assert await database.grouped(level, database) == FULL
+    assert await database.grouped(level, database, lasting=False) == NORMAL
+    assert await database.grouped(level, database) == FULL
     assert await asyncio.to_thread(level, database) == FULL
 
 
 async def test_one_lasting_piece_makes_its_whole_group_lasting(database: Database) -> None:
     levels = await asyncio.gather(
-        *(grouped(database, level, database, lasting=n % 8 == 7) for n in range(64))
+        *(database.grouped(level, database, lasting=n % 8 == 7) for n in range(64))
     )
     for first in range(
         0, 64, 8
@@ -49,10 +48,10 @@ async def test_a_failure_among_them_leaves_the_others_and_the_level(database: Da
         raise ValueError("of this piece only")
 
     failed, held = await asyncio.gather(
-        grouped(database, fails, lasting=False),
-        grouped(database, level, database, lasting=False),
+        database.grouped(fails, lasting=False),
+        database.grouped(level, database, lasting=False),
         return_exceptions=True,
     )
     assert isinstance(failed, ValueError)
     assert held == NORMAL
-    assert await grouped(database, level, database) == FULL
+    assert await database.grouped(level, database) == FULL
