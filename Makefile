@@ -10,7 +10,7 @@ PYTEST := $(PY) -m pytest
 ARGS ?=
 
 .PHONY: help demo test setup runtime lint format types layers unit functional full rust oracles core-with-anchorpy fuzz \
-        sbf-toolchain validator bench regen lock clean
+        sbf-toolchain validator bench docs regen lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -80,6 +80,10 @@ bench: setup ## yardsticks: both sides measured in the same run, and their ratio
 
 # ---------------------------------------------------------------------------------------------------------------- upkeep
 
+docs: ## the documentation site, in site/; a dead link is an error
+	@.ci/python.sh dev
+	@.ci/docs.sh
+
 regen: setup ## make golden output and the rendered programs anew; CI demands that nothing changes
 	@.ci/regen.sh
 
@@ -87,4 +91,4 @@ lock: setup ## requirements/*.txt and tests/oracles/package-lock.json anew, at t
 	@.ci/lock.sh
 
 clean: ## remove what the checks leave in the checkout (not .venv, not the cache)
-	rm -rf dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis programs/target
+	rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis programs/target

@@ -13,6 +13,7 @@ compile demo pyproject.toml --extra all --group build --constraint requirements/
 # At the lowest versions that pyproject.toml allows, so that the bounds it names are true.
 compile anchorpy pyproject.toml --extra anchorpy --group test --group build --resolution lowest-direct
 
+compile docs --group docs
 compile fuzz --group fuzz
 compile x402peer --group x402peer
 

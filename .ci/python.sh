@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# python.sh dev|demo|anchorpy|x402peer: the virtual environment that requirements/<name>.txt locks.
+# python.sh dev|demo|anchorpy|x402peer|docs: the virtual environment that requirements/<name>.txt locks.
 # dev and demo are one, .venv (dev holds all of demo at the same versions), with this project in it, editable. The pins of
 # anchorpy and of x402's own mechanisms need environments of their own; checkouts share them, so this project is not in
 # them, and comes by PYTHONPATH where it is wanted.

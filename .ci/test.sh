@@ -57,6 +57,7 @@ make --no-print-directory setup || die "no Python environment, so nothing can be
 begin types make --no-print-directory types
 step lint make --no-print-directory lint
 step layers make --no-print-directory layers
+step docs make --no-print-directory docs
 step oracles make --no-print-directory oracles
 step chromium .ci/chromium.sh
 if [ -x templates/sbf/install.sh ]; then step rust make --no-print-directory rust; fi

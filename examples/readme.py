@@ -1,4 +1,4 @@
-"""A program tells a client what it can do; the client builds, sends, reads back. On an in-process SVM: offline."""
+"""Ask a program for its schema, then build, send and read. Offline, on an in-process SVM."""
 
 from solders.keypair import Keypair
 
@@ -11,12 +11,12 @@ svm = SvmTransport()
 svm.airdrop(wallet.pubkey())
 svm.add_program(program_id, bundled_so("counter"))
 
-counter = connect_sync(
-    program_id, svm, wallet=wallet
-)  # no IDL: the program itself is asked, by list_tools
+# No IDL: the client asks the program itself, by simulating list_tools.
+counter = connect_sync(program_id, svm, wallet=wallet)
 print(counter.program.instructions)
 
-create = counter.build("initialize", {"start": 5})  # address, wallet, programs: filled in
+# Only the argument is given; the client fills in the accounts.
+create = counter.build("initialize", {"start": 5})
 counter.send(create)
 counter.send(counter.build("increment", {"amount": 37}))
 print(counter.fetch("State", create.accounts[0].pubkey)["count"])

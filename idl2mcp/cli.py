@@ -38,6 +38,7 @@ COMMANDS: dict[str, str] = {
     "wallet": "The encrypted key file that a sending bridge signs with.",
     "audit": "Verify the log of what a bridge has sent.",
     "x402": "Payments: pay, an agent's wallet, what was paid and sold, a facilitator, a worker.",
+    "help": "Show the help of a command.",
 }
 
 
