@@ -33,7 +33,8 @@ from mcpsol_py.model.program import (
     Seed,
 )
 from mcpsol_py.model.resolve import Resolver
-from mcpsol_py.model.types import Enum, Field, Link, Struct, Tuple, Type, Variant, type_text
+from mcpsol_py.model.type_text import type_text
+from mcpsol_py.model.types import Enum, Field, Link, Struct, Tuple, Type, Variant
 from mcpsol_py.names import snake
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from mcpsol_py.codec.json_values import int_range, text_of
 from mcpsol_py.codec.layout import is_bytes
 from mcpsol_py.errors import CodecError
 from mcpsol_py.model.program import ProgramModel
-from mcpsol_py.model.resolve import children
 from mcpsol_py.model.types import (
     INTS,
     Amount,
@@ -56,6 +55,7 @@ from mcpsol_py.model.types import (
     ZeroableOption,
     field_keys,
 )
+from mcpsol_py.model.visit import children
 
 __all__ = ["Choices", "NoValue", "Values", "draw_type", "programs", "same", "types"]
 

@@ -32,7 +32,7 @@ def command(source: str, everything: bool, chain: inputs.Chain, as_json: bool) -
 def describe(source: inputs.Source) -> dict[str, Any]:
     """The summary as plain data; text from the source is cleaned (it is untrusted)."""
     from mcpsol_py.model.check import check, unusable
-    from mcpsol_py.model.types import type_text
+    from mcpsol_py.model.type_text import type_text
 
     model = source.model
     why_not = unusable(model)
@@ -83,7 +83,7 @@ def describe(source: inputs.Source) -> dict[str, Any]:
 
 def instruction_row(ix: Any, why_not: str | None = None) -> dict[str, Any]:
     """One instruction as plain data: discriminator, arguments with types, accounts with flags."""
-    from mcpsol_py.model.types import type_text
+    from mcpsol_py.model.type_text import type_text
 
     return {
         "name": clean_text(ix.name, 200),

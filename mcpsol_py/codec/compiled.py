@@ -38,10 +38,8 @@ from mcpsol_py.codec.write_source import Writer
 from mcpsol_py.errors import CodecError, DecodeError, abbr
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import Resolver
-from mcpsol_py.model.types import (
-    Type,
-    type_text,
-)
+from mcpsol_py.model.type_text import type_text
+from mcpsol_py.model.types import Type
 
 __all__ = ["Codec", "Codecs", "Data", "as_bytes"]
 

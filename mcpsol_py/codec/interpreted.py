@@ -16,6 +16,7 @@ from solders.pubkey import Pubkey as Address
 from mcpsol_py.codec import json_values as leaf
 from mcpsol_py.codec.layout import MAX_DEPTH, MAX_EMPTY_ITEMS, Layouts, is_bytes
 from mcpsol_py.errors import CodecError, DecodeError, EncodeError, abbr, suggest
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     Amount,
     Array,
@@ -46,7 +47,6 @@ from mcpsol_py.model.types import (
     Variant,
     ZeroableOption,
     field_keys,
-    type_text,
 )
 from mcpsol_py.names import forms
 

@@ -32,6 +32,7 @@ from solders.pubkey import Pubkey as Address
 
 from mcpsol_py.codec.layout import Layouts, is_bytes
 from mcpsol_py.errors import EncodeError, abbr
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     Amount,
     Array,
@@ -58,7 +59,6 @@ from mcpsol_py.model.types import (
     Type,
     ZeroableOption,
     field_keys,
-    type_text,
 )
 from mcpsol_py.solana.base58 import b58decode, b58encode
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mcpsol_py.errors import NotUsable
-from mcpsol_py.model.resolve import Resolver, children
+from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size, least_size
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     Amount,
     Array,
@@ -39,8 +40,8 @@ from mcpsol_py.model.types import (
     Type,
     TypeDef,
     ZeroableOption,
-    type_text,
 )
+from mcpsol_py.model.visit import children
 
 __all__ = ["MAX_DEPTH", "MAX_EMPTY_ITEMS", "Layouts", "is_bytes"]
 

@@ -15,6 +15,7 @@ from mcpsol_py.codec.source import (
     tag_bytes,
 )
 from mcpsol_py.errors import NotUsable
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     Amount,
     Array,
@@ -44,7 +45,6 @@ from mcpsol_py.model.types import (
     Type,
     ZeroableOption,
     field_keys,
-    type_text,
 )
 
 if TYPE_CHECKING:

@@ -31,45 +31,15 @@ from mcpsol_py.model.types import (
     Variant,
     ZeroableOption,
 )
+from mcpsol_py.model.visit import children
 
-__all__ = ["KNOWN_LAYOUTS", "Resolver", "children", "substitute"]
+__all__ = ["KNOWN_LAYOUTS", "Resolver", "substitute"]
 
 #: How deep types may stand in one another, and of how many one may be made: generic types can name ever larger ones.
 MAX_DEPTH = 64
 MAX_LINKS = 4096
 
 KNOWN_LAYOUTS = frozenset({"borsh", "c", "packed", "transparent"})
-
-
-def children(node: Type) -> tuple[Type, ...]:
-    """The types that *node* holds directly (a Link holds its type arguments, not what it names)."""
-    match node:
-        case (
-            SizePrefixed(item=item)
-            | FixedSize(item=item)
-            | Sentinel(item=item)
-            | HiddenPrefix(item=item)
-            | HiddenSuffix(item=item)
-            | Offset(item=item)
-            | Option(item=item)
-            | ZeroableOption(item=item)
-            | RemainderOption(item=item)
-            | Array(item=item)
-            | Set(item=item)
-        ):
-            return (item,)
-        case Map(key, value, _):
-            return (key, value)
-        case Tuple(items):
-            return items
-        case Struct(fields):
-            return tuple(f.type for f in fields)
-        case Enum(variants, _):
-            return tuple(v.payload for v in variants if v.payload is not None)
-        case Link(_, args):
-            return tuple(a.value for a in args if not isinstance(a.value, int))
-        case _:
-            return ()
 
 
 def substitute(node: Type, env: dict[str, Type | int]) -> Type:

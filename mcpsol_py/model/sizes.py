@@ -7,7 +7,7 @@ bounds how many items a counted list can hold. Padding of C layouts is in nodes 
 from __future__ import annotations
 
 from mcpsol_py.errors import UnresolvedName
-from mcpsol_py.model.resolve import Resolver, children
+from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import (
     Amount,
     Array,
@@ -33,6 +33,7 @@ from mcpsol_py.model.types import (
     Type,
     ZeroableOption,
 )
+from mcpsol_py.model.visit import children
 
 __all__ = ["fixed_size", "least_size"]
 

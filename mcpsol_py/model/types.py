@@ -84,7 +84,6 @@ __all__ = [
     "Variant",
     "ZeroableOption",
     "field_keys",
-    "type_text",
     "vec",
 ]
 
@@ -450,68 +449,3 @@ def field_keys(fields: tuple[Field, ...]) -> tuple[str, ...]:
         seen.add(key)
         out.append(key)
     return tuple(out)
-
-
-def type_text(node: Type) -> str:
-    """The type as Rust people would write it, for messages and descriptions: "Option<[u8; 32]>"."""
-    match node:
-        case Int(bits, signed, big):
-            return f"{'i' if signed else 'u'}{bits}{'be' if big else ''}"
-        case ShortU16():
-            return "shortU16"
-        case Float(bits, big):
-            return f"f{bits}{'be' if big else ''}"
-        case Bool(size):
-            return "bool" if size == U8 else f"bool({type_text(size)})"
-        case Pubkey():
-            return "pubkey"
-        case String(encoding):
-            return "str" if encoding == "utf8" else f"str({encoding})"
-        case Bytes():
-            return "[u8]"
-        case SizePrefixed(String("utf8"), Int(32, False, False)):
-            return "string"
-        case SizePrefixed(Bytes(), Int(32, False, False)):
-            return "bytes"
-        case SizePrefixed(item, prefix):
-            return f"Sized<{type_text(item)}, {type_text(prefix)}>"
-        case FixedSize(item, size):
-            return f"Fixed<{type_text(item)}, {size}>"
-        case Sentinel(item, mark):
-            return f"Until<{type_text(item)}, 0x{mark.hex()}>"
-        case HiddenPrefix(item, _) | HiddenSuffix(item, _) | Offset(item, _, _, _):
-            return type_text(item)
-        case Option(item, prefix, fixed):
-            name = "COption" if fixed else "Option"
-            return f"{name}<{type_text(item)}>"
-        case ZeroableOption(item, _):
-            return f"ZeroableOption<{type_text(item)}>"
-        case RemainderOption(item):
-            return f"RemainderOption<{type_text(item)}>"
-        case Generic(name):
-            return name
-        case Array(item, count) if isinstance(count, (int, Generic)):
-            return f"[{type_text(item)}; {count if isinstance(count, int) else count.name}]"
-        case Array(item, None):
-            return f"[{type_text(item)}]"
-        case Array(item, count):
-            return f"Vec<{type_text(item)}>"
-        case Set(item, _):
-            return f"Set<{type_text(item)}>"
-        case Map(key, value, _):
-            return f"Map<{type_text(key)}, {type_text(value)}>"
-        case Tuple(items):
-            return "(" + ", ".join(map(type_text, items)) + ")"
-        case Struct(fields):
-            return "{" + ", ".join(f"{f.name}: {type_text(f.type)}" for f in fields) + "}"
-        case Enum(variants, _):
-            return "enum " + " | ".join(v.name for v in variants)
-        case Link(name, args):
-            if not args:
-                return name
-            texts = (str(a.value) if isinstance(a.value, int) else type_text(a.value) for a in args)
-            return f"{name}<{', '.join(texts)}>"
-        case Amount(number, _, _) | DateTime(number):
-            return type_text(number)
-        case Unsupported(text, _):
-            return text

@@ -23,7 +23,8 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
-from mcpsol_py.model.types import Link, Struct, Type, type_text
+from mcpsol_py.model.type_text import type_text
+from mcpsol_py.model.types import Link, Struct, Type
 from mcpsol_py.render.accounts import flatten
 from mcpsol_py.render.anchor_accounts import AnchorAccounts, anchor_accounts
 from mcpsol_py.render.anchor_types import AnchorTypes, FieldView, TypeView

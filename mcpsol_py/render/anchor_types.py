@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mcpsol_py.errors import UnresolvedName
 from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     BORSH_BYTES,
     BORSH_STRING,
@@ -29,7 +30,6 @@ from mcpsol_py.model.types import (
     Tuple,
     Type,
     TypeDef,
-    type_text,
 )
 from mcpsol_py.render.rust import Names, Rust, code, doc
 from mcpsol_py.render.rust_types import CannotRender

@@ -10,7 +10,8 @@ from mcpsol_py.errors import NotUsable, RenderError, abbr
 from mcpsol_py.model.program import Discriminator, ErrorCode, Event, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
-from mcpsol_py.model.types import BOOL, PUBKEY, Int, Struct, type_text
+from mcpsol_py.model.type_text import type_text
+from mcpsol_py.model.types import BOOL, PUBKEY, Int, Struct
 from mcpsol_py.names import pascal, snake
 from mcpsol_py.render.accounts import AccountsView, accounts_view
 from mcpsol_py.render.faults import CHECKS

@@ -43,6 +43,7 @@ from mcpsol_py.model.program import (
     Value,
 )
 from mcpsol_py.model.serial import to_json, type_to_json
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     BORSH_BYTES,
     BORSH_STRING,
@@ -82,7 +83,6 @@ from mcpsol_py.model.types import (
     Unsupported,
     Variant,
     ZeroableOption,
-    type_text,
 )
 from mcpsol_py.names import pascal, snake
 from mcpsol_py.solana.base58 import b58decode

@@ -18,6 +18,7 @@ from typing import Any
 from mcpsol_py.errors import UnknownName, UnresolvedName
 from mcpsol_py.model.program import AccountType, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     BORSH_STRING,
     Amount,
@@ -49,7 +50,6 @@ from mcpsol_py.model.types import (
     Variant,
     ZeroableOption,
     field_keys,
-    type_text,
 )
 from mcpsol_py.names import clean_text, forms
 

@@ -19,8 +19,8 @@ from mcpsol_py.model.program import (
     RemainingAccounts,
     Value,
 )
-from mcpsol_py.model.resolve import children
 from mcpsol_py.model.types import Default, Link, Type, TypeDef
+from mcpsol_py.model.visit import children
 from mcpsol_py.names import clean_text
 
 __all__ = [

@@ -14,6 +14,7 @@ from mcpsol_py.errors import MalformedPage, SourceError, UnresolvedName
 from mcpsol_py.model.program import Discriminator, Pda, PdaValue, RemainingAccounts, Value
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.serial import WORDS, from_json, to_json, type_from_json
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     BOOL,
     BORSH_BYTES,
@@ -27,7 +28,6 @@ from mcpsol_py.model.types import (
     Default,
     Int,
     Type,
-    type_text,
 )
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.tool import AccountParam, ArgParam, Tool

@@ -48,6 +48,7 @@ from mcpsol_py.model.program import (
     UnknownSeed,
     Value,
 )
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     F32,
     F64,
@@ -85,7 +86,6 @@ from mcpsol_py.model.types import (
     Unsupported,
     Variant,
     ZeroableOption,
-    type_text,
 )
 from mcpsol_py.solana.base58 import b58decode, is_address
 from mcpsol_py.sources.known_types import known_type, said_of

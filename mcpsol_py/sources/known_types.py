@@ -6,6 +6,7 @@ Only names that mean one thing wherever they stand. A document that defines such
 from __future__ import annotations
 
 from mcpsol_py.errors import abbr
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     BOOL,
     I16,
@@ -19,7 +20,6 @@ from mcpsol_py.model.types import (
     U128,
     Type,
     ZeroableOption,
-    type_text,
 )
 from mcpsol_py.names import pascal
 

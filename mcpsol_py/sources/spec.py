@@ -28,6 +28,7 @@ from mcpsol_py.model.program import (
 from mcpsol_py.model.program import Event as ModelEvent
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     BOOL,
     BORSH_BYTES,
@@ -46,7 +47,6 @@ from mcpsol_py.model.types import (
     Tuple,
     Type,
     TypeDef,
-    type_text,
     vec,
 )
 from mcpsol_py.model.types import Enum as ModelEnum

@@ -30,17 +30,8 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
-from mcpsol_py.model.types import (
-    BORSH_BYTES,
-    BORSH_STRING,
-    PUBKEY,
-    U8,
-    Default,
-    Field,
-    Link,
-    Type,
-    type_text,
-)
+from mcpsol_py.model.type_text import type_text
+from mcpsol_py.model.types import BORSH_BYTES, BORSH_STRING, PUBKEY, U8, Default, Field, Link, Type
 from mcpsol_py.model.types import Struct as ModelStruct
 from mcpsol_py.names import snake
 from mcpsol_py.solana.base58 import address_bytes

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.model.program import ProgramModel
-from mcpsol_py.model.resolve import children
 from mcpsol_py.model.types import Generic, Link, RemainderOption, Type, Unsupported
+from mcpsol_py.model.visit import children
 from tests.strategies import NoValue, Values, draw_type, programs, same, types
 from tests.strategies import _Seeded as Seeded
 

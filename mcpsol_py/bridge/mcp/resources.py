@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote, urlsplit
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.errors import DecodeError, UnknownName
-from mcpsol_py.model.types import type_text
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.names import clean_json, clean_text
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ import pytest
 
 from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.model.program import ProgramModel
-from mcpsol_py.model.resolve import children
 from mcpsol_py.model.serial import type_from_json
-from mcpsol_py.model.types import Generic, Link, Type, Unsupported, type_text
+from mcpsol_py.model.type_text import type_text
+from mcpsol_py.model.types import Generic, Link, Type, Unsupported
+from mcpsol_py.model.visit import children
 from tests.vectors import regen_types
 
 FILE = Path(regen_types.__file__).with_name("types.json")
