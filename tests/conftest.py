@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.leaks", "tests.databases"]
+pytest_plugins = ["tests.leaks", "tests.databases", "tests.durations"]
 
 REPO = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
