@@ -16,7 +16,7 @@ def test_the_drawn_layout_is_the_tree(repo: Path) -> None:
 
 
 #: Names of tests that are about a package as a whole, or about what tests share.
-WHOLE_PACKAGE = {"afterwards", "fuzz", "ports", "strategies", "vectors"}
+WHOLE_PACKAGE = {"afterwards", "durations", "fuzz", "ports", "strategies", "vectors"}
 
 
 def test_every_unit_test_is_named_after_a_module(repo: Path) -> None:
