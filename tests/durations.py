@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import PurePosixPath
 
 import pytest
@@ -24,7 +24,7 @@ class Durations:
     """Adds up the seconds of each package's tests, from all workers."""
 
     def __init__(self) -> None:
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self.tests: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -38,7 +38,8 @@ class Durations:
         if len(self.seconds) < 2:
             return
         terminalreporter.section("seconds by package")
-        for package, seconds in self.seconds.most_common():
+        longest_first = sorted(self.seconds.items(), key=lambda item: -item[1])
+        for package, seconds in longest_first:
             terminalreporter.write_line(f"{seconds:8.1f}  {self.tests[package]:5}  {package}")
 
 
