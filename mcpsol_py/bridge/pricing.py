@@ -16,7 +16,7 @@ from x402.extensions.bazaar import DeclareMcpDiscoveryConfig, declare_mcp_discov
 from x402.schemas import AssetAmount, PaymentRequirements, ResourceInfo
 
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.mcp.server import result_of
+from mcpsol_py.bridge.mcp.server import tool_result
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.errors import SourceError, suggest
 from mcpsol_py.schema.json_schema import opened
@@ -185,4 +185,4 @@ class _Shop:
     async def rehearse(self, name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         """The refusal that the call would get, if it can be seen before it is paid for."""
         refused = await self._bridge.rehearse(name, arguments)
-        return None if refused is None else result_of(refused)
+        return None if refused is None else tool_result(refused)

@@ -1,4 +1,4 @@
-"""Being asked to end: SIGINT and SIGTERM, heard by the event loop."""
+"""Graceful shutdown: run a function when SIGINT or SIGTERM arrives."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from contextlib import contextmanager, suppress
 
 __all__ = ["on_stop_signal"]
 
-_ENDING = (signal.SIGINT, signal.SIGTERM)
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def on_stop_signal(heard: Callable[[], object]) -> Iterator[None]:
-    """Meanwhile a signal that asks for the end calls *heard*, and nothing else comes of it."""
+def on_stop_signal(callback: Callable[[], object]) -> Iterator[None]:
+    """Inside the block, call *callback* when a stop signal arrives, instead of ending the process.
+
+    Does nothing outside the main thread, because only that thread receives signals.
+    """
     loop = asyncio.get_running_loop()
-    # signals are the main thread's
-    numbers = _ENDING if threading.current_thread() is threading.main_thread() else ()
-    with suppress(NotImplementedError):  # Windows: Ctrl-C ends it all the same
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    numbers = _STOP_SIGNALS if in_main_thread else ()
+    with suppress(NotImplementedError):  # Windows, where Ctrl-C still ends the process
         for number in numbers:
-            loop.add_signal_handler(number, heard)
+            loop.add_signal_handler(number, callback)
     try:
         yield
     finally:

@@ -163,7 +163,7 @@ async def test_two_sessions_are_told_apart() -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_subscriptions_are_bounded(era: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "MOST_SUBSCRIPTIONS", 3)
+    monkeypatch.setattr(sessions, "MAX_SUBSCRIPTIONS", 3)
     local = cluster()
     served = bridge(local)
     many = [f"solana://token/accounts/{Pubkey(bytes([n + 1] * 32))}" for n in range(4)]
@@ -171,7 +171,7 @@ async def test_subscriptions_are_bounded(era: Any, monkeypatch: pytest.MonkeyPat
         with pytest.raises(MCPError, match="at most 3"):
             await want(client, era, *many)
         assert len(served.watch(local.transport)) == (3 if era == "legacy" else 0)
-        monkeypatch.setattr(sessions, "MOST_IN_ALL", 3)
+        monkeypatch.setattr(sessions, "MAX_WATCHED", 3)
         if era == "legacy":
             async with Client(make_server(served), mode=era) as other:
                 await subscribe(other, many[0])  # another server has a bound of its own

@@ -1,8 +1,8 @@
-"""Completion of what people type into prompts and resource templates (MCP completion/complete): enum values, yes and
-no, addresses, and the names of what a program has.
+"""Completion of prompt and resource template arguments (completion/complete).
 
-Addresses come from where they can be had without a long answer of a chain: the names and wallets of a local cluster,
-the program's accounts there, the acting wallet, and well-known programs.
+Completes names of the program's instructions, errors, types and accounts, enum values, booleans and
+addresses. Addresses come only from sources that answer fast: the names, wallets and program
+accounts of a local cluster, the wallet of the bridge, and well-known programs.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mcpsol_py.bridge.mcp.prompt_arguments import prompt_arguments
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.errors import McpsolError
+from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.names import clean_text, snake
 from mcpsol_py.schema.json_schema import property_names
 from mcpsol_py.solana.addresses import PROGRAM_NAMES
@@ -22,34 +24,14 @@ from mcpsol_py.solana.addresses import PROGRAM_NAMES
 if TYPE_CHECKING:
     from mcpsol_py.bridge.bridge import Bridge
 
-__all__ = ["MOST", "Completer", "parameters"]
+__all__ = ["MAX_VALUES", "Completer"]
 
-#: an answer holds no more (MCP)
-MOST = 100
-#: a part of the pattern of every address
+#: MCP allows this many values in one answer.
+MAX_VALUES = 100
+#: Part of the pattern of every address.
 _BASE58 = "[1-9A-HJ-NP-Za-km-z]{32,44}"
-#: accounts of a program that are offered
-_ACCOUNTS = 50
-
-
-def parameters(tool: BridgeTool) -> dict[str, dict[str, Any]]:
-    """The arguments of an instruction's tool as a flat list, name -> JSON schema: what a prompt can ask for one by one.
-
-    Accounts stand beside the arguments; one that is called as an argument is gets "_account" behind its name.
-    """
-    schema = tool.definition["inputSchema"]
-    out = {
-        name: inner for name, inner in schema["properties"].items() if not _is_group(name, inner)
-    }
-    accounts = schema["properties"].get("accounts", {}).get("properties", {})
-    for name, inner in accounts.items():
-        if inner.get("type") == "string":
-            out[f"{name}_account" if name in out else name] = {**inner, "x-account": name}
-    return out
-
-
-def _is_group(name: str, schema: Mapping[str, Any]) -> bool:
-    return name in ("accounts", "remaining_accounts") or schema.get("type") in ("object", "array")
+#: Program accounts offered for one address.
+_MAX_ACCOUNTS = 50
 
 
 class Completer:
@@ -59,122 +41,144 @@ class Completer:
         self.bridge = bridge
 
     async def complete(
-        self, reference: str, argument: str, typed: str, given: Mapping[str, str]
+        self, reference: str, argument: str, typed: str, filled_in: Mapping[str, str]
     ) -> tuple[list[str], int]:
-        """What begins with *typed*, for *argument* of a prompt (*reference*: its name) or resource template (its URI):
-        MOST of it at most, and how many there are.
+        """Return the values that begin with *typed*, at most MAX_VALUES, and how many there are.
 
-        *given*: the arguments that are filled in already.
+        *reference* is a prompt's name or a resource template's URI; *filled_in* holds the
+        arguments that already have a value.
         """
-        found = await self._values(reference, argument, given)
-        rows = dict.fromkeys(
+        found = await self._values(reference, argument, filled_in)
+        values = dict.fromkeys(
             clean_text(value, 200) for value in found if value.lower().startswith(typed.lower())
         )
-        return list(rows)[:MOST], len(rows)
+        return list(values)[:MAX_VALUES], len(values)
 
     async def _values(
-        self, reference: str, argument: str, given: Mapping[str, str]
+        self, reference: str, argument: str, filled_in: Mapping[str, str]
     ) -> Iterable[str]:
-        box = self.bridge.box
         if reference.startswith("call_"):
-            tool = box.tools.get(reference.removeprefix("call_"))
+            tool = self.bridge.box.tools.get(reference.removeprefix("call_"))
             if tool is None or tool.served is None or tool.kind != "instruction":
                 return []
-            return await self._argument(tool, tool.served, argument, given)
-        label = given.get("program") or reference.removeprefix("use_")
+            return await self._call_argument(tool, tool.served, argument, filled_in)
+        labels = self.bridge.box.labels
         if argument == "program":
-            return box.labels
-        served = box.labels.get(label)
+            return labels
+        served = labels.get(filled_in.get("program") or reference.removeprefix("use_"))
         if served is None:
             return []
         model = served.program.model
-        match argument:
-            case "task":
-                return [ix.name for ix in model.instructions]
-            case "code":
-                return [*(str(e.code) for e in model.errors), *(e.name for e in model.errors)]
-            case "name":
-                return [*(t.name for t in model.types), *(a.name for a in model.accounts)]
-            case "address":
-                return await self._addresses(served, [a.name for a in model.accounts])
-            case "cursor":
-                from mcpsol_py.schema.pages import write_pages
+        if argument == "address":
+            return await self._addresses(served, [a.name for a in model.accounts])
+        names = _NAMES_BY_ARGUMENT.get(argument)
+        return names(model) if names is not None else []
 
-                return [str(n) for n in range(len(write_pages(model)))]
-        return []
-
-    async def _argument(
-        self, tool: BridgeTool, served: ServedProgram, argument: str, given: Mapping[str, str]
+    async def _call_argument(
+        self, tool: BridgeTool, served: ServedProgram, argument: str, filled_in: Mapping[str, str]
     ) -> Iterable[str]:
-        schema = parameters(tool).get(argument)
+        """Return values for an argument of an instruction's prompt."""
+        schema = prompt_arguments(tool).get(argument)
         if schema is None:
             return []
         choices = [str(value) for value in _choices(schema)]
         if choices:
             return choices
-        if "x-account" in schema or _BASE58 in str(schema.get("pattern", "")):
-            wanted = snake(str(schema.get("x-account", argument)))
-            types = [a.name for a in served.program.model.accounts if snake(a.name) == wanted]
-            derived = (
-                self._derived(tool, served, str(schema["x-account"]), given)
-                if "x-account" in schema
-                else []
-            )
-            return [*derived, *await self._addresses(served, types)]
-        return []
+        account = schema.get("x-account")
+        if account is None and _BASE58 not in str(schema.get("pattern", "")):
+            return []
+        wanted = snake(str(argument if account is None else account))
+        types = [a.name for a in served.program.model.accounts if snake(a.name) == wanted]
+        derived: list[str] = []
+        if account is not None:
+            derived = self._derived(tool, served, str(account), filled_in)
+        return [*derived, *await self._addresses(served, types)]
 
     def _derived(
-        self, tool: BridgeTool, served: ServedProgram, account: str, given: Mapping[str, str]
+        self, tool: BridgeTool, served: ServedProgram, account: str, filled_in: Mapping[str, str]
     ) -> list[str]:
-        """The address that an account has by its seeds or its IDL, as far as what is filled in already tells it."""
-        known = parameters(tool)
-        names = self.bridge.names if served.cluster == "local" else None
+        """Return the address of *account* if its seeds or its IDL give it, as a list of one.
+
+        Seeds may need arguments and accounts; only those in *filled_in* are known.
+        """
+        schemas = prompt_arguments(tool)
         arguments: dict[str, Any] = {}
         accounts: dict[str, Any] = {}
-        for name, text in given.items():
-            inner = known.get(name)
-            if inner is None or not text:
+        for name, text in filled_in.items():
+            schema = schemas.get(name)
+            if schema is None or not text:
                 continue
-            if "x-account" in inner:
-                accounts[str(inner["x-account"])] = text
+            if "x-account" in schema:
+                accounts[str(schema["x-account"])] = text
             else:
                 arguments[name] = text
         with contextlib.suppress(McpsolError, ValueError):
-            if names is not None:
-                accounts = names(accounts, known_only=True)
+            if served.cluster == "local":
+                accounts = self.bridge.names(accounts, known_only=True)
             call = tool.split({**arguments, "accounts": accounts})
             ix = served.program.instruction(call.instruction)
             items = [item.name for item in ix.model.accounts]
             name = dict(zip(property_names(items), items, strict=True))[account]
-            found = ix.address(
+            address = ix.address(
                 name, call.args, call.accounts, served.program_id, self.bridge.wallet
             )
-            return [] if found is None else [str(found)]
+            if address is not None:
+                return [str(address)]
         return []
 
     async def _addresses(self, served: ServedProgram, types: Iterable[str]) -> list[str]:
-        """The program's accounts of *types*, the names of the local cluster, the wallet, well-known programs."""
+        """Return accounts of *types*, names of the local cluster, the wallet and known programs.
+
+        Accounts and names are offered only on a local cluster.
+        """
         out: list[str] = []
         if served.transport is not None and served.cluster == "local":
             for name in types:
                 with contextlib.suppress(McpsolError):
-                    rows = await reading.accounts_of(served, name, {}, _ACCOUNTS)
-                    out += [row["address"] for row in rows["accounts"]]
+                    found = await reading.accounts_of(served, name, {}, _MAX_ACCOUNTS)
+                    out += [row["address"] for row in found["accounts"]]
             out += [f"@{name}" for name in self.bridge.known_names]
         if self.bridge.wallet is not None:
             out.append(str(self.bridge.wallet))
         return [*out, *PROGRAM_NAMES]
 
 
+def _instruction_names(model: ProgramModel) -> list[str]:
+    return [ix.name for ix in model.instructions]
+
+
+def _error_codes_and_names(model: ProgramModel) -> list[str]:
+    return [*(str(e.code) for e in model.errors), *(e.name for e in model.errors)]
+
+
+def _type_names(model: ProgramModel) -> list[str]:
+    return [*(t.name for t in model.types), *(a.name for a in model.accounts)]
+
+
+def _page_cursors(model: ProgramModel) -> list[str]:
+    from mcpsol_py.schema.pages import write_pages
+
+    return [str(cursor) for cursor in range(len(write_pages(model)))]
+
+
+#: Argument of a prompt or resource template -> the names that a program has for it.
+_NAMES_BY_ARGUMENT = {
+    "task": _instruction_names,
+    "code": _error_codes_and_names,
+    "name": _type_names,
+    "cursor": _page_cursors,
+}
+
+
 def _choices(schema: Mapping[str, Any]) -> list[Any]:
-    """The values that a schema allows, where they are a list; "true" and "false" for a boolean."""
+    """Return the values that *schema* allows, if it lists them. Booleans as "true" and "false"."""
     if isinstance(schema.get("enum"), list):
         return ["null" if value is None else value for value in schema["enum"]]
-    kinds = schema.get("type")
-    if "boolean" in (kinds if isinstance(kinds, list) else [kinds]):
+    types = schema.get("type")
+    if types == "boolean" or (isinstance(types, list) and "boolean" in types):
         return ["true", "false"]
     for key in ("anyOf", "oneOf"):
-        inner = [value for part in schema.get(key, ()) for value in _choices(part)]
-        if inner:
-            return inner
+        nested = [value for part in schema.get(key, ()) for value in _choices(part)]
+        if nested:
+            return nested
     return []

@@ -1,5 +1,6 @@
-"""How a caller is told how far its call is (MCP: progress, log messages), and how a send is brought to its end although
-the caller has gone away.
+"""Progress and log messages that a client receives while its call runs.
+
+`run_to_completion` keeps a send running when its caller is cancelled.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ __all__ = [
     "DESCRIBE_STEPS",
     "LOG_LEVELS",
     "SEND_STEPS",
+    "CallProgress",
     "LogLevel",
     "ProgressListener",
-    "CallProgress",
     "run_to_completion",
 ]
 
 _T = TypeVar("_T")
 
 LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
-#: by severity (RFC 5424), the least first
+#: By severity (RFC 5424), the least severe first.
 LOG_LEVELS: tuple[LogLevel, ...] = (
     "debug",
     "info",
@@ -42,19 +43,22 @@ SEND_STEPS = ("built", "simulated", "signed", "sent", "confirmed")
 
 
 class ProgressListener(Protocol):
-    """Who hears of a call while it runs."""
+    """Receives the progress and the log messages of one call."""
 
     async def progress(self, done: int, total: int, message: str) -> None:
-        """*done* of *total* steps."""
+        """Report that *done* of *total* steps are finished."""
 
     async def log(self, level: LogLevel, data: dict[str, Any]) -> None:
-        """A log message; `data` is JSON, and holds `event`."""
+        """Deliver a log message. *data* is a JSON object with the key `event`."""
 
 
 class CallProgress:
-    """The steps of one call, told to *listener* as they are reached: each once, since progress must only grow (a call
-    that a person is asked about is built and simulated again). A listener that fails is not told again and stops
-    nothing."""
+    """Reports the steps of one call to *listener*.
+
+    Each step is reported once, because MCP requires progress to grow: if a person has to confirm a
+    call, it is built and simulated a second time. If the listener raises, nothing more is reported
+    and the call continues.
+    """
 
     def __init__(self, listener: ProgressListener | None, tool: str) -> None:
         self.tool = tool
@@ -62,43 +66,43 @@ class CallProgress:
         self._done = 0
 
     async def reached(self, step: str, steps: Sequence[str], **facts: Any) -> None:
-        """*step* of *steps* is done."""
+        """Report that *step*, one of *steps*, is finished."""
         number = steps.index(step) + 1
         if number <= self._done:
             return
         self._done = number
-        await self._tell("progress", number, len(steps), step)
+        await self._notify("progress", number, len(steps), step)
         await self.log("info", step, **facts)
 
     async def log(self, level: LogLevel, event: str, **facts: Any) -> None:
-        """A log message about this call."""
-        await self._tell("log", level, {"event": event, "tool": self.tool, **facts})
+        """Send a log message about this call."""
+        await self._notify("log", level, {"event": event, "tool": self.tool, **facts})
 
-    async def _tell(self, method: str, *arguments: Any) -> None:
+    async def _notify(self, method: str, *arguments: Any) -> None:
         if self._listener is None:
             return
         try:
             await getattr(self._listener, method)(*arguments)
-        except Exception:  # noqa: BLE001  # whoever listens has gone away; what is told of goes on
+        except Exception:  # noqa: BLE001  # the client has gone away; the call continues
             self._listener = None
 
 
 async def run_to_completion(coroutine: Coroutine[Any, Any, _T]) -> _T:
-    """Runs *coroutine* to its end although the caller is cancelled meanwhile; the cancellation then goes on.
+    """Run *coroutine* to its end even if the caller is cancelled, then raise the cancellation.
 
-    What has been signed may land whatever becomes of its caller, so it is followed and written down.
+    A signed transaction may land even if its caller is gone, so it must be followed and logged.
     """
     task = asyncio.ensure_future(coroutine)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
-            with anyio.CancelScope(
-                shield=True
-            ):  # MCP's cancellations come by anyio, again and again
+            # MCP cancels through anyio, which repeats the cancellation until it is delivered.
+            with anyio.CancelScope(shield=True):
                 await asyncio.wait({task})
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
-        task.cancelled() or task.exception()  # seen: the audit log has it
+        # Retrieve the exception so that asyncio does not warn; the audit log already has it.
+        task.cancelled() or task.exception()
         raise cancelled
     return task.result()

@@ -1,19 +1,18 @@
-"""Prompts that walk through what the programs are usually used for: a program's task in words, one instruction with its
-arguments, an error.
-"""
+"""MCP prompts: do a task with a program, call one instruction step by step, explain an error."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mcpsol_py.bridge.mcp.completion import parameters
+from mcpsol_py.bridge.mcp.prompt_arguments import prompt_arguments, required_prompt_arguments
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.errors import anchor_error
 from mcpsol_py.errors import UnknownName
-from mcpsol_py.model.type_text import type_text
+from mcpsol_py.model.program import Instruction
+from mcpsol_py.model.types import type_text
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.json_schema import quoted
 from mcpsol_py.schema.mcp_tools import shown
@@ -23,234 +22,264 @@ if TYPE_CHECKING:
 
 __all__ = ["Prompts"]
 
-#: instructions that a prompt lists before it points to the search
-_LISTED = 60
-#: instructions that a prompt lists of those that fit a task; account readers that it names
-_FITTING, _READERS = 8, 12
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,8}|0|[1-9][0-9]{0,9}")
+#: Instructions that a prompt lists; search_tools finds the others.
+_MAX_LISTED = 60
+#: Instructions that a prompt lists if they fit its task.
+_MAX_FITTING = 8
+#: Account readers that a prompt names.
+_MAX_READERS = 12
+_ERROR_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,8}|0|[1-9][0-9]{0,9}")
 
 _RULES = {
-    "describe": "Calls say what they would be; no transaction is built.",
+    "describe": "Calls are described only; no transaction is built.",
     "build": (
-        "Each call is simulated and returns an unsigned transaction. Show its summary and its balance changes to the "
-        "person, who signs elsewhere."
+        "Each call is simulated and returns an unsigned transaction. Show its summary and balance "
+        "changes to the person, who signs elsewhere."
     ),
     "send": (
-        "Each call is simulated, held against the owner's policy, signed and sent. Say what you are about to send, and "
-        "why, first."
+        "Each call is simulated, checked against the owner's policy, signed and sent. Before you "
+        "send, say what you are about to send, and why."
     ),
 }
 _ADVICE = (
-    "Ask me for what is missing; never make up an address."
-    " Read accounts before and after where that shows the effect."
+    "Ask me for missing values; never make up an address. "
+    "Read accounts before and after if that shows the effect."
 )
-
-
-#: what comes after the call
-_AFTER = {
-    "describe": "say what each account and argument is for",
-    "build": "give me the unsigned transaction, and say who must sign it",
-    "send": "say whether it is confirmed, with its signature; if its outcome is unknown, look the signature up first",
+#: The last step of an instruction's prompt, by mode.
+_LAST_STEP = {
+    "describe": "explain what each account and argument is for",
+    "build": "give me the unsigned transaction, and name its signers",
+    "send": (
+        "report whether it is confirmed, with its signature; if the outcome is unknown, look the "
+        "signature up first"
+    ),
+}
+_EXPLAIN_ERROR = {
+    "name": "explain_error",
+    "title": "Explain an error",
+    "description": "What a program's error number means",
+    "arguments": [
+        {"name": "program", "description": "which program", "required": True},
+        {
+            "name": "code",
+            "description": "the number or name, like 6001 or 0x1771",
+            "required": True,
+        },
+    ],
 }
 
 
-def _required(tool: BridgeTool, known: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The parameters that a call must have."""
-    schema = tool.definition["inputSchema"]
-    accounts = schema["properties"].get("accounts", {}).get("required", [])
-    needed = [name for name in schema.get("required", []) if name in known]
-    return needed + [name for name, inner in known.items() if inner.get("x-account") in accounts]
-
-
-def _call_row(tool: BridgeTool) -> dict[str, Any]:
-    known = parameters(tool)
-    required = _required(tool, known)
-    rows = [
-        {
-            "name": name,
-            "description": clean_text(
-                str(schema.get("description", "an account" if "x-account" in schema else "")), 200
-            ),
-            "required": name in required,
-        }
-        for name, schema in known.items()
-    ]
-    return {
-        "name": f"call_{tool.name}",
-        "title": f"Call {tool.name}",
-        "description": f"Call {tool.name} step by step: read, build, look at what it changes",
-        "arguments": rows,
-    }
-
-
 class Prompts:
-    """The prompts of a bridge: one a program, one an instruction (listed where they are few), and one that explains an
-    error.
+    """The prompts of a bridge: one a program, one an instruction, and `explain_error`.
+
+    With the lazy tool surface the prompts of instructions are not listed, but still work.
     """
 
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
 
     def listed(self) -> list[dict[str, Any]]:
-        """What prompts/list answers."""
-        rows = [
-            {
-                "name": f"use_{label}",
-                "title": f"Use {clean_text(served.program.name, 60)}",
-                "description": f"Do something with the program {shown(served.program.name)}, step by step",
-                "arguments": [
-                    {
-                        "name": "task",
-                        "description": "what is to be done; an instruction's name helps",
-                        "required": False,
-                    }
-                ],
-            }
-            for label, served in self.bridge.box.labels.items()
-        ]
-        if not self.bridge.box.lazy:
-            rows += [_call_row(tool) for tool in self._instructions()]
-        rows.append(
-            {
-                "name": "explain_error",
-                "title": "Explain an error",
-                "description": "What a program's error number means",
-                "arguments": [
-                    {"name": "program", "description": "which program", "required": True},
-                    {
-                        "name": "code",
-                        "description": "the number or name, like 6001 or 0x1771",
-                        "required": True,
-                    },
-                ],
-            }
-        )
-        return rows
+        """Return the rows of prompts/list."""
+        box = self.bridge.box
+        rows = [_use_row(label, served) for label, served in box.labels.items()]
+        if not box.lazy:
+            rows += [_call_row(tool) for tool in box.tools.values() if tool.kind == "instruction"]
+        return [*rows, _EXPLAIN_ERROR]
 
     def get(self, name: str, arguments: Mapping[str, str]) -> str:
-        """The text of a prompt, as its user would write it. Raises UnknownName."""
+        """Return the text of a prompt, written from the user's point of view.
+
+        Raises UnknownName.
+        """
         labels = self.bridge.box.labels
         if name == "explain_error":
             label = arguments.get("program", "")
             if label not in labels:
                 raise UnknownName("program", label[:80], labels, name)
-            return self._error(labels[label], arguments.get("code", ""))
-        tool = self.bridge.box.tools.get(name.removeprefix("call_"))
-        if name.startswith("call_") and tool is not None and tool.kind == "instruction":
-            return self._call(tool, arguments)
+            return _explain_error(labels[label], arguments.get("code", ""))
+        if name.startswith("call_"):
+            tool = self.bridge.box.tools.get(name.removeprefix("call_"))
+            if tool is not None and tool.kind == "instruction":
+                return self._call(tool, arguments)
         label = name.removeprefix("use_")
         if not name.startswith("use_") or label not in labels:
             raise UnknownName("prompt", name[:80], [p["name"] for p in self.listed()])
         return self._use(labels[label], clean_text(arguments.get("task", ""), 500))
 
-    def _instructions(self) -> list[BridgeTool]:
-        return [tool for tool in self.bridge.box.tools.values() if tool.kind == "instruction"]
+    # --- one instruction -----------------------------------------------------------------------
 
-    def _call(self, tool: BridgeTool, arguments: Mapping[str, str]) -> str:
-        """One instruction, step by step, with what was filled in."""
+    def _call(self, tool: BridgeTool, given: Mapping[str, str]) -> str:
+        """Return the prompt of one instruction, with the arguments that are filled in."""
         served = tool.served
         assert served is not None
-        known = parameters(tool)
-        for given in arguments:
-            if given not in known:
-                raise UnknownName("argument", given[:80], known, f"call_{tool.name}")
-        lines = [
-            f"Help me call {tool.name} of the Solana program {shown(served.program.model.name)}.",
-            "",
-        ]
-        lines += [
-            f"- {name}: {clean_text(value, 300)}" for name, value in arguments.items() if value
-        ]
-        missing = [name for name in _required(tool, known) if not arguments.get(name)]
+        arguments = prompt_arguments(tool)
+        for name in given:
+            if name not in arguments:
+                raise UnknownName("argument", name[:80], arguments, f"call_{tool.name}")
+        program = shown(served.program.model.name)
+        lines = [f"Help me call {tool.name} of the Solana program {program}.", ""]
+        lines += [f"- {name}: {clean_text(value, 300)}" for name, value in given.items() if value]
+        required = required_prompt_arguments(tool, arguments)
+        missing = [name for name in required if not given.get(name)]
         if missing:
             lines.append(f"Missing, ask me for: {', '.join(missing)}.")
-        readers = {
-            t.name
-            for t in self.bridge.box.tools.values()
-            if t.served is served and t.kind in ("get", "list")
-        }
+        steps = self._steps(tool, served)
+        numbered = [f"{number}. {step}." for number, step in enumerate(steps, 1)]
+        return "\n".join([*lines, "", _RULES[self.bridge.mode], *numbered, "", _ADVICE])
+
+    def _steps(self, tool: BridgeTool, served: ServedProgram) -> list[str]:
         steps = [
-            f"call {tool.name} and show me its summary and its balance changes",
-            _AFTER[self.bridge.mode],
+            f"call {tool.name} and show me its summary and balance changes",
+            _LAST_STEP[self.bridge.mode],
         ]
+        readers = sorted(set(self._readers(served)))[:_MAX_READERS]
         if readers:
-            steps.insert(0, f"read the accounts it concerns ({', '.join(sorted(readers)[:12])})")
-        lines += [
-            "",
-            _RULES[self.bridge.mode],
-            *(f"{n}. {step}." for n, step in enumerate(steps, 1)),
-            "",
-            _ADVICE,
-        ]
-        return "\n".join(lines)
+            steps.insert(0, f"read the accounts involved ({', '.join(readers)})")
+        return steps
+
+    # --- one program ---------------------------------------------------------------------------
 
     def _use(self, served: ServedProgram, task: str) -> str:
-        model = served.program.model
-        box = self.bridge.box
+        """Return the prompt of one program, with the instructions that fit *task*."""
+        first = f"Help me with the Solana program {shown(served.program.model.name)}"
         lines = [
-            f"Help me with the Solana program {shown(model.name)}" + (f": {task}" if task else ".")
-        ]
-        lines += [
+            f"{first}: {task}" if task else f"{first}.",
             "",
             _RULES[self.bridge.mode],
             "Amounts are base units, as decimal strings; addresses are base58.",
             "",
+            *self._instruction_lines(served, task),
         ]
-        tools: dict[str, str] = {}
-        for tool in box.tools.values():
-            if tool.served is served and tool.kind == "instruction":
-                tools.setdefault(
-                    tool.target, tool.name
-                )  # before what only looks at the same instruction
-        known = [ix for ix in model.instructions if ix.name in tools]
+        if self.bridge.box.lazy:
+            lines.append(
+                "Find tools with search_tools, look at them with describe_tool, "
+                "call them with call_tool."
+            )
+        elif readers := self._readers(served):
+            lines.append(f"To read accounts, use {', '.join(readers[:_MAX_READERS])}.")
+        return "\n".join([*lines, "", _ADVICE])
+
+    def _instruction_lines(self, served: ServedProgram, task: str) -> list[str]:
+        tools = self._tools_by_instruction(served)
+        listed = [ix for ix in served.program.model.instructions if ix.name in tools]
+        lines = []
         fitting = self._fitting(served, task)
         if fitting:
-            lines.append("These may be what it takes, the likeliest first:")
-            known = [ix for name in fitting for ix in known if tools[ix.name] == name]
-        for ix in known[:_LISTED]:
-            args = ", ".join(
-                f"{clean_text(a.name, 60)}: {clean_text(type_text(a.type), 80)}" for a in ix.args
-            )
-            when = quoted([text for key, text in ix.hints if key == "when"] or ix.docs, 160)
-            lines.append(f"- {tools[ix.name]}({args})" + (f" {when}" if when else ""))
-        if len(tools) > len(known[:_LISTED]):
-            lines.append(f"- and {len(tools) - len(known[:_LISTED])} more")
-        readers = [
-            t.name for t in box.tools.values() if t.served is served and t.kind in ("get", "list")
-        ]
-        if readers and not box.lazy:
-            lines.append(f"Accounts are read with {', '.join(readers[:_READERS])}.")
-        if box.lazy:
-            lines.append(
-                "Find tools with search_tools, look at them with describe_tool, call them with call_tool."
-            )
-        lines += ["", _ADVICE]
-        return "\n".join(lines)
+            lines.append("These may fit, the likeliest first:")
+            rank = {name: place for place, name in enumerate(fitting)}
+            listed = [ix for ix in listed if tools[ix.name] in rank]
+            listed.sort(key=lambda ix: rank[tools[ix.name]])
+        listed = listed[:_MAX_LISTED]
+        lines += [_instruction_line(tools[ix.name], ix) for ix in listed]
+        if len(tools) > len(listed):
+            lines.append(f"- and {len(tools) - len(listed)} more")
+        return lines
+
+    def _tools_by_instruction(self, served: ServedProgram) -> dict[str, str]:
+        """Return the tool name of each instruction of a program.
+
+        If an instruction has two tools, the second one only views its return value, so the first
+        one is taken.
+        """
+        tools: dict[str, str] = {}
+        for tool in self.bridge.box.tools.values():
+            if tool.served is served and tool.kind == "instruction":
+                tools.setdefault(tool.target, tool.name)
+        return tools
+
+    def _readers(self, served: ServedProgram) -> list[str]:
+        """Return the names of the tools that read accounts of a program."""
+        tools = self.bridge.box.tools.values()
+        return [t.name for t in tools if t.served is served and t.kind in ("get", "list")]
 
     def _fitting(self, served: ServedProgram, task: str) -> list[str]:
-        """The program's instructions that a task is about, best first; empty where it names none."""
+        """Return the tools of the program's instructions that fit *task*, best first."""
+        if not task:
+            return []
         box = self.bridge.box
-        hits = [box.tools[hit.name] for hit in box.search(task, 4 * _FITTING)] if task else []
-        return [t.name for t in hits if t.served is served and t.kind == "instruction"][:_FITTING]
+        hits = [box.tools[hit.name] for hit in box.search(task, 4 * _MAX_FITTING)]
+        fitting = [t.name for t in hits if t.served is served and t.kind == "instruction"]
+        return fitting[:_MAX_FITTING]
 
-    def _error(self, served: ServedProgram, code: str) -> str:
-        """By number (also as the runtime writes it, "custom program error: 0x1771") or by name."""
-        errors = served.program.model.errors
-        last = code.split()[-1] if code.split() else ""
-        number = int(last, 0) if _NUMBER.fullmatch(last) else -1
-        error = served.program.error(number) or next(
-            (e for e in errors if e.name.lower() == last.lower()), None
-        )
-        name = shown(served.program.name)
-        if error is not None:
-            words = quoted([error.message], 300)
-            what = f"{shown(error.name)} ({error.code}) of the program {name}. {words}"
-        elif (known := anchor_error(number)) is not None:
-            what = f"{known[0]} ({number}), an error of the Anchor framework in the program {name}"
-            what += f": {known[1]}." if known[1] else "."
-        else:
-            raise UnknownName("error", code[:20], [str(e.code) for e in errors], name)
-        return (
-            f"A transaction failed with {what} Explain what it means and what I can do. If you can call the tool that "
-            "failed again, its answer says which account or argument it is about."
-        )
+
+# --- rows of prompts/list ------------------------------------------------------------------------
+
+
+def _use_row(label: str, served: ServedProgram) -> dict[str, Any]:
+    task = {
+        "name": "task",
+        "description": "what to do; an instruction's name helps",
+        "required": False,
+    }
+    return {
+        "name": f"use_{label}",
+        "title": f"Use {clean_text(served.program.name, 60)}",
+        "description": f"Use the program {shown(served.program.name)}, step by step",
+        "arguments": [task],
+    }
+
+
+def _call_row(tool: BridgeTool) -> dict[str, Any]:
+    arguments = prompt_arguments(tool)
+    required = required_prompt_arguments(tool, arguments)
+    return {
+        "name": f"call_{tool.name}",
+        "title": f"Call {tool.name}",
+        "description": f"Call {tool.name} step by step: read, build, check its effects",
+        "arguments": [
+            {
+                "name": name,
+                "description": _argument_description(schema),
+                "required": name in required,
+            }
+            for name, schema in arguments.items()
+        ],
+    }
+
+
+def _argument_description(schema: Mapping[str, Any]) -> str:
+    default = "an account" if "x-account" in schema else ""
+    return clean_text(str(schema.get("description", default)), 200)
+
+
+# --- texts ---------------------------------------------------------------------------------------
+
+
+def _instruction_line(tool_name: str, ix: Instruction) -> str:
+    args = ", ".join(
+        f"{clean_text(a.name, 60)}: {clean_text(type_text(a.type), 80)}" for a in ix.args
+    )
+    when_to_use: Sequence[str] = [text for key, text in ix.hints if key == "when"]
+    words = quoted(when_to_use or ix.docs, 160)
+    return f"- {tool_name}({args}) {words}" if words else f"- {tool_name}({args})"
+
+
+def _explain_error(served: ServedProgram, code: str) -> str:
+    """Return the prompt about an error, which *code* gives by name or by number.
+
+    The number may be written as the runtime does: "custom program error: 0x1771".
+    """
+    error = _error_text(served, code)
+    return (
+        f"A transaction failed with {error} Explain what it means and what I can do. If you can "
+        "call the failed tool again, its answer says which account or argument caused it."
+    )
+
+
+def _error_text(served: ServedProgram, code: str) -> str:
+    errors = served.program.model.errors
+    program = shown(served.program.name)
+    last = code.split()[-1] if code.split() else ""
+    number = int(last, 0) if _ERROR_NUMBER.fullmatch(last) else -1
+    error = served.program.error(number)
+    if error is None:
+        error = next((e for e in errors if e.name.lower() == last.lower()), None)
+    if error is not None:
+        words = quoted([error.message], 300)
+        return f"{shown(error.name)} ({error.code}) of the program {program}. {words}"
+    framework_error = anchor_error(number)
+    if framework_error is None:
+        raise UnknownName("error", code[:20], [str(e.code) for e in errors], program)
+    name, message = framework_error
+    text = f"{name} ({number}), an error of the Anchor framework in the program {program}"
+    return f"{text}: {message}." if message else f"{text}."

@@ -1,4 +1,4 @@
-"""What can be read of the programs as MCP resources: their schema in three forms, their types, errors and accounts.
+"""MCP resources: each program's schema, types, errors and accounts.
 
 solana://<label>/info            name, address, where the schema came from
 solana://<label>/idl             Anchor IDL 0.1.0
@@ -18,8 +18,10 @@ from urllib.parse import quote, unquote, urlsplit
 
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import DecodeError, UnknownName
-from mcpsol_py.model.type_text import type_text
+from mcpsol_py.model.program import ProgramModel
+from mcpsol_py.model.types import type_text
 from mcpsol_py.names import clean_json, clean_text
 
 if TYPE_CHECKING:
@@ -27,12 +29,33 @@ if TYPE_CHECKING:
 
 __all__ = ["Resources"]
 
-_KINDS = {
+_DESCRIPTIONS = {
     "info": "Name, address, mode and where the schema came from",
     "idl": "The program as Anchor IDL 0.1.0",
     "schema": "The program as a compact mcpsol document",
     "errors": "The program's errors by number",
 }
+#: (path, name, title, description)
+_TEMPLATES = (
+    (
+        "pages/{cursor}",
+        "page",
+        "One list_tools page",
+        "One list_tools page of a program, by cursor",
+    ),
+    (
+        "types/{name}",
+        "type",
+        "A type or account type",
+        "A type or account type of a program",
+    ),
+    (
+        "accounts/{address}",
+        "account",
+        "An account",
+        "An account of a program, read from the chain and decoded",
+    ),
+)
 _SCHEME = "solana"
 
 
@@ -41,127 +64,133 @@ class Resources:
 
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
-        self._kept: dict[str, str] = {}
-        bridge.changes.append(lambda _label: self._kept.clear())
+        self._cache: dict[str, str] = {}
+        bridge.changes.append(lambda _label: self._cache.clear())
 
     def listed(self) -> list[dict[str, Any]]:
-        """What resources/list answers."""
+        """Return the rows of resources/list."""
         return [
             {
                 "uri": f"{_SCHEME}://{label}/{kind}",
                 "name": f"{label}-{kind}",
                 "title": f"{clean_text(served.program.name, 60)}: {kind}",
-                "description": text,
+                "description": description,
                 "mimeType": "application/json",
             }
             for label, served in self.bridge.box.labels.items()
-            for kind, text in _KINDS.items()
+            for kind, description in _DESCRIPTIONS.items()
         ]
 
     def templates(self) -> list[dict[str, Any]]:
-        """What resources/templates/list answers."""
-        rows = (
-            ("pages/{cursor}", "page", "One list_tools page of a program, by cursor"),
-            ("types/{name}", "type", "A type or account type of a program"),
-            (
-                "accounts/{address}",
-                "account",
-                "An account of a program, read from the chain and decoded",
-            ),
-        )
+        """Return the rows of resources/templates/list."""
         return [
             {
                 "uriTemplate": f"{_SCHEME}://{{program}}/{path}",
                 "name": name,
-                "title": text.partition(" of a program")[0],
-                "description": text,
+                "title": title,
+                "description": description,
                 "mimeType": "application/json",
             }
-            for path, name, text in rows
+            for path, name, title, description in _TEMPLATES
         ]
 
     async def read(self, uri: str) -> str:
-        """The text of a resource. Raises UnknownName, DecodeError, TransportError."""
-        kept = self._kept.get(uri)
-        if kept is not None:
-            return kept
-        served, steps = self._place(uri)
-        value, fixed = await self._value(served, steps, uri)
-        text = json.dumps(value, ensure_ascii=False, indent=1, default=str)
-        if fixed:
-            self._kept[uri] = text
+        """Return the text of a resource. Raises UnknownName, DecodeError, TransportError."""
+        cached = self._cache.get(uri)
+        if cached is not None:
+            return cached
+        served, steps = self._resolve(uri)
+        if _is_account(steps):
+            return _text(await self._account(served, steps[1]))
+        text = _text(self._schema_part(served, steps, uri))
+        self._cache[uri] = text
         return text
 
-    def _place(self, uri: str) -> tuple[ServedProgram, list[str]]:
-        """The program of a URI, and the steps of its path. Raises UnknownName."""
+    async def watch(self, uri: str, on_change: Callable[[], None]) -> Callable[[], None]:
+        """Call *on_change* when the account behind *uri* changes. Returns a function that stops it.
+
+        Other resources change only with their program, which the bridge's `changes` report.
+
+        Raises UnknownName, EncodeError, DecodeError and TransportError if *uri* cannot be watched.
+        """
+        served, steps = self._resolve(uri)
+        if not _is_account(steps):
+            self._schema_part(served, steps, uri)
+            return lambda: None
+        accounts = self.bridge.watch(_chain_of(served))
+        return await accounts.add(reading.address(steps[1], "address"), on_change)
+
+    def _resolve(self, uri: str) -> tuple[ServedProgram, list[str]]:
+        """Return the program of a URI and the steps of its path. Raises UnknownName."""
         parts = urlsplit(uri)
         labels = self.bridge.box.labels
         if parts.scheme != _SCHEME or parts.netloc not in labels:
             raise UnknownName("resource", uri[:200], [r["uri"] for r in self.listed()])
         return labels[parts.netloc], [unquote(step) for step in parts.path.split("/") if step]
 
-    async def watch(self, uri: str, told: Callable[[], None]) -> Callable[[], None]:
-        """*told* is called when the account behind *uri* changes, until the answer is called. The other resources
-        change with their program only: the bridge's `changes` tell that.
-
-        Raises UnknownName, EncodeError, DecodeError and TransportError where there is nothing to watch.
-        """
-        served, steps = self._place(uri)
-        if len(steps) != 2 or steps[0] != "accounts":
-            await self._value(served, steps, uri)
-            return lambda: None
-        if served.transport is None:
-            raise DecodeError("no chain is configured for this program", path="accounts")
-        return await self.bridge.watch(served.transport).add(
-            reading.address(steps[1], "address"), told
-        )
-
-    async def _value(self, served: ServedProgram, steps: list[str], uri: str) -> tuple[Any, bool]:
-        """The resource, and whether it stays the same."""
-        from mcpsol_py.schema.pages import compact_document, write_pages
-
+    def _schema_part(self, served: ServedProgram, steps: list[str], uri: str) -> Any:
+        """Return a part of the program's schema as a JSON value."""
         model = served.program.model
         match steps:
             case ["info"]:
-                return self.bridge.info(served, full=True), True
+                return self.bridge.info(served, full=True)
             case ["idl"]:
                 from mcpsol_py.schema.anchor_idl import to_anchor
 
-                return to_anchor(model)[0], True
+                return to_anchor(model)[0]
             case ["schema"]:
-                return compact_document(model), True
+                from mcpsol_py.schema.pages import compact_document
+
+                return compact_document(model)
             case ["errors"]:
                 return [
                     {"code": e.code, "name": e.name, "message": clean_text(e.message, 400)}
                     for e in model.errors
-                ], True
+                ]
             case ["pages", cursor]:
-                pages = write_pages(model)
-                if not cursor.isdecimal() or int(cursor) >= len(pages):
-                    raise UnknownName("page", cursor[:20], [str(i) for i in range(len(pages))])
-                return json.loads(pages[int(cursor)]), True
+                return _page(model, cursor)
             case ["types", name]:
-                known = {t.name: t.type for t in model.types} | {
-                    a.name: a.type for a in model.accounts
-                }
-                if name not in known:
-                    raise UnknownName("type", name[:80], known)
-                return {
-                    "name": name,
-                    "type": type_text(served.program.codecs.layouts.resolver.target(known[name])),
-                }, True
-            case ["accounts", address]:
-                return await self._account(served, address), False
-        raise UnknownName(
-            "resource", uri[:200], [f"{_SCHEME}://{quote(served.program.name)}/{k}" for k in _KINDS]
-        )
+                return _type(served, name)
+        known = [f"{_SCHEME}://{quote(served.program.name)}/{kind}" for kind in _DESCRIPTIONS]
+        raise UnknownName("resource", uri[:200], known)
 
     async def _account(self, served: ServedProgram, text: str) -> Any:
-        if served.transport is None:
-            raise DecodeError("no chain is configured for this program", path="accounts")
+        transport = _chain_of(served)
         key = reading.address(text, "address")
-        (account,) = await served.transport.get_accounts([key])
+        (account,) = await transport.get_accounts([key])
         if account is None:
-            raise DecodeError(f"there is no account at {key}", path="accounts")
+            raise DecodeError(f"account {key} does not exist", path="accounts")
         name, _ = served.program.decode_account(bytes(account.data))
         return clean_json(await reading.read_account(served, name, key))
+
+
+def _is_account(steps: list[str]) -> bool:
+    return len(steps) == 2 and steps[0] == "accounts"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1, default=str)
+
+
+def _chain_of(served: ServedProgram) -> Transport:
+    if served.transport is None:
+        raise DecodeError("no chain is configured for this program", path="accounts")
+    return served.transport
+
+
+def _page(model: ProgramModel, cursor: str) -> Any:
+    from mcpsol_py.schema.pages import write_pages
+
+    pages = write_pages(model)
+    if not cursor.isdecimal() or int(cursor) >= len(pages):
+        raise UnknownName("page", cursor[:20], [str(i) for i in range(len(pages))])
+    return json.loads(pages[int(cursor)])
+
+
+def _type(served: ServedProgram, name: str) -> dict[str, Any]:
+    model = served.program.model
+    known = {t.name: t.type for t in model.types} | {a.name: a.type for a in model.accounts}
+    if name not in known:
+        raise UnknownName("type", name[:80], known)
+    resolved = served.program.codecs.layouts.resolver.target(known[name])
+    return {"name": name, "type": type_text(resolved)}

@@ -1,10 +1,12 @@
-"""The bridge as an MCP server; stdio.py puts it on stdin and stdout, app.py behind HTTP."""
+"""The MCP server of the bridge: request handlers on the SDK's low-level server.
+
+stdio.py serves it on stdin and stdout, http/app.py over HTTP.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
-import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,19 +17,19 @@ from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from mcpsol_py import telemetry
-from mcpsol_py.bridge.bridge import Bridge, Confirm, Reply
+from mcpsol_py.bridge.bridge import Bridge, Reply
 from mcpsol_py.bridge.mcp.completion import Completer
+from mcpsol_py.bridge.mcp.confirmation import ConfirmationNeeded, confirmation
 from mcpsol_py.bridge.mcp.prompts import Prompts
 from mcpsol_py.bridge.mcp.resources import Resources
 from mcpsol_py.bridge.mcp.sessions import CallListener, Sessions
 from mcpsol_py.bridge.tools import Toolbox
 from mcpsol_py.errors import McpsolError
 
-__all__ = ["make_server"]
+__all__ = ["make_server", "tool_result"]
 
 logger = logging.getLogger(__name__)
 
@@ -35,241 +37,212 @@ logger = logging.getLogger(__name__)
 def make_server(
     bridge: Bridge, *, name: str = "idl2mcp", version: str = "", state_key: bytes | None = None
 ) -> Server[Any]:
-    """The low-level server of *bridge*. All tools are listed in one page (FIELD-NOTES C-42).
+    """Return the MCP server of *bridge*.
 
-    *state_key*: 32 bytes or more that seal what clients hand back, for several replicas; None: made for this process.
+    It lists all tools in one page, because several clients read only the first one.
+
+    *state_key* (32 bytes or more) seals the state that clients hand back with a confirmation. Set
+    it if several replicas serve the same clients. None: a random key for this process.
     """
-    listed = _Listed(bridge)
-    resources, prompts = Resources(bridge), Prompts(bridge)
-    sessions, completer = Sessions(bridge, resources), Completer(bridge)
-
-    async def list_tools(
-        ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams
-    ) -> dict[str, Any]:
-        return listed.now()
-
-    async def call_tool(
-        ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
-    ) -> dict[str, Any] | types.InputRequiredResult:
-        try:
-            listener = CallListener(sessions, ctx)
-            return result_of(
-                await bridge.call(params.name, params.arguments, _asker(ctx, params), listener)
-            )
-        except _Ask as ask:
-            return ask.result()
-
-    async def list_resources(
-        ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        return types.ListResourcesResult(
-            resources=[types.Resource.model_validate(r) for r in resources.listed()]
-        )
-
-    async def list_templates(
-        ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        rows = [types.ResourceTemplate.model_validate(t) for t in resources.templates()]
-        return types.ListResourceTemplatesResult(resource_templates=rows)
-
-    async def read_resource(
-        ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        uri = str(params.uri)
-        try:
-            text = await resources.read(uri)
-        except McpsolError as error:
-            raise MCPError(types.INVALID_PARAMS, str(error), error.details()) from None
-        contents = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
-        return types.ReadResourceResult(contents=[contents])
-
-    async def list_prompts(
-        ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
-    ) -> types.ListPromptsResult:
-        return types.ListPromptsResult(
-            prompts=[types.Prompt.model_validate(p) for p in prompts.listed()]
-        )
-
-    async def get_prompt(
-        ctx: ServerRequestContext[Any], params: types.GetPromptRequestParams
-    ) -> types.GetPromptResult:
-        try:
-            text = prompts.get(params.name, params.arguments or {})
-        except (McpsolError, ValueError) as error:
-            raise MCPError(types.INVALID_PARAMS, str(error)) from None
-        message = types.PromptMessage(
-            role="user", content=types.TextContent(type="text", text=text)
-        )
-        return types.GetPromptResult(messages=[message])
-
-    async def complete(
-        ctx: ServerRequestContext[Any], params: types.CompleteRequestParams
-    ) -> types.CompleteResult:
-        ref = params.ref
-        given = params.context.arguments if params.context is not None else None
-        found, total = await completer.complete(
-            ref.name if isinstance(ref, types.PromptReference) else ref.uri,
-            params.argument.name,
-            params.argument.value,
-            given or {},
-        )
-        return types.CompleteResult(
-            completion=types.Completion(values=found, total=total, has_more=total > len(found))
-        )
+    handlers = _Handlers(bridge)
+    sessions = handlers.sessions
 
     @asynccontextmanager
     async def lifespan(_: Server[Any]) -> AsyncIterator[dict[str, Any]]:
         async with bridge.watching():
             yield {}
 
-    server = _Server(
+    server = _BridgeServer(
         name,
         version=version,
         title="Solana programs as tools",
         instructions=bridge.instructions,
         lifespan=lifespan,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
-        on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
-        on_completion=complete,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
+        on_completion=handlers.complete,
         on_subscribe_resource=sessions.subscribe,
         on_unsubscribe_resource=sessions.unsubscribe,
         on_subscriptions_listen=sessions.listen,
     )
-    # not by the constructor, which warns: the method is deprecated since 2026-07-28, and all that older clients have
+    # Added here because the constructor warns about it: logging/setLevel is deprecated since
+    # 2026-07-28, but older clients have nothing else.
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, sessions.set_level)
-    server.add_request_handler("tools/list", types.PaginatedRequestParams, list_tools)
-    server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
-    # the state that a client hands back with a person's answer is sealed: it cannot be made up or moved to another call
-    sealed = (
-        RequestStateSecurity(keys=[state_key])
-        if state_key is not None
-        else RequestStateSecurity.ephemeral()
-    )
+    server.add_request_handler("tools/list", types.PaginatedRequestParams, handlers.list_tools)
+    server.add_request_handler("tools/call", types.CallToolRequestParams, handlers.call_tool)
 
-    def renewed(_label: str) -> None:
+    def renew_instructions(_label: str) -> None:
         server.instructions = bridge.instructions
 
-    bridge.changes.append(renewed)
-    # asked before each call over HTTP for what is mirrored into headers (x-mcp-header), which nothing here is; without
-    # it the SDK would list all the tools each time, with one it would walk that
+    bridge.changes.append(renew_instructions)
+    # Over HTTP the SDK looks up a tool's schema before each call, to find arguments that are
+    # mirrored into headers (x-mcp-header). No tool here has any, so skip listing all tools.
     server.get_tool_input_schema = lambda _name: None
-    server.middleware.append(_named)
+    server.middleware.append(_bind_log_fields)
     server.middleware.append(sessions.middleware)
-    server.middleware.append(RequestStateBoundary(sealed, default_audience=name))
+    server.middleware.append(RequestStateBoundary(_seal(state_key), default_audience=name))
     return server
 
 
-class _Server(Server[Any]):
-    """The SDK's, which says in both eras that its tools may change (HTTP has no other way to say so)."""
+def _seal(state_key: bytes | None) -> RequestStateSecurity:
+    """Return the seal of the state that clients hand back.
+
+    The seal keeps a client from inventing a state or moving it to another call.
+    """
+    if state_key is None:
+        return RequestStateSecurity.ephemeral()
+    return RequestStateSecurity(keys=[state_key])
+
+
+class _BridgeServer(Server[Any]):
+    """The SDK's server, which always announces that its tools may change.
+
+    The HTTP transport of the SDK has no option for that.
+    """
 
     def create_initialization_options(
         self, notification_options: NotificationOptions | None = None, *args: Any, **options: Any
     ) -> InitializationOptions:
-        """As the SDK's."""
-        said = notification_options or NotificationOptions(tools_changed=True)
-        return super().create_initialization_options(said, *args, **options)
+        """Return the SDK's options, with `tools_changed` set unless the caller says otherwise."""
+        announced = notification_options or NotificationOptions(tools_changed=True)
+        return super().create_initialization_options(announced, *args, **options)
 
 
-class _Listed:
-    """tools/list as plain data, dumped once for each toolbox: the SDK validates every answer anyway."""
+class _Handlers:
+    """The request handlers of one server."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self.bridge = bridge
+        self.tool_list = _ToolList(bridge)
+        self.resources = Resources(bridge)
+        self.prompts = Prompts(bridge)
+        self.sessions = Sessions(bridge, self.resources)
+        self.completer = Completer(bridge)
+
+    async def list_tools(
+        self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams
+    ) -> dict[str, Any]:
+        return self.tool_list.result()
+
+    async def call_tool(
+        self, ctx: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> dict[str, Any] | types.InputRequiredResult:
+        listener = CallListener(self.sessions, ctx)
+        try:
+            reply = await self.bridge.call(
+                params.name, params.arguments, confirmation(ctx, params), listener
+            )
+        except ConfirmationNeeded as needed:
+            return needed.result()
+        return tool_result(reply)
+
+    async def list_resources(
+        self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        rows = [types.Resource.model_validate(row) for row in self.resources.listed()]
+        return types.ListResourcesResult(resources=rows)
+
+    async def list_templates(
+        self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        rows = [types.ResourceTemplate.model_validate(row) for row in self.resources.templates()]
+        return types.ListResourceTemplatesResult(resource_templates=rows)
+
+    async def read_resource(
+        self, ctx: ServerRequestContext[Any], params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        try:
+            text = await self.resources.read(uri)
+        except McpsolError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error), error.details()) from None
+        contents = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
+        return types.ReadResourceResult(contents=[contents])
+
+    async def list_prompts(
+        self, ctx: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        rows = [types.Prompt.model_validate(row) for row in self.prompts.listed()]
+        return types.ListPromptsResult(prompts=rows)
+
+    async def get_prompt(
+        self, ctx: ServerRequestContext[Any], params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        try:
+            text = self.prompts.get(params.name, params.arguments or {})
+        except (McpsolError, ValueError) as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        content = types.TextContent(type="text", text=text)
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
+
+    async def complete(
+        self, ctx: ServerRequestContext[Any], params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
+        ref = params.ref
+        filled_in = params.context.arguments if params.context is not None else None
+        values, total = await self.completer.complete(
+            ref.name if isinstance(ref, types.PromptReference) else ref.uri,
+            params.argument.name,
+            params.argument.value,
+            filled_in or {},
+        )
+        return types.CompleteResult(
+            completion=types.Completion(values=values, total=total, has_more=total > len(values))
+        )
+
+
+class _ToolList:
+    """The result of tools/list as plain data, built once for each toolbox.
+
+    The SDK validates every result anyway, so there is no reason to build models each time.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         self.bridge = bridge
         self._box: Toolbox | None = None
-        self._answer: dict[str, Any] = {}
+        self._result: dict[str, Any] = {}
 
-    def now(self) -> dict[str, Any]:
-        """The answer."""
+    def result(self) -> dict[str, Any]:
         box = self.bridge.box
         if box is not self._box:
             tools = types.ListToolsResult(tools=[types.Tool.model_validate(d) for d in box.listed])
-            self._box, self._answer = (
-                box,
-                tools.model_dump(by_alias=True, mode="json", exclude_none=True),
-            )
-        return self._answer
+            self._result = tools.model_dump(by_alias=True, mode="json", exclude_none=True)
+            self._box = box
+        return self._result
 
 
-async def _named(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Every log line of a request says which one it was. What goes wrong in a way that it should not is told in the
-    log; clients of the older era would be given the exception's text, whatever it holds."""
+async def _bind_log_fields(
+    ctx: ServerRequestContext[Any, Any], call_next: CallNext
+) -> HandlerResult:
+    """Add the request's id and method to its log lines, and hide unexpected exceptions.
+
+    Without this, the SDK would send the text of an unexpected exception to clients of 2025-11-25
+    and earlier, whatever that text holds.
+    """
     with telemetry.bind(rpc_id=str(ctx.request_id), method=ctx.method):
         try:
             return await call_next(ctx)
         except (MCPError, ValidationError):
             raise
         except Exception as error:
-            logger.exception("%s failed in a way that it should not", ctx.method)
-            why = f"an error of this server's own ({type(error).__name__}); its log says more"
+            logger.exception("%s raised an unexpected error", ctx.method)
+            why = f"internal error ({type(error).__name__}); see the server's log"
             raise MCPError(types.INTERNAL_ERROR, why) from None
 
 
-_YES: types.ElicitRequestedSchema = {
-    "type": "object",
-    "properties": {
-        "send": {
-            "type": "boolean",
-            "title": "Send it",
-            "description": "Sign and send this transaction",
-        }
-    },
-    "required": ["send"],
-}
+def tool_result(reply: Reply) -> dict[str, Any]:
+    """Return *reply* as the result of tools/call.
 
-
-class _Ask(Exception):
-    """A person must be asked, and this client is asked by answering the call with the question (2026-07-28)."""
-
-    def __init__(self, question: str, state: str) -> None:
-        super().__init__(question)
-        self.question, self.state = question, state
-
-    def result(self) -> types.InputRequiredResult:
-        form = types.ElicitRequestFormParams(message=self.question, requested_schema=_YES)
-        return types.InputRequiredResult(
-            input_requests={"confirm": types.ElicitRequest(params=form)}, request_state=self.state
-        )
-
-
-def _asker(ctx: ServerRequestContext[Any], params: types.CallToolRequestParams) -> Confirm | None:
-    """How this client's person is asked, or None where the client cannot ask."""
-    capabilities = ctx.session.client_capabilities
-    if capabilities is None or capabilities.elicitation is None:
-        return None
-
-    async def ask_in_between(question: str, digest: str) -> bool:
-        return _said_yes(await ctx.session.elicit_form(question, _YES, ctx.request_id))
-
-    async def ask_by_answering(question: str, digest: str) -> bool | str:
-        answer = (params.input_responses or {}).get("confirm")
-        asked, _, mark = (params.request_state or "").partition(".")
-        if isinstance(answer, types.ElicitResult) and asked == digest:
-            return mark if _said_yes(answer) else False
-        raise _Ask(
-            question, f"{digest}.{secrets.token_hex(8)}"
-        )  # the mark: a yes that is brought twice is known
-
-    return ask_by_answering if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else ask_in_between
-
-
-def _said_yes(answer: types.ElicitResult) -> bool:
-    return answer.action == "accept" and (answer.content or {}).get("send") is True
-
-
-def result_of(reply: Reply) -> dict[str, Any]:
-    """A reply as the result of tools/call."""
+    An error has its details as a second text, not as `structuredContent`: clients check that
+    against the tool's outputSchema even for errors.
+    """
     content = [{"type": "text", "text": reply.text}]
+    result: dict[str, Any] = {"resultType": "complete", "content": content}
     if reply.is_error:
-        content.append(
-            {"type": "text", "text": json.dumps(reply.details, ensure_ascii=False, default=str)}
-        )
-        return {"resultType": "complete", "content": content, "isError": True}
-    return {
-        "resultType": "complete",
-        "content": content,
-        "structuredContent": reply.structured,
-        "isError": False,
-    }
+        details = json.dumps(reply.details, ensure_ascii=False, default=str)
+        content.append({"type": "text", "text": details})
+        return {**result, "isError": True}
+    return {**result, "structuredContent": reply.structured, "isError": False}

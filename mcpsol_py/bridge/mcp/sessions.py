@@ -1,9 +1,9 @@
-"""What the server tells its clients by itself: that tools changed, that a resource they subscribed to did, and log
-messages, in both protocol eras.
+"""Notifications to clients: changed tools, changed resources and log messages.
 
-Until 2025-11-25 a client subscribes by resources/subscribe and sets its log level by logging/setLevel, and is told
-over its session. From 2026-07-28 it opens subscriptions/listen and is told over that stream; log messages belong to a
-request and are sent where that asked for them.
+Up to protocol version 2025-11-25 a client subscribes with resources/subscribe, sets its log level
+with logging/setLevel, and receives notifications over its session. From 2026-07-28 it opens a
+stream with subscriptions/listen and receives them there; log messages belong to a request and are
+sent if that request asked for them.
 """
 
 from __future__ import annotations
@@ -34,21 +34,29 @@ from mcpsol_py.bridge.mcp.resources import Resources
 from mcpsol_py.errors import McpsolError, TransportError
 from mcpsol_py.names import clean_text
 
-__all__ = ["MOST_IN_ALL", "MOST_STREAMS", "MOST_SUBSCRIPTIONS", "CallListener", "Sessions"]
+__all__ = [
+    "MAX_STREAMS",
+    "MAX_SUBSCRIPTIONS",
+    "MAX_WATCHED",
+    "CallListener",
+    "Sessions",
+]
 
 logger = logging.getLogger(__name__)
 
-#: resources that one session (or one stream of subscriptions/listen) may subscribe to
-MOST_SUBSCRIPTIONS = 64
-#: resources watched for all sessions together, and streams open at once
-MOST_IN_ALL, MOST_STREAMS = 2048, 512
-#: a session that set no level hears of these and what is worse
+#: Resources that one session or one subscriptions/listen stream may subscribe to.
+MAX_SUBSCRIPTIONS = 64
+#: Resources watched for all clients together.
+MAX_WATCHED = 2048
+#: subscriptions/listen streams open at once.
+MAX_STREAMS = 512
+#: The log level of a session that did not set one.
 _DEFAULT_LEVEL: LogLevel = "warning"
 
 
 @dataclass(slots=True, eq=False)
-class _Session:
-    """One client of the handshake era."""
+class _ClientSession:
+    """A client that opened its session with `initialize` (2025-11-25 and earlier)."""
 
     channel: ServerSession
     level: LogLevel = _DEFAULT_LEVEL
@@ -56,59 +64,62 @@ class _Session:
 
 
 @dataclass(slots=True)
-class _Watched:
-    """One resource that somebody subscribed to: how many did, and how the watch is ended."""
+class _SubscribedResource:
+    """A resource that at least one client subscribed to.
 
-    holders: int
-    end: Callable[[], None]
-    telling: bool = False
+    `notifying` is True while a notification about it is waiting to be sent.
+    """
+
+    subscribers: int
+    stop_watching: Callable[[], None]
+    notifying: bool = False
 
 
 class Sessions:
-    """The clients of one server, and what they want to be told."""
+    """The clients of one server, with their subscriptions and log levels."""
 
     def __init__(self, bridge: Bridge, resources: Resources) -> None:
         self.bridge, self.resources = bridge, resources
-        self._sessions: dict[Connection, _Session] = {}
-        self._watched: dict[str, _Watched] = {}
+        self._sessions: dict[Connection, _ClientSession] = {}
+        self._subscribed: dict[str, _SubscribedResource] = {}
         self._bus = InMemorySubscriptionBus()
-        self._listen = ListenHandler(self._bus, max_subscriptions=MOST_STREAMS)
+        self._listen = ListenHandler(self._bus, max_subscriptions=MAX_STREAMS)
         self._tasks: set[asyncio.Task[None]] = set()
         bridge.changes.append(self._program_changed)
 
-    # --- the handshake era ---------------------------------------------------------------------------------------
+    # --- sessions (2025-11-25 and earlier) -----------------------------------------------------
 
     async def middleware(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """Remembers sessions, so that they can be told without being asked."""
+        """Remember the session of each request, so that notifications can be sent to it."""
         if ctx.request_id is not None and ctx.method != "initialize":
             self._session(ctx)
         return await call_next(ctx)
 
-    def _session(self, ctx: ServerRequestContext[Any, Any]) -> _Session | None:
-        """The session of a request, None in the new era, which has none."""
+    def _session(self, ctx: ServerRequestContext[Any, Any]) -> _ClientSession | None:
+        """Return the session of a request, or None if its protocol version has no sessions."""
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return None
-        connection: Connection = (
-            ctx.session._connection
-        )  # the SDK has no other way to it; its exit_stack is public
+        # The SDK offers no public way to the connection. Its `exit_stack` is public.
+        connection: Connection = ctx.session._connection
         session = self._sessions.get(connection)
         if session is None:
-            session = self._sessions[connection] = _Session(ctx.session)
-            connection.exit_stack.callback(self._gone, connection)
+            session = self._sessions[connection] = _ClientSession(ctx.session)
+            connection.exit_stack.callback(self._closed, connection)
         return session
 
-    def _gone(self, connection: Connection) -> None:
+    def _closed(self, connection: Connection) -> None:
         session = self._sessions.pop(connection, None)
-        if session is not None:
-            for uri in session.uris:
-                self._release(uri)
+        if session is None:
+            return
+        for uri in session.uris:
+            self._release(uri)
 
     async def set_level(
         self, ctx: ServerRequestContext[Any, Any], params: types.SetLevelRequestParams
     ) -> types.EmptyResult:
-        """logging/setLevel."""
+        """Handle logging/setLevel."""
         session = self._session(ctx)
         if session is not None:
             session.level = params.level
@@ -117,46 +128,39 @@ class Sessions:
     async def subscribe(
         self, ctx: ServerRequestContext[Any, Any], params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
-        """resources/subscribe."""
+        """Handle resources/subscribe."""
         session, uri = self._session(ctx), str(params.uri)
-        if session is not None and uri not in session.uris:
-            if len(session.uris) >= MOST_SUBSCRIPTIONS:
-                raise MCPError(
-                    types.INVALID_PARAMS,
-                    f"a session subscribes to at most {MOST_SUBSCRIPTIONS} resources",
-                )
-            session.uris.add(uri)
-            try:
-                await self._hold(uri)
-            except BaseException:
-                session.uris.discard(uri)
-                raise
-            if session not in self._sessions.values():  # it ended while the account was read
-                self._release(uri)
+        if session is None or uri in session.uris:
+            return types.EmptyResult()
+        _check_count(len(session.uris) + 1, "a session")
+        session.uris.add(uri)
+        try:
+            await self._hold(uri)
+        except BaseException:
+            session.uris.discard(uri)
+            raise
+        if session not in self._sessions.values():  # it ended while the account was read
+            self._release(uri)
         return types.EmptyResult()
 
     async def unsubscribe(
         self, ctx: ServerRequestContext[Any, Any], params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        """resources/unsubscribe."""
+        """Handle resources/unsubscribe."""
         session, uri = self._session(ctx), str(params.uri)
         if session is not None and uri in session.uris:
             session.uris.discard(uri)
             self._release(uri)
         return types.EmptyResult()
 
-    # --- the new era ---------------------------------------------------------------------------------------------
+    # --- streams (2026-07-28 and later) --------------------------------------------------------
 
     async def listen(
         self, ctx: ServerRequestContext[Any, Any], params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """subscriptions/listen: the stream lasts until the client ends it."""
+        """Handle subscriptions/listen. The stream lasts until the client ends it."""
         uris = list(dict.fromkeys(params.notifications.resource_subscriptions or ()))
-        if len(uris) > MOST_SUBSCRIPTIONS:
-            raise MCPError(
-                types.INVALID_PARAMS,
-                f"a stream subscribes to at most {MOST_SUBSCRIPTIONS} resources",
-            )
+        _check_count(len(uris), "a stream")
         held: list[str] = []
         try:
             for uri in uris:
@@ -167,38 +171,46 @@ class Sessions:
             for uri in held:
                 self._release(uri)
 
-    # --- what is watched -----------------------------------------------------------------------------------------
+    # --- watched resources ---------------------------------------------------------------------
 
     async def _hold(self, uri: str) -> None:
-        watched = self._watched.get(uri)
-        if watched is None:
-            if len(self._watched) >= MOST_IN_ALL:
-                raise MCPError(
-                    types.INTERNAL_ERROR,
-                    f"{MOST_IN_ALL} resources are watched already; try again later",
-                )
-            try:
-                end = await self.resources.watch(uri, lambda: self._resource_changed(uri))
-            except TransportError as error:
-                raise MCPError(types.INTERNAL_ERROR, str(error), error.details()) from None
-            except McpsolError as error:
-                raise MCPError(types.INVALID_PARAMS, str(error), error.details()) from None
-            watched = self._watched.get(uri)
-            if watched is None:
-                self._watched[uri] = _Watched(1, end)
-                return
-            end()  # another subscriber was quicker
-        watched.holders += 1
+        """Add a subscriber to *uri*. Starts to watch the resource if this is the first one."""
+        subscribed = self._subscribed.get(uri)
+        if subscribed is not None:
+            subscribed.subscribers += 1
+            return
+        stop_watching = await self._watch(uri)
+        subscribed = self._subscribed.get(uri)
+        if subscribed is None:
+            self._subscribed[uri] = _SubscribedResource(1, stop_watching)
+            return
+        stop_watching()  # another subscriber was faster
+        subscribed.subscribers += 1
+
+    async def _watch(self, uri: str) -> Callable[[], None]:
+        if len(self._subscribed) >= MAX_WATCHED:
+            raise MCPError(
+                types.INTERNAL_ERROR,
+                f"the server already watches {MAX_WATCHED} resources; try again later",
+            )
+        try:
+            return await self.resources.watch(uri, lambda: self._resource_changed(uri))
+        except TransportError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error), error.details()) from None
+        except McpsolError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error), error.details()) from None
 
     def _release(self, uri: str) -> None:
-        watched = self._watched.get(uri)
-        if watched is not None:
-            watched.holders -= 1
-            if watched.holders <= 0:
-                del self._watched[uri]
-                watched.end()
+        """Remove a subscriber from *uri*. Stops watching the resource if it was the last one."""
+        subscribed = self._subscribed.get(uri)
+        if subscribed is None:
+            return
+        subscribed.subscribers -= 1
+        if subscribed.subscribers <= 0:
+            del self._subscribed[uri]
+            subscribed.stop_watching()
 
-    # --- telling -------------------------------------------------------------------------------------------------
+    # --- notifications -------------------------------------------------------------------------
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(coroutine)
@@ -206,83 +218,94 @@ class Sessions:
         task.add_done_callback(self._tasks.discard)
 
     def _resource_changed(self, uri: str) -> None:
-        """Tells its subscribers, once for what changes while a telling is on its way."""
-        watched = self._watched.get(uri)
-        if watched is not None and not watched.telling:
-            watched.telling = True
-            self._spawn(self._tell_updated(uri, watched))
+        """Notify the subscribers of *uri*, once for all changes until the notification is sent."""
+        subscribed = self._subscribed.get(uri)
+        if subscribed is None or subscribed.notifying:
+            return
+        subscribed.notifying = True
+        self._spawn(self._notify_updated(uri, subscribed))
 
-    async def _tell_updated(self, uri: str, watched: _Watched) -> None:
-        watched.telling = False
+    async def _notify_updated(self, uri: str, subscribed: _SubscribedResource) -> None:
+        subscribed.notifying = False
         await self._bus.publish(ResourceUpdated(uri))
         for session in [s for s in self._sessions.values() if uri in s.uris]:
-            await _safely(session.channel.send_resource_updated(uri))
+            await _deliver(session.channel.send_resource_updated(uri))
 
     def _program_changed(self, label: str) -> None:
-        self._spawn(self._tell_changed(label))
-        for uri in list(self._watched):
+        self._spawn(self._notify_program_changed(label))
+        for uri in list(self._subscribed):
             if uri.startswith(f"solana://{label}/"):
                 self._resource_changed(uri)
 
-    async def _tell_changed(self, label: str) -> None:
+    async def _notify_program_changed(self, label: str) -> None:
         await self._bus.publish(ToolsListChanged())
         served = self.bridge.box.labels[label]
         data: dict[str, Any] = {"event": "program refreshed", "program": label}
         if served.slot is not None:
             data["deployed_slot"] = served.slot
+        level: LogLevel = "notice"
         if served.refused:
+            level = "warning"
             data["refused"] = clean_text(served.refused, 1000)
         for session in list(self._sessions.values()):
-            await _safely(session.channel.send_tool_list_changed())
-            await self._log(
-                session.channel, session.level, "warning" if served.refused else "notice", data
-            )
-
-    @staticmethod
-    async def _log(
-        channel: ServerSession,
-        least: LogLevel,
-        level: LogLevel,
-        data: dict[str, Any],
-        request: types.RequestId | None = None,
-    ) -> None:
-        if LOG_LEVELS.index(level) >= LOG_LEVELS.index(least):
-            params = types.LoggingMessageNotificationParams(
-                level=level, logger="idl2mcp", data=data
-            )
-            await _safely(
-                channel.send_notification(types.LoggingMessageNotification(params=params), request)
-            )
+            await _deliver(session.channel.send_tool_list_changed())
+            if _at_least(level, session.level):
+                await _send_log(session.channel, level, data)
 
     async def log(
         self, ctx: ServerRequestContext[Any, Any], level: LogLevel, data: dict[str, Any]
     ) -> None:
-        """A log message about a request, if its client wants to hear it."""
+        """Send a log message about a request, if its client accepts messages of this level."""
         session = self._session(ctx)
         if session is not None:
-            await self._log(ctx.session, session.level, level, data, ctx.request_id)
-        elif level in allowed_log_levels(ctx.protocol_version, ctx.meta):
-            await self._log(ctx.session, level, level, data, ctx.request_id)
+            wanted = _at_least(level, session.level)
+        else:
+            wanted = level in allowed_log_levels(ctx.protocol_version, ctx.meta)
+        if wanted:
+            await _send_log(ctx.session, level, data, ctx.request_id)
 
 
 class CallListener:
-    """Tells the client of a call how far that is: progress where it gave a token, log messages at its level."""
+    """Sends the progress and log messages of one call to its client."""
 
     def __init__(self, sessions: Sessions, ctx: ServerRequestContext[Any, Any]) -> None:
         self.sessions, self.ctx = sessions, ctx
 
     async def progress(self, done: int, total: int, message: str) -> None:
-        """notifications/progress."""
+        """Send notifications/progress, if the call has a progress token."""
         await self.ctx.session.report_progress(done, total, message)
 
     async def log(self, level: LogLevel, data: dict[str, Any]) -> None:
-        """notifications/message."""
+        """Send notifications/message, if the client accepts messages of this level."""
         await self.sessions.log(self.ctx, level, data)
 
 
-async def _safely(telling: Coroutine[Any, Any, None]) -> None:
-    """A client that has gone away is no fault of what is told."""
+def _check_count(count: int, subscriber: str) -> None:
+    if count > MAX_SUBSCRIPTIONS:
+        raise MCPError(
+            types.INVALID_PARAMS,
+            f"{subscriber} can subscribe to at most {MAX_SUBSCRIPTIONS} resources",
+        )
+
+
+def _at_least(level: LogLevel, least: LogLevel) -> bool:
+    return LOG_LEVELS.index(level) >= LOG_LEVELS.index(least)
+
+
+async def _send_log(
+    channel: ServerSession,
+    level: LogLevel,
+    data: dict[str, Any],
+    request: types.RequestId | None = None,
+) -> None:
+    params = types.LoggingMessageNotificationParams(level=level, logger="idl2mcp", data=data)
+    message = types.LoggingMessageNotification(params=params)
+    await _deliver(channel.send_notification(message, request))
+
+
+async def _deliver(notification: Coroutine[Any, Any, None]) -> None:
+    """Send a notification. If the client has gone away, log that and continue."""
     try:
-        await telling
+        await notification
     except Exception:
         logger.debug("a notification was not delivered", exc_info=True)

@@ -1,8 +1,9 @@
-"""MCP over stdin and stdout, read and written by the event loop itself where they are pipes.
+"""Serves MCP over stdin and stdout.
 
-The SDK's transport hands each message to threads three times, which takes more than answering most of them. It takes
-streams of its user's, so the protocol stays the SDK's; where stdin or stdout is a terminal or a file, or on Windows,
-its own streams are used.
+If stdin and stdout are pipes, the event loop reads and writes them directly: the SDK's own
+transport passes each message through threads three times, which costs more than answering most
+messages. For a terminal, a file or on Windows the SDK's streams are used. The protocol is the
+SDK's in both cases.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ __all__ = ["run_stdio"]
 
 logger = logging.getLogger(__name__)
 
-#: what is read ahead of the server; a longer message is put together of several reads
-_AHEAD = 1 << 20
+#: Size of the read buffer in bytes. A longer message takes several reads.
+_READ_BUFFER = 1 << 20
 
 
 async def run_stdio(server: Server[Any]) -> None:
-    """Serves one client on stdin and stdout until it closes them, or a signal (SIGINT, SIGTERM) asks for the end: a
-    send that has begun is still followed until it is known what became of it. A second signal ends the process.
+    """Serve one client on stdin and stdout until it closes them or SIGINT or SIGTERM arrives.
 
-    Nothing but the protocol is written to the client: what else is printed meanwhile goes to stderr, and stdin is
-    empty.
+    After a signal, a send that has begun is still followed until its outcome is known. A second
+    signal ends the process. The client receives only protocol messages: while the server runs,
+    `print` writes to stderr and stdin is empty.
     """
     if not _are_pipes():
         async with stdio_server() as (read, write):
@@ -46,21 +47,25 @@ async def run_stdio(server: Server[Any]) -> None:
     try:
         async with _pipes() as streams, stdio_server(*streams) as (read, write):
             await _serve(server, read, write)
-    except* BrokenPipeError:  # the client went away without waiting for its answers
-        logger.info("the client has gone away")
+    except* BrokenPipeError:  # the client left without waiting for its answers
+        logger.info("the client closed its end of the pipe")
 
 
 async def _serve(server: Server[Any], read: Any, write: Any) -> None:
     try:
         await server.run(read, write, server.create_initialization_options())
-    finally:  # while stdout is still stderr: what was printed, and waits to be written, is not for the client
+    finally:
+        # Flush while stdout still points to stderr: buffered prints are not for the client.
         with suppress(OSError):
             sys.stdout.flush()
 
 
 def _are_pipes() -> bool:
-    """May the event loop have stdin and stdout? They become non-blocking, and with them all that share what they stand
-    for: so neither may be the other (a socket for both), nor stderr."""
+    """Return True if the event loop can use stdin and stdout directly.
+
+    The event loop makes them non-blocking, and with them every descriptor of the same file. So
+    stdin, stdout and stderr must be three different files (not one socket, for example).
+    """
     if sys.platform == "win32":
         return False
     try:
@@ -72,13 +77,13 @@ def _are_pipes() -> bool:
     return len({(f.st_dev, f.st_ino) for f in found}) == len(found)
 
 
-class _Lines:
-    """The lines of a stream as text; what is no UTF-8 is replaced, as the SDK does."""
+class _LineReader:
+    """Iterates over the lines of a stream as text. Replaces invalid UTF-8, as the SDK does."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
 
-    def __aiter__(self) -> _Lines:
+    def __aiter__(self) -> _LineReader:
         return self
 
     async def __anext__(self) -> str:
@@ -89,7 +94,7 @@ class _Lines:
             except asyncio.LimitOverrunError as error:
                 parts.append(await self._reader.read(error.consumed))
                 continue
-            except asyncio.IncompleteReadError as error:  # the end
+            except asyncio.IncompleteReadError as error:  # end of the stream
                 parts.append(error.partial)
             line = b"".join(parts)
             if not line:
@@ -97,8 +102,8 @@ class _Lines:
             return line.decode("utf-8", "replace")
 
 
-class _Answers:
-    """A stream that text is written to."""
+class _TextWriter:
+    """Writes text to a stream."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
@@ -107,18 +112,21 @@ class _Answers:
         self._writer.write(text.encode())
 
     async def flush(self) -> None:
-        """Until the client's end of the pipe has all of it."""
+        """Wait until the pipe has taken all of it."""
         try:
             await self._writer.drain()
         except ConnectionError as error:
-            raise BrokenPipeError("the client has closed its end") from error
+            raise BrokenPipeError("the client closed its end of the pipe") from error
 
 
 @contextmanager
-def _moved(fd: int, elsewhere: int) -> Iterator[int]:
-    """A new descriptor of what *fd* was, its taker's to close; *fd* stands for *elsewhere* meanwhile."""
+def _redirected(fd: int, target: int) -> Iterator[int]:
+    """Point *fd* at *target* inside the block.
+
+    Yields a new descriptor of the original file, which the caller closes.
+    """
     kept, blocking = os.dup(fd), os.get_blocking(fd)
-    os.dup2(elsewhere, fd)
+    os.dup2(target, fd)
     try:
         yield os.dup(kept)
     finally:
@@ -131,10 +139,10 @@ def _moved(fd: int, elsewhere: int) -> Iterator[int]:
 async def _pipes() -> AsyncIterator[tuple[anyio.AsyncFile[str], anyio.AsyncFile[str]]]:
     loop = asyncio.get_running_loop()
     sys.stdout.flush()
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    with _moved(0, nothing) as stdin, _moved(1, 2) as stdout:
-        os.close(nothing)
-        reader = asyncio.StreamReader(_AHEAD)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    with _redirected(0, empty) as stdin, _redirected(1, 2) as stdout:
+        os.close(empty)
+        reader = asyncio.StreamReader(_READ_BUFFER)
         incoming, _ = await loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(stdin, "rb", buffering=0)
         )
@@ -142,19 +150,19 @@ async def _pipes() -> AsyncIterator[tuple[anyio.AsyncFile[str], anyio.AsyncFile[
             lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()),
             os.fdopen(stdout, "wb", buffering=0),
         )
-        outgoing.set_write_buffer_limits(0)  # a flush waits for all of it
+        outgoing.set_write_buffer_limits(0)  # so that `flush` waits for every byte
         writer = asyncio.StreamWriter(outgoing, protocol, None, loop)
 
-        def end() -> None:
-            hearing.close()  # a second signal ends the process
+        def stop() -> None:
+            handlers.close()  # a second signal ends the process
             incoming.close()
 
         try:
-            with ExitStack() as hearing:
-                hearing.enter_context(on_stop_signal(end))
+            with ExitStack() as handlers:
+                handlers.enter_context(on_stop_signal(stop))
                 yield (
-                    cast("anyio.AsyncFile[str]", _Lines(reader)),
-                    cast("anyio.AsyncFile[str]", _Answers(writer)),
+                    cast("anyio.AsyncFile[str]", _LineReader(reader)),
+                    cast("anyio.AsyncFile[str]", _TextWriter(writer)),
                 )
         finally:
             incoming.close()
