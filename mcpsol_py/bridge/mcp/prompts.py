@@ -12,7 +12,7 @@ from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.errors import anchor_error
 from mcpsol_py.errors import UnknownName
 from mcpsol_py.model.program import Instruction
-from mcpsol_py.model.types import type_text
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.json_schema import quoted
 from mcpsol_py.schema.mcp_tools import shown

@@ -21,7 +21,7 @@ from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import DecodeError, UnknownName
 from mcpsol_py.model.program import ProgramModel
-from mcpsol_py.model.types import type_text
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.names import clean_json, clean_text
 
 if TYPE_CHECKING:
