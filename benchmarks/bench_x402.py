@@ -197,7 +197,7 @@ def _verification() -> tuple[float, float]:
         "payments": [_wire(p) for p in payments],
         "terms": terms.model_dump(by_alias=True, exclude_none=True, mode="json"),
         "sponsor": bytes(world.sponsor).hex(),
-        "blockhash": world.chain.latest_blockhash()[0],
+        "blockhash": str(world.chain.latest_blockhash()),
         "accounts": {
             str(k): [a.owner, a.data.hex()]
             for k, a in zip(keys, found, strict=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mcpsol_py.x402.buying.budget import Budget
     from mcpsol_py.x402.buying.paying import Bought, Payer
-    from mcpsol_py.x402.chain.chain import Chain
+    from mcpsol_py.x402.chain.payment_chain import PaymentChain
     from mcpsol_py.x402.protocol.price import Price
 
 __all__ = ["history", "pay", "wallet"]
@@ -150,10 +150,10 @@ def _payer(wallet: str, network: str) -> Keypair:
     return local_wallet(wallet[1:])
 
 
-async def _reconcile(budget: Budget, chain: Chain) -> None:
+async def _reconcile(budget: Budget, chain: PaymentChain) -> None:
     """What earlier calls hold of the budget is given back once it cannot be taken any more."""
     from mcpsol_py.x402.buying.paying import reconcile
-    from mcpsol_py.x402.chain.chain import ChainUnavailable
+    from mcpsol_py.x402.chain.payment_chain import ChainUnavailable
 
     try:
         await reconcile(budget, chain)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcpsol_py.client.transport import Transport
     from mcpsol_py.model.program import ProgramModel
     from mcpsol_py.program import Program
-    from mcpsol_py.x402.chain.rpc_chain import RpcChain
+    from mcpsol_py.x402.chain import PaymentChain
 
 __all__ = [
     "PROFILES",
@@ -534,14 +534,13 @@ def endpoint_at(url: str) -> Iterator[RpcTransport]:
         run(transport.close())
 
 
-def payment_chain(url: str) -> RpcChain:
+def payment_chain(url: str) -> PaymentChain:
     """The cluster at *url* (or of that name) for payments; whoever asks closes it. Raises TransportError."""
     from mcpsol_py.errors import TransportError
-    from mcpsol_py.x402.chain.chain import ChainUnavailable
-    from mcpsol_py.x402.chain.rpc_chain import RpcChain
+    from mcpsol_py.x402.chain import ChainUnavailable, rpc_chain
 
     try:
-        return RpcChain(endpoint(url))
+        return rpc_chain(endpoint(url))
     except ChainUnavailable as error:  # exit 3: the network's fault
         raise TransportError("the cluster", str(error)) from error
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from mcpsol_py.x402.chain.rpc_chain import RpcChain
+    from mcpsol_py.x402.chain.payment_chain import PaymentChain
     from mcpsol_py.x402.store.database import Database
 
 __all__ = ["KEY_FILE", "database_option", "open_chain", "open_database"]
@@ -42,7 +42,7 @@ def open_database(url: str | None) -> Database:
     return opened
 
 
-def open_chain(url: str) -> RpcChain:
+def open_chain(url: str) -> PaymentChain:
     """The cluster at *url* (or of that name). Closed when the command ends. Raises TransportError."""
     from idl2mcp.inputs import payment_chain
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from idl2mcp.local import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
-    from mcpsol_py.x402.chain.chain import Chain
+    from mcpsol_py.x402.chain.payment_chain import PaymentChain
     from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk
     from mcpsol_py.x402.selling.mcp_seller import Paid
     from mcpsol_py.x402.store.channels import SponsoredChannels
@@ -258,7 +258,7 @@ class _Settling:
 
 
 def _settling(
-    payments: Payments, chain: Chain, kept: Database, cluster: LocalCluster | None
+    payments: Payments, chain: PaymentChain, kept: Database, cluster: LocalCluster | None
 ) -> _Settling:
     """The facilitators that are named, else one in this process, whose fees the sponsors pay."""
     from mcpsol_py.x402.channels.program import OURS
@@ -300,7 +300,7 @@ def _sell_vouchers(
     merchant: str,
     core: x402ResourceServer,
     settling: _Settling,
-    chain: Chain,
+    chain: PaymentChain,
     kept: Database,
     jobs: Jobs,
 ) -> str:
@@ -338,8 +338,8 @@ def _database(payments: Payments, cluster: LocalCluster | None, resources: ExitS
 
 def _chain(
     payments: Payments, url: str | None, cluster: LocalCluster | None, resources: ExitStack
-) -> Chain:
-    from mcpsol_py.x402.chain.svm_chain import SvmChain
+) -> PaymentChain:
+    from mcpsol_py.x402.chain.payment_chain import svm_chain
     from mcpsol_py.x402.protocol.networks import LOCAL
 
     at = payments.url or (url if cluster is None else None)
@@ -348,7 +348,7 @@ def _chain(
         resources.callback(chain.close)
         return chain
     if cluster is not None:
-        return SvmChain(cluster.transport, network=LOCAL)
+        return svm_chain(cluster.transport, network=LOCAL)
     raise SourceError("is missing: the cluster on which payments settle", path="payments.url")
 
 

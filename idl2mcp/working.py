@@ -11,7 +11,7 @@ import anyio.to_thread
 if TYPE_CHECKING:
     from solders.keypair import Keypair
 
-    from mcpsol_py.x402.chain.chain import Chain
+    from mcpsol_py.x402.chain.payment_chain import PaymentChain
     from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.worker.worker import Jobs
 
@@ -20,7 +20,7 @@ __all__ = ["jobs_for", "run_worker"]
 
 async def run_worker(
     database: Database,
-    chain: Chain | None,
+    chain: PaymentChain | None,
     collector: Keypair | None,
     merchants: Sequence[str],
     *,
@@ -64,7 +64,7 @@ async def run_worker(
 
 def jobs_for(
     database: Database,
-    chain: Chain | None,
+    chain: PaymentChain | None,
     collector: Keypair | None,
     merchant: str,
     client: object,

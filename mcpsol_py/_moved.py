@@ -75,7 +75,6 @@ MODULES = {
     "mcpsol_py.x402.budget": "mcpsol_py.x402.buying.budget",
     "mcpsol_py.x402.buyer": "mcpsol_py.x402.buying.mcp_buyer",
     "mcpsol_py.x402.catalog": "mcpsol_py.x402.protocol.bazaar",
-    "mcpsol_py.x402.chain": "mcpsol_py.x402.chain.chain",
     "mcpsol_py.x402.channels.desk": "mcpsol_py.x402.channels.channel_facilitator",
     "mcpsol_py.x402.facilitator_app": "mcpsol_py.x402.facilitator.app",
     "mcpsol_py.x402.facilitators": "mcpsol_py.x402.selling.facilitators",
@@ -92,12 +91,12 @@ MODULES = {
     "mcpsol_py.x402.program": "mcpsol_py.x402.chain.program",
     "mcpsol_py.x402.receipts": "mcpsol_py.x402.protocol.receipts",
     "mcpsol_py.x402.reconciling": "mcpsol_py.x402.worker.reconcile",
-    "mcpsol_py.x402.rpc_chain": "mcpsol_py.x402.chain.rpc_chain",
+    "mcpsol_py.x402.rpc_chain": "mcpsol_py.x402.chain.payment_chain",
     "mcpsol_py.x402.seller": "mcpsol_py.x402.selling.mcp_seller",
     "mcpsol_py.x402.store.catalog": "mcpsol_py.x402.store.bazaar",
     "mcpsol_py.x402.subscriptions.book": "mcpsol_py.x402.subscriptions.store",
     "mcpsol_py.x402.subscriptions.proof": "mcpsol_py.x402.protocol.proof",
-    "mcpsol_py.x402.svm_chain": "mcpsol_py.x402.chain.svm_chain",
+    "mcpsol_py.x402.svm_chain": "mcpsol_py.x402.chain.payment_chain",
     "mcpsol_py.x402.wallet": "mcpsol_py.x402.buying.wallet",
     "mcpsol_py.x402.webhooks": "mcpsol_py.x402.worker.webhooks",
     "mcpsol_py.x402.wire": "mcpsol_py.x402.protocol.mcp_wire",
@@ -112,6 +111,9 @@ NAMES: dict[str, dict[str, str]] = {
         "Simulated": "SimulatedCall",
     },
     "mcpsol_py.bridge.reach": {"Reach": "SigningPower", "reach_of": "signing_power"},
+    "mcpsol_py.x402.chain": {"Chain": "PaymentChain"},
+    "mcpsol_py.x402.rpc_chain": {"RpcChain": "rpc_chain"},
+    "mcpsol_py.x402.svm_chain": {"SvmChain": "svm_chain"},
 }
 
 

@@ -108,7 +108,7 @@ def _own_chain(host: str, port: int) -> tuple[Any, Any, Keypair]:
     from idl2mcp.selling import DEMO_PAYMENTS_SETUP
     from mcpsol_py.bundled import bundled_so
     from mcpsol_py.client.svm_rpc import SvmNode, rpc_app
-    from mcpsol_py.x402.chain.svm_chain import SvmChain
+    from mcpsol_py.x402.chain.payment_chain import svm_chain
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.protocol.networks import LOCAL
 
@@ -117,4 +117,4 @@ def _own_chain(host: str, port: int) -> tuple[Any, Any, Keypair]:
     cluster.add_program(bundled_so("x402").read_bytes(), OURS.program_id, "x402")
     hosts = {f"{name}:{port}" for name in (host, "127.0.0.1", "localhost")}
     rpc = rpc_app(SvmNode(cluster.transport, airdrops=True), hosts)
-    return SvmChain(cluster.transport, network=LOCAL), rpc, cluster.wallet("sponsor")
+    return svm_chain(cluster.transport, network=LOCAL), rpc, cluster.wallet("sponsor")

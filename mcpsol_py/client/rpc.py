@@ -29,7 +29,15 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py import telemetry
-from mcpsol_py.client.transport import Blockhash, Commitment, MemcmpFilter, Outcome, Status
+from mcpsol_py.client.transport import (
+    Blockhash,
+    Commitment,
+    History,
+    HistoryEntry,
+    MemcmpFilter,
+    Outcome,
+    Status,
+)
 from mcpsol_py.errors import TransportError
 from mcpsol_py.solana.base58 import b58decode
 
@@ -333,6 +341,15 @@ class RpcTransport:
         return Blockhash(Hash.from_string(value["blockhash"]), value["lastValidBlockHeight"])
 
     @_read
+    async def blockhash_valid(self, blockhash: Hash) -> bool:
+        # Asked at "finalized" too: a fork's tip may have dropped a blockhash that the chain still takes.
+        for commitment in ("confirmed", "finalized"):
+            asked = [str(blockhash), {"commitment": commitment}]
+            if (await self.request("isBlockhashValid", asked))["value"]:
+                return True
+        return False
+
+    @_read
     async def block_height(self) -> int:
         return int(await self.request("getBlockHeight", [{"commitment": self.commitment}]))
 
@@ -457,17 +474,32 @@ class RpcTransport:
     @_read
     async def landed(self, signature: Signature) -> dict[str, Any] | None:
         """A landed transaction as the node tells it (getTransaction, base64), None where it does not know it."""
-        # This method knows no "processed".
-        commitment = "confirmed" if self.commitment == "processed" else self.commitment
         options = {
             "encoding": "base64",
-            "commitment": commitment,
+            "commitment": self._confirmed(),
             "maxSupportedTransactionVersion": 0,
         }
         result: dict[str, Any] | None = await self.request(
             "getTransaction", [str(signature), options]
         )
         return result
+
+    @_read
+    async def history(self, key: Pubkey, *, limit: int) -> History:
+        asked = [str(key), {"limit": limit, "commitment": self._confirmed()}]
+        rows = await self.request("getSignaturesForAddress", asked)
+        entries = tuple(
+            HistoryEntry(Signature.from_string(row["signature"]), row.get("blockTime"))
+            for row in rows
+        )
+        return History(entries, complete=len(entries) < limit)
+
+    @_read
+    async def sent_transaction(self, signature: Signature) -> VersionedTransaction | None:
+        found = await self.landed(signature)
+        if found is None:
+            return None
+        return VersionedTransaction.from_bytes(base64.b64decode(found["transaction"][0]))
 
     @_read
     async def token_accounts(
@@ -508,6 +540,10 @@ class RpcTransport:
         if self._loop is not None:
             self._loop.stop()
             self._loop = None
+
+    def _confirmed(self) -> Commitment:
+        """The commitment for methods that do not take "processed"."""
+        return "confirmed" if self.commitment == "processed" else self.commitment
 
     def _reading(self) -> dict[str, Any]:
         return {"encoding": "base64", "commitment": self.commitment}

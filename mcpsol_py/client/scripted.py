@@ -21,7 +21,13 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.client.transport import Blockhash, MemcmpFilter, Outcome, Status
+from mcpsol_py.client.transport import (
+    Blockhash,
+    History,
+    MemcmpFilter,
+    Outcome,
+    Status,
+)
 from mcpsol_py.errors import TransportError
 
 __all__ = ["Asked", "ScriptedTransport"]
@@ -53,6 +59,9 @@ class ScriptedTransport:
         identity: Pubkey | None = None,
         fees: Sequence[int] = (),
         valid_for: int = 150,
+        blockhash_valid: bool = True,
+        history: History | None = None,
+        sent: Mapping[Signature, VersionedTransaction] | None = None,
     ) -> None:
         self.accounts = dict(accounts or {})
         self.simulations = list(simulations)
@@ -63,6 +72,9 @@ class ScriptedTransport:
         self.node = identity
         self.fees = list(fees)
         self.valid_for = valid_for
+        self.valid = blockhash_valid
+        self.known = history or History((), complete=True)
+        self.sent = dict(sent or {})
         self.asked: list[Asked] = []
         self.slept = 0.0
         self._blockhashes = 0
@@ -108,6 +120,10 @@ class ScriptedTransport:
         self._blockhashes += 1
         return Blockhash(Hash(self._blockhashes.to_bytes(32, "little")), self.valid_for)
 
+    async def blockhash_valid(self, blockhash: Hash) -> bool:
+        self._note("blockhash_valid", blockhash=blockhash)
+        return self.valid
+
     async def block_height(self) -> int:
         self._note("block_height")
         if len(self.heights) > 1:
@@ -149,6 +165,14 @@ class ScriptedTransport:
     async def transaction(self, signature: Signature) -> Outcome | None:
         self._note("transaction", signature=signature)
         return self.transactions.pop(0) if self.transactions else None
+
+    async def history(self, key: Pubkey, *, limit: int) -> History:
+        self._note("history", key=key, limit=limit)
+        return self.known
+
+    async def sent_transaction(self, signature: Signature) -> VersionedTransaction | None:
+        self._note("sent_transaction", signature=signature)
+        return self.sent.get(signature)
 
     async def identity(self) -> Pubkey | None:
         self._note("identity")

@@ -14,12 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solders.account import Account
+from solders.hash import Hash
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.client.transport import Blockhash, MemcmpFilter, Outcome, Status
+from mcpsol_py.client.transport import (
+    Blockhash,
+    History,
+    HistoryEntry,
+    MemcmpFilter,
+    Outcome,
+    Status,
+)
 from mcpsol_py.errors import TransportError
 
 if TYPE_CHECKING:
@@ -152,6 +160,9 @@ class SvmTransport:
     async def latest_blockhash(self) -> Blockhash:
         return Blockhash(self.svm.latest_blockhash(), self._height + 150)
 
+    async def blockhash_valid(self, blockhash: Hash) -> bool:
+        return self.svm.latest_blockhash() == blockhash  # LiteSVM takes its newest one only
+
     async def block_height(self) -> int:
         return self._height
 
@@ -220,6 +231,14 @@ class SvmTransport:
 
     async def transaction(self, signature: Signature) -> Outcome | None:
         return self._landed.get(signature)
+
+    async def history(self, key: Pubkey, *, limit: int) -> History:
+        newest_first = reversed(self.executed().items())
+        entries = (HistoryEntry(s) for s, sent in newest_first if key in sent.message.account_keys)
+        return History(tuple(entries), complete=True)
+
+    async def sent_transaction(self, signature: Signature) -> VersionedTransaction | None:
+        return self._executed.get(signature)
 
     async def identity(self) -> Pubkey | None:
         return self._node.pubkey()

@@ -19,6 +19,8 @@ from solders.transaction import VersionedTransaction
 
 __all__ = [
     "Blockhash",
+    "History",
+    "HistoryEntry",
     "MemcmpFilter",
     "Outcome",
     "Status",
@@ -72,6 +74,22 @@ class Status:
     slot: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """A transaction that an account took part in. `block_time` in seconds since 1970, None if the chain has none."""
+
+    signature: Signature
+    block_time: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Transactions of an account, newest first. `complete`: the account has no older ones."""
+
+    entries: tuple[HistoryEntry, ...]
+    complete: bool
+
+
 class Transport(Protocol):
     """A way to a chain. Every method raises TransportError where the chain does not answer as it should.
 
@@ -98,6 +116,9 @@ class Transport(Protocol):
 
     async def latest_blockhash(self) -> Blockhash:
         """The newest blockhash at the transport's commitment."""
+
+    async def blockhash_valid(self, blockhash: Hash) -> bool:
+        """Whether a transaction with this blockhash can still land. False only if no fork takes it any more."""
 
     async def block_height(self) -> int:
         """The current block height."""
@@ -126,6 +147,12 @@ class Transport(Protocol):
 
     async def transaction(self, signature: Signature) -> Outcome | None:
         """The logs and return data of a landed transaction, None where the chain does not (yet) have it."""
+
+    async def history(self, key: Pubkey, *, limit: int) -> History:
+        """The newest transactions of an account: *limit* of them, or more if that costs nothing."""
+
+    async def sent_transaction(self, signature: Signature) -> VersionedTransaction | None:
+        """A landed transaction as it was sent, None if the chain does not have it."""
 
     async def identity(self) -> Pubkey | None:
         """An address that is funded on this chain: the node's own."""

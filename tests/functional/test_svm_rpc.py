@@ -17,8 +17,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.svm_rpc import GENESIS, SvmNode
-from mcpsol_py.x402.chain.rpc_chain import RpcChain
-from mcpsol_py.x402.chain.svm_chain import SvmChain
+from mcpsol_py.x402.chain.payment_chain import rpc_chain, svm_chain
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.exact.transaction import associated_token_address, read_transaction
@@ -29,12 +28,12 @@ from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, World, keypair
 
 @pytest.fixture
 def world() -> World:
-    return World(chain=SvmChain(SvmTransport()))
+    return World(chain=svm_chain(SvmTransport()))
 
 
 @pytest.fixture
 def url(world: World) -> Iterator[str]:
-    with listening(SvmNode(world.chain.transport, airdrops=True)) as url:
+    with listening(SvmNode(world.transport, airdrops=True)) as url:
         yield url
 
 
@@ -90,7 +89,7 @@ async def test_solana_py_lists_token_accounts(
 
 
 def test_a_payment_settles_over_it_and_is_found(world: World, url: str) -> None:
-    chain = RpcChain(url)
+    chain = rpc_chain(url)
     assert chain.network == network_of_genesis(GENESIS)
     asked = PaymentRequirements.model_validate(
         {**world.requirements().model_dump(by_alias=True), "network": chain.network}
@@ -107,9 +106,9 @@ def test_a_payment_settles_over_it_and_is_found(world: World, url: str) -> None:
     assert world.tokens(world.payee.pubkey()) == 10_000
     assert chain.find(wire).signature == settled.transaction
     assert chain.status(settled.transaction).state == "landed"
-    world.chain.transport.expire_blockhash()
+    world.transport.expire_blockhash()
     other = ExactClient(world.payer, chain).create_payment_payload(asked)["transaction"]
-    world.chain.transport.expire_blockhash()
+    world.transport.expire_blockhash()
     assert chain.find(bytes(read_transaction(other))).state == "expired"
     chain.close()
 

@@ -35,7 +35,7 @@ from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
 from mcpsol_py.x402.buying.paying import Payer
 from mcpsol_py.x402.buying.wallet import wallet_payer
-from mcpsol_py.x402.chain.svm_chain import SvmChain
+from mcpsol_py.x402.chain.payment_chain import svm_chain
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.facilitator.app import LocalFacilitator, make_facilitator
 from mcpsol_py.x402.protocol.networks import LOCAL
@@ -94,7 +94,7 @@ class Shop:
         return server
 
     def payer(self, deposit: int | None = None, **limit: int) -> Payer:
-        chain = SvmChain(self.cluster.transport, network=LOCAL)
+        chain = svm_chain(self.cluster.transport, network=LOCAL)
         kept = Database(f"sqlite:///{self.folder / 'purse.db'}")
         self.opened.callback(kept.close)
         limits = Limits({USDC: Limit(**{"per_payment": 50_000, **limit})})
@@ -104,7 +104,7 @@ class Shop:
 
     @property
     def takings(self) -> int:
-        (account,) = SvmChain(self.cluster.transport).get_accounts(
+        (account,) = svm_chain(self.cluster.transport).get_accounts(
             [self.cluster.address("@merchant_usdc")]
         )
         assert account is not None
@@ -159,7 +159,7 @@ async def test_prices_are_told_and_charged_once(shop: Shop) -> None:
 async def test_anothers_facilitator_is_held_against_the_chain(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, lies: bool
 ) -> None:
-    chain = SvmChain(shop.cluster.transport, network=LOCAL)
+    chain = svm_chain(shop.cluster.transport, network=LOCAL)
     kept = Database("sqlite://")
     shop.opened.callback(kept.close)
     made = make_facilitator(chain, KeypairSponsor(wallet("sponsor")), SqlSettlements(kept))

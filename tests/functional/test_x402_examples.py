@@ -35,7 +35,7 @@ async def test_the_paid_bridge_charges_what_its_example_says(repo: Path) -> None
 
 def test_the_wallet_of_the_example_is_read(repo: Path, tmp_path: Path) -> None:
     text = (repo / "examples/wallet.toml").read_text()
-    with listening(SvmNode(World().chain.transport)) as url, ExitStack() as opened:
+    with listening(SvmNode(World().transport)) as url, ExitStack() as opened:
         file = tmp_path / "wallet.toml"
         file.write_text(text.replace('"devnet"', f'"{url}"'))
         limits = open_purse(file, opened).wallet.settings.limits

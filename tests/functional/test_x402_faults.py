@@ -21,7 +21,7 @@ from x402.schemas import PaymentPayload, SettleResponse, VerifyResponse
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
 from mcpsol_py.x402.buying.paying import reconcile
-from mcpsol_py.x402.chain.chain import SignatureStatus
+from mcpsol_py.x402.chain.payment_chain import SignatureStatus
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.facilitator.app import LocalFacilitator, facilitator_app, make_facilitator
@@ -139,7 +139,7 @@ class TestFacilitator:
             pending, Refused
         )  # it may still land, so nothing is given out and nothing given up
         assert (pending.code, shop.paid) == ("settlement_pending", 0)
-        shop.world.chain.svm.expire_blockhash()
+        shop.world.svm.expire_blockhash()
         gone = await gate.call(shop.offer(), payment, {}, shop.run)
         assert isinstance(gone, NotPaid)
         assert gone.reason == "transaction_failed"
@@ -223,7 +223,7 @@ class TestChain:
         monkeypatch.setattr(
             chain, "send", lambda wire: ""
         )  # it forgot the bytes, and forgets them again
-        chain.svm.expire_blockhash()
+        shop.world.svm.expire_blockhash()
         gone = await gate.call(shop.offer(), payment, {}, shop.run)
         assert isinstance(gone, NotPaid)
         assert gone.reason == "transaction_failed"
@@ -252,7 +252,7 @@ class TestPayments:
             payment.payload = {"transaction": base64.b64encode(bytes(wire)).decode()}
             expected = PREFIX
         elif what == "expired":
-            world.chain.svm.expire_blockhash()
+            world.svm.expire_blockhash()
             expected = "transaction_simulation_failed"
         elif what in ("underpaid", "overpaid"):
             other = world.pay(world.requirements(9_999 if what == "underpaid" else 10_001))

@@ -12,7 +12,7 @@ from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.x402.chain.svm_chain import SvmChain
+from mcpsol_py.x402.chain.payment_chain import svm_chain
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.settlements import SqlSettlements
@@ -29,7 +29,7 @@ class Mirrored:
 
     def __init__(self, folder: Path, **plan: Any) -> None:
         self.chain = Chain()
-        self.svm = SvmChain(self.chain.svm)
+        self.svm = svm_chain(self.chain.svm)
         self.database = Database(f"sqlite:///{folder / 'payments.db'}")
         self.book = SubscriptionBook(self.database, clock_ms=lambda: self.chain.now * 1000)
         self.on_chain = OnChain(self.svm, fresh=0.0)

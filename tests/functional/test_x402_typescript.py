@@ -30,7 +30,7 @@ from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
 from mcpsol_py.x402.buying.paying import Payer
-from mcpsol_py.x402.chain.rpc_chain import RpcChain
+from mcpsol_py.x402.chain.payment_chain import rpc_chain
 from mcpsol_py.x402.channels.upto import UptoClient, UptoFacilitator
 from mcpsol_py.x402.channels.voucher import sign_voucher
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
@@ -93,7 +93,7 @@ class Scene:
 
     def __init__(self, url: str, world: ChannelWorld) -> None:
         self.url, self.world = url, world
-        self.chain = RpcChain(url, network=DEVNET)
+        self.chain = rpc_chain(url, network=DEVNET)
         seeds = {"SEED": (b"\1" * 32).hex(), "SPONSOR": (b"\2" * 32).hex()}
         self.env = {**os.environ, "RPC_URL": url, **seeds}
         self.peer = Peer(self.env)
@@ -103,7 +103,7 @@ class Scene:
         self.upto = UptoFacilitator(self.chain, KeypairSponsor(world.sponsor), AUDITED, poll=0.01)
 
     def next_block(self) -> None:
-        self.world.chain.svm.expire_blockhash()
+        self.world.svm.expire_blockhash()
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def scene() -> Iterator[Scene]:
     world = ChannelWorld(
         program=AUDITED, now=int(time.time())
     )  # the peers go by the clock on the wall
-    with listening(SvmNode(SvmTransport(world.chain.svm))) as url:
+    with listening(SvmNode(SvmTransport(world.svm))) as url:
         found = Scene(url, world)
         yield found
         found.peer.stop()

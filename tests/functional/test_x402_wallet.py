@@ -25,7 +25,7 @@ from idl2mcp.agent_wallet_config import open_purse
 from idl2mcp.local import wallet
 from idl2mcp.selling import DEMO_PAYMENTS_SETUP
 from mcpsol_py.errors import SourceError
-from mcpsol_py.x402.chain.rpc_chain import RpcChain
+from mcpsol_py.x402.chain.payment_chain import PaymentChain, rpc_chain
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.protocol.networks import LOCAL
 from mcpsol_py.x402.worker.alerts import webhook_alert
@@ -74,7 +74,7 @@ def _wait(url: str) -> None:
     raise AssertionError(f"nothing answers at {url}")
 
 
-def owner_signs(chain: RpcChain, transaction: str) -> None:
+def owner_signs(chain: PaymentChain, transaction: str) -> None:
     """What alice's own wallet does with a transaction that it is given."""
     message = VersionedTransaction.from_bytes(base64.b64decode(transaction)).message
     chain.send(bytes(VersionedTransaction(message, [wallet("alice")])))
@@ -93,7 +93,7 @@ async def test_an_agent_pays_a_bridge_from_its_owners_account(cli: Cli, demo: st
         cwd=str(cli.folder),
         env={**os.environ, "IDL2MCP_PASSPHRASE": PASSPHRASE},
     )
-    chain = RpcChain(f"{demo}/rpc")
+    chain = rpc_chain(f"{demo}/rpc")
     async with Client(parameters) as client:
 
         async def said(name: str, **arguments: Any) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def test_a_facilitator_without_a_cluster_brings_its_own(cli: Cli) -> None:
             kinds = httpx.get(f"http://127.0.0.1:{port}/supported").json()["kinds"]
             served = {("exact", LOCAL), ("upto", LOCAL), ("batch-settlement", LOCAL)}
             assert {(k["scheme"], k["network"]) for k in kinds} == served
-            chain = RpcChain(f"http://127.0.0.1:{port}/rpc")
+            chain = rpc_chain(f"http://127.0.0.1:{port}/rpc")
             fee_payer = next(k["extra"]["feePayer"] for k in kinds if k["scheme"] == "exact")
             (sponsor,) = chain.get_accounts([fee_payer])
             assert sponsor is not None
@@ -162,7 +162,7 @@ GOOD = (
 
 @pytest.fixture
 def node() -> Iterator[str]:
-    with listening(SvmNode(World().chain.transport)) as url:
+    with listening(SvmNode(World().transport)) as url:
         yield url
 
 

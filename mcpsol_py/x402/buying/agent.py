@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
-from solders.hash import Hash
+from solders.account import Account
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.message import MessageV0
@@ -29,7 +29,11 @@ from mcpsol_py.errors import PaymentError, SourceError
 from mcpsol_py.x402.buying.budget import Budget, Limits, Spending
 from mcpsol_py.x402.buying.paying import Payer, Selector, reconcile
 from mcpsol_py.x402.buying.wallet import wallet_payer
-from mcpsol_py.x402.chain.chain import AccountData, Chain, ChainRejected, ChainUnavailable
+from mcpsol_py.x402.chain.payment_chain import (
+    ChainRejected,
+    ChainUnavailable,
+    PaymentChain,
+)
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.transaction import (
     PaymentTerms,
@@ -101,7 +105,7 @@ class AgentWallet:
 
     def __init__(
         self,
-        chain: Chain,
+        chain: PaymentChain,
         database: Database,
         settings: WalletSettings,
         passphrase: Callable[[], str],
@@ -160,7 +164,7 @@ class AgentWallet:
             (found,) = self.chain.get_accounts([account])
         except (ChainUnavailable, ValueError) as error:
             raise PaymentError("CHECK_FAILED", f"{account} cannot be read: {error}") from error
-        if found is None or found.owner not in (TOKEN, TOKEN_2022) or len(found.data) < 165:
+        if found is None or str(found.owner) not in (TOKEN, TOKEN_2022) or len(found.data) < 165:
             raise PaymentError("CHECK_FAILED", f"{account} is no token account")
         return _delegation(account, found)
 
@@ -209,7 +213,7 @@ class AgentWallet:
         return found, program, decimals
 
     def _unsigned(self, instruction: Instruction, owner: str) -> bytes:
-        blockhash = Hash.from_string(self.chain.latest_blockhash()[0])
+        blockhash = self.chain.latest_blockhash()
         message = MessageV0.try_compile(Pubkey.from_string(owner), [instruction], [], blockhash)
         from mcpsol_py.client.simulation import unsigned
 
@@ -361,20 +365,20 @@ class AgentWallet:
             *map(transfer_checked, terms),
             memo(f"batch {name}"),
         ]
-        blockhash = Hash.from_string(self.chain.latest_blockhash()[0])
+        blockhash = self.chain.latest_blockhash()
         message = MessageV0.try_compile(keypair.pubkey(), instructions, [], blockhash)
         return VersionedTransaction(message, [keypair])
 
     async def _land(self, wire: bytes, signature: str, timeout: float) -> str | None:
         """Sends until it landed (its signature) or certainly cannot any more (None)."""
         deadline = time.monotonic() + timeout
-        blockhash = str(VersionedTransaction.from_bytes(wire).message.recent_blockhash)
+        blockhash = VersionedTransaction.from_bytes(wire).message.recent_blockhash
         out = False
         while time.monotonic() < deadline:
             try:
                 expired = await _thread(
                     self.chain.blockhash_expired, blockhash
-                )  # before the status: see RpcChain.find
+                )  # before the status: see PaymentChain.find
                 if not expired:
                     was_out, out = out, True  # a send whose answer is lost may have arrived
                     await _thread(self.chain.send, wire)
@@ -448,7 +452,7 @@ class AgentWallet:
         }
 
 
-def _delegation(account: str, found: AccountData) -> Delegation:
+def _delegation(account: str, found: Account) -> Delegation:
     """SPL Token's Account: mint, owner, amount, then the delegate as a COption and the amount delegated to it."""
     data = found.data
     delegate = str(Pubkey.from_bytes(data[76:108])) if data[72:76] == b"\1\0\0\0" else None

@@ -34,7 +34,7 @@ from mcpsol_py.x402.buying.agent import AgentWallet, Transfer
 from mcpsol_py.x402.buying.http_buyer import HttpBuyer
 from mcpsol_py.x402.buying.mcp_buyer import Buyer, connected
 from mcpsol_py.x402.buying.paying import Bought
-from mcpsol_py.x402.chain.chain import ChainUnavailable
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable
 from mcpsol_py.x402.protocol.bazaar import ask_catalog, read_service
 from mcpsol_py.x402.protocol.http_wire import read_http_demand
 from mcpsol_py.x402.protocol.mcp_wire import read_demand

@@ -34,7 +34,7 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.names import clean_text
 from mcpsol_py.x402 import metrics
 from mcpsol_py.x402.buying.budget import Budget, Spending
-from mcpsol_py.x402.chain.chain import Chain
+from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.exact.transaction import read_transaction
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect, parse_payment
 from mcpsol_py.x402.protocol.networks import caip2
@@ -432,7 +432,7 @@ class Purses:
         return self._payers
 
 
-async def reconcile(budget: Budget, chain: Chain) -> int:
+async def reconcile(budget: Budget, chain: PaymentChain) -> int:
     """Books payments that got no answer: landed ones as spent, those that can no longer land as released. Returns how
     many.
     """

@@ -11,7 +11,7 @@ from x402 import x402Client
 
 from mcpsol_py.x402.buying.budget import Budget
 from mcpsol_py.x402.buying.paying import Payer, Selector, cheapest, vouchers_first
-from mcpsol_py.x402.chain.chain import Chain
+from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
 from mcpsol_py.x402.channels.program import OURS
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactClientV1
@@ -28,7 +28,7 @@ __all__ = ["wallet_payer"]
 
 def wallet_payer(
     keypair: Keypair,
-    chain: Chain,
+    chain: PaymentChain,
     budget: Budget,
     database: Database,
     *,

@@ -15,7 +15,7 @@ from solders.pubkey import Pubkey
 from x402.schemas import PaymentRequirements, RecoveredResponseResult
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.chain import Chain
+from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.batch import (
     CODE,
     LONGEST_DELAY,
@@ -69,7 +69,7 @@ class BatchClient:
     def __init__(
         self,
         payer: Signer,
-        chain: Chain,
+        chain: PaymentChain,
         program: ChannelProgram,
         channels: WalletChannels,
         *,
@@ -166,7 +166,7 @@ class BatchClient:
             )
             return self.channels.get(channel.channel_id)
         wire = read_transaction(channel.transaction)
-        if self._chain.blockhash_expired(str(wire.message.recent_blockhash)):
+        if self._chain.blockhash_expired(wire.message.recent_blockhash):
             again = self._program.fetch(
                 self._chain, channel.channel_id
             )  # it may have landed right before it expired
@@ -203,7 +203,7 @@ class BatchClient:
             self._program.open(parties, amount, delay),
             self._payer,
             sponsor,
-            self._chain.latest_blockhash()[0],
+            str(self._chain.latest_blockhash()),
             units=_UNITS,
             note=read_note(requirements.extra or {}, _BAD),
             binding=binding_memo(authorizer),
@@ -236,7 +236,7 @@ class BatchClient:
             self._program.top_up(self._parties(channel), amount),
             self._payer,
             Pubkey.from_string(channel.fee_payer),
-            self._chain.latest_blockhash()[0],
+            str(self._chain.latest_blockhash()),
             units=_UNITS,
             note=read_note(requirements.extra or {}, _BAD),
         )
@@ -297,7 +297,7 @@ class BatchClient:
             self._program.request_close(key, self._payer.pubkey()),
             self._payer,
             Pubkey.from_string(channel.fee_payer),
-            self._chain.latest_blockhash()[0],
+            str(self._chain.latest_blockhash()),
             units=20_000,
             note=None,
         )

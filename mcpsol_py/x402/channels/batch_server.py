@@ -31,7 +31,7 @@ from x402.schemas.hooks import (
 )
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.channels.batch import (
     CODE,
     SCHEME,
@@ -88,7 +88,7 @@ class BatchServer:
         authorizer: Signer,
         channels: PaidChannels,
         program: ChannelProgram,
-        chain: Chain,
+        chain: PaymentChain,
         *,
         withdraw_delay: int = 3600,
         min_deposit: int | None = None,

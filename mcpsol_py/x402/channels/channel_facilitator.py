@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
-from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
@@ -21,7 +20,7 @@ from solders.transaction import VersionedTransaction
 from x402.schemas import PaymentRequirements, SettleResponse, VerifyResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.chain.program import distribution_hash
 from mcpsol_py.x402.channels.program import (
     OPEN_SLOT_WINDOW,
@@ -157,7 +156,7 @@ class ChannelDesk:
 
     def __init__(
         self,
-        chain: Chain,
+        chain: PaymentChain,
         sponsor: Sponsor,
         program: ChannelProgram,
         settlements: SettlementStore | None = None,
@@ -232,7 +231,7 @@ class ChannelDesk:
         for (name, token), account in zip(tokens.items(), found, strict=True):
             usable = (
                 account is not None
-                and account.owner == str(p.token_program)
+                and account.owner == p.token_program
                 and len(account.data) >= 165
                 and account.data[:32] == bytes(p.mint)
                 and account.data[32:64] == bytes(roles[name])
@@ -245,12 +244,12 @@ class ChannelDesk:
                     f"the token account of {name} ({token}) {why}: its owner must mend that first",
                 )
 
-    def _check_setup(self, code: str) -> Callable[[Chain, SponsoredTransaction], None]:
-        def check(chain: Chain, setup: SponsoredTransaction) -> None:
+    def _check_setup(self, code: str) -> Callable[[PaymentChain, SponsoredTransaction], None]:
+        def check(chain: PaymentChain, setup: SponsoredTransaction) -> None:
             # Without the sponsor's signature: an unpaid request must not make us sign anything.
-            outcome = chain.simulate(bytes(setup.transaction), verify_signatures=False)
-            if outcome.error is not None:
-                raise PaymentError(code, f"the transaction would fail on chain: {outcome.error}")
+            error = chain.simulation_error(setup.transaction)
+            if error is not None:
+                raise PaymentError(code, f"the transaction would fail on chain: {error}")
 
         return check
 
@@ -260,7 +259,7 @@ class ChannelDesk:
         """Sends a payer's transaction once. Raises as settle_payable does."""
         return self._settle(setup, self._check_setup(code))
 
-    def _settle(self, payable: Any, check: Callable[[Chain, Any], None]) -> Settled:
+    def _settle(self, payable: Any, check: Callable[[PaymentChain, Any], None]) -> Settled:
         return settle_payable(
             self.chain,
             self.settlements,
@@ -289,7 +288,7 @@ class ChannelDesk:
         if known is not None and known.state == "failed":
             self.settlements.release(key)
         listed = [compute_unit_limit(units), compute_unit_price(1), *instructions]
-        blockhash = Hash.from_string(self.chain.latest_blockhash()[0])
+        blockhash = self.chain.latest_blockhash()
         message = MessageV0.try_compile(fee_payer, listed, [], blockhash)
         unsigned = VersionedTransaction.populate(message, [Signature.default()])
         return self._settle(_Own(key, payer, str(fee_payer), unsigned), _simulated).signature
@@ -411,11 +410,11 @@ class ChannelDesk:
             )
 
 
-def _simulated(chain: Chain, own: Payable) -> None:
-    outcome = chain.simulate(bytes(own.transaction), verify_signatures=False)
-    if outcome.error is not None:
+def _simulated(chain: PaymentChain, own: Payable) -> None:
+    error = chain.simulation_error(own.transaction)
+    if error is not None:
         raise PaymentError(
-            "transaction_simulation_failed", f"the transaction would fail on chain: {outcome.error}"
+            "transaction_simulation_failed", f"the transaction would fail on chain: {error}"
         )
 
 

@@ -16,7 +16,7 @@ from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
 
 from mcpsol_py.x402.chain import program as x402
-from mcpsol_py.x402.chain.chain import Chain
+from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.exact.transaction import ATA_PROGRAM, associated_token_address
 from mcpsol_py.x402.protocol.networks import DEVNET
 
@@ -56,7 +56,7 @@ class Clock:
     unix_time: int
 
 
-def read_clock(chain: Chain) -> Clock:
+def read_clock(chain: PaymentChain) -> Clock:
     """The clock that programs see. Raises ChainUnavailable."""
     account = chain.get_accounts([_CLOCK])[0]
     if account is None or len(account.data) < 40:
@@ -157,10 +157,10 @@ class ChannelProgram:
         own = _address(self.program_id, payer, payee, mint, signer, channel.salt, channel.open_slot)
         return channel if str(own) == address else None
 
-    def fetch(self, chain: Chain, address: str) -> Channel | None:
+    def fetch(self, chain: PaymentChain, address: str) -> Channel | None:
         """The channel at *address* now. Raises ChainUnavailable."""
         account = chain.get_accounts([address])[0]
-        return None if account is None else self.read(address, account.owner, account.data)
+        return None if account is None else self.read(address, str(account.owner), account.data)
 
     # -- instructions
 

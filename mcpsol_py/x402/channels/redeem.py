@@ -14,7 +14,7 @@ from solders.pubkey import Pubkey
 from x402.schemas import PaymentPayload, PaymentRequirements, SettleResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.channels.batch import (
     CODE,
     SCHEME,
@@ -51,7 +51,7 @@ async def redeem(
     server: BatchServer,
     facilitator: Any,
     *,
-    chain: Chain | None = None,
+    chain: PaymentChain | None = None,
     at_least: int = 1,
     limit: int = 200,
 ) -> Redeemed:
@@ -97,7 +97,7 @@ async def redeem(
     return done
 
 
-def _look(server: BatchServer, chain: Chain, row: PaidChannel) -> PaidChannel:
+def _look(server: BatchServer, chain: PaymentChain, row: PaidChannel) -> PaidChannel:
     """The row, brought to what the chain says."""
     try:
         found = server.program.fetch(chain, row.channel_id)

@@ -23,7 +23,7 @@ from x402.schemas import (
 )
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.chain import Chain
+from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.chain.program import ed25519_instruction, voucher_bytes
 from mcpsol_py.x402.channels.channel_facilitator import (
     ChannelDesk,
@@ -73,7 +73,7 @@ class UptoClient:
     def __init__(
         self,
         payer: Signer,
-        chain: Chain,
+        chain: PaymentChain,
         program: ChannelProgram,
         *,
         max_delay: int = 86_400,
@@ -124,7 +124,7 @@ class UptoClient:
             raise PaymentError(bad, "extra.feePayer is the payer; a sponsor signs apart")
         delay = read_delay(extra, bad, high=self._max_delay)
         hint = extra.get("recentBlockhash")
-        blockhash = hint if isinstance(hint, str) and hint else self._chain.latest_blockhash()[0]
+        blockhash = hint if isinstance(hint, str) and hint else str(self._chain.latest_blockhash())
         text = build_setup(
             self._program.open(parties, amount, delay),
             self._payer,
@@ -174,7 +174,11 @@ class UptoServer:
     ]
 
     def __init__(
-        self, authorizer: Signer, chain: Chain | None = None, *, withdraw_delay: int | None = None
+        self,
+        authorizer: Signer,
+        chain: PaymentChain | None = None,
+        *,
+        withdraw_delay: int | None = None,
     ) -> None:
         self._authorizer, self._delay = authorizer, withdraw_delay
         self._mints = Mints(chain) if chain is not None else None

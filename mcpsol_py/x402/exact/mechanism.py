@@ -25,7 +25,7 @@ from x402.schemas import (
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.exact.settle import (
     MemorySettlements,
     SettlementStore,
@@ -49,7 +49,7 @@ _WITH_SIGNATURE = ("settlement_pending", "transaction_failed", "duplicate_settle
 class Mints:
     """Token program and decimals of mints, read from the chain once each."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: PaymentChain) -> None:
         self._chain = chain
         self._known: dict[str, tuple[Pubkey, int]] = {}
 
@@ -60,14 +60,14 @@ class Mints:
             account = self._chain.get_accounts([mint])[0]
             if (
                 account is None
-                or account.owner not in (TOKEN, TOKEN_2022)
+                or str(account.owner) not in (TOKEN, TOKEN_2022)
                 or len(account.data) < 82
             ):
                 raise PaymentError(
                     "invalid_payment_requirements",
                     f"{mint} is no token mint on {self._chain.network}",
                 )
-            known = self._known[mint] = (Pubkey.from_string(account.owner), account.data[44])
+            known = self._known[mint] = (account.owner, account.data[44])
         return known
 
 
@@ -79,7 +79,7 @@ class _Payer:
     def __init__(
         self,
         payer: Keypair,
-        chain: Chain,
+        chain: PaymentChain,
         *,
         compute_units: int = 20_000,
         micro_lamports: int = 1,
@@ -138,7 +138,7 @@ class _Payer:
                 "invalid_payment_requirements", "extra.feePayer is the payer; a sponsor signs apart"
             )
         hint = extra.get("recentBlockhash")
-        blockhash = hint if isinstance(hint, str) and hint else self._chain.latest_blockhash()[0]
+        blockhash = hint if isinstance(hint, str) and hint else str(self._chain.latest_blockhash())
         message = build_message(
             terms, blockhash, compute_units=self._units, micro_lamports=self._price
         )
@@ -212,7 +212,7 @@ class _Desk:
 
     def __init__(
         self,
-        chain: Chain,
+        chain: PaymentChain,
         sponsor: Sponsor,
         settlements: SettlementStore | None = None,
         *,

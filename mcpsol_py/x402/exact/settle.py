@@ -19,7 +19,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.chain import Chain, ChainRejected, ChainUnavailable
+from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, PaymentChain
 from mcpsol_py.x402.exact.verify import VerifiedTransfer
 
 __all__ = [
@@ -184,11 +184,11 @@ def sponsored(transfer: Payable, sponsor: Sponsor) -> VersionedTransaction:
     return VersionedTransaction.populate(message, [signature, *transfer.transaction.signatures[1:]])
 
 
-def check_on_chain(chain: Chain, transfer: VerifiedTransfer) -> None:
+def check_on_chain(chain: PaymentChain, transfer: VerifiedTransfer) -> None:
     """Would it land now? Says first what a buyer or a seller can mend; raises PaymentError."""
     # Without the sponsor's signature: an unpaid request must not make us sign anything.
-    outcome = chain.simulate(bytes(transfer.transaction), verify_signatures=False)
-    if outcome.error is None:
+    error = chain.simulation_error(transfer.transaction)
+    if error is None:
         return
     if chain.get_accounts([transfer.destination])[0] is None:
         raise PaymentError(
@@ -196,13 +196,11 @@ def check_on_chain(chain: Chain, transfer: VerifiedTransfer) -> None:
             f"the token account of {transfer.pay_to} for {transfer.mint} does not exist yet; "
             "the seller must create it once, since a sponsor never does",
         )
-    raise PaymentError(
-        "transaction_simulation_failed", f"the payment would fail on chain: {outcome.error}"
-    )
+    raise PaymentError("transaction_simulation_failed", f"the payment would fail on chain: {error}")
 
 
 def settle_transfer(
-    chain: Chain,
+    chain: PaymentChain,
     store: SettlementStore,
     sponsor: Sponsor,
     transfer: VerifiedTransfer,
@@ -213,11 +211,11 @@ def settle_transfer(
 
 
 def settle_payable(
-    chain: Chain,
+    chain: PaymentChain,
     store: SettlementStore,
     sponsor: Sponsor,
     transfer: P,
-    check: Callable[[Chain, P], None],
+    check: Callable[[PaymentChain, P], None],
     *,
     timeout: float = 30.0,
     poll: float = 0.5,
@@ -253,7 +251,7 @@ def settle_payable(
 
 
 def reconcile(
-    chain: Chain,
+    chain: PaymentChain,
     store: SettlementStore,
     key: str,
     *,
@@ -272,7 +270,7 @@ def reconcile(
 
 
 def _join(
-    chain: Chain,
+    chain: PaymentChain,
     store: SettlementStore,
     known: Settlement,
     timeout: float,
@@ -301,7 +299,7 @@ def _join(
 
 
 def _send_and_wait(
-    chain: Chain,
+    chain: PaymentChain,
     store: SettlementStore,
     row: Settlement,
     timeout: float,
@@ -311,7 +309,7 @@ def _send_and_wait(
     fault: Callable[[str], None],
 ) -> Settled:
     transaction = VersionedTransaction.from_bytes(row.wire)
-    blockhash = str(transaction.message.recent_blockhash)
+    blockhash = transaction.message.recent_blockhash
     deadline = clock() + timeout
     sent, why = False, "not sent yet"
     while True:

@@ -16,7 +16,7 @@ from x402.schemas import PaymentRequirements
 from x402.schemas.v1 import PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError, StorageError
-from mcpsol_py.x402.chain.chain import Chain
+from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.batch_facilitator import BatchFacilitator
 from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk
 from mcpsol_py.x402.channels.program import ChannelProgram
@@ -34,7 +34,7 @@ __all__ = ["LocalFacilitator", "channel_desks", "facilitator_app", "make_facilit
 
 
 def make_facilitator(
-    chain: Chain,
+    chain: PaymentChain,
     sponsor: Sponsor,
     settlements: SettlementStore,
     *,
@@ -61,7 +61,7 @@ def make_facilitator(
 
 
 def channel_desks(
-    chain: Chain,
+    chain: PaymentChain,
     sponsor: Sponsor,
     settlements: SettlementStore,
     channels: SponsoredChannels,

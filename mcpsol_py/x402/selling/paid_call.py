@@ -31,7 +31,7 @@ from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 from mcpsol_py import telemetry
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402 import metrics
-from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable, MessageStatus
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, MessageStatus, PaymentChain
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Offer, Refused, Reply
 from mcpsol_py.x402.protocol.payment_ids import Payment, fingerprint, named_id, payment_key
@@ -112,7 +112,7 @@ Witness: TypeAlias = Callable[[Payment], MessageStatus | None]
 Landed: TypeAlias = Callable[[str], bool | None]
 
 
-def witness_of(chain: Chain) -> Witness:
+def witness_of(chain: PaymentChain) -> Witness:
     """A witness of one's own: for sellers whose facilitator is somebody else, and may be wrong or lie."""
 
     def look(payment: Payment) -> MessageStatus | None:

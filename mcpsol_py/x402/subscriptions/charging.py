@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.message import MessageV0
@@ -24,7 +23,7 @@ from solders.transaction import VersionedTransaction
 from sqlalchemy import Connection, delete, insert, select, update
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.chain import Chain, ChainRejected, ChainUnavailable
+from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, PaymentChain
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.settle import Settlement, SettlementStore, reconcile
 from mcpsol_py.x402.exact.transaction import (
@@ -58,7 +57,7 @@ class Collector(Protocol):
 class DelegatedCollector:
     """Takes the price from the subscriber's associated token account, whose delegate *key* is; *key* pays the fee."""
 
-    def __init__(self, chain: Chain, key: Keypair) -> None:
+    def __init__(self, chain: PaymentChain, key: Keypair) -> None:
         self._chain, self._key, self._mints = chain, key, Mints(chain)
 
     @property
@@ -102,9 +101,9 @@ class OnChainCollector:
 
 
 def _signed(
-    chain: Chain, key: Keypair, *instructions: Instruction, units: int = 40_000
+    chain: PaymentChain, key: Keypair, *instructions: Instruction, units: int = 40_000
 ) -> VersionedTransaction:
-    blockhash = Hash.from_string(chain.latest_blockhash()[0])
+    blockhash = chain.latest_blockhash()
     listed = [compute_unit_limit(units), compute_unit_price(1), *instructions]
     return VersionedTransaction(MessageV0.try_compile(key.pubkey(), listed, [], blockhash), [key])
 
@@ -128,7 +127,7 @@ class Charging:
         self,
         book: SubscriptionBook,
         settlements: SettlementStore,
-        chains: Mapping[str, Chain],
+        chains: Mapping[str, PaymentChain],
         collectors: Mapping[str, Collector],
         *,
         on_chain: Mapping[str, tuple[OnChain, Collector]] | None = None,
@@ -291,7 +290,9 @@ class Charging:
         self._fault("charge.booked")
         return booked
 
-    def _sign(self, chain: Chain, subscription: Subscription, charge: _Charge) -> bytes | None:
+    def _sign(
+        self, chain: PaymentChain, subscription: Subscription, charge: _Charge
+    ) -> bytes | None:
         """Builds, tries and keeps the transaction. None: another worker has the charge now."""
         label = f"{subscription.id}#{charge.number}"
         if subscription.address is not None:
@@ -310,10 +311,10 @@ class Charging:
                 raise PaymentError("INTERNAL_ERROR", "charges by delegation are not set up here")
             collector = self._collectors[subscription.network]
         transaction = collector.build(subscription, charge.amount, label)
-        tried = chain.simulate(bytes(transaction), verify_signatures=False)
-        if tried.error is not None:
+        error = chain.simulation_error(transaction)
+        if error is not None:
             raise PaymentError(
-                "transaction_simulation_failed", f"the charge would fail on chain: {tried.error}"
+                "transaction_simulation_failed", f"the charge would fail on chain: {error}"
             )
         wire = bytes(transaction)
         values = {

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
@@ -23,7 +22,7 @@ from solders.transaction import VersionedTransaction
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.program import Program, load
-from mcpsol_py.x402.chain.chain import AccountData, Chain
+from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.chain.program import PROGRAM_ID, delegate_address, subscription_address
 from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 from mcpsol_py.x402.subscriptions.terms import Plan, Subscription
@@ -60,7 +59,7 @@ class OnChain:
 
     def __init__(
         self,
-        chain: Chain,
+        chain: PaymentChain,
         program_id: Pubkey = PROGRAM_ID,
         *,
         fresh: float = 10.0,
@@ -97,8 +96,8 @@ class OnChain:
         )
 
     def _decode(self, address: str, kind: str) -> dict[str, Any] | None:
-        account: AccountData | None = self.chain.get_accounts([address])[0]
-        if account is None or account.owner != str(self.program_id) or not account.data:
+        account = self.chain.get_accounts([address])[0]
+        if account is None or account.owner != self.program_id or not account.data:
             return None
         name, value = payment_program().decode_account(account.data)
         return dict(value) if name == kind else None
@@ -205,7 +204,7 @@ class OnChain:
             "merchant": Pubkey.from_string(plan_or_known.pay_to),
             "mint": Pubkey.from_string(plan_or_known.asset),
             "delegate": delegate_address(owner, self.program_id),
-            "token_program": Pubkey.from_string(account.owner),
+            "token_program": account.owner,
         }
 
     def _ix(self, name: str, args: dict[str, Any], accounts: dict[str, Any]) -> Instruction:
@@ -267,7 +266,7 @@ class OnChain:
         return self._ix("charge", {}, accounts)
 
     def _unsigned(self, payer: Pubkey, instruction: Instruction) -> str:
-        blockhash = Hash.from_string(self.chain.latest_blockhash()[0])
+        blockhash = self.chain.latest_blockhash()
         message = MessageV0.try_compile(payer, [instruction], [], blockhash)
         slots = [Signature.default()] * message.header.num_required_signatures
         return base64.b64encode(bytes(VersionedTransaction.populate(message, slots))).decode()

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from x402.schemas import PaymentPayload, PaymentRequirements, ResourceInfo
 
 from mcpsol_py.errors import McpsolError, PaymentError, StorageError
-from mcpsol_py.x402.chain.chain import ChainUnavailable
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable
 from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, payment_required_result, read_payment
 from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Offer, Refused
 from mcpsol_py.x402.protocol.payment_ids import Payment, payment_key

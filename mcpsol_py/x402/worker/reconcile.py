@@ -13,7 +13,7 @@ from x402.schemas import SettleResponse
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.buying.budget import Budget, Limits
 from mcpsol_py.x402.buying.paying import reconcile as reconcile_budget
-from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.exact.settle import Settlement, SettlementStore, reconcile
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import NOBODY, Execution, Executions
@@ -24,7 +24,7 @@ __all__ = ["reconcile_calls", "reconcile_settlements", "reconcile_spendings"]
 
 
 def reconcile_settlements(
-    settlements: SqlSettlements, chain: Chain, *, timeout: float = 1.0
+    settlements: SqlSettlements, chain: PaymentChain, *, timeout: float = 1.0
 ) -> int:
     """Waits a moment for each settlement that is neither landed nor failed, sending its bytes again where the chain has
     not seen them. Returns how many ended. One that another process is sending is left to it."""
@@ -44,7 +44,7 @@ def reconcile_settlements(
 def reconcile_calls(
     executions: Executions,
     settlements: SettlementStore,
-    chains: Mapping[str, Chain],
+    chains: Mapping[str, PaymentChain],
     *,
     lease_ms: int = 120_000,
 ) -> int:
@@ -76,7 +76,7 @@ def reconcile_calls(
 
 
 def _aim(
-    row: Execution, settled: Settlement | None, chains: Mapping[str, Chain]
+    row: Execution, settled: Settlement | None, chains: Mapping[str, PaymentChain]
 ) -> tuple[Any, dict[str, Any]] | None:
     """(state, values) to move the row to; None: leave it."""
     chain = chains.get(row.network or "")
@@ -110,14 +110,14 @@ def _aim(
     return None
 
 
-def _status(chain: Chain, signature: str) -> str | None:
+def _status(chain: PaymentChain, signature: str) -> str | None:
     try:
         return chain.status(signature).state
     except ChainUnavailable:
         return None
 
 
-async def reconcile_spendings(database: Database, chain: Chain) -> int:
+async def reconcile_spendings(database: Database, chain: PaymentChain) -> int:
     """Books what wallets of this database signed and got no answer to (paying.reconcile). Returns how many ended."""
     out = select(spendings.c.wallet).where(
         spendings.c.state == "signed", spendings.c.network == chain.network

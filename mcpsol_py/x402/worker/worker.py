@@ -26,7 +26,7 @@ from sqlalchemy import Connection, insert, make_url, select, update
 from sqlalchemy.exc import IntegrityError
 
 from mcpsol_py.errors import McpsolError, PaymentError
-from mcpsol_py.x402.chain.chain import Chain, ChainUnavailable
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.channels.batch_server import BatchServer
 from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk
 from mcpsol_py.x402.channels.redeem import redeem, tidy
@@ -169,7 +169,7 @@ def merchant_jobs(
     database: Database,
     *,
     tenant: str = "default",
-    chains: Mapping[str, Chain],
+    chains: Mapping[str, PaymentChain],
     charging: Charging | None = None,
     client: httpx.AsyncClient | None = None,
     lease: float = 120.0,
@@ -203,7 +203,7 @@ def merchant_jobs(
 def add_vouchers(
     jobs: Jobs,
     *,
-    redeeming: Sequence[tuple[BatchServer, Any, Chain]] = (),
+    redeeming: Sequence[tuple[BatchServer, Any, PaymentChain]] = (),
     tidying: Sequence[tuple[ChannelDesk, SponsoredChannels]] = (),
     every: float = 300.0,
 ) -> None:

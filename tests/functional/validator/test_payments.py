@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from solders.hash import Hash
 from solders.pubkey import Pubkey
 from x402.schemas import PaymentPayload, PaymentRequirements
 
-from mcpsol_py.x402.chain.chain import ChainUnavailable
-from mcpsol_py.x402.chain.rpc_chain import RpcChain
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain, rpc_chain
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
 from mcpsol_py.x402.exact.settle import KeypairSponsor, MemorySettlements
 from mcpsol_py.x402.exact.transaction import associated_token_address, read_transaction
@@ -22,20 +22,20 @@ PAYER, SPONSOR, PAYEE = keypair(1), keypair(2), keypair(3)
 
 
 @pytest.fixture
-def chain(validator: Validator) -> Iterator[RpcChain]:
+def chain(validator: Validator) -> Iterator[PaymentChain]:
     validator.airdrop(SPONSOR.pubkey())
-    chain = RpcChain(validator.url)
+    chain = rpc_chain(validator.url)
     yield chain
     chain.close()
 
 
-def tokens(chain: RpcChain, owner: Pubkey) -> int:
+def tokens(chain: PaymentChain, owner: Pubkey) -> int:
     (account,) = chain.get_accounts([str(associated_token_address(owner, USDC, TOKEN_PROGRAM))])
     assert account is not None
     return int.from_bytes(account.data[64:72], "little")
 
 
-def requirements(chain: RpcChain, amount: int = 10_000) -> PaymentRequirements:
+def requirements(chain: PaymentChain, amount: int = 10_000) -> PaymentRequirements:
     return PaymentRequirements(
         scheme="exact",
         network=chain.network,
@@ -47,13 +47,13 @@ def requirements(chain: RpcChain, amount: int = 10_000) -> PaymentRequirements:
     )
 
 
-def pay(chain: RpcChain, asked: PaymentRequirements) -> PaymentPayload:
+def pay(chain: PaymentChain, asked: PaymentRequirements) -> PaymentPayload:
     return PaymentPayload(
         payload=ExactClient(PAYER, chain).create_payment_payload(asked), accepted=asked
     )
 
 
-def test_a_payment_lands_once_and_is_found_by_its_payer(chain: RpcChain) -> None:
+def test_a_payment_lands_once_and_is_found_by_its_payer(chain: PaymentChain) -> None:
     asked = requirements(chain)
     payment = pay(chain, asked)
     before = tokens(chain, PAYEE.pubkey())
@@ -73,20 +73,20 @@ def test_a_payment_lands_once_and_is_found_by_its_payer(chain: RpcChain) -> None
     assert tokens(chain, PAYEE.pubkey()) == before + 10_000
 
 
-def test_what_cannot_be_paid_fails_in_simulation(chain: RpcChain) -> None:
+def test_what_cannot_be_paid_fails_in_simulation(chain: PaymentChain) -> None:
     asked = requirements(chain, 10**9)
     verified = ExactFacilitator(chain, KeypairSponsor(SPONSOR)).verify(pay(chain, asked), asked)
     assert (verified.is_valid, verified.invalid_reason) == (False, "transaction_simulation_failed")
 
 
-def test_a_lost_answer_to_the_send_does_not_pay_twice(chain: RpcChain, proxy: Proxy) -> None:
+def test_a_lost_answer_to_the_send_does_not_pay_twice(chain: PaymentChain, proxy: Proxy) -> None:
     asked = requirements(chain, 7_000)
     payment = pay(chain, asked)
     before = tokens(chain, PAYEE.pubkey())
     proxy.fault = lambda method, forward: (
         (forward(), None)[1] if method == "sendTransaction" else forward()
     )
-    through = RpcChain(proxy.url)
+    through = rpc_chain(proxy.url)
     settled = ExactFacilitator(through, KeypairSponsor(SPONSOR), poll=0.2, timeout=20.0).settle(
         payment, asked
     )
@@ -95,11 +95,11 @@ def test_a_lost_answer_to_the_send_does_not_pay_twice(chain: RpcChain, proxy: Pr
     assert tokens(chain, PAYEE.pubkey()) == before + 7_000
 
 
-def test_an_unknown_blockhash_can_no_longer_land(chain: RpcChain) -> None:
-    assert chain.blockhash_expired("CmpNeggWJ4JaWJeJ8YKN1Zypmk7uvQq3PECGUCAEMbky")
-    assert not chain.blockhash_expired(chain.latest_blockhash()[0])
+def test_an_unknown_blockhash_can_no_longer_land(chain: PaymentChain) -> None:
+    assert chain.blockhash_expired(Hash.from_string("CmpNeggWJ4JaWJeJ8YKN1Zypmk7uvQq3PECGUCAEMbky"))
+    assert not chain.blockhash_expired(chain.latest_blockhash())
 
 
 def test_a_dead_node_says_nothing() -> None:
     with pytest.raises(ChainUnavailable):
-        RpcChain("http://127.0.0.1:1")
+        rpc_chain("http://127.0.0.1:1")

@@ -19,7 +19,7 @@ from mcpsol_py.solana.addresses import TOKEN_PROGRAM
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
 from mcpsol_py.x402.buying.paying import Asked, Payer, Payment
-from mcpsol_py.x402.chain.rpc_chain import RpcChain
+from mcpsol_py.x402.chain.payment_chain import PaymentChain, rpc_chain
 from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
 from mcpsol_py.x402.channels.batch_facilitator import BatchFacilitator
 from mcpsol_py.x402.channels.batch_server import BatchServer
@@ -46,7 +46,7 @@ pytestmark = pytest.mark.validator
 SPONSOR, AUTHORIZER = keypair(64), keypair(65)
 
 
-def held(chain: RpcChain, owner: Pubkey) -> int:
+def held(chain: PaymentChain, owner: Pubkey) -> int:
     (found,) = chain.get_accounts([str(associated_token(owner, MINT, TOKEN_PROGRAM))])
     return 0 if found is None else int.from_bytes(found.data[64:72], "little")
 
@@ -54,7 +54,7 @@ def held(chain: RpcChain, owner: Pubkey) -> int:
 async def test_both_schemes(validator: Validator, tmp_path: Path) -> None:
     validator.airdrop(SPONSOR.pubkey())
     chain, database = (
-        RpcChain(validator.url, network=DEVNET),
+        rpc_chain(validator.url, network=DEVNET),
         Database(f"sqlite:///{tmp_path / 'shop.db'}"),
     )
     settlements, sponsored = SqlSettlements(database), SponsoredChannels(database)

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.x402.chain.rpc_chain import RpcChain
+from mcpsol_py.x402.chain.payment_chain import PaymentChain, rpc_chain
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.store.database import Database, now_ms
 from mcpsol_py.x402.store.settlements import SqlSettlements
@@ -29,10 +28,10 @@ SUBSCRIBER, PAYEE, COLLECTOR = keypair(1), keypair(3), keypair(7)
 
 
 @pytest.fixture
-def chain(validator: Validator) -> Iterator[RpcChain]:
+def chain(validator: Validator) -> Iterator[PaymentChain]:
     for key in (SUBSCRIBER, COLLECTOR):
         validator.airdrop(key.pubkey())
-    chain = RpcChain(validator.url)
+    chain = rpc_chain(validator.url)
     yield chain
     chain.close()
 
@@ -41,13 +40,13 @@ def account(owner: Pubkey) -> Pubkey:
     return associated_token_address(owner, USDC, TOKEN_PROGRAM)
 
 
-def tokens(chain: RpcChain, owner: Pubkey) -> int:
+def tokens(chain: PaymentChain, owner: Pubkey) -> int:
     (found,) = chain.get_accounts([str(account(owner))])
     assert found is not None
     return int.from_bytes(found.data[64:72], "little")
 
 
-def approve(chain: RpcChain, amount: int) -> None:
+def approve(chain: PaymentChain, amount: int) -> None:
     """SPL Token's Approve: 04, u64."""
     metas = [
         AccountMeta(account(SUBSCRIBER.pubkey()), False, True),
@@ -55,7 +54,7 @@ def approve(chain: RpcChain, amount: int) -> None:
         AccountMeta(SUBSCRIBER.pubkey(), True, False),
     ]
     ix = Instruction(TOKEN_PROGRAM, b"\x04" + amount.to_bytes(8, "little"), metas)
-    blockhash = Hash.from_string(chain.latest_blockhash()[0])
+    blockhash = chain.latest_blockhash()
     transaction = VersionedTransaction(
         MessageV0.try_compile(SUBSCRIBER.pubkey(), [ix], [], blockhash), [SUBSCRIBER]
     )
@@ -68,7 +67,7 @@ def approve(chain: RpcChain, amount: int) -> None:
 
 
 def test_a_charge_lands_once_a_period_and_not_beyond_the_allowance(
-    chain: RpcChain, tmp_path: Path
+    chain: PaymentChain, tmp_path: Path
 ) -> None:
     clock = [now_ms()]
     database = Database(f"sqlite:///{tmp_path / 'payments.db'}")

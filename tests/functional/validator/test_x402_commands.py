@@ -23,7 +23,7 @@ from x402 import x402ResourceServer
 from x402.schemas import AssetAmount, ResourceConfig, ResourceInfo
 
 from mcpsol_py.client.keys import create_keystore
-from mcpsol_py.x402.chain.rpc_chain import RpcChain
+from mcpsol_py.x402.chain.payment_chain import rpc_chain
 from mcpsol_py.x402.exact.mechanism import ExactServer
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.selling.facilitators import Facilitators, HttpFacilitator
@@ -83,7 +83,7 @@ def facilitator(validator: Validator, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def shop(validator: Validator, facilitator: str, tmp_path: Path) -> Iterator[str]:
-    chain = RpcChain(validator.url)
+    chain = rpc_chain(validator.url)
     over_http = HttpFacilitator(facilitator, timeout=60.0)
     core = x402ResourceServer(Facilitators([over_http], timeout=60.0))
     core.register(chain.network, ExactServer())

@@ -14,7 +14,7 @@ from x402 import x402Client
 from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
 from mcpsol_py.x402.buying.paying import Payer
-from mcpsol_py.x402.chain.rpc_chain import RpcChain
+from mcpsol_py.x402.chain.payment_chain import rpc_chain
 from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
@@ -31,7 +31,7 @@ PAYEE = keypair(3).pubkey()
 
 def test_the_official_client_pays_our_server(validator: Validator, tmp_path: Path) -> None:
     validator.airdrop(keypair(2).pubkey())
-    chain = RpcChain(validator.url, network=DEVNET)
+    chain = rpc_chain(validator.url, network=DEVNET)
     before = tokens(chain, PAYEE)
     ours = [
         sys.executable,
@@ -60,7 +60,7 @@ def test_the_official_client_pays_our_server(validator: Validator, tmp_path: Pat
 
 async def test_our_client_pays_the_official_server(validator: Validator) -> None:
     validator.airdrop(keypair(2).pubkey())
-    chain = RpcChain(validator.url, network=DEVNET)
+    chain = rpc_chain(validator.url, network=DEVNET)
     before = tokens(chain, PAYEE)
     theirs = [
         str(ORACLES / "x402/official_server.py"),

@@ -14,7 +14,7 @@ from solders.keypair import Keypair
 from x402 import x402ResourceServer
 from x402.schemas import AssetAmount, ResourceConfig, ResourceInfo
 
-from mcpsol_py.x402.chain.rpc_chain import RpcChain
+from mcpsol_py.x402.chain.payment_chain import rpc_chain
 from mcpsol_py.x402.exact.mechanism import ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.facilitator.app import LocalFacilitator, make_facilitator
@@ -30,7 +30,7 @@ from mcpsol_py.x402.store.settlements import SqlSettlements
 async def main() -> None:
     url, seed, pay_to, mint, database_url = sys.argv[1:]
     database = Database(database_url)
-    chain = RpcChain(url, network=DEVNET)
+    chain = rpc_chain(url, network=DEVNET)
     sponsor = KeypairSponsor(Keypair.from_seed(bytes.fromhex(seed)))
     core = x402ResourceServer(
         LocalFacilitator(make_facilitator(chain, sponsor, SqlSettlements(database)))

@@ -66,7 +66,7 @@ class ChannelWorld(World):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        svm = self.chain.svm
+        svm = self.svm
         svm.add_program(self.program.program_id, elf(self.program))
         self.give(self.program.treasury_owner, 0)
         self.give(self.sponsor.pubkey(), 0)
@@ -78,17 +78,17 @@ class ChannelWorld(World):
     def later(self, seconds: int, slots: int = 0) -> None:
         """The cluster's clock and everybody else's move on."""
         self.now += seconds
-        clock = self.chain.svm.get_clock()
+        clock = self.svm.get_clock()
         clock.unix_timestamp = self.now
         clock.slot += slots
-        self.chain.svm.set_clock(clock)
+        self.svm.set_clock(clock)
 
     def put(self, owner: Pubkey, amount: int, *, state: int = 1) -> None:
         """A token account in another state than usual (2: frozen)."""
         data = bytearray(token_data(USDC, owner, amount))
         data[108] = state
         key = associated_token_address(owner, USDC, TOKEN_PROGRAM)
-        self.chain.svm.set_account(key, Account(10**7, bytes(data), TOKEN_PROGRAM))
+        self.svm.set_account(key, Account(10**7, bytes(data), TOKEN_PROGRAM))
 
     def upto(self, **options: Any) -> UptoFacilitator:
         options.setdefault("clock", self.clock)

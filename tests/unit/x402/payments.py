@@ -13,7 +13,8 @@ from solders.litesvm import LiteSVM
 from solders.pubkey import Pubkey
 from x402.schemas import PaymentPayload, PaymentRequirements
 
-from mcpsol_py.x402.chain.svm_chain import SvmChain
+from mcpsol_py.client.svm import SvmTransport
+from mcpsol_py.x402.chain.payment_chain import PaymentChain, svm_chain
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
 from mcpsol_py.x402.exact.settle import KeypairSponsor, MemorySettlements
 from mcpsol_py.x402.exact.transaction import associated_token_address
@@ -55,11 +56,10 @@ class World:
     sponsor: Keypair = field(default_factory=lambda: keypair(2))
     payee: Keypair = field(default_factory=lambda: keypair(3))
     balance: int = 1_000_000
-    chain: SvmChain = field(default_factory=lambda: SvmChain(LiteSVM()))
+    chain: PaymentChain = field(default_factory=svm_chain)
 
     def __post_init__(self) -> None:
-        svm = self.chain.svm
-        svm.airdrop(self.sponsor.pubkey(), 10**9)
+        self.svm.airdrop(self.sponsor.pubkey(), 10**9)
         self.set_account(USDC, mint_data(6, self.balance), TOKEN_PROGRAM)
         self.give(self.payer.pubkey(), self.balance)
         self.give(self.payee.pubkey(), 0)
@@ -69,8 +69,17 @@ class World:
         )
         self.client = ExactClient(self.payer, self.chain)
 
+    @property
+    def transport(self) -> SvmTransport:
+        assert isinstance(self.chain.transport, SvmTransport)
+        return self.chain.transport
+
+    @property
+    def svm(self) -> LiteSVM:
+        return self.transport.svm
+
     def set_account(self, address: Pubkey, data: bytes, owner: Pubkey) -> None:
-        self.chain.svm.set_account(address, Account(10**7, data, owner))
+        self.svm.set_account(address, Account(10**7, data, owner))
 
     def give(self, owner: Pubkey, amount: int) -> None:
         self.set_account(
@@ -80,7 +89,7 @@ class World:
         )
 
     def tokens(self, owner: Pubkey) -> int:
-        account = self.chain.svm.get_account(associated_token_address(owner, USDC, TOKEN_PROGRAM))
+        account = self.svm.get_account(associated_token_address(owner, USDC, TOKEN_PROGRAM))
         assert account is not None
         return int.from_bytes(bytes(account.data)[64:72], "little")
 

@@ -19,7 +19,7 @@ from solders.transaction import VersionedTransaction
 from x402.schemas import PaymentPayload, PaymentRequirements
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.chain import ChainUnavailable, SignatureStatus
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, SignatureStatus
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.exact.transaction import (
@@ -69,7 +69,7 @@ def payload_of(
 ) -> PaymentPayload:
     """A payment of any instructions, signed by the payer (and *signers*)."""
     payer = fee_payer or world.sponsor.pubkey()
-    blockhash = world.chain.svm.latest_blockhash()
+    blockhash = world.svm.latest_blockhash()
     message: Message | MessageV0
     if legacy:
         message = Message.new_with_blockhash(list(instructions), payer, blockhash)
@@ -125,7 +125,7 @@ def test_a_payment_verifies_and_moves_the_tokens_once(world: World) -> None:
     assert (verified.is_valid, verified.payer) == (True, str(world.payer.pubkey()))
     settled = world.facilitator.settle(payment, requirements)
     assert settled.success
-    assert world.chain.svm.get_transaction(Signature.from_string(settled.transaction)) is not None
+    assert world.svm.get_transaction(Signature.from_string(settled.transaction)) is not None
     assert (world.tokens(world.payer.pubkey()), world.tokens(world.payee.pubkey())) == (
         990_000,
         10_000,
@@ -372,7 +372,7 @@ def test_a_chain_that_does_not_answer_says_nothing_about_the_payment(
     def down(*_: object, **__: object) -> None:
         raise ChainUnavailable("node.example: timed out")
 
-    monkeypatch.setattr(world.chain, "simulate", down)
+    monkeypatch.setattr(world.chain, "simulation_error", down)
     assert (
         world.facilitator.verify(payment, requirements).invalid_reason == "unexpected_verify_error"
     )

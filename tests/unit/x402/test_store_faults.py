@@ -321,7 +321,7 @@ async def test_two_merchants_may_use_one_payment_id(tmp_path: Path, storage: Sto
     for gate, kept in zip(gates, (one, two), strict=True):
         gate._executions = kept
     first = await gates[0].call(shop.offer(), shop.payment(), {}, shop.run)
-    shop.world.chain.svm.expire_blockhash()
+    shop.world.svm.expire_blockhash()
     second = await gates[1].call(shop.offer(), shop.payment(), {}, shop.run)
     assert isinstance(first, Answer)
     assert isinstance(second, Answer)

@@ -46,7 +46,7 @@ class Agency:
         self.world = self.shop.world
         self.database = Database(f"sqlite:///{folder / 'wallet.db'}")
         self.folder = folder
-        self.world.chain.svm.airdrop(OWNER.pubkey(), 10**9)
+        self.world.svm.airdrop(OWNER.pubkey(), 10**9)
         self.world.give(OWNER.pubkey(), 500_000)
         self.account = str(associated_token_address(OWNER.pubkey(), USDC, TOKEN_PROGRAM))
         self.alerts: list[tuple[str, int, int, str]] = []
@@ -241,7 +241,7 @@ async def test_what_a_failed_call_holds_of_the_budget_comes_back(agency: Agency,
     assert (failed.result.is_error, failed.receipt, agency.shop.paid) == (True, None, 0)
     # The seller holds a signed payment: as long as it could land it counts.
     assert (await said(desk, "x402_pay", url=f"{url}/web/weather"))["error"] == "BUDGET_EXCEEDED"
-    agency.world.chain.svm.expire_blockhash()
+    agency.world.svm.expire_blockhash()
     assert (await said(desk, "x402_pay", url=f"{url}/web/weather"))["paid"] == "10000"
     assert {row.state for row in wallet.budget().history()} == {"released", "spent"}
     assert agency.shop.paid == 10_000
@@ -316,7 +316,7 @@ def batch(*amounts: int) -> dict[str, Any]:
 
 async def test_a_batch_is_one_transaction_all_or_none(agency: Agency) -> None:
     wallet = agency.delegating(100_000, per_day=60_000)
-    agency.world.chain.svm.airdrop(Pubkey.from_string(wallet.address()), 10**9)
+    agency.world.svm.airdrop(Pubkey.from_string(wallet.address()), 10**9)
     desk = tools(wallet)
     done = await said(desk, "x402_pay_batch", **batch(10_000, 20_000, 5_000))
     assert done["paid"] == "35000"
@@ -342,7 +342,7 @@ async def test_a_batch_that_the_chain_refuses_costs_nothing(agency: Agency) -> N
     assert [r["state"] for r in (await said(desk, "x402_transaction_history"))["payments"]] == [
         "released"
     ]
-    agency.world.chain.svm.airdrop(Pubkey.from_string(wallet.address()), 10**9)
+    agency.world.svm.airdrop(Pubkey.from_string(wallet.address()), 10**9)
     missing = batch(10_000)
     missing["payments"][0] |= {"payTo": str(keypair(99).pubkey()), "paymentId": "pay_to_no_account"}
     assert (await said(desk, "x402_pay_batch", **missing))["error"] == "SETTLEMENT_FAILED"

@@ -244,7 +244,7 @@ async def test_a_price_raised_between_the_calls_is_not_paid(shop: Shop, tmp_path
     # It still holds a signed payment, so the amount stays reserved until that can no longer land.
     assert [r.state for r in budget.history()] == ["signed"]
     assert await reconcile(budget, shop.world.chain) == 0
-    shop.world.chain.svm.expire_blockhash()
+    shop.world.svm.expire_blockhash()
     assert await reconcile(budget, shop.world.chain) == 1
     assert [r.state for r in budget.history()] == ["released"]
 

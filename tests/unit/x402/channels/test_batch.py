@@ -469,7 +469,7 @@ async def test_an_opening_that_is_out_is_sent_again_not_made_anew(
     first = await buyer.sign(shop.terms())
     second = await buyer.sign(shop.terms())
     assert first.payload["deposit"] == second.payload["deposit"]
-    shop.world.chain.svm.expire_blockhash()  # it can no longer land
+    shop.world.svm.expire_blockhash()  # it can no longer land
     third = await buyer.sign(shop.terms())
     assert third.payload["deposit"]["transaction"] != first.payload["deposit"]["transaction"]
     assert len(buyer.scheme.channels.all()) == 1

@@ -130,7 +130,7 @@ class WalletMachine(RuleBasedStateMachine):
 
     @rule()
     def next_block(self) -> None:
-        self.world.chain.svm.expire_blockhash()
+        self.world.svm.expire_blockhash()
 
     @rule()
     def claim(self) -> None:

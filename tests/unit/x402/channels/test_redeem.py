@@ -120,11 +120,11 @@ async def test_an_idle_channel_is_closed_when_that_was_said(shop: BatchShop) -> 
     assert shop.world.held[1] == 1_000
     assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {}
     shop.world.later(0, OPEN_SLOT_WINDOW + 1)
-    before = shop.world.chain.svm.get_balance(shop.world.sponsor.pubkey()) or 0
+    before = shop.world.svm.get_balance(shop.world.sponsor.pubkey()) or 0
     assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {
         channel.channel_id: "reclaimed"
     }
-    assert (shop.world.chain.svm.get_balance(shop.world.sponsor.pubkey()) or 0) > before
+    assert (shop.world.svm.get_balance(shop.world.sponsor.pubkey()) or 0) > before
     assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {channel.channel_id: "gone"}
     assert tidy(shop.desk, shop.sponsored, clock=shop.world.clock) == {}
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from solders.hash import Hash
 from solders.message import MessageV0
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
@@ -17,7 +16,7 @@ from x402 import x402Facilitator, x402ResourceServer
 from x402.schemas import PaymentPayload, ResourceInfo
 from x402.schemas.v1 import PaymentPayloadV1
 
-from mcpsol_py.x402.chain.chain import SignatureStatus
+from mcpsol_py.x402.chain.payment_chain import SignatureStatus
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1, ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.protocol.networks import DEVNET
@@ -262,9 +261,7 @@ async def test_a_tool_that_broadcasts_is_decided_by_its_recorded_signature(
     move = transfer(
         TransferParams(from_pubkey=sponsor.pubkey(), to_pubkey=sponsor.pubkey(), lamports=lamports)
     )
-    message = MessageV0.try_compile(
-        sponsor.pubkey(), [move], [], Hash.from_string(chain.latest_blockhash()[0])
-    )
+    message = MessageV0.try_compile(sponsor.pubkey(), [move], [], chain.latest_blockhash())
     transaction = VersionedTransaction(message, [sponsor])
     signature = str(transaction.signatures[0])
 

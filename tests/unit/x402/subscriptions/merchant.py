@@ -108,7 +108,7 @@ class Merchant:
         )
 
     def payment(self, amount: int = 10_000) -> PaymentPayload:
-        self.world.chain.svm.expire_blockhash()
+        self.world.svm.expire_blockhash()
         return self.shop.payment(None, amount=amount)
 
     def subscribed(self, plan_id: str = "pro", mark: str = "pay_1") -> str:

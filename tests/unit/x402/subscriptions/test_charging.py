@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from mcpsol_py.x402.chain.chain import SignatureStatus
+from mcpsol_py.x402.chain.payment_chain import SignatureStatus
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.audit import AuditLog
@@ -38,7 +38,7 @@ class Till:
     collector: Keypair = field(default_factory=lambda: keypair(7))
 
     def __post_init__(self) -> None:
-        self.merchant.world.chain.svm.airdrop(self.collector.pubkey(), 10**9)
+        self.merchant.world.svm.airdrop(self.collector.pubkey(), 10**9)
         self.approve(1_000_000)
 
     def approve(self, amount: int, balance: int = 1_000_000) -> None:
@@ -210,7 +210,7 @@ def test_a_charge_that_expired_unseen_is_signed_anew(till: Till) -> None:
 
     with pytest.raises(Crash):
         till.worker(fault=crash).run_due()
-    till.merchant.world.chain.svm.expire_blockhash()
+    till.merchant.world.svm.expire_blockhash()
     till.merchant.clock.ms += 1
     assert till.worker().run_due() == 0  # it can no longer land: dropped
     till.merchant.clock.ms += 60_000
@@ -345,7 +345,7 @@ class ChargingMachine(RuleBasedStateMachine):
 
     @rule()
     def a_block_passes(self) -> None:
-        self.till.merchant.world.chain.svm.expire_blockhash()
+        self.till.merchant.world.svm.expire_blockhash()
 
     @rule(allowed=st.sampled_from([0, 10**6]))
     def allow(self, allowed: int) -> None:

@@ -20,7 +20,7 @@ from sqlalchemy.exc import ProgrammingError
 from idl2mcp.working import run_worker
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402.buying.budget import Budget, Limit, Limits, Spending
-from mcpsol_py.x402.chain.chain import SignatureStatus
+from mcpsol_py.x402.chain.payment_chain import SignatureStatus
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Refused
 from mcpsol_py.x402.store.database import MIGRATIONS, Database
@@ -267,7 +267,7 @@ async def test_a_payment_that_can_no_longer_land_charges_nobody(
     monkeypatch.setattr(shop.world.chain, "send", lambda transaction: "dropped")
     assert isinstance(await shop.gate().call(shop.offer(), payment, {}, shop.run), Refused)
     monkeypatch.undo()
-    shop.world.chain.svm.expire_blockhash()
+    shop.world.svm.expire_blockhash()
     await asyncio.sleep(0.06)
     assert reconcile_settlements(SqlSettlements(shop.database), shop.world.chain) == 1
     calls(shop)

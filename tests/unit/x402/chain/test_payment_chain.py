@@ -1,0 +1,162 @@
+"""Payments on a chain: finding a payment by its message, and the old names of the module."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from solders.hash import Hash
+from solders.message import MessageV0
+from solders.signature import Signature
+from solders.system_program import TransferParams, transfer
+from solders.transaction import VersionedTransaction
+
+import mcpsol_py.x402.chain
+from mcpsol_py.client.rpc import RpcTransport
+from mcpsol_py.client.scripted import ScriptedTransport
+from mcpsol_py.client.transport import History, HistoryEntry, Outcome, Status
+from mcpsol_py.errors import TransportError
+from mcpsol_py.x402.chain.payment_chain import (
+    ChainRejected,
+    ChainUnavailable,
+    PaymentChain,
+    rpc_chain,
+    svm_chain,
+)
+from mcpsol_py.x402.protocol.networks import DEVNET
+from tests.unit.x402.payments import keypair
+
+
+class Node(RpcTransport):
+    """A node on which every blockhash has expired, and which lists *rows* for any account."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        super().__init__("http://node.test", blocking=True)
+        self.rows = rows
+
+    async def request(self, method: str, params: Sequence[Any] = ()) -> Any:
+        if method == "isBlockhashValid":
+            return {"value": False}
+        if method == "getSignaturesForAddress":
+            return self.rows[: params[1]["limit"]]
+        assert method == "getTransaction"
+        return None  # the node no longer has it
+
+
+def payment() -> VersionedTransaction:
+    payer = keypair(1)
+    move = transfer(
+        TransferParams(from_pubkey=payer.pubkey(), to_pubkey=keypair(2).pubkey(), lamports=1)
+    )
+    message = MessageV0.try_compile(payer.pubkey(), [move], [], Hash.default())
+    return VersionedTransaction(message, [payer])
+
+
+def scripted(**script: Any) -> PaymentChain:
+    return PaymentChain(ScriptedTransport(**script), network=DEVNET)
+
+
+@pytest.mark.parametrize(
+    ("count", "age", "state"),
+    [
+        (0, 0, "expired"),
+        (99, 60, "expired"),  # the account's whole history was searched
+        (100, 60, "unknown"),  # a busy account: the payment may be older than these
+        (100, None, "unknown"),
+        (100, 2 * 24 * 3600, "expired"),  # two days of history do not hold it
+    ],
+)
+def test_a_payment_is_called_expired_only_if_the_search_reached_far_enough(
+    count: int, age: int | None, state: str
+) -> None:
+    block_time = None if age is None else int(time.time()) - age
+    rows = [
+        {"signature": str(Signature(bytes([i]) * 64)), "blockTime": block_time}
+        for i in range(count)
+    ]
+    chain = rpc_chain(Node(rows), network=DEVNET)
+    assert chain.find(bytes(payment())).state == state
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        (Status(confirmed=True), "landed"),
+        (Status(confirmed=True, err="InsufficientFundsForFee"), "failed"),
+        (Status(confirmed=False), "unknown"),
+        (None, "unknown"),
+    ],
+)
+def test_a_message_is_found_whoever_paid_its_fee(status: Status | None, state: str) -> None:
+    sent = payment()
+    entry = HistoryEntry(sent.signatures[0])
+    chain = scripted(
+        history=History((entry,), complete=True), sent={entry.signature: sent}, statuses=[status]
+    )
+    unsigned = VersionedTransaction.populate(sent.message, [Signature.default()])
+    found = chain.find(bytes(unsigned))
+    assert (found.state, found.signature) == (state, str(entry.signature))
+
+
+def test_a_chain_that_does_not_answer_is_unavailable() -> None:
+    with pytest.raises(ChainUnavailable):
+        scripted().status(str(Signature.default()))
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (Outcome(err="BlockhashNotFound"), ChainRejected),
+        (TransportError("node", "refused", code=-32003), ChainRejected),
+        (TransportError("node", "timed out"), ChainUnavailable),
+    ],
+)
+def test_a_send_is_rejected_only_if_the_node_refused_it(
+    answer: Outcome | Exception, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        scripted(sends=[answer]).send(bytes(payment()))
+
+
+def test_a_simulation_error_is_one_text() -> None:
+    chain = scripted(
+        simulations=[
+            Outcome(),
+            Outcome(err="AccountNotFound"),
+            Outcome(err={"InstructionError": [2, "X"]}),
+        ]
+    )
+    texts = [chain.simulation_error(payment()) for _ in range(3)]
+    assert texts == [None, "AccountNotFound", '{"InstructionError":[2,"X"]}']
+
+
+def test_a_transaction_that_an_svm_did_not_execute_may_be_sent_again() -> None:
+    chain = svm_chain()
+    with pytest.raises(ChainRejected):  # its blockhash is unknown there
+        chain.send(bytes(payment()))
+    assert chain.status(str(payment().signatures[0])).state == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("mcpsol_py.x402.rpc_chain", {"RpcChain": rpc_chain}),
+        ("mcpsol_py.x402.svm_chain", {"SvmChain": svm_chain}),
+        ("mcpsol_py.x402.chain", {"Chain": PaymentChain, "ChainUnavailable": ChainUnavailable}),
+    ],
+)
+def test_old_names_still_work(module: str, names: Mapping[str, object]) -> None:
+    import importlib
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        found = importlib.import_module(module)
+        assert {name: getattr(found, name) for name in names} == names
+
+
+def test_an_old_name_warns() -> None:
+    with pytest.warns(DeprecationWarning, match="PaymentChain"):
+        assert mcpsol_py.x402.chain.Chain is PaymentChain
