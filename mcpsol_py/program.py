@@ -1,4 +1,4 @@
-"""A program as Python users see it: `load` it, ask for an instruction, encode, decode, build. No network, no dialects.
+"""Programs for Python users: load one, look at its instructions, encode, decode and build. Works offline.
 
 >>> program = load({"version": "0.1.0", "name": "t", "instructions": [
 ...     {"name": "add", "accounts": [], "args": [{"name": "amount", "type": "u8"}]}]})
@@ -9,8 +9,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from solders.pubkey import Pubkey
@@ -18,10 +20,12 @@ from solders.pubkey import Pubkey
 from mcpsol_py.accounts.compiled_build import compile_build
 from mcpsol_py.accounts.inputs import address_of
 from mcpsol_py.accounts.plan import Plan
+from mcpsol_py.bundled import bundled_programs
 from mcpsol_py.codec.compiled import Codecs
 from mcpsol_py.codec.instruction import InstructionCodec
 from mcpsol_py.errors import DecodeError, MissingAccount, NotUsable, SourceError, UnknownName
 from mcpsol_py.model.program import ErrorCode, Instruction, ProgramModel
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.names import aliases
 from mcpsol_py.sources import anchor, anchor_legacy
 from mcpsol_py.sources.detect import read
@@ -34,10 +38,10 @@ if TYPE_CHECKING:
     from mcpsol_py.accounts.resolution import Resolver
     from mcpsol_py.model.check import Finding
 
-__all__ = ["Program", "ProgramInstruction", "load"]
+__all__ = ["Argument", "Program", "ProgramInstruction", "load"]
 
-#: `detect` imports a dialect's reader when it meets one; the common ones are here already, so the first load is as
-#: quick as the next.
+#: `detect` imports a dialect's reader at its first use. The common ones are imported here, so that the first load is as
+#: fast as the next.
 _READERS = (anchor, anchor_legacy)
 
 
@@ -52,14 +56,17 @@ def load(
     *,
     overlay: str | PathLike[str] | Mapping[str, Any] | None = None,
 ) -> Program:
-    """A program from an IDL of any dialect (a path, bytes, the parsed JSON, or anchorpy's Idl), or from a Python spec
-    (a module, its path or name, or the decorated class).
+    """Load a program from an IDL or a Python spec.
 
-    *overlay*: a file or dict that completes the seeds an IDL cannot say (sources/overlay.py has its form); addresses
-    that it calls known are derived and compared.
+    *source* is an IDL in any dialect (a path, bytes, the parsed JSON, or anchorpy's Idl), a Python spec (a module, its
+    path or name, or the decorated class), or the name of a program that ships with this package ("counter", "vault",
+    "x402"). A file of that name wins over the bundled program.
 
-    Raises SourceError (and its kinds) with the place in the document; findings that leave the program usable do not
-    raise.
+    *overlay* is a file or dict that adds seeds which an IDL cannot express (`mcpsol_py.sources.overlay` describes its
+    form). Addresses listed as known are derived and compared.
+
+    Raises SourceError or a subclass, with the place in the document. Findings that leave the program usable do not
+    raise; see `Program.findings`.
     """
     model = read(_document(source))
     if overlay is None:
@@ -86,15 +93,25 @@ def load(
 
 
 def _document(source: Any) -> Any:
-    """anchorpy's Idl as its JSON; everything else as it is."""
-    to_json = (
-        None if isinstance(source, (str, bytes, dict, type)) else getattr(source, "to_json", None)
-    )
+    """Return anchorpy's Idl as JSON, a bundled program's name as the path of its IDL, everything else unchanged."""
+    if isinstance(source, str):
+        return _bundled_idl(source) or source
+    if isinstance(source, (bytes, dict, type)):
+        return source
+    to_json = getattr(source, "to_json", None)
     return to_json().encode() if callable(to_json) else source
 
 
+def _bundled_idl(name: str) -> Path | None:
+    """The IDL of the bundled program *name*, unless a file of that name exists."""
+    if not name.isidentifier() or Path(name).exists():
+        return None
+    folder = bundled_programs().get(name)
+    return None if folder is None else folder / "idl.json"
+
+
 class Program:
-    """A program model with its codecs, made when they are first needed."""
+    """A program: its instructions, account types, events and errors, with codecs made at first use."""
 
     def __init__(self, model: ProgramModel) -> None:
         self.model = model
@@ -108,45 +125,51 @@ class Program:
 
     @classmethod
     def from_pages(cls, pages: Iterable[bytes], stream: Iterable[bytes] | None = None) -> Program:
-        """From the pages that a program's list_tools answers. Raises SchemaError."""
+        """Read the pages that a program's list_tools returns. Raises SchemaError."""
         from mcpsol_py.schema.from_pages import lift
 
         return cls(lift(pages, stream))
 
     @classmethod
     def from_idl(cls, document: dict[str, Any], *, origin: str = "") -> Program:
-        """From a parsed IDL of any dialect; *origin* is what messages call it. Raises SourceError."""
+        """Read a parsed IDL in any dialect. Messages name it *origin*. Raises SourceError."""
         return cls(read(document, origin=origin))
 
-    # --- what it holds -------------------------------------------------------------------------------------------
+    # --- contents -------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """The program's name, as its source gives it."""
+        """The program's name, as the source gives it."""
         return self.model.name
+
+    @property
+    def docs(self) -> str:
+        """The program's description, "" if the source has none."""
+        return "\n".join(self.model.docs)
 
     @cached_property
     def address(self) -> Pubkey | None:
-        """Where the source says it is deployed."""
+        """The program id in the source, None if it has none."""
         return address_of(self.model.address) if self.model.address else None
 
     def behind(self, program_id: Pubkey) -> Pubkey:
-        """The program whose accounts, return data, logs and errors a call of *program_id* has: itself, or where it is a
-        facade, the one that it passes calls on to."""
-        return (
-            address_of(self.model.facade_of) if self.model.facade_of is not None else None
-        ) or program_id
+        """Return the program that does the work of *program_id*: itself, or for a facade the program it forwards to.
+
+        Accounts, return data, logs and errors of a call belong to that program.
+        """
+        if self.model.facade_of is None:
+            return program_id
+        return address_of(self.model.facade_of) or program_id
 
     @cached_property
     def codecs(self) -> Codecs:
-        """The compiled codecs of all its types."""
+        """The compiled codecs of its types."""
         return Codecs(self.model)
 
     @cached_property
     def _by_name(self) -> dict[str, Instruction]:
-        return {
-            i.name: i for i in reversed(self.model.instructions)
-        }  # of two with one name the first
+        # Reversed, so that the first of two instructions with one name wins.
+        return {i.name: i for i in reversed(self.model.instructions)}
 
     @cached_property
     def _alias(self) -> dict[str, str]:
@@ -154,11 +177,26 @@ class Program:
 
     @property
     def instructions(self) -> list[str]:
-        """The names of its instructions, in the source's order."""
+        """Instruction names, in the source's order."""
         return [i.name for i in self.model.instructions]
 
+    @property
+    def account_types(self) -> list[str]:
+        """Names of the account types, in the source's order: what `decode_account` and a client's `fetch` take."""
+        return [a.name for a in self.model.accounts]
+
+    @property
+    def events(self) -> list[str]:
+        """Event names, in the source's order."""
+        return [e.name for e in self.model.events]
+
+    @property
+    def errors(self) -> list[ErrorCode]:
+        """The program's own errors: code, name and message."""
+        return list(self.model.errors)
+
     def instruction(self, name: str) -> ProgramInstruction:
-        """An instruction by its name as written, or in snake_case, camelCase or PascalCase. Raises UnknownName."""
+        """Return an instruction by name: as written, or in snake_case, camelCase or PascalCase. Raises UnknownName."""
         found = self._instructions.get(name)
         if found is None:
             known = name if name in self._by_name else self._alias.get(name)
@@ -168,12 +206,13 @@ class Program:
             self._instructions[known] = self._instructions[name] = found
         return found
 
-    # --- bytes -> values -----------------------------------------------------------------------------------------
+    # --- decoding ----------------------------------------------------------------------------------------------
 
     def decode_account(self, data: bytes, name: str | None = None) -> tuple[str, Any]:
-        """(account type, value) of an account's data: by *name*, else by discriminator, fields and size.
+        """Decode an account's data into (account type, value).
 
-        Raises DecodeError where nothing fits, UnknownName for a name that is no account type.
+        Without *name*, the type is found by discriminator, fields and size. Raises DecodeError if no type fits,
+        UnknownName if *name* is not an account type.
         """
         return self._decode_account(data, name)
 
@@ -184,32 +223,37 @@ class Program:
         return partial(decode_account, self.codecs)
 
     def encode_account(self, name: str, value: Mapping[str, Any]) -> bytes:
-        """The data of an account of type *name*, discriminator first. Raises EncodeError, UnknownName."""
+        """Encode an account of type *name*, discriminator first. Raises EncodeError, UnknownName."""
         from mcpsol_py.codec.account import AccountCodec, account_named
 
         return AccountCodec(self.codecs, account_named(self.model, name)).encode(dict(value))
 
     def decode_event(self, data: bytes) -> tuple[str, Any]:
-        """(event, value) from logged bytes (`Program data:`, base64 decoded) or from the data of an event CPI."""
+        """Decode an event into (name, value), from a `Program data:` log (base64 decoded) or the data of an event CPI.
+
+        Raises DecodeError.
+        """
         from mcpsol_py.codec.event import decode_event
 
         return decode_event(self.codecs, data)
 
     def decode_event_json(self, data: bytes) -> tuple[str, Any]:
-        """The same, with the fields in the JSON forms."""
+        """Decode an event into (name, value), with the value in its JSON form. Raises DecodeError."""
         from mcpsol_py.codec.event import decode_event_json
 
         return decode_event_json(self.codecs, data)
 
     def decode_instruction(self, data: bytes) -> tuple[str, dict[str, Any]]:
-        """(instruction, arguments) from instruction data, by the longest discriminator that fits. Raises
-        DecodeError."""
+        """Decode instruction data into (name, arguments). The longest matching discriminator wins.
+
+        Raises DecodeError.
+        """
         from mcpsol_py.codec.instruction import find_instruction
 
         found = find_instruction(self.model, data)
         if found is None:
             raise DecodeError(
-                f"no instruction of {self.model.name} begins with 0x{bytes(data[:8]).hex()}.",
+                f"no instruction of {self.model.name} starts with 0x{bytes(data[:8]).hex()}.",
                 wanted=8,
                 left=len(data),
                 path=self.model.name,
@@ -217,33 +261,43 @@ class Program:
         return found.name, self.instruction(found.name).decode(data)
 
     def error(self, code: int) -> ErrorCode | None:
-        """The program's own error of that number."""
+        """Return the program's own error with that code, None if it has none."""
         return self._errors.get(code)
 
     @cached_property
     def _errors(self) -> dict[int, ErrorCode]:
         return {e.code: e for e in reversed(self.model.errors)}
 
-    # --- what is wrong with it -----------------------------------------------------------------------------------
+    # --- problems --------------------------------------------------------------------------------------------
 
     def findings(self) -> list[Finding]:
-        """All that `check` finds, with paths in the source's own words."""
+        """Return everything that `check` finds, with paths as the source writes them."""
         from mcpsol_py.model.check import check
 
         return check(self.model)
 
     def unusable(self) -> dict[str, str]:
-        """Instruction name -> why it cannot be served; the others work."""
+        """Return the instructions that cannot be used, each with the reason."""
         from mcpsol_py.model.check import unusable
 
         return unusable(self.model)
 
 
-class ProgramInstruction:
-    """One instruction: its data both ways, and the whole of it (data and accounts) by `build`.
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of an instruction: its name, its type as text, whether a call must give it, and its docs."""
 
-    `encode(args) -> bytes` and `decode(data) -> dict` are inverses; `encode_json` and `decode_json` speak the JSON
-    table of values. All raise NotUsable where a type of the instruction cannot be encoded.
+    name: str
+    type: str
+    required: bool
+    docs: str = ""
+
+
+class ProgramInstruction:
+    """One instruction: encode and decode its data, or `build` it with its accounts.
+
+    `encode` and `decode` are inverses; `encode_json` and `decode_json` use the JSON forms of values. All raise
+    NotUsable if a type of the instruction cannot be encoded.
     """
 
     def __init__(self, program: Program, instruction: Instruction) -> None:
@@ -264,44 +318,80 @@ class ProgramInstruction:
 
     @cached_property
     def codec(self) -> InstructionCodec:
-        """Arguments <-> data."""
+        """The codec of its data."""
         self._check_usable()
         return InstructionCodec(self.program.codecs, self.model)
 
     @cached_property
     def plan(self) -> Plan:
-        """Its accounts, made ready."""
+        """Its accounts, prepared for building."""
         return Plan(self.program.codecs, self.model)
 
-    # The four below are the codec's own functions, so that nothing stands between the caller and them.
+    if (
+        TYPE_CHECKING
+    ):  # type checkers see methods; at run time each is the codec's own function, without a wrapper
 
-    @cached_property
-    def encode(self) -> Any:
-        """``encode(args) -> bytes``: discriminator and arguments, from natural Python values or JSON forms."""
-        return self.codec.straight()
+        def encode(self, args: Mapping[str, Any]) -> bytes:
+            """Encode arguments, given as Python values or JSON forms, into instruction data. Raises EncodeError."""
 
-    @cached_property
-    def decode(self) -> Any:
-        """``decode(data) -> dict``: natural Python values. Raises DecodeError."""
-        return self.codec.decode
+        def decode(self, data: bytes) -> dict[str, Any]:
+            """Decode instruction data into arguments as Python values. Raises DecodeError."""
 
-    @cached_property
-    def encode_json(self) -> Any:
-        """``encode_json(args) -> bytes``: JSON forms only, JSON numbers above 2^53-1 refused."""
-        return self.codec.encode_json
+        def encode_json(self, args: Mapping[str, Any]) -> bytes:
+            """Encode arguments in their JSON forms. Refuses JSON numbers above 2^53-1. Raises EncodeError."""
 
-    @cached_property
-    def decode_json(self) -> Any:
-        """``decode_json(data) -> dict`` in JSON forms."""
-        return self.codec.decode_json
+        def decode_json(self, data: bytes) -> dict[str, Any]:
+            """Decode instruction data into arguments in their JSON forms. Raises DecodeError."""
+
+    else:
+
+        @cached_property
+        def encode(self):
+            """``encode(args) -> bytes``: encode Python values or JSON forms. Raises EncodeError."""
+            return self.codec.straight()
+
+        @cached_property
+        def decode(self):
+            """``decode(data) -> dict``: decode into Python values. Raises DecodeError."""
+            return self.codec.decode
+
+        @cached_property
+        def encode_json(self):
+            """``encode_json(args) -> bytes``: encode JSON forms. Refuses JSON numbers above 2^53-1."""
+            return self.codec.encode_json
+
+        @cached_property
+        def decode_json(self):
+            """``decode_json(data) -> dict``: decode into JSON forms. Raises DecodeError."""
+            return self.codec.decode_json
+
+    @property
+    def docs(self) -> str:
+        """The instruction's description, "" if the source has none."""
+        return "\n".join(self.model.docs)
+
+    @property
+    def arguments(self) -> list[Argument]:
+        """Its arguments in order, without those that are always the same."""
+        filled = {name for name, _ in self.model.arg_values}
+        return [
+            Argument(
+                field.name,
+                type_text(field.type),
+                field.default is None and field.name not in filled,
+                "\n".join(field.docs),
+            )
+            for field in self.model.args
+            if field.default is None or not field.default.omitted
+        ]
 
     @property
     def accounts(self) -> list[str]:
-        """The names of its accounts in order, groups dotted."""
+        """Its account names in order. Names inside a group are dotted: "group.name"."""
         return [leaf.name for leaf in self.plan.leaves]
 
     def must_give(self, *, wallet: bool = True, online: bool = True) -> list[str]:
-        """The accounts that a client cannot fill in, with or without a wallet and a connection."""
+        """Return the accounts that the caller must give, with or without a *wallet* and a connection (*online*)."""
         return [leaf.name for leaf in self.plan.must_give(wallet=wallet, online=online)]
 
     def address(
@@ -312,17 +402,19 @@ class ProgramInstruction:
         program_id: Pubkey | str | None = None,
         wallet: object = None,
     ) -> Pubkey | None:
-        """One account's address, derived offline as `build` would; the others need not be known. None: an absent
-        optional one. Raises MissingAccount, PdaError, UnknownName."""
+        """Derive one account's address offline, as `build` does. The other accounts may be unknown.
+
+        Returns None for an absent optional account. Raises MissingAccount, PdaError, UnknownName.
+        """
         resolution = self.plan.resolve(
             args or {}, accounts or {}, program_id=self.program_id(program_id), wallet=wallet
         )
         return resolution.address(account)
 
     def decode_return(self, data: bytes) -> Any:
-        """A return value by the IDL's `returns`. The runtime cuts zeros off the end of return data; they are put back.
+        """Decode a return value by the IDL's `returns`. Restores trailing zeros, which the runtime cuts off.
 
-        Raises DecodeError, and NotUsable where the IDL names no return type.
+        Raises DecodeError, or NotUsable if the IDL has no return type.
         """
         if self.model.returns is None:
             raise NotUsable("return value of", self.name, "the IDL does not say its type")
@@ -341,23 +433,23 @@ class ProgramInstruction:
             payer: object = None,
             resolvers: Mapping[str, Resolver] | None = None,
         ) -> solders.instruction.Instruction:
-            """The instruction, offline. See the property below."""
+            """Build the instruction offline. Arguments and errors are described below, at the property."""
 
     else:
 
         @cached_property
         def build(self):
-            """``build(args, accounts, program_id=None, wallet=None, remaining=(), payer=None, resolvers=None)``: the
-            solders Instruction, offline.
+            """``build(args, accounts, program_id=None, wallet=None, remaining=(), payer=None, resolvers=None)``:
+            build the solders Instruction, offline.
 
-            *accounts*: name -> Pubkey, base58 text or Keypair; nested groups as nested objects or dotted names; null
-            for an absent optional one. What the IDL, the wallet or a name settles may be left out
-            (accounts/resolution.py has the order). *program_id* defaults to the IDL's address. *wallet* (an address or
-            a Keypair) signs and pays; *payer* pays instead. *remaining*: Pubkeys (read only) or AccountMetas after the
-            named ones.
+            *accounts* maps names to a Pubkey, base58 text or Keypair. Groups are nested objects or dotted names; None
+            is an absent optional account. Leave out what the IDL, the wallet or a well-known name decides
+            (`mcpsol_py.accounts.resolution` lists the order). *program_id* defaults to the IDL's address. *wallet* (an
+            address or a Keypair) signs and pays; if *payer* is given, it pays instead. *remaining* are Pubkeys (read
+            only) or AccountMetas that follow the named accounts.
 
-            Raises UnknownName for an argument or account that does not exist, EncodeError for a value that does not
-            fit, MissingAccount for an account that must be given or read from the chain, PdaError, NotUsable.
+            Raises UnknownName for an unknown argument or account, EncodeError for a value that does not fit,
+            MissingAccount for an account that must be given or read from the chain, PdaError, NotUsable.
             """
             return compile_build(self.plan, self.encode, self._build, self.program.address)
 
@@ -377,9 +469,7 @@ class ProgramInstruction:
         key = self.program_id(program_id)
         args = args or {}
         if not self.model.arg_values:
-            data = self.encode(
-                args
-            )  # first, so that a wrong argument is told before a missing account
+            data = self.encode(args)  # first: a wrong argument is reported before a missing account
         resolution = self.plan.resolve(
             args,
             accounts or {},
@@ -395,13 +485,10 @@ class ProgramInstruction:
         return SoldersInstruction(key, data, metas)
 
     def program_id(self, given: Pubkey | str | None = None) -> Pubkey:
-        """*given*, else the address that the source names. Raises MissingAccount where neither is there."""
+        """Return *given* as a Pubkey, or the source's address. Raises MissingAccount if neither is known."""
         key = self.program.address if given is None else address_of(given)
-        if key is None:
-            why = (
-                "the IDL names no address; pass program_id"
-                if given is None
-                else f"{given!r} is no address"
-            )
-            raise MissingAccount(self.name, "program_id", why)
-        return key
+        if key is not None:
+            return key
+        if given is None:
+            raise MissingAccount(self.name, "program_id", "the IDL has no address; pass program_id")
+        raise MissingAccount(self.name, "program_id", f"expected an address, got {given!r}")
