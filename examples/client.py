@@ -5,9 +5,7 @@ import asyncio
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from mcpsol_py import ProgramFailed, connect
-from mcpsol_py.bundled import bundled_so
-from mcpsol_py.client.svm import SvmTransport
+from mcpsol_py import ProgramFailed, SvmTransport, bundled_so, connect
 
 COUNTER = Pubkey.from_string("J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb")
 

@@ -2,9 +2,7 @@
 
 from solders.keypair import Keypair
 
-from mcpsol_py import ProgramFailed, connect_sync
-from mcpsol_py.bundled import bundled_so
-from mcpsol_py.client.svm import SvmTransport
+from mcpsol_py import ProgramFailed, SvmTransport, bundled_so, connect_sync
 
 wallet, program_id = Keypair(), Keypair().pubkey()
 svm = SvmTransport()

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 from mcpsol_py import _moved
 
 if TYPE_CHECKING:
+    from mcpsol_py.bundled import bundled_so
+    from mcpsol_py.client.rpc import RpcTransport
+    from mcpsol_py.client.svm import SvmTransport
     from mcpsol_py.errors import (
         AccountNotFound,
         BuildError,
@@ -59,6 +62,9 @@ _HOMES = {
     "SyncProgramClient": "mcpsol_py.program_client",
     "connect": "mcpsol_py.program_client",
     "connect_sync": "mcpsol_py.program_client",
+    "RpcTransport": "mcpsol_py.client.rpc",
+    "SvmTransport": "mcpsol_py.client.svm",
+    "bundled_so": "mcpsol_py.bundled",
 }
 
 __all__ = [
@@ -68,6 +74,9 @@ __all__ = [
     "SyncProgramClient",
     "connect",
     "connect_sync",
+    "RpcTransport",
+    "SvmTransport",
+    "bundled_so",
     # the error tree, mcpsol_py.errors
     "AccountNotFound",
     "BuildError",
