@@ -58,6 +58,9 @@ from mcpsol_py.client_protocols import AsyncClient, SyncClient
 Address: TypeAlias = Pubkey | Keypair | str
 """
 
+#: Names that the stub imports or defines; no class of the program may hide them.
+_IMPORTED = frozenset(re.findall(r"\b[A-Z]\w+", _IMPORTS))
+
 
 def stub(program: Program, *, module: str = "") -> str:
     """Return the text of a `.pyi` for *program*.
@@ -198,9 +201,8 @@ class _Stub:
         self.prefix = _identifier(self.program.name)
         self.given = _TypeNames(self, given=True)
         self.read = _TypeNames(self, given=False)
-        reserved = ("Client", "Program")
-        self.taken.update(f"{self.prefix}{word}" for word in reserved)
-        self.taken.update({f"Sync{self.prefix}Client", "Address"})
+        own = {f"{self.prefix}Client", f"Sync{self.prefix}Client", f"{self.prefix}Program"}
+        self.taken.update(own | _IMPORTED | set(keyword.kwlist))
 
     def text(self) -> str:
         usable, notes = self._usable()
@@ -358,7 +360,11 @@ class _Stub:
         blocks, methods = [], []
         for ix, (arguments, accounts) in zip(instructions, types, strict=True):
             name = self._unique(f"{_identifier(ix.name)}Instruction")
-            optional = "" if _all_given(ix) else " | None = ..."
+            optional = "" if _needs_arguments(ix) else " | None = ..."
+            parameters = (
+                f"self, args: {arguments}{optional}, accounts: {accounts} | None = ..., "
+                "program_id: Address | None = ..., wallet: Any = ..."
+            )
             blocks.append(
                 "\n".join(
                     [
@@ -366,8 +372,7 @@ class _Stub:
                         *(_docstring(ix.model.docs, "    ")),
                         f"    def encode(self, args: {arguments}{optional}) -> bytes: ...",
                         "    def decode(self, data: bytes) -> dict[str, Any]: ...",
-                        f"    def build(self, args: {arguments}{optional}, accounts: {accounts} | None = ..., "
-                        "program_id: Address | None = ..., wallet: Any = ...) -> Instruction: ...",
+                        f"    def build({parameters}) -> Instruction: ...",
                     ]
                 )
             )
@@ -388,8 +393,8 @@ class _Stub:
         return "\n\n".join([*blocks, "\n".join(lines)])
 
 
-def _all_given(ix: ProgramInstruction) -> bool:
-    """Does a call need arguments?"""
+def _needs_arguments(ix: ProgramInstruction) -> bool:
+    """Return True if a call must give arguments."""
     filled = {name for name, _ in ix.model.arg_values}
     return any(a.default is None and a.name not in filled for a in ix.model.args)
 
@@ -398,12 +403,12 @@ def _build(
     word: str, method: str, result: str, more: str, ix: ProgramInstruction, types: tuple[str, str]
 ) -> list[str]:
     arguments, accounts = types
-    args = f"args: {arguments}" if _all_given(ix) else f"args: {arguments} | None = ..."
+    args = f"args: {arguments}" if _needs_arguments(ix) else f"args: {arguments} | None = ..."
     needed = bool(ix.must_give())
     given = f"accounts: {accounts}"
     if not needed:
         given += " | None = ..."
-    elif not _all_given(ix):
+    elif not _needs_arguments(ix):
         args = f"args: {arguments} | None"  # a required parameter follows it
     rest = f", {more}" if more else ""
     signature = (
@@ -423,10 +428,8 @@ def _fetch(word: str, name: str, value: str) -> list[str]:
 
 
 def _fetch_many(word: str, name: str, value: str) -> list[str]:
-    return [
-        f"    {word} fetch_many(self, name: Literal[{name!r}], "
-        f"addresses: Sequence[Pubkey | str]) -> list[{value} | None]: ..."
-    ]
+    parameters = f"self, name: Literal[{name!r}], addresses: Sequence[Pubkey | str]"
+    return [f"    {word} fetch_many({parameters}) -> list[{value} | None]: ..."]
 
 
 def _overloads(methods: Sequence[Sequence[str]]) -> list[str]:
