@@ -23,10 +23,10 @@ from mcp import Client, StdioServerParameters
 from solders.pubkey import Pubkey
 
 from benchmarks.yardstick import Limit, Row, Yardstick
+from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
-from idl2mcp.local import wallet
-from idl2mcp.served import ProgramEntry
-from idl2mcp.serving import Plan, make_bridge
+from idl2mcp.local_cluster import wallet
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bridge.policy.rules import CLUSTERS
 from mcpsol_py.bundled import bundled_so

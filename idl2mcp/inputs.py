@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from solders.keypair import Keypair
     from solders.pubkey import Pubkey
 
-    from idl2mcp.local import LocalCluster
+    from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.client.discovery import Discovery
     from mcpsol_py.client.rpc import RpcTransport
     from mcpsol_py.client.transport import Transport
@@ -456,7 +456,7 @@ def _own_id(so: Path) -> Pubkey:
 
 def open_cluster(chain: Chain, so: Path | None = None) -> LocalCluster:
     """The local cluster, with its ledger read and its setup applied. *so*: the program that it will run."""
-    from idl2mcp.local import LocalCluster
+    from idl2mcp.local_cluster import LocalCluster
 
     if chain.cluster is not None:
         return chain.cluster

@@ -50,7 +50,7 @@ def _note_key(raw: bytes) -> None:
 def _prepare() -> None:
     from solders.keypair import Keypair
 
-    from idl2mcp.local import wallet
+    from idl2mcp.local_cluster import wallet
 
     for n in range(256):
         _note_key(bytes(Keypair.from_seed(bytes([n]) * 32)))

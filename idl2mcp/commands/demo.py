@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs, report
-from idl2mcp.demo_payments import Payments
+from idl2mcp.demo.payments import Payments
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import ProgramFailed, SourceError
 
@@ -48,8 +48,8 @@ class Demo:
 
     async def run(self) -> None:
         """All steps. Raises UnknownName where the programs do not ship with this installation."""
-        from idl2mcp.local import LocalCluster
-        from idl2mcp.serving import DEMO_SETUP
+        from idl2mcp.config.bridge import DEMO_SETUP
+        from idl2mcp.local_cluster import LocalCluster
 
         self.cluster = LocalCluster()
         self.cluster.apply(DEMO_SETUP)

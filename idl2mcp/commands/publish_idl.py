@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from idl2mcp import deploying, inputs, report
+from idl2mcp import deploy_options as deploying
+from idl2mcp import inputs, report
 from idl2mcp.report import sol
 from mcpsol_py.errors import DeployRefused, McpsolError, SourceError
 

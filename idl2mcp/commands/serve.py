@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from idl2mcp import inputs, report
-from idl2mcp.client_configs import CLIENTS, Endpoint, client_config, place_of
+from idl2mcp.config.mcp_clients import CLIENTS, Endpoint, client_config, place_of
 
 if TYPE_CHECKING:
-    from idl2mcp.local import LocalCluster
+    from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bridge.explorer.pages import Section
     from mcpsol_py.bridge.http.settings import App, HttpSettings
     from mcpsol_py.x402.worker.worker import Worker
@@ -141,10 +141,10 @@ def command(
     _tell(log_format, log_level, traces or os.environ.get("OTEL_TRACES_EXPORTER"))
     gc.disable()  # what is read now stays for good: looking through it again and again is a sixth of the start
     with report.progress("reading the programs"):
-        from idl2mcp import serving
-        from idl2mcp.demo_accounts import open_accounts
-        from idl2mcp.selling import DEMO_PAYMENTS, open_shop, read_payments
-        from idl2mcp.served import ProgramEntry
+        from idl2mcp.config import bridge as serving
+        from idl2mcp.config.payments import DEMO_PAYMENTS, open_shop, read_payments
+        from idl2mcp.config.programs import ProgramEntry
+        from idl2mcp.demo.accounts import open_accounts
         from mcpsol_py.bridge.mcp.server import make_server
         from mcpsol_py.bridge.mcp.stdio import run_stdio
 
@@ -255,7 +255,7 @@ def _endpoint(
     oauth: dict[str, str | None],
 ) -> Endpoint:
     """Where clients reach the server that this command would start."""
-    from idl2mcp import serving
+    from idl2mcp.config import bridge as serving
 
     plan = serving.read_config(config, chain) if config is not None else serving.Plan()
     settings = serving.http_settings(plan, host=host, port=port, oauth=oauth)

@@ -1,4 +1,4 @@
-"""`idl2mcp x402 …`: payments from the command line. Who pays is in idl2mcp/buying.py, who sells in merchant.py."""
+"""`idl2mcp x402 …`: payments from the command line. Who pays is in idl2mcp/x402/buying.py, who sells in merchant.py."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from idl2mcp import buying, merchant, report
-from idl2mcp.payments import KEY_FILE, database_option, open_chain, open_database
+from idl2mcp import report
+from idl2mcp.x402 import buying, merchant
+from idl2mcp.x402.storage import KEY_FILE, database_option, open_chain, open_database
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -104,8 +105,8 @@ def _beside(app: Any, routes: dict[str, Any]) -> Any:
 
 def _own_chain(host: str, port: int) -> tuple[Any, Any, Keypair]:
     """(a LiteSVM with the demo's money, the app of its JSON-RPC, a sponsor with SOL)."""
-    from idl2mcp.local import LocalCluster
-    from idl2mcp.selling import DEMO_PAYMENTS_SETUP
+    from idl2mcp.config.payments import DEMO_PAYMENTS_SETUP
+    from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bundled import bundled_so
     from mcpsol_py.client.svm_rpc import SvmNode, rpc_app
     from mcpsol_py.x402.chain.payment_chain import svm_chain

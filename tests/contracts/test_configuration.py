@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from idl2mcp import agent_wallet_config as purse
-from idl2mcp import local, plans, selling, serving
+from idl2mcp import local_cluster as local
+from idl2mcp.config import agent_wallet as purse
+from idl2mcp.config import bridge as serving
+from idl2mcp.config import payments as selling
+from idl2mcp.config import plans
 from mcpsol_py.bridge.policy import rules as policy
 from mcpsol_py.toml_schema import Keys
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from idl2mcp.local import wallet
+from idl2mcp.local_cluster import wallet
 from tests import leaks
 from tests.unit.x402.payments import World, keypair
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from solders.pubkey import Pubkey
 
-from idl2mcp.local import LocalCluster, wallet
+from idl2mcp.local_cluster import LocalCluster, wallet
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.calls.prepare import ServedProgram

@@ -14,7 +14,7 @@ from typing import Any
 from mcp.server import ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
 
-from idl2mcp.local import LocalCluster, wallet
+from idl2mcp.local_cluster import LocalCluster, wallet
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.http.app import run_http

@@ -18,10 +18,10 @@ from mcp import Client
 from solders.account import Account
 from solders.pubkey import Pubkey
 
+from idl2mcp.config.bridge import Plan, make_bridge, read_config
+from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
-from idl2mcp.local import wallet
-from idl2mcp.served import ProgramEntry
-from idl2mcp.serving import Plan, make_bridge, read_config
+from idl2mcp.local_cluster import wallet
 from mcpsol_py import load
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bridge.policy.audit_log import AuditLog

@@ -8,10 +8,10 @@ import tomllib
 import pytest
 from jsonschema import Draft202012Validator
 
-from idl2mcp.client_configs import CLIENTS, client_config
+from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.mcp_clients import CLIENTS, client_config
+from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
-from idl2mcp.served import ProgramEntry
-from idl2mcp.serving import Plan, make_bridge
 from mcpsol_py.bridge.bridge import Bridge
 from tests.functional.cli import Cli
 

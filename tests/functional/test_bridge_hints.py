@@ -13,10 +13,10 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
+from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
-from idl2mcp.local import wallet
-from idl2mcp.served import ProgramEntry
-from idl2mcp.serving import Plan, make_bridge
+from idl2mcp.local_cluster import wallet
 from mcpsol_py.bridge.bridge import Bridge, Reply
 from tests.functional.bridges import bridge, cluster
 from tests.functional.cli import Cli

@@ -19,7 +19,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.token.state import Mint, TokenAccount
 
-from idl2mcp.local import LocalCluster, wallet
+from idl2mcp.local_cluster import LocalCluster, wallet
 from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.mcp.server import make_server

@@ -147,7 +147,7 @@ async def test_account_arguments_are_completed(era: Any) -> None:
 
 
 async def test_the_acting_wallet_is_offered() -> None:
-    from idl2mcp.local import wallet
+    from idl2mcp.local_cluster import wallet
 
     program = load(TOKEN_IDL)
     mine = Bridge([ServedProgram(program, program.address)], wallet=wallet("alice").pubkey())
@@ -212,9 +212,9 @@ def test_every_real_idl_has_prompts_for_its_instructions(shared_idl: Any) -> Non
 
 def demo() -> Bridge:
     """counter and vault, as `idl2mcp serve --demo` serves them."""
+    from idl2mcp.config.bridge import Plan, make_bridge
+    from idl2mcp.config.programs import ProgramEntry
     from idl2mcp.inputs import Chain
-    from idl2mcp.served import ProgramEntry
-    from idl2mcp.serving import Plan, make_bridge
 
     return make_bridge(
         Plan([ProgramEntry(name, Chain()) for name in ("counter", "vault")], demo=True)

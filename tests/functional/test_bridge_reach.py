@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from idl2mcp.local import LocalCluster, wallet
+from idl2mcp.local_cluster import LocalCluster, wallet
 from mcpsol_py import load
 from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
 from mcpsol_py.calls.balances import changes, minted, outflows, takeovers, withheld_taken

@@ -18,9 +18,9 @@ from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 from mcp.shared.exceptions import MCPDeprecationWarning
 from solders.pubkey import Pubkey
 
+from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain, load_source
-from idl2mcp.served import ProgramEntry
-from idl2mcp.serving import Plan, make_bridge
 from mcpsol_py.bridge import refresh as refreshing
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.mcp.server import make_server

@@ -16,7 +16,7 @@ import mcp_types as types
 import pytest
 from mcp import Client
 
-from idl2mcp.local import wallet
+from idl2mcp.local_cluster import wallet
 from mcpsol_py.client.keys import create_keystore
 from tests.functional.bridges import cluster, key
 from tests.functional.cli import SETUP, TOKEN_IDL, Cli

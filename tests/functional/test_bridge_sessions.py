@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
-from idl2mcp.local import LocalCluster, wallet
+from idl2mcp.local_cluster import LocalCluster, wallet
 from mcpsol_py.bridge.mcp import sessions
 from mcpsol_py.bridge.mcp.progress import LOG_LEVELS, CallProgress, run_to_completion
 from mcpsol_py.bridge.mcp.server import make_server

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from solders.pubkey import Pubkey
 
+from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
-from idl2mcp.served import ProgramEntry
-from idl2mcp.serving import Plan, make_bridge
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.policy.rules import CLUSTERS
 from mcpsol_py.bundled import bundled_so

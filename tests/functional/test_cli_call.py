@@ -9,7 +9,7 @@ import pytest
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from idl2mcp.local import wallet
+from idl2mcp.local_cluster import wallet
 from tests.functional.cli import Cli
 
 ACCOUNTS = '{"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}'

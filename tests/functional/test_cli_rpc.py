@@ -15,7 +15,7 @@ from solders.account import Account
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from idl2mcp.local import wallet
+from idl2mcp.local_cluster import wallet
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.solana.pda import anchor_idl_address
 from tests.functional.bridges import cluster

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from idl2mcp.client_configs import CLIENTS
+from idl2mcp.config.mcp_clients import CLIENTS
 from tests.functional.bridges import key
 from tests.functional.cli import TOKEN_IDL, Cli
 from tests.ports import free_port

@@ -64,7 +64,8 @@ def test_the_example_of_the_vault_runs_as_it_stands(repo: Path) -> None:
 
 
 def test_the_example_configuration_is_served(repo: Path) -> None:
-    from idl2mcp import inputs, serving
+    from idl2mcp import inputs
+    from idl2mcp.config import bridge as serving
 
     bridge, loaded = serving.make_bridge(
         serving.read_config(repo / "examples" / "bridge.toml", inputs.Chain())

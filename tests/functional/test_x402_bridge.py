@@ -21,11 +21,11 @@ from mcp.server import Server
 from solders.signature import Signature
 from x402.schemas import SettleResponse
 
+from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.payments import DEMO_PAYMENTS, DEMO_PAYMENTS_SETUP, open_shop, read_payments
+from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
-from idl2mcp.local import LocalCluster, wallet
-from idl2mcp.selling import DEMO_PAYMENTS, DEMO_PAYMENTS_SETUP, open_shop, read_payments
-from idl2mcp.served import ProgramEntry
-from idl2mcp.serving import Plan, make_bridge
+from idl2mcp.local_cluster import LocalCluster, wallet
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.explorer.pages import Facts, Table
 from mcpsol_py.bridge.explorer.payments_page import PaymentsPage

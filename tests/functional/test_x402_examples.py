@@ -7,10 +7,10 @@ from pathlib import Path
 
 from mcp import Client
 
-from idl2mcp.agent_wallet_config import open_purse
+from idl2mcp.config.agent_wallet import open_purse
+from idl2mcp.config.bridge import make_bridge, read_config
+from idl2mcp.config.payments import open_shop
 from idl2mcp.inputs import Chain
-from idl2mcp.selling import open_shop
-from idl2mcp.serving import make_bridge, read_config
 from mcpsol_py.bridge.mcp.server import make_server
 from tests.functional.svm_node import SvmNode, listening
 from tests.unit.x402.payments import USDC, World

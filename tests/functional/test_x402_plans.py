@@ -11,8 +11,8 @@ import pytest
 from mcp import Client
 from mcp.server import Server
 
-from idl2mcp.local import wallet
-from idl2mcp.selling import DEMO_PAYMENTS, open_shop, read_payments
+from idl2mcp.config.payments import DEMO_PAYMENTS, open_shop, read_payments
+from idl2mcp.local_cluster import wallet
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.errors import SourceError
 from mcpsol_py.x402.buying.mcp_buyer import Buyer

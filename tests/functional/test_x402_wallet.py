@@ -21,9 +21,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 from solders.transaction import VersionedTransaction
 
-from idl2mcp.agent_wallet_config import open_purse
-from idl2mcp.local import wallet
-from idl2mcp.selling import DEMO_PAYMENTS_SETUP
+from idl2mcp.config.agent_wallet import open_purse
+from idl2mcp.config.payments import DEMO_PAYMENTS_SETUP
+from idl2mcp.local_cluster import wallet
 from mcpsol_py.errors import SourceError
 from mcpsol_py.x402.chain.payment_chain import PaymentChain, rpc_chain
 from mcpsol_py.x402.exact.transaction import associated_token_address

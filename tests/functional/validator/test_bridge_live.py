@@ -19,9 +19,9 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
+from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
-from idl2mcp.served import ProgramEntry
-from idl2mcp.serving import Plan, make_bridge
 from mcpsol_py import connect, load
 from mcpsol_py.bridge.bridge import Bridge, Reply
 from mcpsol_py.bridge.mcp.server import make_server

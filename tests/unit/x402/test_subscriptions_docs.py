@@ -10,7 +10,7 @@ from typing import Any
 from mcp.server import Server
 from x402.schemas import ResourceInfo
 
-from idl2mcp.selling import read_payments
+from idl2mcp.config.payments import read_payments
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.selling.mcp_seller import Paid

@@ -17,7 +17,7 @@ from alembic.config import Config
 from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
 
-from idl2mcp.working import run_worker
+from idl2mcp.x402.worker import run_worker
 from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402.buying.budget import Budget, Limit, Limits, Spending
 from mcpsol_py.x402.chain.payment_chain import SignatureStatus

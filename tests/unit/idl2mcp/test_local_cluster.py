@@ -6,7 +6,7 @@ import pytest
 from solders.pubkey import Pubkey
 from solders.token.state import TokenAccount
 
-from idl2mcp.local import LocalCluster, is_local_name, wallet
+from idl2mcp.local_cluster import LocalCluster, is_local_name, wallet
 from mcpsol_py.errors import SourceError, TransportError
 
 SETUP = """

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs
-from idl2mcp.selling import DEMO_PAYMENTS_SETUP, Payments, read_payments
-from idl2mcp.served import ProgramEntry, Programs
+from idl2mcp.config.payments import DEMO_PAYMENTS_SETUP, Payments, read_payments
+from idl2mcp.config.programs import ProgramEntry, Programs
 from mcpsol_py import telemetry
 from mcpsol_py.errors import SourceError
 from mcpsol_py.toml_schema import (
@@ -36,7 +36,7 @@ from mcpsol_py.toml_schema import (
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
-    from idl2mcp.local import LocalCluster
+    from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.http.auth import OAuth
     from mcpsol_py.bridge.http.settings import HttpSettings

@@ -18,7 +18,7 @@ from mcpsol_py.errors import McpsolError, TransportError
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
-    from idl2mcp.local import LocalCluster
+    from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.rpc import RpcTransport
     from mcpsol_py.client.transport import Transport

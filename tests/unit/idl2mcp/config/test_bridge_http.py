@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from idl2mcp.serving import Plan, http_settings
+from idl2mcp.config.bridge import Plan, http_settings
 
 
 def test_the_page_shows_settings_that_are_taken(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from idl2mcp import inputs
-from idl2mcp.plans import PlanEntry, open_plans, read_plans
+from idl2mcp.config.plans import PlanEntry, open_plans, read_plans
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import PaymentError, SourceError, abbr
 from mcpsol_py.solana.base58 import is_address
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from solders.keypair import Keypair
     from x402 import x402ResourceServer
 
-    from idl2mcp.local import LocalCluster
+    from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.x402.chain.payment_chain import PaymentChain
     from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk
@@ -154,7 +154,7 @@ def open_shop(
     import httpx
     from x402 import x402ResourceServer
 
-    from idl2mcp.working import jobs_for
+    from idl2mcp.x402.worker import jobs_for
     from mcpsol_py.bridge.pricing import PriceList, sell
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.mechanism import ExactServer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import report
-from idl2mcp.payments import database_option, open_chain, open_database
+from idl2mcp.x402.storage import database_option, open_chain, open_database
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -134,8 +134,8 @@ def _shown(done: Bought[Any], network: str) -> str:
 
 def _payer(wallet: str, network: str) -> Keypair:
     """The key of --wallet. "@name" stands for the play-money wallet of that name, on a local cluster alone."""
-    from idl2mcp.local import is_local_name
-    from idl2mcp.local import wallet as local_wallet
+    from idl2mcp.local_cluster import is_local_name
+    from idl2mcp.local_cluster import wallet as local_wallet
     from idl2mcp.passphrases import passphrase
     from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.protocol.networks import LOCAL
@@ -208,8 +208,8 @@ def history(wallet: str, limit: int, database: str | None, as_json: bool) -> Non
     from datetime import UTC, datetime
 
     from idl2mcp.inputs import address as parsed
-    from idl2mcp.local import is_local_name
-    from idl2mcp.local import wallet as local_wallet
+    from idl2mcp.local_cluster import is_local_name
+    from idl2mcp.local_cluster import wallet as local_wallet
     from mcpsol_py.x402.buying.budget import Budget, Limits
     from mcpsol_py.x402.protocol.price import format_amount
 
@@ -266,7 +266,7 @@ def wallet(config: Path) -> None:
 
     from mcp.server import Server
 
-    from idl2mcp.agent_wallet_config import open_purse
+    from idl2mcp.config.agent_wallet import open_purse
     from mcpsol_py.bridge.mcp.stdio import run_stdio
     from mcpsol_py.telemetry import logs
 

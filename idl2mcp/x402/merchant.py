@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import report
-from idl2mcp.payments import KEY_FILE, open_chain, open_database
+from idl2mcp.x402.storage import KEY_FILE, open_chain, open_database
 
 if TYPE_CHECKING:
     from mcpsol_py.x402.store.webhooks import Webhooks
@@ -263,7 +263,7 @@ def worker(
     database does.
     """
     from idl2mcp.passphrases import passphrase
-    from idl2mcp.working import run_worker
+    from idl2mcp.x402.worker import run_worker
     from mcpsol_py.client.keys import open_keypair
 
     key = None if wallet is None else open_keypair(wallet, passphrase(wallet))

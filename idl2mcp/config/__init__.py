@@ -1,0 +1,1 @@
+"""The configuration files of the command line: the bridge, its programs and payments, an agent's wallet."""

@@ -1,0 +1,1 @@
+"""The demo: accounts and payments on a local cluster, offline."""
