@@ -112,6 +112,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "mcpsol_py.bridge.reach": {"Reach": "SigningPower", "reach_of": "signing_power"},
     "mcpsol_py.x402.chain": {"Chain": "PaymentChain"},
+    "mcpsol_py.x402.exact.verify": {"Limits": "SponsorLimits"},
     "mcpsol_py.x402.rpc_chain": {"RpcChain": "rpc_chain"},
     "mcpsol_py.x402.svm_chain": {"SvmChain": "svm_chain"},
 }

@@ -1,1 +1,1 @@
-"""The `exact` scheme on Solana: one TransferChecked of exactly the price, sponsored by the facilitator (X402.md 3)."""
+"""The `exact` scheme on Solana: one TransferChecked of exactly the price, whose fee the facilitator pays."""

@@ -1,6 +1,7 @@
-"""The `exact` scheme as plug-ins of the official `x402` core.
+"""The `exact` scheme as plug-ins of the official `x402` core: payer, seller and facilitator.
 
-Payer, seller and facilitator, in protocol versions 2 and 1. What both versions share stands in a base class.
+Each has a class for protocol version 2 and, if the versions differ, one for version 1. A base class holds what both
+versions share.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from mcpsol_py.x402.exact.settle import (
     settle_transfer,
 )
 from mcpsol_py.x402.exact.transaction import PaymentTerms, build_message, wire_base64
-from mcpsol_py.x402.exact.verify import Limits, VerifiedTransfer, verify_transfer
+from mcpsol_py.x402.exact.verify import SponsorLimits, VerifiedTransfer, verify_transfer
 from mcpsol_py.x402.protocol.networks import TOKEN, TOKEN_2022, asset_by_mint, caip2
 from mcpsol_py.x402.protocol.price import parse_price
 
@@ -42,19 +43,19 @@ __all__ = ["ExactClient", "ExactClientV1", "ExactFacilitator", "ExactFacilitator
 
 Requirements = PaymentRequirements | PaymentRequirementsV1
 
-#: Refusals of a transaction that is known on chain, or may be: the answer names it, so that it can be looked up.
+#: Refusals of a transaction that is or may be on chain. The answer has its signature, so that it can be looked up.
 _WITH_SIGNATURE = ("settlement_pending", "transaction_failed", "duplicate_settlement")
 
 
 class Mints:
-    """Token program and decimals of mints, read from the chain once each."""
+    """Reads the token program and decimals of mints, from the chain once each."""
 
     def __init__(self, chain: PaymentChain) -> None:
         self._chain = chain
         self._known: dict[str, tuple[Pubkey, int]] = {}
 
     def get(self, mint: str) -> tuple[Pubkey, int]:
-        """(token program, decimals). Raises PaymentError when the account is no mint."""
+        """Return (token program, decimals). Raises PaymentError if the account is not a mint."""
         known = self._known.get(mint)
         if known is None:
             account = self._chain.get_accounts([mint])[0]
@@ -65,14 +66,14 @@ class Mints:
             ):
                 raise PaymentError(
                     "invalid_payment_requirements",
-                    f"{mint} is no token mint on {self._chain.network}",
+                    f"{mint} is not a token mint on {self._chain.network}",
                 )
             known = self._known[mint] = (account.owner, account.data[44])
         return known
 
 
-class _Payer:
-    """Builds and signs the transfer that requirements ask for, and sends nothing."""
+class _ExactPayer:
+    """Builds and signs the transfer that requirements ask for. It sends nothing."""
 
     scheme = "exact"
 
@@ -85,15 +86,15 @@ class _Payer:
         micro_lamports: int = 1,
         sources: Mapping[str, Pubkey] = MappingProxyType({}),
     ) -> None:
-        """*sources*: by mint, token accounts of others whose delegate the payer is; where there is none, its own ATA
-        pays."""
+        """*sources*: by mint, token accounts of other owners whose delegate the payer is. For other mints the payer's
+        own ATA pays."""
         self._payer, self._chain, self._sources = payer, chain, dict(sources)
         self._mints = Mints(chain)
         self._units, self._price = compute_units, micro_lamports
 
     @staticmethod
     def find_default_asset(asset: str, network: str) -> dict[str, Any] | None:
-        """What x402's client spends on without being told: the network's known stablecoins."""
+        """Return the asset if it is a known stablecoin of the network. The official client spends those by default."""
         known = asset_by_mint(network, asset)
         return (
             {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol}
@@ -106,14 +107,14 @@ class _Payer:
         if network != self._chain.network:
             raise PaymentError(
                 "network_mismatch",
-                f"asked to pay on {network}; this wallet is on {self._chain.network}",
+                f"the payment is asked on {network}; this wallet is on {self._chain.network}",
             )
         extra = requirements.extra or {}
         fee_payer = extra.get("feePayer")
         if not isinstance(fee_payer, str):
             raise PaymentError(
                 "invalid_payment_requirements",
-                "extra.feePayer is missing: nobody would pay the fee",
+                "extra.feePayer is missing, so nobody would pay the fee",
             )
         memo = extra.get("memo")
         program, decimals = self._mints.get(requirements.asset)
@@ -135,7 +136,8 @@ class _Payer:
             ) from error
         if terms.fee_payer == terms.payer:
             raise PaymentError(
-                "invalid_payment_requirements", "extra.feePayer is the payer; a sponsor signs apart"
+                "invalid_payment_requirements",
+                "extra.feePayer is the payer itself; expected the facilitator's sponsor",
             )
         hint = extra.get("recentBlockhash")
         blockhash = hint if isinstance(hint, str) and hint else str(self._chain.latest_blockhash())
@@ -146,19 +148,19 @@ class _Payer:
         return {"transaction": wire_base64(message, {self._payer.pubkey(): signature})}
 
 
-class ExactClient(_Payer):
+class ExactClient(_ExactPayer):
     """Pays, protocol version 2."""
 
     def create_payment_payload(self, requirements: PaymentRequirements) -> dict[str, Any]:
-        """{"transaction": base64}. Raises PaymentError when the requirements cannot be met."""
+        """Return {"transaction": base64}. Raises PaymentError if the requirements cannot be met."""
         return self._payload(requirements, requirements.amount)
 
 
-class ExactClientV1(_Payer):
+class ExactClientV1(_ExactPayer):
     """Pays, protocol version 1 (`maxAmountRequired`, network names)."""
 
     def create_payment_payload(self, requirements: PaymentRequirementsV1) -> dict[str, Any]:
-        """{"transaction": base64}. Raises PaymentError when the requirements cannot be met."""
+        """Return {"transaction": base64}. Raises PaymentError if the requirements cannot be met."""
         return self._payload(requirements, requirements.max_amount_required)
 
 
@@ -173,7 +175,7 @@ class ExactServer:
     dynamic_extra_fields: ClassVar[list[str]] = ["recentBlockhash", "lastValidBlockHeight"]
 
     def get_asset_decimals(self, asset: str, network: str) -> int | None:
-        """Decimals of a known asset."""
+        """Return the decimals of a known asset."""
         known = asset_by_mint(network, asset)
         return known.decimals if known else None
 
@@ -191,21 +193,21 @@ class ExactServer:
         supported_kind: SupportedKind,
         extensions: list[str],
     ) -> PaymentRequirements:
-        """Adds the facilitator's fee payer. Raises PaymentError at start-up when it offers none: no payment could ever
-        settle.
+        """Add the facilitator's fee payer. Raises PaymentError, at start-up, if the facilitator offers none, since no
+        payment could settle.
         """
         fee_payer = (supported_kind.extra or {}).get("feePayer")
         if not fee_payer:
             raise PaymentError(
                 "invalid_payment_requirements",
-                "the facilitator names no feePayer for exact on Solana",
+                "the facilitator offers no feePayer for exact on Solana",
             )
         extra = {**(requirements.extra or {}), "feePayer": fee_payer}
         return requirements.model_copy(update={"extra": extra})
 
 
-class _Desk:
-    """Verifies and settles. Answers, never raises: a chain that does not answer is `unexpected_…_error`."""
+class _ExactFacilitator:
+    """Verifies and settles. It never raises: if the chain does not answer, the reason is `unexpected_…_error`."""
 
     scheme = "exact"
     caip_family = "solana:*"
@@ -216,7 +218,7 @@ class _Desk:
         sponsor: Sponsor,
         settlements: SettlementStore | None = None,
         *,
-        limits: Limits | None = None,
+        limits: SponsorLimits | None = None,
         timeout: float = 30.0,
         poll: float = 0.5,
         fault: Callable[[str], None] = lambda _point: None,
@@ -225,15 +227,15 @@ class _Desk:
         self.settlements: SettlementStore = (
             settlements if settlements is not None else MemorySettlements()
         )
-        self._limits = limits or Limits()
+        self._limits = limits or SponsorLimits()
         self._timeout, self._poll, self._fault = timeout, poll, fault
 
     def get_extra(self, network: str) -> dict[str, Any] | None:
-        """A fee payer, drawn so that load is spread over several."""
+        """Return one of the fee payers, at random, to spread the load."""
         return {"feePayer": random.choice(self._sponsor.addresses())}
 
     def get_signers(self, network: str) -> list[str]:
-        """All fee payers."""
+        """Return all fee payers."""
         return self._sponsor.addresses()
 
     def _check(
@@ -265,10 +267,8 @@ class _Desk:
             transfer = self._check(scheme, network, payload, requirements)
             payer = transfer.payer
             known = self.settlements.get(transfer.key)
-            if known is not None and known.state in (
-                "landed",
-                "failed",
-            ):  # else its tool would run first
+            if known is not None and known.state in ("landed", "failed"):
+                # Refused here already: a tool runs between verification and settlement.
                 raise PaymentError(
                     "duplicate_settlement",
                     f"this payment was settled already, as {known.signature}",
@@ -290,7 +290,7 @@ class _Desk:
     def _settle(
         self, scheme: str, network: str, payload: Mapping[str, Any], requirements: Requirements
     ) -> SettleResponse:
-        payer, said = "", str(requirements.network)
+        payer, asked_network = "", str(requirements.network)
         try:
             transfer = self._check(scheme, network, payload, requirements)
             payer = transfer.payer
@@ -311,7 +311,7 @@ class _Desk:
                 error_reason=error.code,
                 error_message=str(error),
                 transaction=sent,
-                network=said,
+                network=asked_network,
                 payer=payer,
             )
         except ChainUnavailable as error:
@@ -320,21 +320,21 @@ class _Desk:
                 error_reason="unexpected_settle_error",
                 error_message=str(error),
                 transaction="",
-                network=said,
+                network=asked_network,
                 payer=payer,
             )
         return SettleResponse(
-            success=True, transaction=settled.signature, network=said, payer=settled.payer
+            success=True, transaction=settled.signature, network=asked_network, payer=settled.payer
         )
 
 
-class ExactFacilitator(_Desk):
+class ExactFacilitator(_ExactFacilitator):
     """Verifies and settles, protocol version 2."""
 
     def verify(
         self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
     ) -> VerifyResponse:
-        """Would this payment settle now?"""
+        """Check whether this payment would settle now."""
         return self._verify(
             payload.accepted.scheme, payload.accepted.network, payload.payload, requirements
         )
@@ -342,23 +342,26 @@ class ExactFacilitator(_Desk):
     def settle(
         self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
     ) -> SettleResponse:
-        """Broadcasts it once and waits until it landed."""
+        """Broadcast it once and wait until it landed."""
         return self._settle(
             payload.accepted.scheme, payload.accepted.network, payload.payload, requirements
         )
 
 
-class ExactFacilitatorV1(_Desk):
-    """Verifies and settles, protocol version 1. Give it the `settlements` of the other: one payment is one payment."""
+class ExactFacilitatorV1(_ExactFacilitator):
+    """Verifies and settles, protocol version 1.
+
+    Give it the `settlements` of the version 2 facilitator, so that a payment cannot be settled by both.
+    """
 
     def verify(
         self, payload: PaymentPayloadV1, requirements: PaymentRequirementsV1, context: object = None
     ) -> VerifyResponse:
-        """Would this payment settle now?"""
+        """Check whether this payment would settle now."""
         return self._verify(payload.scheme, payload.network, payload.payload, requirements)
 
     def settle(
         self, payload: PaymentPayloadV1, requirements: PaymentRequirementsV1, context: object = None
     ) -> SettleResponse:
-        """Broadcasts it once and waits until it landed."""
+        """Broadcast it once and wait until it landed."""
         return self._settle(payload.scheme, payload.network, payload.payload, requirements)

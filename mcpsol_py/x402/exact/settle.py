@@ -1,8 +1,8 @@
-"""Settling: broadcast once, however often asked, and never call a payment paid that did not land.
+"""Settle a payment: broadcast it once, however often asked, and report it paid only after it landed.
 
 The sponsor's signature is the transaction's id and is known before anything is sent, so it is recorded first. A retry
-(after a time-out, a crash, by another replica) finds it and waits for that same signature; the same bytes may be sent
-again, which the chain takes once.
+(after a time-out, after a crash, by another replica) finds the record and waits for the same signature. It may send
+the same bytes again, because the chain executes them once.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeVar
 
+from solders.hash import Hash
 from solders.keypair import Keypair
 from solders.message import to_bytes_versioned
 from solders.signature import Signature
@@ -37,9 +38,9 @@ State = Literal["sending", "pending", "landed", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """One payment's way onto the chain. `key` is the message's hash; `wire` the signed bytes.
+    """The record of one payment being settled. `key` is the message's hash, `wire` the signed bytes.
 
-    `state`: "sending" (somebody sends it and waits), "pending" (sent, nobody waits any more), "landed", "failed".
+    `state`: "sending" (a request sends it and waits), "pending" (sent, nobody waits any more), "landed", "failed".
     """
 
     key: str
@@ -51,27 +52,29 @@ class Settlement:
 
 
 class SettlementStore(Protocol):
-    """Where settlements are kept. `claim` is atomic over all who share the store."""
+    """Keeps settlements. `claim` and `take_over` are atomic over all processes that share the store."""
 
     def claim(self, settlement: Settlement) -> Settlement | None:
-        """Records a new settlement; returns the one that is there already instead, when there is one."""
+        """Record a new settlement. If the store has one of this key, return that one and record nothing."""
 
     def get(self, key: str) -> Settlement | None:
-        """The settlement of that key."""
+        """Return the settlement of that key."""
 
     def take_over(self, key: str, lease: float) -> bool:
-        """Atomically: "pending" becomes "sending" again, and so does a "sending" row untouched for *lease* seconds (its
-        process died). True for the one caller that may go on."""
+        """Set a "pending" row to "sending", or a "sending" row untouched for *lease* seconds (its process died).
+
+        Return True for the one caller that may go on.
+        """
 
     def update(self, key: str, state: State, error: str | None = None) -> None:
-        """Moves a settlement on."""
+        """Set the state of a settlement."""
 
     def release(self, key: str) -> None:
-        """Forgets a settlement that certainly was not and cannot be executed, so that it may be tried again."""
+        """Forget a settlement that was not and cannot be executed, so that it may be tried again."""
 
 
 class MemorySettlements:
-    """A store in memory, for one process. Ended entries are forgotten after *keep* seconds (a blockhash lives 90 s)."""
+    """A store in memory, for one process. It forgets ended entries after *keep* seconds (a blockhash lives 90 s)."""
 
     def __init__(self, keep: float = 600.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._rows: dict[str, tuple[float, Settlement]] = {}
@@ -81,18 +84,18 @@ class MemorySettlements:
     def claim(self, settlement: Settlement) -> Settlement | None:
         """See SettlementStore."""
         with self._lock:
-            horizon = self._clock() - self._keep
-            for key in [
-                k
-                for k, (at, s) in self._rows.items()
-                if at < horizon and s.state in ("landed", "failed")
-            ]:
-                del self._rows[key]
+            self._forget_ended()
             found = self._rows.get(settlement.key)
             if found is not None:
                 return found[1]
             self._rows[settlement.key] = (self._clock(), settlement)
             return None
+
+    def _forget_ended(self) -> None:
+        horizon = self._clock() - self._keep
+        for key, (touched, settlement) in list(self._rows.items()):
+            if touched < horizon and settlement.state in ("landed", "failed"):
+                del self._rows[key]
 
     def get(self, key: str) -> Settlement | None:
         """See SettlementStore."""
@@ -106,11 +109,12 @@ class MemorySettlements:
             found = self._rows.get(key)
             if found is None:
                 return False
-            at, row = found
-            if row.state == "pending" or (row.state == "sending" and at + lease <= self._clock()):
-                self._rows[key] = (self._clock(), replace(row, state="sending"))
-                return True
-            return False
+            touched, row = found
+            abandoned = row.state == "sending" and touched + lease <= self._clock()
+            if row.state != "pending" and not abandoned:
+                return False
+            self._rows[key] = (self._clock(), replace(row, state="sending"))
+            return True
 
     def update(self, key: str, state: State, error: str | None = None) -> None:
         """See SettlementStore."""
@@ -129,10 +133,10 @@ class Sponsor(Protocol):
     """Signs as one of the facilitator's fee payers."""
 
     def addresses(self) -> list[str]:
-        """The addresses it signs for."""
+        """Return the addresses that it signs for."""
 
     def sign(self, address: str, message: bytes) -> Signature:
-        """The signature of *address* over *message*."""
+        """Return the signature of *address* over *message*."""
 
 
 class KeypairSponsor:
@@ -162,7 +166,7 @@ class Settled:
 
 
 class Payable(Protocol):
-    """A payer's transaction that may be signed and sent: `key` is its message's hash."""
+    """A payer's transaction, ready for the sponsor to sign and send. `key` is its message's hash."""
 
     @property
     def key(self) -> str: ...
@@ -178,15 +182,15 @@ P = TypeVar("P", bound=Payable)
 
 
 def sponsored(transfer: Payable, sponsor: Sponsor) -> VersionedTransaction:
-    """The transaction with the sponsor's signature in slot 0."""
+    """Return the transaction with the sponsor's signature in slot 0."""
     message = transfer.transaction.message
     signature = sponsor.sign(transfer.fee_payer, to_bytes_versioned(message))
     return VersionedTransaction.populate(message, [signature, *transfer.transaction.signatures[1:]])
 
 
 def check_on_chain(chain: PaymentChain, transfer: VerifiedTransfer) -> None:
-    """Would it land now? Says first what a buyer or a seller can mend; raises PaymentError."""
-    # Without the sponsor's signature: an unpaid request must not make us sign anything.
+    """Simulate a transfer. Raises PaymentError, first with a reason that the buyer or the seller can act on."""
+    # Simulated without the sponsor's signature: an unpaid request must not make us sign anything.
     error = chain.simulation_error(transfer.transaction)
     if error is None:
         return
@@ -206,7 +210,7 @@ def settle_transfer(
     transfer: VerifiedTransfer,
     **options: Any,
 ) -> Settled:
-    """settle_payable for the transfer of `exact`."""
+    """Settle a transfer of the `exact` scheme. See settle_payable for options and errors."""
     return settle_payable(chain, store, sponsor, transfer, check_on_chain, **options)
 
 
@@ -223,31 +227,35 @@ def settle_payable(
     clock: Callable[[], float] = time.monotonic,
     fault: Callable[[str], None] = lambda _point: None,
 ) -> Settled:
-    """Checks (*check*, before anything is signed), signs as the sponsor, records, sends and waits.
+    """Check, sign as the sponsor, record, send, and wait until the transaction landed.
 
-    Raises PaymentError: what *check* raises; duplicate_settlement (this payment was settled already),
-    settlement_pending (sent; ask again: the same signature is waited for), transaction_failed (it did not and cannot
-    land, or landed with an error: not paid). *fault* is called with the name of each step, for tests that stop there.
+    *check* runs before anything is signed. *timeout* and *poll* are in seconds. *fault* is called with the name of
+    each step, for tests that stop there.
+
+    Raises PaymentError: those of *check*; duplicate_settlement (this payment was settled already); settlement_pending
+    (sent; settle again to go on waiting for the same signature); transaction_failed (it did not and cannot land, or
+    landed with an error: not paid).
     """
+    settling = _Settling(chain, store, timeout, poll, sleep, clock, fault)
     known = store.get(transfer.key)
-    if known is None:
-        check(chain, transfer)
-        signed = sponsored(transfer, sponsor)
-        mine = Settlement(
-            transfer.key, str(signed.signatures[0]), transfer.payer, bytes(signed), "sending"
+    if known is not None:
+        return settling.join(known)
+    check(chain, transfer)
+    signed = sponsored(transfer, sponsor)
+    mine = Settlement(
+        transfer.key, str(signed.signatures[0]), transfer.payer, bytes(signed), "sending"
+    )
+    if chain.status(mine.signature).state != "unknown":
+        # Another facilitator with this sponsor's key sent it.
+        raise PaymentError(
+            "duplicate_settlement", f"this payment was settled elsewhere, by {mine.signature}"
         )
-        if (
-            chain.status(mine.signature).state != "unknown"
-        ):  # another facilitator with this sponsor's key sent it
-            raise PaymentError(
-                "duplicate_settlement", f"this payment was settled elsewhere, by {mine.signature}"
-            )
-        fault("settle.before_claim")
-        known = store.claim(mine)
-        if known is None:
-            fault("settle.claimed")
-            return _send_and_wait(chain, store, mine, timeout, poll, sleep, clock, fault)
-    return _join(chain, store, known, timeout, poll, sleep, clock, fault)
+    fault("settle.before_claim")
+    known = store.claim(mine)
+    if known is not None:
+        return settling.join(known)
+    fault("settle.claimed")
+    return settling.send_and_wait(mine)
 
 
 def reconcile(
@@ -260,102 +268,106 @@ def reconcile(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Settled:
-    """Brings a settlement that a crash or a time-out left open to its end. Raises as settle_transfer does."""
+    """Finish a settlement that a crash or a time-out left open. Raises as settle_transfer."""
     known = store.get(key)
     if known is None:
         raise PaymentError("transaction_failed", "no such settlement is on record")
     if known.state == "landed":
         return Settled(known.signature, known.payer)
-    return _join(chain, store, known, timeout, poll, sleep, clock, lambda _point: None)
+    settling = _Settling(chain, store, timeout, poll, sleep, clock, lambda _point: None)
+    return settling.join(known)
 
 
-def _join(
-    chain: PaymentChain,
-    store: SettlementStore,
-    known: Settlement,
-    timeout: float,
-    poll: float,
-    sleep: Callable[[float], None],
-    clock: Callable[[], float],
-    fault: Callable[[str], None],
-) -> Settled:
-    if known.state == "landed":
-        raise PaymentError(
-            "duplicate_settlement", f"this payment was settled already, by {known.signature}"
-        )
-    if known.state == "failed":
-        raise PaymentError(
-            "transaction_failed", f"this payment failed on chain ({known.error}); make a new one"
-        )
-    # Of several requests with one payment a single one may be told "paid": the one that sends, or the one that takes
-    # over.
-    if not store.take_over(known.key, lease=2 * timeout):
-        raise PaymentError(
-            "duplicate_settlement",
-            f"this payment is being settled by another request, as {known.signature}",
-        )
-    # Whoever recorded it may have stopped before or after sending. The bytes are the same, so sending is safe.
-    return _send_and_wait(chain, store, known, timeout, poll, sleep, clock, fault)
+@dataclass(frozen=True, slots=True)
+class _Settling:
+    """Sends recorded settlements and waits for them."""
 
+    chain: PaymentChain
+    store: SettlementStore
+    timeout: float
+    poll: float
+    sleep: Callable[[float], None]
+    clock: Callable[[], float]
+    fault: Callable[[str], None]
 
-def _send_and_wait(
-    chain: PaymentChain,
-    store: SettlementStore,
-    row: Settlement,
-    timeout: float,
-    poll: float,
-    sleep: Callable[[float], None],
-    clock: Callable[[], float],
-    fault: Callable[[str], None],
-) -> Settled:
-    transaction = VersionedTransaction.from_bytes(row.wire)
-    blockhash = transaction.message.recent_blockhash
-    deadline = clock() + timeout
-    sent, why = False, "not sent yet"
-    while True:
-        try:
-            if not sent:
-                fault("settle.before_send")
-                chain.send(row.wire)
-                fault("settle.sent")
-                sent, why = True, "not confirmed yet"
-        except ChainRejected as error:
-            if chain.status(row.signature).state == "unknown":
-                store.release(row.key)
-                raise PaymentError(
-                    "transaction_failed", f"the cluster refused the transaction: {error}"
-                ) from error
-            sent = True
-        except (
-            ChainUnavailable
-        ) as error:  # it may have been taken all the same: the status below tells
-            why = f"the cluster did not answer ({error})"
-        try:
-            status = chain.status(row.signature)
-            if status.state == "landed":
-                fault("settle.landed")
-                store.update(row.key, "landed")
-                return Settled(row.signature, row.payer)
-            if status.state == "failed":
-                store.update(row.key, "failed", status.error)
-                raise PaymentError(
-                    "transaction_failed", f"{row.signature} failed on chain: {status.error}"
-                )
-            # Expired is asked before the last look at the status: it may land between the two, never after both.
-            if (
-                chain.blockhash_expired(blockhash)
-                and chain.status(row.signature).state == "unknown"
-            ):
-                store.update(row.key, "failed", "its blockhash expired before it landed")
-                raise PaymentError(
-                    "transaction_failed",
-                    f"{row.signature} did not land before its blockhash expired",
-                )
-        except ChainUnavailable as error:
-            why = f"the cluster did not answer ({error})"
-        if clock() >= deadline:
-            store.update(row.key, "pending")
+    def join(self, known: Settlement) -> Settled:
+        """Take over a settlement that is on record, unless it ended or another request works on it."""
+        if known.state == "landed":
             raise PaymentError(
-                "settlement_pending", f"{row.signature}: {why}; settle again to go on waiting"
+                "duplicate_settlement", f"this payment was settled already, by {known.signature}"
             )
-        sleep(poll)
+        if known.state == "failed":
+            raise PaymentError(
+                "transaction_failed",
+                f"this payment failed on chain ({known.error}); make a new one",
+            )
+        # Several requests may carry one payment. Only one of them may succeed: the one that sends, or takes over.
+        if not self.store.take_over(known.key, lease=2 * self.timeout):
+            raise PaymentError(
+                "duplicate_settlement",
+                f"this payment is being settled by another request, as {known.signature}",
+            )
+        # The process that recorded it may have stopped before or after sending. The bytes are the same, so sending
+        # them again is safe.
+        return self.send_and_wait(known)
+
+    def send_and_wait(self, row: Settlement) -> Settled:
+        """Send until the cluster took it, then wait until it landed or can no longer land."""
+        blockhash = VersionedTransaction.from_bytes(row.wire).message.recent_blockhash
+        deadline = self.clock() + self.timeout
+        sent, why = False, "not sent yet"
+        while True:
+            try:
+                if not sent:
+                    self._send(row)
+                    sent, why = True, "not confirmed yet"
+            except ChainUnavailable as error:
+                # The cluster may have taken it all the same; the status below decides.
+                why = f"the cluster did not answer ({error})"
+            try:
+                if self._landed(row, blockhash):
+                    return Settled(row.signature, row.payer)
+            except ChainUnavailable as error:
+                why = f"the cluster did not answer ({error})"
+            if self.clock() >= deadline:
+                self.store.update(row.key, "pending")
+                raise PaymentError(
+                    "settlement_pending", f"{row.signature}: {why}; settle again to go on waiting"
+                )
+            self.sleep(self.poll)
+
+    def _send(self, row: Settlement) -> None:
+        """Raises PaymentError if the cluster refused a transaction that it does not know."""
+        self.fault("settle.before_send")
+        try:
+            self.chain.send(row.wire)
+        except ChainRejected as error:
+            if self.chain.status(row.signature).state != "unknown":
+                return  # refused because it landed already
+            self.store.release(row.key)
+            raise PaymentError(
+                "transaction_failed", f"the cluster refused the transaction: {error}"
+            ) from error
+        self.fault("settle.sent")
+
+    def _landed(self, row: Settlement, blockhash: Hash) -> bool:
+        """Whether it landed, recorded. Raises PaymentError if it failed or can no longer land."""
+        status = self.chain.status(row.signature)
+        if status.state == "landed":
+            self.fault("settle.landed")
+            self.store.update(row.key, "landed")
+            return True
+        if status.state == "failed":
+            self.store.update(row.key, "failed", status.error)
+            raise PaymentError(
+                "transaction_failed", f"{row.signature} failed on chain: {status.error}"
+            )
+        # Ask for the status once more after the expiry: it may land between the two, never after both.
+        if not self.chain.blockhash_expired(blockhash):
+            return False
+        if self.chain.status(row.signature).state != "unknown":
+            return False
+        self.store.update(row.key, "failed", "its blockhash expired before it landed")
+        raise PaymentError(
+            "transaction_failed", f"{row.signature} did not land before its blockhash expired"
+        )

@@ -1,7 +1,7 @@
-"""The payment's transaction: built by the payer, and read by the verifier.
+"""Build the transaction of an `exact` payment.
 
-Layout (X402.md 3.1): a v0 message without lookup tables, paid by `extra.feePayer`, of SetComputeUnitLimit,
-SetComputeUnitPrice, TransferChecked, Memo.
+Its layout is fixed by the x402 specification of `exact` on Solana: a v0 message without lookup tables, whose fee payer
+is `extra.feePayer`, with the instructions SetComputeUnitLimit, SetComputeUnitPrice, TransferChecked, Memo.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ MAX_MEMO_BYTES = 256
 
 @dataclass(frozen=True, slots=True)
 class PaymentTerms:
-    """`amount` base units of `mint` (of `decimals`, held by `token_program`) from `payer`'s ATA to `pay_to`'s.
+    """A transfer of `amount` base units of `mint` from the ATA of `payer` to the ATA of `pay_to`.
 
-    `source`: another token account that pays, whose delegate `payer` is (SPL Approve).
+    `source`: pay from this token account instead; `payer` must be its delegate (SPL Approve).
     """
 
     payer: Pubkey
@@ -101,12 +101,12 @@ def transfer_checked(terms: PaymentTerms) -> Instruction:
 
 
 def memo(text: str | None) -> Instruction:
-    """The seller's memo, or 16 random bytes in hex, which make equal payments different transactions."""
+    """Return a memo instruction with *text*, or with 16 random bytes in hex so that equal payments differ."""
     data = text.encode() if text else binascii.hexlify(secrets.token_bytes(16))
     if len(data) > MAX_MEMO_BYTES:
         raise PaymentError(
             "invalid_payment_requirements",
-            f"extra.memo takes {len(data)} bytes; {MAX_MEMO_BYTES} fit",
+            f"extra.memo has {len(data)} bytes; expected at most {MAX_MEMO_BYTES}",
         )
     return Instruction(MEMO, data, [])
 
@@ -118,7 +118,7 @@ def build_message(
     compute_units: int = DEFAULT_COMPUTE_UNITS,
     micro_lamports: int = 1,
 ) -> MessageV0:
-    """The message that the payer signs. No account is created: a sponsor must never pay for one."""
+    """Return the message that the payer signs. It creates no account, since a sponsor must never pay for one."""
     return MessageV0.try_compile(
         terms.fee_payer,
         [
@@ -133,7 +133,7 @@ def build_message(
 
 
 def wire_base64(message: MessageV0, signatures: dict[Pubkey, Signature]) -> str:
-    """The transaction with the signatures that are there; the others' slots hold 64 zero bytes."""
+    """Return the transaction with *signatures*. The slots of other signers hold 64 zero bytes."""
     signers = message.account_keys[: message.header.num_required_signatures]
     slots = [signatures.get(key, Signature.default()) for key in signers]
     return base64.b64encode(bytes(VersionedTransaction.populate(message, slots))).decode()

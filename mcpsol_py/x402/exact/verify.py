@@ -1,20 +1,22 @@
-"""Is this transaction the payment that was asked for? The strict union of what the official SDKs check (X402.md 3.2).
+"""Check that a transaction is the payment that was asked for, without asking the chain.
 
-Everything but the chain's own answer: pure, so that one payment costs microseconds. Each refusal carries the protocol's
-reason.
+The official SDKs check different things; this module checks the union of them, and takes the stricter rule if they
+differ (docs/x402.md has the list). Each refusal carries the protocol's reason code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from solders.instruction import CompiledInstruction
 from solders.message import Message, MessageV0, to_bytes_versioned
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
+from mcpsol_py._moved import renamed
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.exact.transaction import (
     COMPUTE_BUDGET,
@@ -26,15 +28,28 @@ from mcpsol_py.x402.exact.transaction import (
 )
 from mcpsol_py.x402.protocol.networks import TOKEN, TOKEN_2022
 
-__all__ = ["Limits", "VerifiedTransfer", "verify_transfer"]
+__all__ = ["SponsorLimits", "VerifiedTransfer", "verify_transfer"]
 
-_TOKENS = {Pubkey.from_string(TOKEN), Pubkey.from_string(TOKEN_2022)}
-_ORDINAL = {3: "fourth", 4: "fifth", 5: "sixth"}
+_TOKEN_PROGRAMS = {Pubkey.from_string(TOKEN), Pubkey.from_string(TOKEN_2022)}
+_TRANSFER_CHECKED = 12
+_PREFIX = "invalid_exact_svm_payload"
+_UNDECODABLE = f"{_PREFIX}_transaction_could_not_be_decoded"
+_UNIT_LIMIT = f"{_PREFIX}_transaction_instructions_compute_limit_instruction"
+_UNIT_PRICE = f"{_PREFIX}_transaction_instructions_compute_price_instruction"
+_SPONSOR_SPENDS = f"{_PREFIX}_transaction_fee_payer_transferring_funds"
+_SIGNATURE_INVALID = f"{_PREFIX}_signature_invalid"
+#: By index, the protocol's word for an instruction after the transfer; from the seventh on it has one word for all.
+_ORDINALS = {3: "fourth", 4: "fifth", 5: "sixth"}
+
+#: A reason code of the protocol and an explanation; None if the check passed.
+_Refusal = tuple[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What a sponsor accepts: the price in micro-lamports a unit, the compute units, the instructions."""
+class SponsorLimits:
+    """What a sponsor accepts: the highest price in micro-lamports a compute unit, the most compute units, and the
+    lowest and highest number of instructions.
+    """
 
     micro_lamports: int = 5_000_000
     compute_units: int = 1_400_000
@@ -43,7 +58,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedTransfer:
-    """A transfer that pays: all that was checked, and `key`, the message's hash."""
+    """A verified payment. `destination` is the payee's token account, `key` the message's hash."""
 
     payer: str
     amount: int
@@ -55,8 +70,41 @@ class VerifiedTransfer:
     transaction: VersionedTransaction
 
 
-def _refuse(code: str, message: str) -> PaymentError:
-    return PaymentError(code, message)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The payment requirements that a transaction is checked against."""
+
+    asset: str
+    amount: str
+    pay_to: str
+    memo: str | None
+    fee_payer: str
+    fee_payers: Collection[str]
+    limits: SponsorLimits
+
+
+@dataclass(frozen=True, slots=True)
+class _Envelope:
+    """A transaction taken apart."""
+
+    transaction: VersionedTransaction
+    message: Message | MessageV0
+    keys: list[Pubkey]
+    instructions: list[CompiledInstruction]
+
+    def program(self, index: int) -> Pubkey:
+        return self.keys[self.instructions[index].program_id_index]
+
+
+@dataclass(frozen=True, slots=True)
+class _TransferInstruction:
+    """The third instruction, a TransferChecked."""
+
+    token_program: Pubkey
+    mint: Pubkey
+    destination: Pubkey
+    authority: Pubkey
+    amount: int
 
 
 def verify_transfer(
@@ -67,184 +115,276 @@ def verify_transfer(
     pay_to: str,
     extra: Mapping[str, Any],
     fee_payers: Collection[str],
-    limits: Limits = Limits(),
+    limits: SponsorLimits = SponsorLimits(),
 ) -> VerifiedTransfer:
-    """Checks a payload's transaction against the requirements; raises PaymentError with the protocol's reason.
+    """Check a payload's transaction against the requirements.
 
-    Overpaying is refused like underpaying: what is not asked for is nobody's to keep. *fee_payers* are the addresses
-    that this facilitator signs for. Checked: the sponsor is ours, pays and stands nowhere else; only sponsor and payer
-    sign, and the payer's signature is right; no lookup tables; 3 to 7 instructions; compute limit first, price second
-    and within limits, each once; exactly one TransferChecked, of exactly `amount`, of `asset`, to the payee's ATA,
-    whose authority is no sponsor; nothing else but Lighthouse guards and memos; the memo asked for, once.
+    *fee_payers* are the addresses that this facilitator signs for. A payment must be exact: more than was asked for is
+    refused like less. The checks are listed in `_ENVELOPE_CHECKS` and `_TRANSFER_CHECKS`.
+
+    Raises PaymentError with the protocol's reason.
     """
-    prefix = "invalid_exact_svm_payload"
+    memo = extra.get("memo")
+    asked = _Asked(
+        asset,
+        amount,
+        pay_to,
+        memo if isinstance(memo, str) and memo else None,
+        _fee_payer(extra, fee_payers),
+        fee_payers,
+        limits,
+    )
+    transaction = read_transaction(payload.get("transaction"))
+    envelope = _open(transaction)
+    for check in _ENVELOPE_CHECKS:
+        _raise(check(envelope, asked))
+    transfer = _read_transfer(envelope)
+    for check_transfer in _TRANSFER_CHECKS:
+        _raise(check_transfer(envelope, transfer, asked))
+    return VerifiedTransfer(
+        payer=str(transfer.authority),
+        amount=transfer.amount,
+        mint=asset,
+        pay_to=pay_to,
+        destination=str(transfer.destination),
+        fee_payer=asked.fee_payer,
+        key=message_hash(transaction),
+        transaction=transaction,
+    )
+
+
+def _raise(refusal: _Refusal) -> None:
+    if refusal is not None:
+        raise PaymentError(*refusal)
+
+
+def _fee_payer(extra: Mapping[str, Any], fee_payers: Collection[str]) -> str:
     fee_payer = extra.get("feePayer")
     if not isinstance(fee_payer, str) or not fee_payer:
-        raise _refuse(f"{prefix}_missing_fee_payer", "the requirements name no extra.feePayer")
+        raise PaymentError(
+            f"{_PREFIX}_missing_fee_payer", "the requirements have no extra.feePayer"
+        )
     if fee_payer not in fee_payers:
-        raise _refuse(
+        raise PaymentError(
             "fee_payer_not_managed_by_facilitator",
             f"this facilitator does not sign for {fee_payer}",
         )
-    transaction = read_transaction(payload.get("transaction"))
+    return fee_payer
+
+
+def _open(transaction: VersionedTransaction) -> _Envelope:
     message = transaction.message
-    keys = message.account_keys
     if not isinstance(message, (Message, MessageV0)):
-        raise _refuse(
-            f"{prefix}_transaction_could_not_be_decoded",
-            "the message is neither legacy nor version 0",
-        )
+        raise PaymentError(_UNDECODABLE, "the message is neither legacy nor version 0")
+    return _Envelope(transaction, message, message.account_keys, message.instructions)
+
+
+# --- the transaction around the transfer ------------------------------------------------------------------------------
+
+
+def _check_lookup_tables(envelope: _Envelope, asked: _Asked) -> _Refusal:
+    message = envelope.message
     if isinstance(message, MessageV0) and message.address_table_lookups:
-        raise _refuse(
-            f"{prefix}_transaction_could_not_be_decoded",
-            "the transaction uses lookup tables; a payment needs none",
-        )
-    sponsor = Pubkey.from_string(fee_payer)
-    if not keys or keys[0] != sponsor:
-        raise _refuse(
-            "invalid_exact_svm_fee_payer_mismatch", f"the fee payer is not the required {fee_payer}"
-        )
+        return _UNDECODABLE, "the transaction uses lookup tables; a payment needs none"
+    return None
 
-    instructions = message.instructions
-    low, high = limits.instructions
-    if not low <= len(instructions) <= high:
-        raise _refuse(
-            f"{prefix}_transaction_instructions_length",
-            f"{len(instructions)} instructions; {low} to {high} make a payment",
-        )
-    count = len(keys)
-    for ix in instructions:
-        if ix.program_id_index >= count or any(i >= count for i in bytes(ix.accounts)):
-            raise _refuse(
-                f"{prefix}_transaction_could_not_be_decoded",
-                "an instruction names an account that is not there",
-            )
-        if 0 in bytes(ix.accounts) or ix.program_id_index == 0:
-            raise _refuse(
-                f"{prefix}_transaction_fee_payer_transferring_funds",
-                "the sponsor stands among an instruction's accounts",
-            )
-    units = bytes(instructions[0].data)
-    if keys[instructions[0].program_id_index] != COMPUTE_BUDGET or len(units) != 5 or units[0] != 2:
-        raise _refuse(
-            f"{prefix}_transaction_instructions_compute_limit_instruction",
-            "the first instruction must set the compute unit limit",
-        )
-    if int.from_bytes(units[1:], "little") > limits.compute_units:
-        raise _refuse(
-            f"{prefix}_transaction_instructions_compute_limit_instruction",
-            f"{int.from_bytes(units[1:], 'little'):,} compute units; at most {limits.compute_units:,} are paid for",
-        )
-    price = bytes(instructions[1].data)
-    if keys[instructions[1].program_id_index] != COMPUTE_BUDGET or len(price) != 9 or price[0] != 3:
-        raise _refuse(
-            f"{prefix}_transaction_instructions_compute_price_instruction",
-            "the second instruction must set the compute unit price",
-        )
-    if int.from_bytes(price[1:], "little") > limits.micro_lamports:
-        raise _refuse(
-            f"{prefix}_transaction_instructions_compute_price_instruction_too_high",
-            f"{int.from_bytes(price[1:], 'little'):,} micro-lamports; at most {limits.micro_lamports:,} are paid",
-        )
 
-    transfer = instructions[2]
-    data, accounts, program = (
-        bytes(transfer.data),
-        bytes(transfer.accounts),
-        keys[transfer.program_id_index],
-    )
-    if program not in _TOKENS or len(data) != 10 or data[0] != 12 or len(accounts) < 4:
-        raise _refuse(
-            f"{prefix}_no_transfer_instruction",
+def _check_fee_payer(envelope: _Envelope, asked: _Asked) -> _Refusal:
+    if not envelope.keys or envelope.keys[0] != Pubkey.from_string(asked.fee_payer):
+        return (
+            "invalid_exact_svm_fee_payer_mismatch",
+            f"the fee payer is not the required {asked.fee_payer}",
+        )
+    return None
+
+
+def _check_instruction_count(envelope: _Envelope, asked: _Asked) -> _Refusal:
+    low, high = asked.limits.instructions
+    count = len(envelope.instructions)
+    if not low <= count <= high:
+        return (
+            f"{_PREFIX}_transaction_instructions_length",
+            f"{count} instructions; a payment has {low} to {high}",
+        )
+    return None
+
+
+def _check_accounts(envelope: _Envelope, asked: _Asked) -> _Refusal:
+    """Every account exists in the message, and no instruction uses the sponsor (account 0)."""
+    known = len(envelope.keys)
+    for instruction in envelope.instructions:
+        used = instruction.accounts + bytes((instruction.program_id_index,))
+        if max(used) >= known:
+            return _UNDECODABLE, "an instruction refers to an account that is not in the message"
+        if 0 in used:
+            return _SPONSOR_SPENDS, "an instruction uses the sponsor's account"
+    return None
+
+
+def _check_unit_limit(envelope: _Envelope, asked: _Asked) -> _Refusal:
+    data = envelope.instructions[0].data
+    if envelope.program(0) != COMPUTE_BUDGET or len(data) != 5 or data[0] != 2:
+        return _UNIT_LIMIT, "the first instruction must set the compute unit limit"
+    units = int.from_bytes(data[1:], "little")
+    most = asked.limits.compute_units
+    if units > most:
+        return _UNIT_LIMIT, f"{units:,} compute units; the sponsor pays for at most {most:,}"
+    return None
+
+
+def _check_unit_price(envelope: _Envelope, asked: _Asked) -> _Refusal:
+    data = envelope.instructions[1].data
+    if envelope.program(1) != COMPUTE_BUDGET or len(data) != 9 or data[0] != 3:
+        return _UNIT_PRICE, "the second instruction must set the compute unit price"
+    price = int.from_bytes(data[1:], "little")
+    most = asked.limits.micro_lamports
+    if price > most:
+        return (
+            f"{_UNIT_PRICE}_too_high",
+            f"{price:,} micro-lamports a compute unit; the sponsor pays at most {most:,}",
+        )
+    return None
+
+
+_ENVELOPE_CHECKS: tuple[Callable[[_Envelope, _Asked], _Refusal], ...] = (
+    _check_lookup_tables,
+    _check_fee_payer,
+    _check_instruction_count,
+    _check_accounts,
+    _check_unit_limit,
+    _check_unit_price,
+)
+
+
+# --- the transfer and what follows it ---------------------------------------------------------------------------------
+
+
+def _read_transfer(envelope: _Envelope) -> _TransferInstruction:
+    instruction = envelope.instructions[2]
+    data, accounts = instruction.data, instruction.accounts
+    program = envelope.program(2)
+    is_transfer = program in _TOKEN_PROGRAMS and len(data) == 10 and data[0] == _TRANSFER_CHECKED
+    if not is_transfer or len(accounts) < 4:
+        raise PaymentError(
+            f"{_PREFIX}_no_transfer_instruction",
             "the third instruction must be a TransferChecked of Token or Token-2022",
         )
-    mint, destination, authority = keys[accounts[1]], keys[accounts[2]], keys[accounts[3]]
-    memos: list[bytes] = []
-    for index, ix in enumerate(instructions[3:], 3):
-        other = keys[ix.program_id_index]
-        if other == MEMO:
-            memos.append(bytes(ix.data))
-        elif other != LIGHTHOUSE:
-            code = (
-                f"{prefix}_unknown_{_ORDINAL[index]}_instruction"
-                if index in _ORDINAL
-                else ("invalid_exact_svm_payload_unknown_seventh_instruction")
-            )
-            raise _refuse(
-                code,
-                f"instruction {index + 1} is of program {other}; only memos and Lighthouse guards may follow",
-            )
-    wanted_memo = extra.get("memo")
-    if isinstance(wanted_memo, str) and wanted_memo:
-        if len(memos) != 1:
-            raise _refuse(
-                f"{prefix}_memo_count",
-                f"{len(memos)} memos; exactly the one asked for must be there",
-            )
-        if memos[0] != wanted_memo.encode():
-            raise _refuse(f"{prefix}_memo_mismatch", "the memo is not the one asked for")
-
-    if str(authority) in fee_payers:
-        raise _refuse(
-            f"{prefix}_transaction_fee_payer_transferring_funds",
-            "the transfer would spend a sponsor's own tokens",
-        )
-    if str(mint) != asset:
-        raise _refuse(f"{prefix}_mint_mismatch", f"the transfer is of {mint}; {asset} is asked for")
-    try:
-        payee = Pubkey.from_string(pay_to)
-    except ValueError as error:
-        raise _refuse("invalid_payment_requirements", "payTo is no address") from error
-    if destination != associated_token_address(payee, mint, program):
-        raise _refuse(
-            f"{prefix}_recipient_mismatch",
-            f"the transfer does not go to the token account of {pay_to}",
-        )
-    if not (amount.isascii() and amount.isdigit()):
-        raise _refuse("invalid_payment_requirements", "the amount asked for is no whole number")
-    paid = int.from_bytes(data[1:9], "little")
-    if paid != int(amount):
-        code = "amount_insufficient" if paid < int(amount) else "amount_mismatch"
-        raise _refuse(
-            f"{prefix}_{code}",
-            f"the transfer pays {paid:,} base units; exactly {int(amount):,} are asked for",
-        )
-
-    _check_signatures(transaction, message, keys, authority)
-    return VerifiedTransfer(
-        str(authority),
-        paid,
-        asset,
-        pay_to,
-        str(destination),
-        fee_payer,
-        message_hash(transaction),
-        transaction,
+    keys = envelope.keys
+    return _TransferInstruction(
+        token_program=program,
+        mint=keys[accounts[1]],
+        destination=keys[accounts[2]],
+        authority=keys[accounts[3]],
+        amount=int.from_bytes(data[1:9], "little"),
     )
+
+
+def _check_other_programs(
+    envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked
+) -> _Refusal:
+    for index in range(3, len(envelope.instructions)):
+        program = envelope.program(index)
+        if program not in (MEMO, LIGHTHOUSE):
+            return (
+                f"{_PREFIX}_unknown_{_ORDINALS.get(index, 'seventh')}_instruction",
+                f"instruction {index + 1} calls {program}; only memos and Lighthouse guards may follow the transfer",
+            )
+    return None
+
+
+def _check_memo(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
+    if asked.memo is None:
+        return None
+    after = range(3, len(envelope.instructions))
+    memos = [envelope.instructions[i].data for i in after if envelope.program(i) == MEMO]
+    if len(memos) != 1:
+        return f"{_PREFIX}_memo_count", f"{len(memos)} memos; expected only the one asked for"
+    if memos[0] != asked.memo.encode():
+        return f"{_PREFIX}_memo_mismatch", "the memo is not the one asked for"
+    return None
+
+
+def _check_authority(
+    envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked
+) -> _Refusal:
+    if str(transfer.authority) in asked.fee_payers:
+        return _SPONSOR_SPENDS, "the transfer would spend a sponsor's own tokens"
+    return None
+
+
+def _check_mint(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
+    if str(transfer.mint) != asked.asset:
+        return (
+            f"{_PREFIX}_mint_mismatch",
+            f"the transfer is of {transfer.mint}; {asked.asset} was asked for",
+        )
+    return None
+
+
+def _check_destination(
+    envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked
+) -> _Refusal:
+    try:
+        payee = Pubkey.from_string(asked.pay_to)
+    except ValueError:
+        return "invalid_payment_requirements", "payTo is not an address"
+    wanted = associated_token_address(payee, transfer.mint, transfer.token_program)
+    if transfer.destination != wanted:
+        return (
+            f"{_PREFIX}_recipient_mismatch",
+            f"the transfer does not go to the token account of {asked.pay_to}",
+        )
+    return None
+
+
+def _check_amount(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
+    if not (asked.amount.isascii() and asked.amount.isdigit()):
+        return "invalid_payment_requirements", "the amount asked for is not a whole number"
+    wanted = int(asked.amount)
+    if transfer.amount == wanted:
+        return None
+    code = "amount_insufficient" if transfer.amount < wanted else "amount_mismatch"
+    return (
+        f"{_PREFIX}_{code}",
+        f"the transfer pays {transfer.amount:,} base units; exactly {wanted:,} were asked for",
+    )
+
+
+def _check_signers(envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked) -> _Refusal:
+    signers = envelope.keys[: envelope.message.header.num_required_signatures]
+    if len(signers) != 2 or signers[1] != transfer.authority:
+        return (
+            f"{_PREFIX}_excessive_signers",
+            f"{len(signers)} signers; expected two, the sponsor and the transfer's authority",
+        )
+    return None
 
 
 def _check_signatures(
-    transaction: VersionedTransaction,
-    message: Message | MessageV0,
-    keys: list[Pubkey],
-    authority: Pubkey,
-) -> None:
-    """Only the sponsor (slot 0, still empty or right) and the payer sign, and the payer's signature is right."""
-    signers = keys[: message.header.num_required_signatures]
-    if len(signers) != 2 or signers[1] != authority:
-        raise _refuse(
-            "invalid_exact_svm_payload_excessive_signers",
-            f"{len(signers)} signers; the sponsor and the payer, who owns the transfer, must be the only two",
-        )
-    signatures = transaction.signatures
-    signed = to_bytes_versioned(message)
-    if len(signatures) != 2 or not signatures[1].verify(signers[1], signed):
-        raise _refuse(
-            "invalid_exact_svm_payload_signature_invalid",
-            "the payer's signature does not sign this message",
-        )
-    if signatures[0] != Signature.default() and not signatures[0].verify(signers[0], signed):
-        raise _refuse(
-            "invalid_exact_svm_payload_signature_invalid",
-            "the sponsor's slot holds a wrong signature",
-        )
+    envelope: _Envelope, transfer: _TransferInstruction, asked: _Asked
+) -> _Refusal:
+    """The payer's signature is right; the sponsor's is right or still empty."""
+    sponsor, payer = envelope.keys[:2]
+    signatures = envelope.transaction.signatures
+    signed = to_bytes_versioned(envelope.message)
+    if len(signatures) != 2 or not signatures[1].verify(payer, signed):
+        return _SIGNATURE_INVALID, "the payer's signature does not sign this message"
+    if signatures[0] != Signature.default() and not signatures[0].verify(sponsor, signed):
+        return _SIGNATURE_INVALID, "the sponsor's signature does not sign this message"
+    return None
+
+
+_TRANSFER_CHECKS: tuple[Callable[[_Envelope, _TransferInstruction, _Asked], _Refusal], ...] = (
+    _check_other_programs,
+    _check_memo,
+    _check_authority,
+    _check_mint,
+    _check_destination,
+    _check_amount,
+    _check_signers,
+    _check_signatures,
+)
+
+
+def __getattr__(name: str) -> object:
+    return renamed(__name__, name)

@@ -23,7 +23,7 @@ from mcpsol_py.x402.channels.program import ChannelProgram
 from mcpsol_py.x402.channels.upto import UptoFacilitator
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1
 from mcpsol_py.x402.exact.settle import SettlementStore, Sponsor
-from mcpsol_py.x402.exact.verify import Limits
+from mcpsol_py.x402.exact.verify import SponsorLimits
 from mcpsol_py.x402.protocol.bazaar import BAZAAR, catalog_row
 from mcpsol_py.x402.protocol.mcp_wire import MAX_PAYMENT_BYTES, parse_payment
 from mcpsol_py.x402.protocol.networks import v1_name
@@ -38,7 +38,7 @@ def make_facilitator(
     sponsor: Sponsor,
     settlements: SettlementStore,
     *,
-    limits: Limits | None = None,
+    limits: SponsorLimits | None = None,
     timeout: float = 30.0,
     desks: Sequence[ChannelDesk] = (),
 ) -> x402FacilitatorSync:
