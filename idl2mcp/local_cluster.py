@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from idl2mcp.report import write_whole
 from mcpsol_py.errors import SourceError, TransportError, abbr, suggest
+from mcpsol_py.solana import ids
 from mcpsol_py.toml_schema import TABLE, TEXT, UNITS, WHOLE, Keys, checked, one_of, toml_file
 
 if TYPE_CHECKING:
@@ -32,10 +33,6 @@ __all__ = ["LocalCluster", "is_local_name", "wallet"]
 
 _NAME = re.compile(r"@[a-z][a-z0-9_-]{0,31}")
 _FORMAT = "mcpsol ledger 1"
-_SYSTEM = "11111111111111111111111111111111"
-_TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
-_TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
-_ATA = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
 #: --setup's tables; [mints.NAME], [tokens.NAME] and [programs.NAME] are MINT, TOKENS and PROGRAM
 SETUP: Keys = {"wallets": TABLE, "mints": TABLE, "tokens": TABLE, "programs": TABLE, "clock": TABLE}
 MINT: Keys = {
@@ -81,7 +78,7 @@ class LocalCluster:
         self.programs: dict[str, str] = {}
         self._wallets: dict[str, Keypair] = {}
         self._set_up = False
-        self._owners = {_SYSTEM, _TOKEN, _TOKEN_2022}
+        self._owners = {ids.SYSTEM_PROGRAM, ids.TOKEN_PROGRAM, ids.TOKEN_2022_PROGRAM}
         if ledger is not None and ledger.exists():
             self._restore(ledger)
 
@@ -208,14 +205,16 @@ class LocalCluster:
             self.svm.airdrop(key.pubkey(), missing)
 
     def _add_mint(self, name: str, item: Mapping[str, Any], path: str) -> None:
-        from solders.token.state import Mint
+        from mcpsol_py.solana.tokens import Mint
 
         decimals = item.get("decimals", 0)
         if not 0 <= decimals <= 255:
             raise SourceError(
                 f"{abbr(decimals)} is no number of decimals (0 to 255)", path=f"{path}.decimals"
             )
-        program = {"token": _TOKEN, "token-2022": _TOKEN_2022}[item.get("program", "token")]
+        program = {"token": ids.TOKEN_PROGRAM, "token-2022": ids.TOKEN_2022_PROGRAM}[
+            item.get("program", "token")
+        ]
         given = item.get("address")
         made = wallet(f"mint {_name(name, 'mints')}").pubkey()
         address = made if given is None else _pubkey(given, f"{path}.address")
@@ -226,16 +225,13 @@ class LocalCluster:
                 mint_authority=None
                 if authority is None
                 else _pubkey(self.address(authority), f"{path}.authority"),
-                supply=0,
                 decimals=decimals,
-                is_initialized=True,
-                freeze_authority=None,
             )
-            self._put(address, bytes(mint), program)
+            self._put(address, mint.to_bytes(), program)
 
     def _add_tokens(self, name: str, item: Mapping[str, Any], path: str) -> None:
-        from solders.pubkey import Pubkey
-        from solders.token.state import Mint, TokenAccount, TokenAccountState
+        from mcpsol_py.solana.pda import associated_token
+        from mcpsol_py.solana.tokens import TokenAccount, patch_mint, read_mint
 
         owner = _pubkey(self.address(item["owner"]), f"{path}.owner")
         mint = _pubkey(self.address(item["mint"]), f"{path}.mint")
@@ -245,39 +241,21 @@ class LocalCluster:
                 f"{abbr(amount)} is no amount in base units (0 to 2^64-1)", path=f"{path}.amount"
             )
         mint_account = self.svm.get_account(mint)
-        if mint_account is None or str(mint_account.owner) not in (_TOKEN, _TOKEN_2022):
+        minted = read_mint(mint_account)
+        if mint_account is None or minted is None:
             raise SourceError(
                 f"{abbr(item['mint'])} is no mint here; list it under [mints] first",
                 path=f"{path}.mint",
             )
         program = str(mint_account.owner)
-        address, _ = Pubkey.find_program_address(
-            [bytes(owner), bytes(Pubkey.from_string(program)), bytes(mint)],
-            Pubkey.from_string(_ATA),
-        )
+        address = associated_token(owner, mint, mint_account.owner)
         self.names[_name(name, "tokens")] = str(address)
         if self.svm.get_account(address) is not None:
             return
-        token = TokenAccount(
-            mint=mint,
-            owner=owner,
-            amount=amount,
-            delegate=None,
-            state=TokenAccountState.Initialized,
-            is_native=None,
-            delegated_amount=0,
-            close_authority=None,
-        )
-        self._put(address, bytes(token), program)
-        state = Mint.from_bytes(bytes(mint_account.data)[:82])
-        supply = Mint(
-            mint_authority=state.mint_authority,
-            supply=state.supply + amount,
-            decimals=state.decimals,
-            is_initialized=True,
-            freeze_authority=state.freeze_authority,
-        )
-        self._put(mint, bytes(supply), program)
+        token = TokenAccount(mint=mint, owner=owner, amount=amount)
+        self._put(address, token.to_bytes(), program)
+        supply = minted.supply + amount
+        self._put(mint, patch_mint(mint_account.data, supply=supply), program)
 
     def _put(self, address: Pubkey, data: bytes, owner: str) -> None:
         from solders.account import Account

@@ -15,6 +15,7 @@ from idl2mcp import inputs
 from idl2mcp.config.plans import PlanEntry, open_plans, read_plans
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import PaymentError, SourceError, abbr
+from mcpsol_py.solana import ids
 from mcpsol_py.solana.base58 import is_address
 from mcpsol_py.toml_schema import FLAG, TABLE, TABLES, TEXT, TEXTS, Keys, checked
 
@@ -53,13 +54,10 @@ PAYMENTS: Keys = {
     "collector": TEXT,
 }
 
-#: The devnet's USDC, which stands on the demo's chain under the same address.
-_USDC = "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU"
-
 #: what `serve --demo --paid` adds to the demo's cluster, and what it sells
 DEMO_PAYMENTS_SETUP: dict[str, Any] = {
     "wallets": {"alice": 10, "merchant": 1, "sponsor": 10},
-    "mints": {"usdc": {"decimals": 6, "address": _USDC}},
+    "mints": {"usdc": {"decimals": 6, "address": ids.DEVNET_USDC}},
     "tokens": {
         "alice_usdc": {"mint": "@usdc", "owner": "@alice", "amount": 1_000_000},
         "merchant_usdc": {"mint": "@usdc", "owner": "@merchant"},

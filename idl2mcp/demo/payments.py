@@ -7,6 +7,7 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.errors import SourceError
+from mcpsol_py.solana import ids
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -24,7 +25,6 @@ _SETUP: dict[str, Any] = {
 }
 _NOW = 1_800_000_000
 _DAY = 86_400
-_TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 
 
 class Payments:
@@ -125,7 +125,7 @@ class Payments:
             "expires_at": str(_NOW + 60),
             "accounts": {
                 "authority": "@alice", "rent_payer": "@alice", "payer": "@alice", "payee": "@shop", "mint": "@coin",
-                "source": "@alice_coin", "token_program": _TOKEN,
+                "source": "@alice_coin", "token_program": ids.TOKEN_PROGRAM,
             },
         }  # fmt: skip
         paid = await self.done(client, "pay", arguments)
@@ -158,7 +158,7 @@ class Payments:
         address = channel_address(alice, self.key("shop"), coin, alice, 1, slot)
         accounts = {
             "payer": "@alice", "rent_payer": "@alice", "payee": "@shop", "mint": "@coin",
-            "authorized_signer": "@alice", "token_program": _TOKEN,
+            "authorized_signer": "@alice", "token_program": ids.TOKEN_PROGRAM,
         }  # fmt: skip
         arguments = {
             "salt": "1",
@@ -188,7 +188,7 @@ class Payments:
         await self.done(client, "settle_and_seal", sealing)
         parties = {
             "channel": str(address), "payer": "@alice", "rent_payer": "@alice", "mint": "@coin",
-            "token_program": _TOKEN,
+            "token_program": ids.TOKEN_PROGRAM,
         }  # fmt: skip
         paying = await self.instruction(
             describer, "distribute", {"recipients": [], "accounts": parties}
@@ -216,7 +216,7 @@ class Payments:
             "grace": 3 * _DAY,
             "max_charges": 12,
         }
-        merchant = {"merchant": "@shop", "mint": "@coin", "token_program": _TOKEN}
+        merchant = {"merchant": "@shop", "mint": "@coin", "token_program": ids.TOKEN_PROGRAM}
         await self.done(client, "create_plan", {"plan_id": "1", **terms, "accounts": merchant})
         quoted = await self.tool(client, "quote", {"periods": 3, "accounts": {"plan": str(plan)}})
         lines = [f"quote for 3 periods: {quoted['simulation']['returns']}"]
@@ -255,5 +255,8 @@ class Payments:
         """Tokens in a token account of the setup."""
         from solders.pubkey import Pubkey
 
-        found = self.cluster.svm.get_account(Pubkey.from_string(self.cluster.resolve(name)))
-        return 0 if found is None else int.from_bytes(found.data[64:72], "little")
+        from mcpsol_py.solana.tokens import read_token_account
+
+        address = Pubkey.from_string(self.cluster.resolve(name))
+        held = read_token_account(self.cluster.svm.get_account(address))
+        return 0 if held is None else held.amount

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.inputs import address_of
+from mcpsol_py.accounts.known_names import known_address
 from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.accounts.resolution import Resolution, Resolver
 from mcpsol_py.errors import EncodeError, UnknownName
@@ -33,7 +34,6 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.types import Struct, Tuple, Type
 from mcpsol_py.names import aliases, snake
-from mcpsol_py.solana.addresses import certain
 
 if TYPE_CHECKING:
     from mcpsol_py.codec.compiled import Codecs
@@ -266,7 +266,7 @@ class Plan:
             return (
                 True  # the related account has to be given anyway, and its data then names this one
             )
-        if self.is_event_part(leaf) or certain(leaf.account.name) is not None:
+        if self.is_event_part(leaf) or known_address(leaf.account.name) is not None:
             return True
         return self.ata_of(leaf) is not None
 

@@ -17,7 +17,7 @@ What is filled in, in this order; the first that applies:
   5. a signer: the wallet; but not a new account that signs for its own creation beside another signer
   6. relations: a field of that name in the state of the account that names this one, fetched
   7. Anchor's event pair: `event_authority`, and `program` after it
-  8. well-known programs and sysvars by name (wellknown.py); the associated token account of its siblings `mint` and
+  8. well-known programs and sysvars by name (known_names.py); the associated token account of its siblings `mint` and
      `owner` or `wallet`
   9. an optional account is absent
 """
@@ -31,6 +31,7 @@ from solders.instruction import AccountMeta
 from solders.pubkey import Pubkey
 
 from mcpsol_py.accounts.inputs import address_of
+from mcpsol_py.accounts.known_names import known_address
 from mcpsol_py.accounts.leaf import Leaf
 from mcpsol_py.codec.account import decode_account
 from mcpsol_py.errors import EncodeError, McpsolError, MissingAccount, PdaError, UnknownName
@@ -59,8 +60,9 @@ from mcpsol_py.model.program import (
 from mcpsol_py.model.types import Array, Int, SizePrefixed, String, Type
 from mcpsol_py.model.types import Pubkey as PubkeyType
 from mcpsol_py.names import aliases, forms, snake
-from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM, certain, foreign_field
+from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.solana.pda import associated_token, event_authority, find_pda
+from mcpsol_py.solana.tokens import state_field
 
 if TYPE_CHECKING:
     from mcpsol_py.accounts.plan import Plan
@@ -314,7 +316,7 @@ class Resolution:
             return self.program_id
         if account.optional:
             return None
-        known = certain(account.name)
+        known = known_address(account.name)
         if known is not None:
             return self._token_program(leaf) if known == TOKEN_PROGRAM else known
         ata = self.plan.ata_of(leaf)
@@ -624,11 +626,7 @@ class Resolution:
         data = bytes(account.data)
         state = self.plan.state_type(type_name) if type_name else None
         if state is None or account.owner in (TOKEN_PROGRAM, TOKEN_2022_PROGRAM):
-            foreign = (
-                foreign_field(type_name, fields[-1], account.owner, data)
-                if len(fields) == 1
-                else None
-            )
+            foreign = state_field(type_name, fields[0], account) if len(fields) == 1 else None
             if foreign is not None:
                 return None, foreign[1], foreign[0]
             if state is None and type_name is not None:

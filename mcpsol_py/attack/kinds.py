@@ -45,13 +45,19 @@ from mcpsol_py.model.types import (
     Struct,
     Type,
 )
-from mcpsol_py.solana import token_bytes as tokens
-from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana import tokens
+from mcpsol_py.solana.addresses import (
+    SYSTEM_PROGRAM,
+    SYSVAR_OWNER,
+    TOKEN_2022_PROGRAM,
+    TOKEN_PROGRAM,
+)
 
 __all__ = ["KINDS", "Attack", "Trial", "attacks_on", "own_call_attacks", "unknown_instructions"]
 
 #: More cuts of the data than this are sampled.
 _MOST_CUTS = 48
+_U64_MAX = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,7 +498,7 @@ def fake_sysvar(c: _Change) -> Iterator[Attack]:
             continue
         there = c.base.account(leaf)
         data = bytes(there.data) if there is not None else bytes(64)
-        sysvars = Pubkey.from_string("Sysvar1111111111111111111111111111111111111")
+        sysvars = SYSVAR_OWNER
         fake = c.stranger(f"sysvar {leaf.name}")
         placed: Snapshot = {fake: Account(10**9, data, sysvars)}
         what = "is a copy at another address"
@@ -746,22 +752,22 @@ def wrong_tokens(c: _Change) -> Iterator[Attack]:
                 leaf,
                 "is not initialized",
                 unborn,
-                with_data(tokens.put_at(data, tokens.INITIALIZED_MINT, b"\0")),
+                with_data(tokens.patch_mint(data, is_initialized=0)),
             )
-            as_account = tokens.token_data(stranger, stranger, 1)
+            as_account = tokens.TokenAccount(stranger, stranger, 1).to_bytes()
             yield c.attack("not-a-mint", leaf, "is a token account", unborn, with_data(as_account))
             if token.authority is not None:
-                other = tokens.put_at(data, 4, bytes(stranger))
+                other = tokens.patch_mint(data, mint_authority=stranger)
                 expected = "ConstraintMintMintAuthority"
                 yield c.attack(
                     "mint-authority", leaf, "has another mint authority", expected, with_data(other)
                 )
-                none = tokens.put_at(data, 0, bytes(4))
+                none = tokens.patch_mint(data, has_mint_authority=0)
                 yield c.attack(
                     "mint-authority", leaf, "has no mint authority", expected, with_data(none)
                 )
             if token.decimals is not None:
-                other = tokens.put_at(data, tokens.DECIMALS, bytes([token.decimals ^ 1]))
+                other = tokens.patch_mint(data, decimals=token.decimals ^ 1)
                 yield c.attack(
                     "mint-decimals",
                     leaf,
@@ -775,23 +781,31 @@ def wrong_tokens(c: _Change) -> Iterator[Attack]:
             leaf,
             "is not initialized",
             unborn,
-            with_data(tokens.put_at(data, tokens.STATE, b"\0")),
+            with_data(tokens.patch_token_account(data, state=0)),
         )
         yield c.attack(
-            "not-a-token-account", leaf, "is a mint", unborn, with_data(tokens.mint_data(None))
+            "not-a-token-account",
+            leaf,
+            "is a mint",
+            unborn,
+            with_data(tokens.Mint(supply=10**15, decimals=6).to_bytes()),
         )
         yield c.attack(
-            "not-a-token-account", leaf, "is a multisig", unborn, with_data(_multisig(data))
+            "not-a-token-account",
+            leaf,
+            "is a multisig",
+            unborn,
+            with_data(tokens.forged_multisig(data)),
         )
         if (
             token.mint is not None and token.kind != "associated"
         ):  # at that address none of another mint can be made
-            other = tokens.put_at(data, tokens.MINT, bytes(stranger))
+            other = tokens.patch_token_account(data, mint=stranger)
             yield c.attack(
                 "wrong-mint", leaf, "is of another mint", "ConstraintTokenMint", with_data(other)
             )
         if token.authority is not None:
-            other = tokens.put_at(data, tokens.OWNER, bytes(stranger))
+            other = tokens.patch_token_account(data, owner=stranger)
             yield c.attack(
                 "wrong-token-owner",
                 leaf,
@@ -799,11 +813,6 @@ def wrong_tokens(c: _Change) -> Iterator[Attack]:
                 "ConstraintTokenOwner",
                 with_data(other),
             )
-
-
-def _multisig(data: bytes) -> bytes:
-    """355 bytes that SPL Token's Multisig takes; its signers' keys are chosen so that they read as a token account."""
-    return tokens.put_at(data[:165].ljust(355, b"\x02"), 165, b"\x02")
 
 
 # --- data ------------------------------------------------------------------------------------------------------------
@@ -972,22 +981,22 @@ def _all_in_one(
         account = placed.get(key) or c.scene.account(key)
         if account is None or account.owner not in (TOKEN_PROGRAM, TOKEN_2022_PROGRAM):
             continue
-        if len(account.data) >= tokens.ACCOUNT_SIZE:
+        if len(account.data) >= tokens.TOKEN_ACCOUNT_SIZE:
             found[leaf.name] = (key, account)
         elif len(account.data) == tokens.MINT_SIZE:
-            supplies[key] = _with_bytes(account, tokens.SUPPLY, b"\xff" * 8)
+            supplies[key] = _with_data(account, tokens.patch_mint(account.data, supply=_U64_MAX))
     for name in found:
-        balances: Snapshot = {
-            key: _with_bytes(account, tokens.AMOUNT, (b"\xff" if other == name else b"\0") * 8)
-            for other, (key, account) in found.items()
-        }
+        balances: Snapshot = {}
+        for other, (key, account) in found.items():
+            amount = _U64_MAX if other == name else 0
+            balances[key] = _with_data(
+                account, tokens.patch_token_account(account.data, amount=amount)
+            )
         yield name, supplies | balances
 
 
-def _with_bytes(account: Account, offset: int, piece: bytes) -> Account:
-    return Account(
-        account.lamports, tokens.put_at(bytes(account.data), offset, piece), account.owner
-    )
+def _with_data(account: Account, data: bytes) -> Account:
+    return Account(account.lamports, data, account.owner)
 
 
 def _conserved(c: _Change, metas: list[AccountMeta], placed: Snapshot) -> Callable[[], str]:
@@ -995,17 +1004,18 @@ def _conserved(c: _Change, metas: list[AccountMeta], placed: Snapshot) -> Callab
     is)."""
     keys = list(dict.fromkeys(meta.pubkey for meta in metas))
 
-    def sums(overlay: Snapshot) -> dict[bytes, int]:
-        total: dict[bytes, int] = {}
+    def sums(overlay: Snapshot) -> dict[Pubkey, int]:
+        total: dict[Pubkey, int] = {}
         for key in keys:
             account = overlay.get(key) or c.scene.account(key)
             if account is None or account.owner not in (TOKEN_PROGRAM, TOKEN_2022_PROGRAM):
                 continue
             data = bytes(account.data)
-            if len(data) >= tokens.ACCOUNT_SIZE:
-                total[data[:32]] = total.get(data[:32], 0) + int.from_bytes(data[64:72], "little")
+            if len(data) >= tokens.TOKEN_ACCOUNT_SIZE:
+                held = tokens.TokenAccount.from_bytes(data)
+                total[held.mint] = total.get(held.mint, 0) + held.amount
             elif len(data) == tokens.MINT_SIZE:
-                total[bytes(key)] = total.get(bytes(key), 0) - int.from_bytes(data[36:44], "little")
+                total[key] = total.get(key, 0) - tokens.Mint.from_bytes(data).supply
         return total
 
     before = sums(placed)

@@ -30,7 +30,7 @@ from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.errors import MissingSigner, SourceError
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.solana.pda import associated_token
-from mcpsol_py.solana.token_bytes import mint_data, token_data
+from mcpsol_py.solana.tokens import Mint, TokenAccount
 
 if TYPE_CHECKING:
     from solders.transaction_metadata import FailedTransactionMetadata, TransactionMetadata
@@ -144,7 +144,7 @@ class Scene:
         owner = None if authority is None else _address(authority)
         return self.put(
             at or self.key(f"mint {name}"),
-            mint_data(owner, decimals),
+            Mint(owner, supply=10**15, decimals=decimals).to_bytes(),
             token_program or self.token_program,
         )
 
@@ -164,7 +164,7 @@ class Scene:
             token_program = self.token_program if there is None else there.owner
         return self.put(
             at or associated_token(wallet, of, token_program),
-            token_data(of, wallet, amount),
+            TokenAccount(of, wallet, amount).to_bytes(),
             token_program,
         )
 

@@ -39,7 +39,7 @@ from mcpsol_py.bridge.refresh import Refresher
 from mcpsol_py.bridge.search import SearchHit
 from mcpsol_py.bridge.tools import BridgeTool, Mode, Surface, Toolbox, required_arguments
 from mcpsol_py.calls import reading
-from mcpsol_py.calls.balances import SOL, Outflow, token_state
+from mcpsol_py.calls.balances import SOL, Outflow
 from mcpsol_py.calls.effects import effects_of
 from mcpsol_py.calls.hints import hints
 from mcpsol_py.calls.prepare import (
@@ -75,6 +75,7 @@ from mcpsol_py.names import clean_json, clean_text, forms
 from mcpsol_py.program import ProgramInstruction
 from mcpsol_py.schema.json_schema import opened
 from mcpsol_py.schema.mcp_tools import ToolCall, shown
+from mcpsol_py.solana.tokens import read_token_account
 
 __all__ = ["Bridge", "Confirm", "Reply"]
 
@@ -916,7 +917,7 @@ def _written(
     own = [
         str(key)
         for key, account in simulated.before.items()
-        if (state := token_state(account)) is not None and str(state.owner) == wallet
+        if (state := read_token_account(account)) is not None and str(state.owner) == wallet
     ]
     return [str(m.pubkey) for m in prepared.instruction.accounts if m.is_writable], own
 

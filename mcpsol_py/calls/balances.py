@@ -1,9 +1,5 @@
 """What a transaction changes, measured: SOL and tokens before and after a simulation, and what leaves a wallet.
 
-Layouts: SPL Token's Account (165 bytes: mint 0, owner 32, amount 64, delegate 72, state 108, native 109, delegated
-amount 121, close authority 129) and Mint (82 bytes: supply 36, decimals 44); Token-2022 begins with the same, and says
-at byte 165 which of the two it is, followed by its extensions (type u16, length u16, data).
-
 Lamports of an account that a native program lets somebody take out are that one's: a stake account's withdrawer
 (offset 44), a vote account's (36), a nonce account's authority (8), the authority of the loader's buffers (5) and
 programs (13), of loader v4's programs (8), of an address lookup table (22).
@@ -18,26 +14,38 @@ from typing import Protocol
 
 from solders.pubkey import Pubkey
 
-from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.solana.addresses import (
+    ADDRESS_LOOKUP_TABLE_PROGRAM,
+    LOADER_V4,
+    STAKE_PROGRAM,
+    SYSTEM_PROGRAM,
+    UPGRADEABLE_LOADER,
+    VOTE_PROGRAM,
+)
+from mcpsol_py.solana.tokens import (
+    TOKEN_PROGRAMS,
+    Extension,
+    extension_address,
+    extensions,
+    read_mint,
+    read_token_account,
+    transfer_fee_config,
+    withheld_fees,
+)
 
 __all__ = [
     "NATIVE",
-    "MULTISIG",
     "SOL",
-    "TOKEN_PROGRAMS",
     "AccountState",
     "Change",
     "Outflow",
-    "TokenState",
     "changes",
     "decimals_of",
-    "extensions",
     "handed_over",
     "mint_powers",
     "minted",
     "outflows",
     "takeovers",
-    "token_state",
     "ui_amount",
     "withheld_taken",
 ]
@@ -45,11 +53,6 @@ __all__ = [
 #: what lamports are called where a mint's address would stand
 SOL = "SOL"
 
-TOKEN_PROGRAMS = (TOKEN_PROGRAM, TOKEN_2022_PROGRAM)
-#: Token-2022's extensions that are looked at: of a mint, its fees, who may close it, and who may move everybody's
-#: tokens of it; of a token account, the fees withheld in it
-_FEE_CONFIG, _FEE_AMOUNT, _MINT_CLOSER, _PERMANENT_DELEGATE = 1, 2, 3, 12
-MULTISIG = 355
 _U64_MAX = (1 << 64) - 1
 
 
@@ -67,19 +70,6 @@ class AccountState(Protocol):
     @property
     def data(self) -> bytes:
         """Its data."""
-
-
-@dataclass(frozen=True, slots=True)
-class TokenState:
-    """The parts of a token account that decide who can take what."""
-
-    mint: Pubkey
-    owner: Pubkey
-    amount: int
-    delegate: Pubkey | None
-    delegated: int
-    close_authority: Pubkey | None
-    native: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,35 +100,10 @@ class Outflow:
     amount: int
 
 
-def token_state(account: AccountState | None) -> TokenState | None:
-    """The token account that *account* is, or None."""
-    if account is None or account.owner not in TOKEN_PROGRAMS:
-        return None
-    data = bytes(account.data)
-    if len(data) != 165 and not (len(data) > 165 and data[165] == 2):
-        return None
-    if data[108] == 0:  # not initialised
-        return None
-    has_delegate, has_native, has_close = (
-        struct.unpack_from("<I", data, at)[0] for at in (72, 109, 129)
-    )
-    return TokenState(
-        mint=Pubkey.from_bytes(data[0:32]),
-        owner=Pubkey.from_bytes(data[32:64]),
-        amount=struct.unpack_from("<Q", data, 64)[0],
-        delegate=Pubkey.from_bytes(data[76:108]) if has_delegate else None,
-        delegated=struct.unpack_from("<Q", data, 121)[0] if has_delegate else 0,
-        close_authority=Pubkey.from_bytes(data[133:165]) if has_close else None,
-        native=bool(has_native),
-    )
-
-
 def decimals_of(account: AccountState | None) -> int | None:
     """The decimals of the mint that *account* is, or None."""
-    if account is None or account.owner not in TOKEN_PROGRAMS:
-        return None
-    data = bytes(account.data)
-    return data[44] if len(data) == 82 or (len(data) > 165 and data[165] == 1) else None
+    mint = read_mint(account)
+    return None if mint is None else mint.decimals
 
 
 def ui_amount(amount: int, decimals: int | None) -> str:
@@ -175,11 +140,11 @@ def _holdings(key: Pubkey, account: AccountState | None) -> dict[tuple[str, str]
     closing it; wrapped SOL is SOL."""
     if account is None:
         return {}
-    token = token_state(account)
+    token = read_token_account(account)
     if token is None:
         return {(_controller(account) or str(key), SOL): account.lamports}
     held = {(str(token.owner), SOL): account.lamports}
-    if not token.native:
+    if not token.is_native:
         held[str(token.owner), str(token.mint)] = token.amount
     return held
 
@@ -223,18 +188,10 @@ def minted(
     out = {}
     for key, was in before.items():
         now = after.get(key)
-        if (
-            decimals_of(was) is None
-            or decimals_of(now) is None
-            or _mint_authorities(was).get("mint") not in mine
-        ):
+        mint, now_mint = read_mint(was), read_mint(now)
+        if mint is None or now_mint is None or str(mint.mint_authority) not in mine:
             continue
-        assert was is not None
-        assert now is not None
-        more = (
-            struct.unpack_from("<Q", bytes(now.data), 36)[0]
-            - struct.unpack_from("<Q", bytes(was.data), 36)[0]
-        )
+        more = now_mint.supply - mint.supply
         if more > 0:
             out[str(key)] = more
     return out
@@ -252,8 +209,8 @@ def withheld_taken(
     mine = set(wallets)
     out = {}
     for mint, account in {**aside, **before}.items():
-        config = extensions(account).get(_FEE_CONFIG, b"")
-        if len(config) < 72 or str(Pubkey.from_bytes(config[32:64])) not in mine:
+        config = transfer_fee_config(extensions(account))
+        if config is None or str(config.withdraw_authority) not in mine:
             continue
         less = _withheld(before, mint) - _withheld(after, mint)
         if less > 0:
@@ -265,25 +222,24 @@ def _withheld(accounts: Mapping[Pubkey, AccountState | None], mint: Pubkey) -> i
     total = 0
     for key, account in accounts.items():
         parts = extensions(account)
-        if key == mint and len(parts.get(_FEE_CONFIG, b"")) >= 72:
-            total += int(struct.unpack_from("<Q", parts[_FEE_CONFIG], 64)[0])
-        elif (
-            len(parts.get(_FEE_AMOUNT, b"")) >= 8
-            and (state := token_state(account))
-            and state.mint == mint
-        ):
-            total += int(struct.unpack_from("<Q", parts[_FEE_AMOUNT])[0])
+        config = transfer_fee_config(parts) if key == mint else None
+        if config is not None:
+            total += config.withheld
+        elif (held := read_token_account(account)) is not None and held.mint == mint:
+            total += withheld_fees(parts)
     return total
 
 
 # --- power over accounts ---------------------------------------------------------------------------------------------
 
-_STAKE = Pubkey.from_string("Stake11111111111111111111111111111111111111")
-_VOTE = Pubkey.from_string("Vote111111111111111111111111111111111111111")
-_LOADER = Pubkey.from_string("BPFLoaderUpgradeab1e11111111111111111111111")
-_LOOKUP = Pubkey.from_string("AddressLookupTab1e1111111111111111111111111")
-_LOADER_V4 = Pubkey.from_string("LoaderV411111111111111111111111111111111111")
-NATIVE = (SYSTEM_PROGRAM, _STAKE, _VOTE, _LOADER, _LOOKUP, _LOADER_V4)
+NATIVE = (
+    SYSTEM_PROGRAM,
+    STAKE_PROGRAM,
+    VOTE_PROGRAM,
+    UPGRADEABLE_LOADER,
+    ADDRESS_LOOKUP_TABLE_PROGRAM,
+    LOADER_V4,
+)
 
 
 def _controller(account: AccountState) -> str | None:
@@ -292,19 +248,19 @@ def _controller(account: AccountState) -> str | None:
     kind = struct.unpack_from("<I", data)[0] if len(data) >= 4 else None
     at: int | None = None
     match account.owner, kind:
-        case (owner, 1 | 2) if owner == _STAKE:
+        case (owner, 1 | 2) if owner == STAKE_PROGRAM:
             at = 44
-        case (owner, _) if owner == _VOTE:
+        case (owner, _) if owner == VOTE_PROGRAM:
             at = 36
         case (owner, _) if owner == SYSTEM_PROGRAM and len(data) == 80 and data[4:8] == b"\1\0\0\0":
             at = 8
-        case (owner, 1) if owner == _LOADER and data[4:5] == b"\1":
+        case (owner, 1) if owner == UPGRADEABLE_LOADER and data[4:5] == b"\1":
             at = 5
-        case (owner, 3) if owner == _LOADER and data[12:13] == b"\1":
+        case (owner, 3) if owner == UPGRADEABLE_LOADER and data[12:13] == b"\1":
             at = 13
-        case (owner, 1) if owner == _LOOKUP and data[21:22] == b"\1":
+        case (owner, 1) if owner == ADDRESS_LOOKUP_TABLE_PROGRAM and data[21:22] == b"\1":
             at = 22
-        case (owner, _) if owner == _LOADER_V4:
+        case (owner, _) if owner == LOADER_V4:
             at = 8
     return (
         str(Pubkey.from_bytes(data[at : at + 32]))
@@ -337,25 +293,16 @@ def _given_up(
     return []
 
 
-def extensions(account: AccountState | None) -> dict[int, bytes]:
-    """Token-2022's extensions of a mint or token account."""
-    data = b"" if account is None or account.owner != TOKEN_2022_PROGRAM else bytes(account.data)
-    out, at = {}, 166
-    if len(data) == MULTISIG:  # no account with extensions is ever of this length
-        return {}
-    while at + 4 <= len(data):
-        kind, length = struct.unpack_from("<HH", data, at)
-        if kind == 0:
-            break
-        out[kind] = data[at + 4 : at + 4 + length]
-        at += 4 + length
-    return out
-
-
 #: Token-2022's ConfidentialTransferAccount, and the fees withheld in one: balances that are encrypted
-_CONFIDENTIAL = (5, 17)
+_CONFIDENTIAL = (
+    Extension.CONFIDENTIAL_TRANSFER_ACCOUNT,
+    Extension.CONFIDENTIAL_TRANSFER_FEE_AMOUNT,
+)
 #: of a mint: fees withheld (16), and what was made (24), encrypted
-_CONFIDENTIAL_MINT = (16, 24)
+_CONFIDENTIAL_MINT = (
+    Extension.CONFIDENTIAL_TRANSFER_FEE_CONFIG,
+    Extension.CONFIDENTIAL_MINT_BURN,
+)
 
 
 def handed_over(
@@ -403,7 +350,7 @@ def _passed_on(
         return []
     old, new = bytes(was.data), bytes(now.data)
     out = []
-    if was.owner == _STAKE and len(old) >= 124 and old[:4] in (b"\1\0\0\0", b"\2\0\0\0"):
+    if was.owner == STAKE_PROGRAM and len(old) >= 124 and old[:4] in (b"\1\0\0\0", b"\2\0\0\0"):
         powers = [str(Pubkey.from_bytes(old[at : at + 32])) for at in (12, 44)]
         custodian = str(Pubkey.from_bytes(new[92:124])) if len(new) >= 124 else ""
         if old[76:124] != new[76:124] and custodian not in mine and (anyones or powers[1] in mine):
@@ -444,30 +391,24 @@ def _authorities_lost(
 
 
 def _mint_authorities(account: AccountState | None) -> dict[str, str]:
-    if decimals_of(account) is None:
+    mint = read_mint(account)
+    if mint is None:
         return {}
-    assert account is not None
-    data = bytes(account.data)
-    out = {}
-    for kind, at in (("mint", 0), ("freeze", 46)):
-        if struct.unpack_from("<I", data, at)[0]:
-            out[kind] = str(Pubkey.from_bytes(data[at + 4 : at + 36]))
-    return out
+    keys = {"mint": mint.mint_authority, "freeze": mint.freeze_authority}
+    return {kind: str(key) for kind, key in keys.items() if key is not None}
 
 
 def mint_powers(account: AccountState | None) -> tuple[set[str], set[str]]:
     """Of a mint: who can take lamports out of it, and who can move everybody's tokens of it."""
-    if decimals_of(account) is None:
+    mint = read_mint(account)
+    if mint is None:
         return set(), set()
     parts = extensions(account)
-    closer, mover = (_named(parts.get(kind, b"")) for kind in (_MINT_CLOSER, _PERMANENT_DELEGATE))
-    minter = _mint_authorities(account).get("mint")  # takes what is over its rent
-    return {key for key in (closer, minter) if key}, {mover} if mover else set()
-
-
-def _named(raw: bytes) -> str | None:
-    """The address in an extension, None where it names none."""
-    return str(Pubkey.from_bytes(raw)) if len(raw) == 32 and any(raw) else None
+    closer = extension_address(parts, Extension.MINT_CLOSE_AUTHORITY)
+    mover = extension_address(parts, Extension.PERMANENT_DELEGATE)
+    minter = mint.mint_authority  # takes what is over its rent
+    takers = {str(key) for key in (closer, minter) if key is not None}
+    return takers, set() if mover is None else {str(mover)}
 
 
 def takeovers(
@@ -496,7 +437,7 @@ def takeovers(
             out.append(f"wallet {key} is given to program {now.owner}")
         lost = _authorities_lost(key, was, now, mine, anyones=key in accounts)
         out += lost
-        a, b = token_state(was), token_state(now)
+        a, b = read_token_account(was), read_token_account(now)
         if b is None:
             if (
                 not lost
@@ -522,9 +463,17 @@ def takeovers(
             )
         if a is not None and a.owner != b.owner and str(b.owner) not in mine:
             out.append(f"token account {key} passes from {a.owner} to {b.owner}")
-        allowance = a.delegated if a is not None and a.delegate == b.delegate else 0
-        if b.delegate is not None and str(b.delegate) not in mine and b.delegated > allowance:
-            amount = "everything" if b.delegated == _U64_MAX else f"{b.delegated} base units"
+        allowance = a.delegated_amount if a is not None and a.delegate == b.delegate else 0
+        if (
+            b.delegate is not None
+            and str(b.delegate) not in mine
+            and b.delegated_amount > allowance
+        ):
+            amount = (
+                "everything"
+                if b.delegated_amount == _U64_MAX
+                else f"{b.delegated_amount} base units"
+            )
             out.append(f"{b.delegate} may spend {amount} of mint {b.mint} from token account {key}")
         closer = a.close_authority if a is not None else None
         if (

@@ -14,7 +14,7 @@ from typing import Any
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from mcpsol_py.calls.balances import decimals_of, token_state, ui_amount
+from mcpsol_py.calls.balances import decimals_of, ui_amount
 from mcpsol_py.calls.prepare import PreparedCall, SimulatedCall
 from mcpsol_py.calls.summary import AccountLine, one_line
 from mcpsol_py.client.simulation import unfunded
@@ -26,6 +26,7 @@ from mcpsol_py.solana.addresses import (
     TOKEN_2022_PROGRAM,
     TOKEN_PROGRAM,
 )
+from mcpsol_py.solana.tokens import read_token_account
 
 __all__ = ["hints"]
 
@@ -194,7 +195,7 @@ def _not_what_it_says(
             yield from _differing(row, value, known, rows)
     for row in prepared.accounts:
         state = states.get(row.address)
-        token = token_state(state) if state is not None else None
+        token = read_token_account(state) if state is not None else None
         if token is None:
             continue
         for name in ("mint",):
@@ -266,7 +267,7 @@ def _tokens_of(
         (row, token)
         for row in prepared.accounts
         if (state := states.get(row.address)) is not None
-        and (token := token_state(state)) is not None
+        and (token := read_token_account(state)) is not None
     ]
 
 

@@ -21,7 +21,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py import telemetry
 from mcpsol_py.accounts.inputs import address_of
-from mcpsol_py.calls.balances import Change, changes, decimals_of, token_state
+from mcpsol_py.calls.balances import Change, changes, decimals_of
 from mcpsol_py.calls.summary import AccountLine, lines, one_line
 from mcpsol_py.calls.transactions import check_size
 from mcpsol_py.client.errors import explain
@@ -40,6 +40,7 @@ from mcpsol_py.errors import (
 )
 from mcpsol_py.names import clean_json, clean_text
 from mcpsol_py.program import Program, ProgramInstruction
+from mcpsol_py.solana.tokens import read_token_account
 
 __all__ = [
     "PreparedCall",
@@ -311,7 +312,7 @@ async def _decimals(
     before: Mapping[Pubkey, Account | None],
     after: Mapping[Pubkey, Account | None],
 ) -> dict[str, int]:
-    states = (token_state(account) for account in (*before.values(), *after.values()))
+    states = (read_token_account(account) for account in (*before.values(), *after.values()))
     mints = list(dict.fromkeys(state.mint for state in states if state is not None))
     if not mints:
         return {}

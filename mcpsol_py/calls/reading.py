@@ -16,7 +16,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.calls.balances import TokenState, decimals_of, token_state, ui_amount
+from mcpsol_py.calls.balances import decimals_of, ui_amount
 from mcpsol_py.calls.known_instructions import read_known
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.events import events_of
@@ -34,6 +34,7 @@ from mcpsol_py.schema.json_schema import Schemas, join, property_names, quoted
 from mcpsol_py.solana.addresses import PROGRAM_NAMES, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.solana.base58 import b58decode
 from mcpsol_py.solana.pda import associated_token
+from mcpsol_py.solana.tokens import TokenAccount, owner_filter, read_token_account
 
 __all__ = [
     "Filter",
@@ -261,7 +262,7 @@ async def balances(
     """SOL of *owner*, and its tokens: in the associated accounts of *mints*, or where that is None in all its token
     accounts that hold any (_TOKEN_ROWS at most, `more` says how many others there are)."""
     wanted = list(mints or ())
-    held: list[tuple[Pubkey, TokenState]] = []
+    held: list[tuple[Pubkey, TokenAccount]] = []
     if mints is None:
         held = [
             (at, state) for at, state in await _token_accounts(transport, owner) if state.amount
@@ -288,7 +289,9 @@ async def balances(
             places[2 * place : 2 * place + 2], found[1 + len(wanted) + 2 * place :], strict=False
         )
         states = [
-            (at, state) for at, account in both if (state := token_state(account)) is not None
+            (at, state)
+            for at, account in both
+            if (state := read_token_account(account)) is not None
         ]
         at = states[0][0] if states else places[2 * place]
         rows.append(
@@ -302,7 +305,7 @@ def _balance(mint: str, amount: int, decimals: int | None, at: Pubkey) -> dict[s
     return row if decimals is None else {**row, "ui_amount": ui_amount(amount, decimals)}
 
 
-async def _token_accounts(transport: Transport, owner: Pubkey) -> list[tuple[Pubkey, TokenState]]:
+async def _token_accounts(transport: Transport, owner: Pubkey) -> list[tuple[Pubkey, TokenAccount]]:
     """All token accounts of *owner*, of both token programs."""
     found: list[tuple[Pubkey, Any]] = []
     for program_id in _TOKEN_PROGRAMS:
@@ -311,8 +314,8 @@ async def _token_accounts(transport: Transport, owner: Pubkey) -> list[tuple[Pub
         ):  # nodes keep an index of owners, and none for memcmp on tokens
             found += await transport.token_accounts(owner, program_id)
         else:
-            found += await transport.program_accounts(program_id, filters=[(32, bytes(owner))])
-    states = ((at, token_state(account)) for at, account in found)
+            found += await transport.program_accounts(program_id, filters=[owner_filter(owner)])
+    states = ((at, read_token_account(account)) for at, account in found)
     return [(at, state) for at, state in states if state is not None and state.owner == owner]
 
 

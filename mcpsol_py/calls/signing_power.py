@@ -1,7 +1,6 @@
 """What one wallet's signature can move beside what the wallet owns.
 
-- Token accounts that a multisig owns which the wallet signs for (SPL Token: 355 bytes; how many must sign 0, how many
-  there are 1, whether it is in use 2, the signers from 3).
+- Token accounts that a multisig owns which the wallet signs for.
 - Token accounts of others whose delegate or close authority it is, or whose mint names it as permanent delegate; the
   lamports of mints.
 - Where a program of the runtime or of the tokens is called directly, everything that the call takes from anybody: these
@@ -16,22 +15,17 @@ from dataclasses import dataclass
 
 from solders.pubkey import Pubkey
 
-from mcpsol_py.calls.balances import (
-    MULTISIG,
-    NATIVE,
-    TOKEN_PROGRAMS,
-    AccountState,
-    mint_powers,
-    token_state,
-)
+from mcpsol_py.calls.balances import NATIVE, AccountState, mint_powers
+from mcpsol_py.solana.addresses import CONFIG_PROGRAM, ZK_ELGAMAL_PROOF_PROGRAM
+from mcpsol_py.solana.tokens import TOKEN_PROGRAMS, read_multisig, read_token_account
 
 __all__ = ["SigningPower", "signing_power"]
 
 _DIRECT = (
     *NATIVE,
     *TOKEN_PROGRAMS,
-    Pubkey.from_string("Config1111111111111111111111111111111111111"),
-    Pubkey.from_string("ZkE1Gama1Proof11111111111111111111111111111"),
+    CONFIG_PROGRAM,
+    ZK_ELGAMAL_PROOF_PROGRAM,
 )
 
 
@@ -58,9 +52,9 @@ def signing_power(
     everyones = {mint for mint, (_, moves) in powers.items() if moves & owners}
     taken = {mint for mint, (takes, _) in powers.items() if takes & owners}
     for key, account in accounts.items():
-        state = token_state(account)
+        state = read_token_account(account)
         if state is not None and (
-            (str(state.delegate) in owners and state.delegated > 0)
+            (str(state.delegate) in owners and state.delegated_amount > 0)
             or str(state.close_authority) in owners
             or state.mint in everyones
         ):
@@ -68,9 +62,7 @@ def signing_power(
     return SigningPower(frozenset(owners), frozenset(taken))
 
 
-def _signers(account: AccountState | None) -> list[Pubkey]:
-    """Who signs for a multisig; none where it is no multisig."""
-    data = b"" if account is None or account.owner not in TOKEN_PROGRAMS else bytes(account.data)
-    if len(data) != MULTISIG or data[2] != 1 or not 1 <= data[1] <= 11:
-        return []
-    return [Pubkey.from_bytes(data[3 + 32 * n : 35 + 32 * n]) for n in range(data[1])]
+def _signers(account: AccountState | None) -> tuple[Pubkey, ...]:
+    """Return the signers of a multisig, and nothing for any other account."""
+    multisig = read_multisig(account)
+    return () if multisig is None else multisig.signers

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from solders.address_lookup_table_account import AddressLookupTable, AddressLookupTableAccount
-from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
 from solders.hash import Hash
 from solders.instruction import Instruction
 from solders.keypair import Keypair
@@ -19,6 +18,8 @@ from solders.transaction import VersionedTransaction
 from mcpsol_py.accounts.inputs import address_of
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import AccountNotFound, MissingSigner, TransactionTooLarge
+from mcpsol_py.solana.addresses import ADDRESS_LOOKUP_TABLE_PROGRAM
+from mcpsol_py.solana.compute_budget import MAX_UNITS, compute_budget
 
 __all__ = [
     "PACKET",
@@ -33,19 +34,6 @@ __all__ = [
 
 #: Bytes of a transaction that a packet holds (IPv6's minimum MTU less headers).
 PACKET = 1232
-#: More compute units than the runtime gives to any transaction.
-MAX_UNITS = 1_400_000
-_LOOKUP_TABLE_PROGRAM = Pubkey.from_string("AddressLookupTab1e1111111111111111111111111")
-
-
-def compute_budget(units: int | None, price: int | None) -> list[Instruction]:
-    """The compute budget instructions: *units* as the limit, *price* in micro-lamports a unit."""
-    out = []
-    if units is not None:
-        out.append(set_compute_unit_limit(units))
-    if price is not None:
-        out.append(set_compute_unit_price(price))
-    return out
 
 
 def with_headroom(used: int) -> int:
@@ -107,7 +95,7 @@ async def read_lookup_tables(
     for key, account in zip(keys, await transport.get_accounts(keys), strict=True):
         if account is None:
             raise AccountNotFound(str(key), "address lookup table", "it does not exist")
-        if account.owner != _LOOKUP_TABLE_PROGRAM:
+        if account.owner != ADDRESS_LOOKUP_TABLE_PROGRAM:
             raise AccountNotFound(
                 str(key), "address lookup table", f"it belongs to program {account.owner}"
             )

@@ -31,7 +31,7 @@ from mcpsol_py.model.program import LIST_TOOLS
 from mcpsol_py.names import clean_text
 from mcpsol_py.program import Program
 from mcpsol_py.schema.pages import Page, read_page
-from mcpsol_py.solana.addresses import PROGRAM_METADATA
+from mcpsol_py.solana.addresses import FOUNDATION_IDL_AUTHORITY, PROGRAM_METADATA
 from mcpsol_py.solana.pda import anchor_idl_address, find_pda
 
 __all__ = [
@@ -53,7 +53,7 @@ PAGES_A_TRIP = 6
 #: More pages than any program needs; a program that answers on and on is stopped here.
 MAX_PAGES = 2048
 #: Who publishes IDLs for programs that have no authority left to do so (@solana/idl's fallback authority).
-FOUNDATION = Pubkey.from_string("fndnu15PLXELbLsTqrfbiweBvsBj2o12RoVfkeCCbX2")
+FOUNDATION = FOUNDATION_IDL_AUTHORITY
 #: An IDL's text, unpacked.
 MAX_IDL = 50 * 1024 * 1024
 

@@ -22,7 +22,15 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.client.watching import heads
-from mcpsol_py.solana.addresses import SYSTEM_PROGRAM
+from mcpsol_py.solana.addresses import (
+    BPF_LOADER_1,
+    BPF_LOADER_2,
+    CLOCK_SYSVAR,
+    LOADER_V4,
+    RENT_SYSVAR,
+    SYSTEM_PROGRAM,
+    UPGRADEABLE_LOADER,
+)
 from mcpsol_py.solana.pda import find_pda
 
 __all__ = [
@@ -49,15 +57,9 @@ __all__ = [
     "write",
 ]
 
-LOADER = Pubkey.from_string("BPFLoaderUpgradeab1e11111111111111111111111")
+LOADER = UPGRADEABLE_LOADER
 #: Loaders whose programs never change: the account at the program's id is the ELF itself.
-_FROZEN = (
-    Pubkey.from_string("BPFLoader2111111111111111111111111111111111"),
-    Pubkey.from_string("BPFLoader1111111111111111111111111111111111"),
-)
-_LOADER_V4 = Pubkey.from_string("LoaderV411111111111111111111111111111111111")
-_RENT = Pubkey.from_string("SysvarRent111111111111111111111111111111111")
-_CLOCK = Pubkey.from_string("SysvarC1ock11111111111111111111111111111111")
+_FROZEN = (BPF_LOADER_2, BPF_LOADER_1)
 
 #: Bytes before the ELF in a buffer (tag, option, authority) and in a ProgramData account (tag, slot, option,
 #: authority); bytes of a Program account (tag, address).
@@ -143,13 +145,13 @@ async def deployment(transport: Transport, program_id: Pubkey) -> Deployment | N
             raw[PROGRAMDATA_HEADER:],
             body.lamports,
         )
-    if account.owner == _LOADER_V4 and len(data) >= _V4_HEADER:
+    if account.owner == LOADER_V4 and len(data) >= _V4_HEADER:
         slot, authority = int.from_bytes(data[:8], "little"), Pubkey(data[8:40])
         final = data[40:48] == (2).to_bytes(8, "little")
         held = data[_V4_HEADER:]
         return Deployment(
             program_id,
-            _LOADER_V4,
+            LOADER_V4,
             program_id,
             slot,
             None if final else authority,
@@ -185,7 +187,7 @@ async def standing(transport: Transport, program_id: Pubkey) -> Standing:
     known = (
         program is not None
         and program.executable
-        and program.owner in (LOADER, _LOADER_V4, *_FROZEN)
+        and program.owner in (LOADER, LOADER_V4, *_FROZEN)
     )
     return Standing(mark_of([program, body]) if known else "", slot)
 
@@ -231,7 +233,7 @@ class Rent:
         """From the rent sysvar."""
         import struct
 
-        (account,) = await transport.get_accounts([_RENT])
+        (account,) = await transport.get_accounts([RENT_SYSVAR])
         if account is None or len(account.data) < 16:
             return cls(3480, 2.0)
         return cls(*struct.unpack_from("<Qd", bytes(account.data)))
@@ -239,7 +241,7 @@ class Rent:
 
 async def current_slot(transport: Transport) -> int:
     """The slot of the newest block at the transport's commitment, from the clock sysvar."""
-    (account,) = await transport.get_accounts([_CLOCK])
+    (account,) = await transport.get_accounts([CLOCK_SYSVAR])
     return 0 if account is None else int.from_bytes(account.data[:8], "little")
 
 
@@ -280,8 +282,8 @@ def deploy(
         _w(programdata_address(program_id)),
         _w(program_id),
         _w(buffer),
-        _r(_RENT),
-        _r(_CLOCK),
+        _r(RENT_SYSVAR),
+        _r(CLOCK_SYSVAR),
         _r(SYSTEM_PROGRAM),
         _r(authority, True),
     ]
@@ -295,8 +297,8 @@ def upgrade(program_id: Pubkey, buffer: Pubkey, spill: Pubkey, authority: Pubkey
         _w(program_id),
         _w(buffer),
         _w(spill),
-        _r(_RENT),
-        _r(_CLOCK),
+        _r(RENT_SYSVAR),
+        _r(CLOCK_SYSVAR),
         _r(authority, True),
     ]
     return _instruction(3, accounts)

@@ -26,6 +26,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.errors import MissingAccount
+from mcpsol_py.solana.addresses import DEVNET_FAUCET, EXCHANGE_WALLET
 
 __all__ = [
     "Payers",
@@ -40,10 +41,7 @@ __all__ = [
 #: Addresses that hold lamports of the system program on public clusters: exchanges' hot wallets on mainnet, the
 #: faucet of devnet. Named as payers of simulations only, as the last rung, where the node does not tell its own
 #: identity.
-_KNOWN_FUNDED = (
-    Pubkey.from_string("9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"),
-    Pubkey.from_string("9B5XszUGdMaxCZ7uSQhPzdks5ZQSmWxrmzCSvtJ6Ns6g"),
-)
+_KNOWN_FUNDED = (EXCHANGE_WALLET, DEVNET_FAUCET)
 
 #: What a transaction says when its fee payer does not exist or is too poor.
 UNFUNDED = frozenset({"AccountNotFound", "InsufficientFundsForFee", "InvalidAccountForFee"})

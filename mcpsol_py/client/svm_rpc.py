@@ -18,20 +18,23 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Outcome, run
+from mcpsol_py.solana import ids
 from mcpsol_py.solana.base58 import b58decode
+from mcpsol_py.solana.tokens import (
+    is_token_account,
+    mint_filter,
+    owner_filter,
+    read_mint,
+    read_token_account,
+)
 
 __all__ = ["GENESIS", "SvmNode", "rpc_app"]
 
 #: The genesis hash of every such chain: the hash of no real cluster.
-GENESIS = "LoCaLGenesis1111111111111111111111111111111"
+GENESIS = ids.EMBEDDED_GENESIS
 
 #: A request is at most this long (solana: 50 KiB is the limit of its own server).
 MAX_REQUEST = 256 * 1024
-
-_TOKEN_PROGRAMS = (
-    "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
-    "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
-)
 
 
 class SvmNode:
@@ -101,10 +104,10 @@ class SvmNode:
     def do_getTokenAccountsByOwner(
         self, owner: str, which: Mapping[str, str], options: Any = None
     ) -> Any:
-        filters = [(32, bytes(Pubkey.from_string(owner)))]
+        filters = [owner_filter(Pubkey.from_string(owner))]
         if "mint" in which:
-            filters.append((0, bytes(Pubkey.from_string(which["mint"]))))
-        programs = [which["programId"]] if "programId" in which else _TOKEN_PROGRAMS
+            filters.append(mint_filter(Pubkey.from_string(which["mint"])))
+        programs = [which["programId"]] if "programId" in which else ids.TOKEN_PROGRAMS
         found = [
             row
             for program in programs
@@ -116,19 +119,18 @@ class SvmNode:
             [
                 {"pubkey": str(k), "account": _account(a, options)}
                 for k, a in found
-                if len(a.data) >= 165
+                if is_token_account(a.data)
             ]
         )
 
     def do_getTokenAccountBalance(self, key: str, options: Any = None) -> Any:
         (account,) = run(self.transport.get_accounts([Pubkey.from_string(key)]))
-        if account is None or str(account.owner) not in _TOKEN_PROGRAMS or len(account.data) < 165:
+        held = read_token_account(account)
+        if held is None:
             raise ValueError("not a Token account")
-        (mint,) = run(self.transport.get_accounts([Pubkey.from_bytes(bytes(account.data[:32]))]))
-        amount, decimals = (
-            int.from_bytes(account.data[64:72], "little"),
-            mint.data[44] if mint is not None else 0,
-        )
+        (mint_account,) = run(self.transport.get_accounts([held.mint]))
+        mint = read_mint(mint_account)
+        amount, decimals = held.amount, 0 if mint is None else mint.decimals
         digits = str(amount).rjust(decimals + 1, "0")
         text = (
             f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".")

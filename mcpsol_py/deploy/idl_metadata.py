@@ -30,7 +30,7 @@ from mcpsol_py.client.loader import Rent, deployment, programdata_address
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.deploy.program import FEE, Step, chunks, refuse_poor, top_up
 from mcpsol_py.errors import DeployRefused, NoProgram, TransportError
-from mcpsol_py.solana.addresses import PROGRAM_METADATA, SYSTEM_PROGRAM
+from mcpsol_py.solana.addresses import PROGRAM_METADATA, RENT_SYSVAR, SYSTEM_PROGRAM
 
 __all__ = [
     "Instructions",
@@ -41,7 +41,6 @@ __all__ = [
     "run_publication",
 ]
 
-_RENT = Pubkey.from_string("SysvarRent111111111111111111111111111111111")
 #: Bytes before the content, in metadata and in buffers alike.
 _HEADER = 96
 _BUFFER, _METADATA = 1, 2
@@ -136,7 +135,7 @@ class Instructions:
             b"\5",
             *self._who(account),
             AccountMeta(to, False, True),
-            AccountMeta(_RENT, False, False),
+            AccountMeta(RENT_SYSVAR, False, False),
         )
 
     def close(self, account: Pubkey, to: Pubkey) -> Instruction:

@@ -47,6 +47,7 @@ from mcpsol_py.render.rust import Names, Rust, address, byte_string, code, comme
 from mcpsol_py.render.rust_types import Types
 from mcpsol_py.render.state import StateView
 from mcpsol_py.render.targets import Target
+from mcpsol_py.solana import ids
 from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["AccountsView", "SeedsView", "Slot", "accounts_view", "flatten"]
@@ -369,15 +370,11 @@ class _Builder:
                 self.view.uses_program_id = True
             elif named is not None:
                 target = f"{self.api.address(named.name)}"
-            elif owner == "11111111111111111111111111111111":
+            elif owner == ids.SYSTEM_PROGRAM:
                 target = "&checks::SYSTEM_PROGRAM"
             else:
                 target = f"&{self.constant(a, 'owner', owner)}"
-            kind = (
-                "AccountNotSystemOwned"
-                if owner == "11111111111111111111111111111111"
-                else "ConstraintOwner"
-            )
+            kind = "AccountNotSystemOwned" if owner == ids.SYSTEM_PROGRAM else "ConstraintOwner"
             fault = self.fault(a, "owner", kind)
             for s in self.guarded(a, [f"checks::owner({a.name}, {target}, {fault})?;"]):
                 self.line(s)
@@ -479,10 +476,7 @@ class _Builder:
         token = a.constraints.token
         if token is not None and token.program is not None:
             return f"{self.api.address(self.need(token.program, a).name)}"
-        known = (
-            "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
-            "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
-        )
+        known = ids.TOKEN_PROGRAMS
         found = [
             x
             for x in self.accounts
@@ -795,7 +789,7 @@ class _Builder:
         assert token is not None
         wallet, mint = self.need(token.authority or "", a), self.need(token.mint or "", a)
         system = next(
-            (x for x in self.accounts if x.model.address == "11111111111111111111111111111111"),
+            (x for x in self.accounts if x.model.address == ids.SYSTEM_PROGRAM),
             None,
         )
         if system is None:

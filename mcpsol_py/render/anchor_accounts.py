@@ -40,21 +40,21 @@ from mcpsol_py.names import snake
 from mcpsol_py.render.accounts import flatten
 from mcpsol_py.render.anchor_types import AnchorTypes, fields_of
 from mcpsol_py.render.rust import Names, Rust, byte_array, byte_string, code, comment, doc
+from mcpsol_py.solana import ids
 from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["AnchorAccount", "AnchorAccounts", "anchor_accounts"]
 
-SYSTEM = "11111111111111111111111111111111"
-TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
-TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
-ASSOCIATED = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
 
 #: Programs that Anchor has a type for, and where it comes from.
 _PROGRAMS = {
-    SYSTEM: ("System", ""),
-    TOKEN: ("Token", "anchor_spl::token::Token"),
-    TOKEN_2022: ("Token2022", "anchor_spl::token_2022::Token2022"),
-    ASSOCIATED: ("AssociatedToken", "anchor_spl::associated_token::AssociatedToken"),
+    ids.SYSTEM_PROGRAM: ("System", ""),
+    ids.TOKEN_PROGRAM: ("Token", "anchor_spl::token::Token"),
+    ids.TOKEN_2022_PROGRAM: ("Token2022", "anchor_spl::token_2022::Token2022"),
+    ids.ASSOCIATED_TOKEN_PROGRAM: (
+        "AssociatedToken",
+        "anchor_spl::associated_token::AssociatedToken",
+    ),
 }
 _FRAMEWORK = "anchor_lang::error::ErrorCode"
 #: More accounts than these are held on the heap: a program's stack frame has 4,096 bytes.
@@ -201,7 +201,7 @@ class _Builder:
         items: list[str] = []
         if c.init is not None:
             payer = self.need(c.init.payer, a)
-            self.field_called(a, "system_program", SYSTEM)
+            self.field_called(a, "system_program", ids.SYSTEM_PROGRAM)
             items += ["init_if_needed" if c.init.if_needed else "init", f"payer = {payer.name}"]
             self.view.init_if_needed |= c.init.if_needed
         elif m.writable:
@@ -221,7 +221,7 @@ class _Builder:
         if m.pda is not None and not (c.token is not None and c.token.kind == "associated"):
             self.derived(a, m.pda, items, checked)
         if c.realloc is not None and c.realloc_payer is not None:
-            self.field_called(a, "system_program", SYSTEM)
+            self.field_called(a, "system_program", ids.SYSTEM_PROGRAM)
             payer = self.need(c.realloc_payer, a)
             items += [
                 f"realloc = {c.realloc}",
@@ -251,7 +251,7 @@ class _Builder:
             return f"Account<'info, {state}>", True
         if c.token is not None:
             name = "Mint" if c.token.kind == "mint" else "TokenAccount"
-            if self.token_address(a) == TOKEN:
+            if self.token_address(a) == ids.TOKEN_PROGRAM:
                 self.view.uses.add(f"anchor_spl::token::{name}")
                 return f"Account<'info, {name}>", True
             self.view.uses.add(f"anchor_spl::token_interface::{name}")
@@ -260,12 +260,19 @@ class _Builder:
             name, path = _PROGRAMS[m.address]
             self.view.uses |= {path} - {""}
             return f"Program<'info, {name}>", True
-        if set(c.one_of) == {TOKEN, TOKEN_2022} and not address_error:
+        if set(c.one_of) == {ids.TOKEN_PROGRAM, ids.TOKEN_2022_PROGRAM} and not address_error:
             self.view.uses.add("anchor_spl::token_interface::TokenInterface")
             return "Interface<'info, TokenInterface>", True
         if m.signer is True and not signer_error:
-            return "Signer<'info>", c.owner != SYSTEM  # who owns it is for an attribute to say
-        if c.owner == SYSTEM and not self.own_error(a, "owner") and m.signer is not True:
+            return (
+                "Signer<'info>",
+                c.owner != ids.SYSTEM_PROGRAM,
+            )  # who owns it is for an attribute to say
+        if (
+            c.owner == ids.SYSTEM_PROGRAM
+            and not self.own_error(a, "owner")
+            and m.signer is not True
+        ):
             return "SystemAccount<'info>", True
         if m.signer is True:
             items.append(f"signer{signer_error}")
@@ -298,7 +305,11 @@ class _Builder:
 
     def owner(self, a: _Account, items: list[str], checked: bool) -> None:
         owner = a.constraints.owner
-        if owner is None or a.constraints.init is not None or (checked and owner == SYSTEM):
+        if (
+            owner is None
+            or a.constraints.init is not None
+            or (checked and owner == ids.SYSTEM_PROGRAM)
+        ):
             return
         named = self.find(owner, a.path) if owner else None
         wanted = (
@@ -309,7 +320,7 @@ class _Builder:
             else self.constant(a, "owner", owner)
         )
         fault = self.own_error(a, "owner")
-        if not fault and owner == SYSTEM:
+        if not fault and owner == ids.SYSTEM_PROGRAM:
             fault = f" @ {_FRAMEWORK}::AccountNotSystemOwned"
         items.append(f"owner = {wanted}{fault}")
 
@@ -335,7 +346,7 @@ class _Builder:
         token = a.constraints.token
         if token is not None and token.program is not None:
             return self.need(token.program, a)
-        both = {TOKEN, TOKEN_2022}
+        both = {ids.TOKEN_PROGRAM, ids.TOKEN_2022_PROGRAM}
         found = [
             x
             for x in self.accounts
@@ -361,11 +372,11 @@ class _Builder:
             items.append(f"{word}::authority = {self.need(token.authority, a).name}")
         if token.decimals is not None:
             items.append(f"{word}::decimals = {token.decimals}")
-        interface = self.token_address(a) != TOKEN
+        interface = self.token_address(a) != ids.TOKEN_PROGRAM
         if program is not None and (interface or (made and program.name != "token_program")):
             items.append(f"{word}::token_program = {program.name}")
         if token.kind == "associated" and made:
-            self.field_called(a, "associated_token_program", ASSOCIATED)
+            self.field_called(a, "associated_token_program", ids.ASSOCIATED_TOKEN_PROGRAM)
 
     def field_called(self, a: _Account, name: str, address: str) -> None:
         """Anchor looks for these accounts by their names."""

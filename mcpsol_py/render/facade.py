@@ -32,18 +32,19 @@ from mcpsol_py.render.targets import PINOCCHIO
 from mcpsol_py.render.view import ErrorView
 from mcpsol_py.render.write import Planned
 from mcpsol_py.schema.pages import Descriptions, Form, page_set
+from mcpsol_py.solana import ids
 from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["FacadeView", "facade_plan", "facade_view"]
 
 #: Programs that no program may call: the runtime refuses it (its list is check_authorized_program's).
 _CALLED_BY_NONE = {
-    "NativeLoader1111111111111111111111111111111": "the native loader",
-    "BPFLoader1111111111111111111111111111111111": "the first loader",
-    "BPFLoader2111111111111111111111111111111111": "the second loader",
-    "Ed25519SigVerify111111111111111111111111111": "the ed25519 precompile",
-    "KeccakSecp256k11111111111111111111111111111": "the secp256k1 precompile",
-    "Secp256r1SigVerify1111111111111111111111111": "the secp256r1 precompile",
+    ids.NATIVE_LOADER: "the native loader",
+    ids.BPF_LOADER_1: "the first loader",
+    ids.BPF_LOADER_2: "the second loader",
+    ids.ED25519_PROGRAM: "the ed25519 precompile",
+    ids.SECP256K1_PROGRAM: "the secp256k1 precompile",
+    ids.SECP256R1_PROGRAM: "the secp256r1 precompile",
 }
 #: What the facade refuses by itself.
 _OWN_CHECKS = ("AccountNotEnoughKeys", "InvalidProgramId")

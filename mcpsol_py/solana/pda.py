@@ -9,6 +9,7 @@ False
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from solders.pubkey import Pubkey
 
@@ -51,9 +52,11 @@ def find_pda(
     return Pubkey.find_program_address(list(seeds), program)
 
 
+@lru_cache(maxsize=4096)
 def associated_token(owner: Pubkey, mint: Pubkey, token_program: Pubkey = TOKEN_PROGRAM) -> Pubkey:
-    """The associated token account of *owner* for *mint*, under SPL Token or Token-2022 (*token_program*)."""
-    return find_pda([bytes(owner), bytes(token_program), bytes(mint)], ASSOCIATED_TOKEN_PROGRAM)[0]
+    """Return the associated token account (ATA) of *owner* for *mint* under *token_program*."""
+    seeds = [bytes(owner), bytes(token_program), bytes(mint)]
+    return Pubkey.find_program_address(seeds, ASSOCIATED_TOKEN_PROGRAM)[0]
 
 
 def event_authority(program: Pubkey) -> Pubkey:

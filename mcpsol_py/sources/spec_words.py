@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, overload
 
 from mcpsol_py.model.types import INTS, Float, Int
+from mcpsol_py.solana import ids
 
 __all__ = [
     "Account",
@@ -317,34 +318,31 @@ class Mint(Kind):
 class SystemProgram(ProgramAccount):
     """The system program."""
 
-    mcpsol_address = "11111111111111111111111111111111"
+    mcpsol_address = ids.SYSTEM_PROGRAM
 
 
 class TokenProgram(ProgramAccount):
     """SPL Token."""
 
-    mcpsol_address = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
+    mcpsol_address = ids.TOKEN_PROGRAM
 
 
 class Token2022Program(ProgramAccount):
     """SPL Token-2022."""
 
-    mcpsol_address = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
+    mcpsol_address = ids.TOKEN_2022_PROGRAM
 
 
 class TokenInterface(ProgramAccount):
     """SPL Token or SPL Token-2022, whichever the caller gives."""
 
-    mcpsol_one_of = (
-        "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
-        "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
-    )
+    mcpsol_one_of = ids.TOKEN_PROGRAMS
 
 
 class AssociatedTokenProgram(ProgramAccount):
     """The associated token account program."""
 
-    mcpsol_address = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"
+    mcpsol_address = ids.ASSOCIATED_TOKEN_PROGRAM
 
 
 class Sysvar(Kind):
@@ -354,19 +352,19 @@ class Sysvar(Kind):
 class Rent(Sysvar):
     """The rent sysvar."""
 
-    mcpsol_address = "SysvarRent111111111111111111111111111111111"
+    mcpsol_address = ids.RENT_SYSVAR
 
 
 class Clock(Sysvar):
     """The clock sysvar."""
 
-    mcpsol_address = "SysvarC1ock11111111111111111111111111111111"
+    mcpsol_address = ids.CLOCK_SYSVAR
 
 
 class Instructions(Sysvar):
     """The instructions sysvar."""
 
-    mcpsol_address = "Sysvar1nstructions1111111111111111111111111"
+    mcpsol_address = ids.INSTRUCTIONS_SYSVAR
 
 
 # --- constraints -----------------------------------------------------------------------------------------------------

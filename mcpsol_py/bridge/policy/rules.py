@@ -31,19 +31,19 @@ from urllib.parse import urlsplit
 from mcpsol_py.calls.balances import SOL, Outflow
 from mcpsol_py.errors import PolicyError, SourceError, abbr, suggest
 from mcpsol_py.names import snake
+from mcpsol_py.solana import ids
 
 __all__ = ["CLUSTERS", "Limit", "Policy", "ProgramRule", "cluster_of"]
 
 #: genesis hash -> name
 CLUSTERS = {
-    "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d": "mainnet",
-    "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG": "devnet",
-    "4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY": "testnet",
+    ids.MAINNET_GENESIS: "mainnet",
+    ids.DEVNET_GENESIS: "devnet",
+    ids.TESTNET_GENESIS: "testnet",
 }
 _NAMES = (*dict.fromkeys(CLUSTERS.values()), "local")
 _U64 = 1 << 64
 _HERE = ("127.0.0.1", "localhost", "::1")
-_WRAPPED_SOL = "So11111111111111111111111111111111111111112"
 
 
 def cluster_of(genesis_hash: str, url: str = "") -> str:
@@ -252,7 +252,7 @@ def _texts(value: Any, path: str) -> list[str]:
 
 
 def _mint(text: str) -> str:
-    if text == _WRAPPED_SOL:
+    if text == ids.NATIVE_MINT:
         raise SourceError(
             "wrapped SOL counts as SOL: set the limits of SOL", path=f"outflow.{text}"
         )

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
-from solders.account import Account
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
 from solders.message import MessageV0
@@ -26,6 +25,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.keys import create_keystore, open_keypair
 from mcpsol_py.errors import PaymentError, SourceError
+from mcpsol_py.solana.tokens import TokenAccount, read_token_account
 from mcpsol_py.x402.buying.budget import Budget, Limits, Spending
 from mcpsol_py.x402.buying.paying import Payer, Selector, reconcile
 from mcpsol_py.x402.buying.wallet import wallet_payer
@@ -43,7 +43,6 @@ from mcpsol_py.x402.exact.transaction import (
     message_hash,
     transfer_checked,
 )
-from mcpsol_py.x402.protocol.networks import TOKEN, TOKEN_2022
 from mcpsol_py.x402.protocol.price import format_amount
 
 if TYPE_CHECKING:
@@ -164,9 +163,10 @@ class AgentWallet:
             (found,) = self.chain.get_accounts([account])
         except (ChainUnavailable, ValueError) as error:
             raise PaymentError("CHECK_FAILED", f"{account} cannot be read: {error}") from error
-        if found is None or str(found.owner) not in (TOKEN, TOKEN_2022) or len(found.data) < 165:
+        held = read_token_account(found)
+        if held is None:
             raise PaymentError("CHECK_FAILED", f"{account} is no token account")
-        return _delegation(account, found)
+        return _delegation(account, held)
 
     def usable_delegation(self, account: str) -> Delegation:
         """As `delegation`, of an account that the agent may take from. Raises PaymentError: NO_DELEGATION,
@@ -421,9 +421,9 @@ class AgentWallet:
         except ChainUnavailable as error:
             raise PaymentError("CHECK_FAILED", str(error)) from error
         tokens = [
-            self._row(_delegation(account, found))
+            self._row(_delegation(account, held))
             for (_, account), found in zip(own, accounts, strict=True)
-            if found
+            if (held := read_token_account(found)) is not None
         ]
         tokens += [
             self._row(self.delegation(account), delegated=True) for account in self.settings.sources
@@ -452,17 +452,14 @@ class AgentWallet:
         }
 
 
-def _delegation(account: str, found: Account) -> Delegation:
-    """SPL Token's Account: mint, owner, amount, then the delegate as a COption and the amount delegated to it."""
-    data = found.data
-    delegate = str(Pubkey.from_bytes(data[76:108])) if data[72:76] == b"\1\0\0\0" else None
+def _delegation(account: str, found: TokenAccount) -> Delegation:
     return Delegation(
         account=account,
-        owner=str(Pubkey.from_bytes(data[32:64])),
-        mint=str(Pubkey.from_bytes(data[:32])),
-        delegate=delegate,
-        delegated=int.from_bytes(data[121:129], "little") if delegate is not None else 0,
-        balance=int.from_bytes(data[64:72], "little"),
+        owner=str(found.owner),
+        mint=str(found.mint),
+        delegate=None if found.delegate is None else str(found.delegate),
+        delegated=found.delegated_amount,
+        balance=found.amount,
     )
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
+from mcpsol_py.solana.addresses import ED25519_PROGRAM
+
 if TYPE_CHECKING:
     from solders.keypair import Keypair
 
@@ -36,7 +38,6 @@ __all__ = [
 PROGRAM_ID = Pubkey.from_string("8nQhkjXpoGbhdNGys4oBbMT926kyNa5SsDoxjWXWnicz")
 #: Whose token accounts get what no beneficiary of a channel can get, in the committed build.
 TREASURY_OWNER = Pubkey(bytes([0xBE, 0xEF]) * 16)
-_ED25519 = Pubkey.from_string("Ed25519SigVerify111111111111111111111111111")
 #: One signature, then where signature, key and message stand: all in this same instruction (0xffff).
 _HEAD = struct.pack("<BBHHHHHHH", 1, 0, 48, 0xFFFF, 16, 0xFFFF, 112, 50, 0xFFFF)
 VOUCHER_MAGIC = b"\x56\x01"
@@ -118,7 +119,7 @@ def voucher_bytes(channel: Pubkey, cumulative: int, expires_at: int = 0) -> byte
 def ed25519_instruction(public_key: bytes, signature: bytes, message: bytes) -> Instruction:
     """The instruction by which the cluster verifies a signature over a voucher; it stands right before `settle` or
     `settle_and_seal`."""
-    return Instruction(_ED25519, _HEAD + public_key + signature + message, [])
+    return Instruction(ED25519_PROGRAM, _HEAD + public_key + signature + message, [])
 
 
 def signed_voucher(

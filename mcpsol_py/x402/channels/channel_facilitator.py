@@ -20,6 +20,7 @@ from solders.transaction import VersionedTransaction
 from x402.schemas import PaymentRequirements, SettleResponse, VerifyResponse
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.solana.tokens import TokenAccountState, parse_token_account
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.chain.program import distribution_hash
 from mcpsol_py.x402.channels.program import (
@@ -229,13 +230,14 @@ class ChannelDesk:
         }
         found = self.chain.get_accounts([str(a) for a in tokens.values()])
         for (name, token), account in zip(tokens.items(), found, strict=True):
+            held = None
+            if account is not None and account.owner == p.token_program:
+                held = parse_token_account(account.data)
             usable = (
-                account is not None
-                and account.owner == p.token_program
-                and len(account.data) >= 165
-                and account.data[:32] == bytes(p.mint)
-                and account.data[32:64] == bytes(roles[name])
-                and account.data[108] == 1
+                held is not None
+                and held.mint == p.mint
+                and held.owner == roles[name]
+                and held.state == TokenAccountState.INITIALIZED
             )
             if not usable:
                 why = "does not exist" if account is None else "is frozen or another's"

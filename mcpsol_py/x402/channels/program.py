@@ -15,9 +15,19 @@ from typing import Literal
 from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
 
+from mcpsol_py.solana import ids
+from mcpsol_py.solana.addresses import (
+    ASSOCIATED_TOKEN_PROGRAM,
+    CHANNEL_DEVNET_TREASURY,
+    CHANNEL_PROGRAM,
+    CHANNEL_TREASURY,
+    INSTRUCTIONS_SYSVAR,
+    RENT_SYSVAR,
+    SYSTEM_PROGRAM,
+)
 from mcpsol_py.x402.chain import program as x402
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
-from mcpsol_py.x402.exact.transaction import ATA_PROGRAM, associated_token_address
+from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.protocol.networks import DEVNET
 
 __all__ = [
@@ -34,10 +44,6 @@ __all__ = [
 
 #: `open` takes one of the last slots, and a channel's account stays until they are over.
 OPEN_SLOT_WINDOW = 1500
-_SYSTEM = Pubkey.from_string("11111111111111111111111111111111")
-_RENT = Pubkey.from_string("SysvarRent111111111111111111111111111111111")
-_INSTRUCTIONS = Pubkey.from_string("Sysvar1nstructions1111111111111111111111111")
-_CLOCK = "SysvarC1ock11111111111111111111111111111111"
 _LAYOUT = struct.Struct("<BBBBQQQQqqI32s32s32s32s32s32sQ")
 _STATUS: tuple[ChannelStatus, ...] = ("open", "sealed", "closing", "distributed")
 #: Discriminators of the instructions.
@@ -58,7 +64,7 @@ class Clock:
 
 def read_clock(chain: PaymentChain) -> Clock:
     """The clock that programs see. Raises ChainUnavailable."""
-    account = chain.get_accounts([_CLOCK])[0]
+    account = chain.get_accounts([ids.CLOCK_SYSVAR])[0]
     if account is None or len(account.data) < 40:
         return Clock(0, 0)
     return Clock(
@@ -190,9 +196,9 @@ class ChannelProgram:
             (associated_token_address(p.payer, p.mint, p.token_program), False, True),
             (associated_token_address(channel, p.mint, p.token_program), False, True),
             (p.token_program, False, False),
-            (_SYSTEM, False, False),
-            (_RENT, False, False),
-            (ATA_PROGRAM, False, False),
+            (SYSTEM_PROGRAM, False, False),
+            (RENT_SYSVAR, False, False),
+            (ASSOCIATED_TOKEN_PROGRAM, False, False),
             (x402.event_authority(self.program_id), False, False),
             (self.program_id, False, False),
         ]
@@ -215,11 +221,15 @@ class ChannelProgram:
 
     def settle(self, channel: Pubkey) -> Instruction:
         """`settle`: the voucher proved right before it moves the watermark."""
-        return self._ix(SETTLE, b"", [(channel, False, True), (_INSTRUCTIONS, False, False)])
+        return self._ix(SETTLE, b"", [(channel, False, True), (INSTRUCTIONS_SYSVAR, False, False)])
 
     def settle_and_seal(self, channel: Pubkey, payee: Pubkey, *, has_voucher: bool) -> Instruction:
         """`settle_and_seal`: closes with the watermark as it is, or with the voucher proved right before it."""
-        accounts = [(payee, True, False), (channel, False, True), (_INSTRUCTIONS, False, False)]
+        accounts = [
+            (payee, True, False),
+            (channel, False, True),
+            (INSTRUCTIONS_SYSVAR, False, False),
+        ]
         return self._ix(SETTLE_AND_SEAL, bytes([has_voucher]), accounts)
 
     def request_close(self, channel: Pubkey, payer: Pubkey) -> Instruction:
@@ -290,12 +300,11 @@ def _address(
 
 #: Our program, as the committed build has it.
 OURS = ChannelProgram(x402.PROGRAM_ID, x402.TREASURY_OWNER)
-_AUDITED = Pubkey.from_string("CHNLxYvVA28MJP9PrFuDXccuoGXAx7jBacfLEkahyGsX")
-_TREASURY = Pubkey.from_string("Cs2zdfUNonRdRGsiZUQQLdTxzxVvJZmgiX2mpLYKuEqP")
-_DEVNET_TREASURY = Pubkey.from_string("4zTeC5mVqWLruDexgU2mV66p9t5vCA9JyiZqdGDUspap")
 
 
 def audited(network: str) -> ChannelProgram:
     """The audited program as it is deployed on a cluster: devnet's build has another treasury than the others'
     (npm @x402/svm, payment-channels/onchain)."""
-    return ChannelProgram(_AUDITED, _DEVNET_TREASURY if network == DEVNET else _TREASURY)
+    return ChannelProgram(
+        CHANNEL_PROGRAM, CHANNEL_DEVNET_TREASURY if network == DEVNET else CHANNEL_TREASURY
+    )

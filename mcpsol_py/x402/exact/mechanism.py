@@ -26,6 +26,7 @@ from x402.schemas import (
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.solana.tokens import read_mint
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.exact.settle import (
     MemorySettlements,
@@ -36,7 +37,7 @@ from mcpsol_py.x402.exact.settle import (
 )
 from mcpsol_py.x402.exact.transaction import PaymentTerms, build_message, wire_base64
 from mcpsol_py.x402.exact.verify import SponsorLimits, VerifiedTransfer, verify_transfer
-from mcpsol_py.x402.protocol.networks import TOKEN, TOKEN_2022, asset_by_mint, caip2
+from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2
 from mcpsol_py.x402.protocol.price import parse_price
 
 __all__ = ["ExactClient", "ExactClientV1", "ExactFacilitator", "ExactFacilitatorV1", "ExactServer"]
@@ -59,16 +60,13 @@ class Mints:
         known = self._known.get(mint)
         if known is None:
             account = self._chain.get_accounts([mint])[0]
-            if (
-                account is None
-                or str(account.owner) not in (TOKEN, TOKEN_2022)
-                or len(account.data) < 82
-            ):
+            found = read_mint(account)
+            if account is None or found is None:
                 raise PaymentError(
                     "invalid_payment_requirements",
                     f"{mint} is not a token mint on {self._chain.network}",
                 )
-            known = self._known[mint] = (account.owner, account.data[44])
+            known = self._known[mint] = (account.owner, found.decimals)
         return known
 
 

@@ -10,7 +10,6 @@ import base64
 import binascii
 import secrets
 from dataclasses import dataclass
-from functools import lru_cache
 
 from solders.hash import Hash
 from solders.instruction import AccountMeta, Instruction
@@ -20,10 +19,14 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.solana.addresses import COMPUTE_BUDGET
+from mcpsol_py.solana.addresses import LIGHTHOUSE_PROGRAM as LIGHTHOUSE
+from mcpsol_py.solana.addresses import MEMO_PROGRAM as MEMO
+from mcpsol_py.solana.compute_budget import compute_unit_limit, compute_unit_price
+from mcpsol_py.solana.pda import associated_token as associated_token_address
 from mcpsol_py.x402.protocol.payment_transaction import message_hash, read_transaction
 
 __all__ = [
-    "ATA_PROGRAM",
     "COMPUTE_BUDGET",
     "LIGHTHOUSE",
     "MEMO",
@@ -39,10 +42,6 @@ __all__ = [
     "wire_base64",
 ]
 
-COMPUTE_BUDGET = Pubkey.from_string("ComputeBudget111111111111111111111111111111")
-MEMO = Pubkey.from_string("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr")
-LIGHTHOUSE = Pubkey.from_string("L2TExMFKdjpN9kozasaurPirfHy9P8sbXoAN1qA3S95")
-ATA_PROGRAM = Pubkey.from_string("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
 DEFAULT_COMPUTE_UNITS = 20_000
 MAX_MEMO_BYTES = 256
 
@@ -63,24 +62,6 @@ class PaymentTerms:
     fee_payer: Pubkey
     memo: str | None = None
     source: Pubkey | None = None
-
-
-@lru_cache(maxsize=4096)
-def associated_token_address(owner: Pubkey, mint: Pubkey, token_program: Pubkey) -> Pubkey:
-    """The ATA of *owner* for *mint* under *token_program*."""
-    return Pubkey.find_program_address(
-        [bytes(owner), bytes(token_program), bytes(mint)], ATA_PROGRAM
-    )[0]
-
-
-def compute_unit_limit(units: int) -> Instruction:
-    """ComputeBudget's SetComputeUnitLimit: 02, u32."""
-    return Instruction(COMPUTE_BUDGET, b"\x02" + units.to_bytes(4, "little"), [])
-
-
-def compute_unit_price(micro_lamports: int) -> Instruction:
-    """ComputeBudget's SetComputeUnitPrice: 03, u64 micro-lamports a unit."""
-    return Instruction(COMPUTE_BUDGET, b"\x03" + micro_lamports.to_bytes(8, "little"), [])
 
 
 def transfer_checked(terms: PaymentTerms) -> Instruction:

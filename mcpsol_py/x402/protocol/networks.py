@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mcpsol_py.solana import ids
+
 __all__ = [
     "DEVNET",
     "LOCAL",
@@ -17,17 +19,17 @@ __all__ = [
     "v1_name",
 ]
 
-MAINNET = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
-DEVNET = "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1"
-TESTNET = "solana:4uhcVJyU9pJkvQyS88uRDiswHXSCkY3z"
+MAINNET = f"solana:{ids.MAINNET_GENESIS[:32]}"
+DEVNET = f"solana:{ids.DEVNET_GENESIS[:32]}"
+TESTNET = f"solana:{ids.TESTNET_GENESIS[:32]}"
 #: the embedded LiteSVM (client/svm_rpc.py), whose tokens are worth nothing
-LOCAL = "solana:LoCaLGenesis11111111111111111111"
+LOCAL = f"solana:{ids.EMBEDDED_GENESIS[:32]}"
 
 _V1 = {"solana": MAINNET, "solana-devnet": DEVNET, "solana-testnet": TESTNET}
 _V1_OF = {caip: name for name, caip in _V1.items()}
 
-TOKEN = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
-TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
+TOKEN = ids.TOKEN_PROGRAM
+TOKEN_2022 = ids.TOKEN_2022_PROGRAM
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +42,19 @@ class Asset:
 
 
 _TEST_ASSETS = (
-    Asset("USDC", "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU", 6),
-    Asset("USDG", "4F6PM96JJxngmHnZLBh9n58RH4aTVNWvDs2nuwrT5BP7", 6),
-    Asset("PYUSD", "CXk2AMBfi3TwaEL2468s6zP8xq9NxTXjp9gjMgzeUynM", 6),
+    Asset("USDC", ids.DEVNET_USDC, 6),
+    Asset("USDG", ids.DEVNET_USDG, 6),
+    Asset("PYUSD", ids.DEVNET_PYUSD, 6),
 )
 
 #: The stablecoins that "$0.01" may mean, per network; the first is the default.
 DEFAULT_ASSETS: dict[str, tuple[Asset, ...]] = {
     MAINNET: (
-        Asset("USDC", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", 6),
-        Asset("USDT", "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB", 6),
-        Asset("USDG", "2u1tszSeqZ3qBWF3uNGPFc8TzMk2tdiwknnRMWGWjGWH", 6),
-        Asset("PYUSD", "2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo", 6),
-        Asset("CASH", "CASHx9KJUStyftLFWGvEVf59SGeG9sh5FfcnZMVPCASH", 6),
+        Asset("USDC", ids.USDC, 6),
+        Asset("USDT", ids.USDT, 6),
+        Asset("USDG", ids.USDG, 6),
+        Asset("PYUSD", ids.PYUSD, 6),
+        Asset("CASH", ids.CASH, 6),
     ),
     DEVNET: _TEST_ASSETS,
     TESTNET: _TEST_ASSETS,

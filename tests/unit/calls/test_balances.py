@@ -14,7 +14,6 @@ from mcpsol_py.calls.balances import (
     decimals_of,
     outflows,
     takeovers,
-    token_state,
     ui_amount,
 )
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_PROGRAM
@@ -44,32 +43,6 @@ def token(
 
 def sol(lamports: int, owner: Pubkey = SYSTEM_PROGRAM, data: bytes = b"") -> Account:
     return Account(lamports, data, owner)
-
-
-def test_a_token_account_is_read_as_solders_writes_it() -> None:
-    state = token_state(token(THEM, 7, ME, 5, MINT))
-    assert state is not None
-    assert (state.mint, state.owner, state.amount) == (MINT, THEM, 7)
-    assert (state.delegate, state.delegated, state.close_authority, state.native) == (
-        ME,
-        5,
-        MINT,
-        False,
-    )
-
-
-@pytest.mark.parametrize(
-    "account",
-    [None, sol(5), Account(1, bytes(165), SYSTEM_PROGRAM), Account(1, bytes(165), TOKEN_PROGRAM)],
-)
-def test_what_is_no_token_account_is_none(account: Account | None) -> None:
-    assert token_state(account) is None
-
-
-def test_a_token_2022_account_says_its_kind_at_byte_165() -> None:
-    data = bytes(token().data) + b"\x02\0\0"
-    assert token_state(Account(1, data, TOKEN_PROGRAM)) is not None
-    assert token_state(Account(1, data[:165] + b"\x01\0\0", TOKEN_PROGRAM)) is None
 
 
 def test_decimals_come_from_the_mint() -> None:

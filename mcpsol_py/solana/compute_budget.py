@@ -1,0 +1,34 @@
+"""Instructions of the Compute Budget program, and the runtime's limit of compute units."""
+
+from __future__ import annotations
+
+from solders.compute_budget import set_compute_unit_limit, set_compute_unit_price
+from solders.instruction import Instruction
+
+__all__ = ["MAX_UNITS", "compute_budget", "compute_unit_limit", "compute_unit_price"]
+
+#: The most compute units that a transaction can ask for.
+MAX_UNITS = 1_400_000
+
+
+def compute_unit_limit(units: int) -> Instruction:
+    """Return SetComputeUnitLimit: tag 2, u32."""
+    return set_compute_unit_limit(units)
+
+
+def compute_unit_price(micro_lamports: int) -> Instruction:
+    """Return SetComputeUnitPrice: tag 3, u64 micro-lamports for each compute unit."""
+    return set_compute_unit_price(micro_lamports)
+
+
+def compute_budget(units: int | None, price: int | None) -> list[Instruction]:
+    """Return the instructions for a limit of *units* and a *price* in micro-lamports a unit.
+
+    A value of None leaves its instruction out.
+    """
+    instructions = []
+    if units is not None:
+        instructions.append(compute_unit_limit(units))
+    if price is not None:
+        instructions.append(compute_unit_price(price))
+    return instructions
