@@ -1,114 +1,85 @@
-"""Links between types: following them, filling in generics, and saying why a type cannot be used."""
+"""Links between types: following them, filling in generic parameters, and explaining why a type cannot be used."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from mcpsol_py.errors import UnresolvedName
+from mcpsol_py.model import types
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.types import (
     Array,
+    Count,
     Enum,
-    Field,
-    FixedSize,
     Generic,
-    HiddenPrefix,
-    HiddenSuffix,
     Link,
     Map,
-    Offset,
     Option,
     RemainderOption,
-    Sentinel,
     Set,
-    SizePrefixed,
-    Struct,
-    Tuple,
     Type,
     TypeArg,
     TypeDef,
     Unsupported,
-    Variant,
     ZeroableOption,
 )
-from mcpsol_py.model.visit import children
+from mcpsol_py.model.visit import (
+    GroupVisitor,
+    ListType,
+    OptionalType,
+    ProductType,
+    ScalarType,
+    WrapperType,
+    children,
+    map_children,
+)
 
 __all__ = ["KNOWN_LAYOUTS", "Resolver", "substitute"]
 
-#: How deep types may stand in one another, and of how many one may be made: generic types can name ever larger ones.
+#: How deep types may nest, and how many types one may be made of: generic types can name ever larger ones.
 MAX_DEPTH = 64
 MAX_LINKS = 4096
 
 KNOWN_LAYOUTS = frozenset({"borsh", "c", "packed", "transparent"})
 
+#: Generic parameter -> its argument: a type, or an int for an array's length.
+Arguments = dict[str, Type | int]
 
-def substitute(node: Type, env: dict[str, Type | int]) -> Type:
-    """*node* with every Generic replaced by what *env* gives it (a type, or an int for an array's length)."""
+
+def substitute(node: Type, env: Arguments) -> Type:
+    """Return *node* with every Generic replaced by its argument in *env* (a type, or an int for an array's length)."""
     if not env:
         return node
-
-    def count(c: object) -> object:
-        if isinstance(c, Generic):
-            value = env.get(c.name, c)
-            if isinstance(value, (int, Generic)):
-                return value
-            if isinstance(value, Link) and not value.args:  # a const parameter passed on by name
-                return env.get(value.name, Generic(value.name))
-            raise UnresolvedName(
-                "const parameter", c.name, [k for k, v in env.items() if isinstance(v, int)]
-            )
-        return c
-
-    match node:
-        case Generic(name):
-            value = env.get(name, node)
-            if isinstance(value, int):
-                return Unsupported(name, f"const parameter {name} stands where a type must")
-            return value
-        case Array(item, c):
-            return Array(substitute(item, env), count(c))  # type: ignore[arg-type]  # count() keeps what a Count may be
-        case Set(item, c):
-            return Set(substitute(item, env), count(c))  # type: ignore[arg-type]  # as above
-        case Map(key, val, c):
-            return Map(substitute(key, env), substitute(val, env), count(c))  # type: ignore[arg-type]  # as above
-        case Tuple(items):
-            return Tuple(tuple(substitute(i, env) for i in items))
-        case Struct(fields):
-            return Struct(
-                tuple(Field(f.name, substitute(f.type, env), f.docs, f.default) for f in fields)
-            )
-        case Enum(variants, tag):
-            return Enum(
-                tuple(
-                    Variant(
-                        v.name,
-                        None if v.payload is None else substitute(v.payload, env),
-                        v.value,
-                        v.docs,
-                    )
-                    for v in variants
-                ),
-                tag,
-            )
-        case Link(name, args):
-            return Link(name, tuple(_substitute_arg(a, env) for a in args))
-        case (
-            SizePrefixed()
-            | FixedSize()
-            | Sentinel()
-            | HiddenPrefix()
-            | HiddenSuffix()
-            | Offset()
-            | Option()
-            | ZeroableOption()
-            | RemainderOption()
-        ):
-            return replace(node, item=substitute(node.item, env))
-        case _:
-            return node
+    if isinstance(node, Generic):
+        return _substitute_parameter(node, env)
+    if isinstance(node, Link):
+        return Link(node.name, tuple(_substitute_arg(arg, env) for arg in node.args))
+    changed = map_children(node, lambda child: substitute(child, env))
+    if isinstance(changed, (Array, Set, Map)) and isinstance(changed.count, Generic):
+        return replace(changed, count=_substitute_count(changed.count, env))
+    return changed
 
 
-def _substitute_arg(arg: TypeArg, env: dict[str, Type | int]) -> TypeArg:
+def _substitute_parameter(parameter: Generic, env: Arguments) -> Type:
+    value = env.get(parameter.name, parameter)
+    if isinstance(value, int):
+        return Unsupported(parameter.name, f"{parameter.name} is a const parameter, not a type")
+    return value
+
+
+def _substitute_count(parameter: Generic, env: Arguments) -> Count:
+    value = env.get(parameter.name, parameter)
+    if isinstance(value, (int, Generic)):
+        return value
+    if isinstance(value, Link) and not value.args:  # a const parameter passed on by name
+        passed_on = env.get(value.name, Generic(value.name))
+        if isinstance(passed_on, (int, Generic)):
+            return passed_on
+    lengths = [name for name, argument in env.items() if isinstance(argument, int)]
+    raise UnresolvedName("const parameter", parameter.name, lengths)
+
+
+def _substitute_arg(arg: TypeArg, env: Arguments) -> TypeArg:
     if isinstance(arg.value, int):
         return arg
     if isinstance(arg.value, Generic):
@@ -117,52 +88,44 @@ def _substitute_arg(arg: TypeArg, env: dict[str, Type | int]) -> TypeArg:
 
 
 class Resolver:
-    """Follows the links of one program. Cheap to make; what it finds is kept."""
+    """Follows the links of one program. It caches what it finds."""
 
     def __init__(self, model: ProgramModel) -> None:
         self.model = model
         self._defs: dict[str, TypeDef] = {}
-        self._twice: set[str] = (
-            set()
-        )  # names of which there are different definitions: which is meant is not known
-        for d in model.types:
-            if self._defs.setdefault(d.name, d) != d:
-                self._twice.add(d.name)
+        #: names with several different definitions: nobody knows which one is meant
+        self._defined_twice: set[str] = set()
+        for definition in model.types:
+            if self._defs.setdefault(definition.name, definition) != definition:
+                self._defined_twice.add(definition.name)
         self._expanded: dict[Link, Type] = {}
-        self._why: dict[Type, str | None] = {}
+        self._why_unusable: dict[Type, str | None] = {}
         self._ends: dict[Link, bool] = {}
-        #: for model/sizes.py: what is measured already
+        #: the cache of sizes.py
         self.fixed_sizes: dict[Link, int | None] = {}
         self.least_sizes: dict[Link, int] = {}
 
     def definition(self, name: str) -> TypeDef:
-        """The definition of *name*. Raises UnresolvedName."""
+        """Return the definition of *name*. Raises UnresolvedName."""
         found = self._defs.get(name)
         if found is None:
             raise UnresolvedName("type", name, self._defs)
         return found
 
+    def is_ambiguous(self, name: str) -> bool:
+        """Does the program define *name* twice, differently?"""
+        return name in self._defined_twice
+
     def expand(self, link: Link) -> tuple[TypeDef, Type]:
-        """The definition that *link* names and its type with the generics filled in. Raises UnresolvedName."""
+        """Return the definition that *link* names and its type with the generics filled in. Raises UnresolvedName."""
         definition = self.definition(link.name)
-        cached = self._expanded.get(link)
-        if cached is None:
-            params = definition.generics
-            if len(params) != len(link.args):
-                cached = Unsupported(
-                    link.name,
-                    f"{link.name} takes {len(params)} generic arguments, {len(link.args)} are given",
-                )
-            else:
-                cached = substitute(
-                    definition.type,
-                    {p.name: a.value for p, a in zip(params, link.args, strict=True)},
-                )
-            self._expanded[link] = cached
-        return definition, cached
+        expanded = self._expanded.get(link)
+        if expanded is None:
+            expanded = self._expanded[link] = _instantiate(definition, link)
+        return definition, expanded
 
     def target(self, node: Type) -> Type:
-        """*node*, or what it names at the end of all links. Raises UnresolvedName."""
+        """Return *node*, or the type at the end of its links. Raises UnresolvedName."""
         for _ in range(64):
             if not isinstance(node, Link):
                 return node
@@ -170,101 +133,166 @@ class Resolver:
         return Unsupported(str(node), "alias cycle")
 
     def why_unusable(self, node: Type) -> str | None:
-        """Why *node* cannot be encoded and decoded, or None when it can. Looks through links; recursion is fine where
-        an option, a counted list or an enum can end it. Each type is looked at once, however often it is named."""
-        if node in self._why:
-            return self._why[node]
-        seen: set[Link] = set()
-        why = self._search(node, seen, 0)
-        self._why[node] = why
-        if why is None:  # then so is all that it holds
-            self._why.update(dict.fromkeys(seen))
-        return why
+        """Return why *node* cannot be encoded and decoded, or None if it can.
 
-    def _search(self, node: Type, seen: set[Link], depth: int) -> str | None:
-        if depth > MAX_DEPTH:
-            return f"types nest deeper than {MAX_DEPTH} levels"
-        match node:
-            case Unsupported(text, why):
-                return f"type {text!r}: {why}"
-            case Generic(name):
-                return f"generic parameter {name} has no argument here"
-            case Array(count=Generic(name)) | Set(count=Generic(name)) | Map(count=Generic(name)):
-                return f"const parameter {name} has no argument here"
-            case Link():
-                if node in seen:
-                    return None  # endless recursion is found by `endless`, once
-                if node in self._why:
-                    return self._why[node]
-                seen.add(node)
-                if len(seen) > MAX_LINKS:
-                    return f"it is made of more than {MAX_LINKS:,} types"
-                try:
-                    definition, body = self.expand(node)
-                except UnresolvedName as error:
-                    return f"type {error.name!r} is referenced, not defined"
-                if node.name in self._twice:
-                    return f"two different types have the name {node.name!r}"
-                if definition.layout not in KNOWN_LAYOUTS:
-                    return f"type {node.name!r} is laid out by {definition.layout!r}, which only the program knows"
-                if self.endless(node):
-                    return f"type {node.name!r} holds itself without end"
-                return self._search(body, seen, depth + 1)
-            case _:
-                for child in children(node):
-                    found = self._search(child, seen, depth + 1)
-                    if found:
-                        return found
-                return None
+        Looks through links. A type may contain itself if an option, a counted list or an enum can end the recursion.
+        """
+        if node not in self._why_unusable:
+            search = _UnusableSearch(self, self._why_unusable)
+            why = self._why_unusable[node] = search.find(node, 0)
+            if why is None:  # then everything that it is made of is usable too
+                self._why_unusable.update(dict.fromkeys(search.seen))
+        return self._why_unusable[node]
 
     def endless(self, link: Link) -> bool:
-        """Does a value of *link* always hold another of it, so that none is finite?"""
+        """Does a value of *link* always contain another one, so that no value is finite?"""
         if link not in self._ends:
             reached = self._reached(link)
             if len(reached) > MAX_LINKS:
-                return False  # why_unusable tells it
-            for name in reached:
-                self._ends.setdefault(name, False)
-            changed = True
-            while changed:  # what holds only what ends, ends; until nothing more is found to
-                changed = False
-                for name in reversed(reached):
-                    if not self._ends[name] and self._finite(self.expand(name)[1]):
-                        self._ends[name] = changed = True
+                return False  # why_unusable reports it
+            self._find_finite(reached)
         return not self._ends[link]
 
+    def _find_finite(self, links: list[Link]) -> None:
+        """Decide which of *links* have a finite value: assume none and repeat until nothing changes."""
+        for link in links:
+            self._ends.setdefault(link, False)
+        has_finite_value = _HasFiniteValue(self._ends)
+        changed = True
+        while changed:
+            changed = False
+            for link in reversed(links):
+                if not self._ends[link] and has_finite_value.visit(self.expand(link)[1]):
+                    self._ends[link] = changed = True
+
     def _reached(self, link: Link) -> list[Link]:
-        """The links that *link* leads to, itself first; those that nothing defines left out."""
+        """Return the links that *link* leads to, itself first, without those that nothing defines."""
         out: dict[Link, None] = {}
         todo: list[Type] = [link]
         while todo and len(out) <= MAX_LINKS:
             node = todo.pop()
             if not isinstance(node, Link):
                 todo += children(node)
-            elif node not in out:
-                try:
-                    _, body = self.expand(node)
-                except UnresolvedName:
-                    if node is link:
-                        self._ends[link] = True
-                    continue
-                out[node] = None
-                todo.append(body)
+                continue
+            if node in out:
+                continue
+            try:
+                _, body = self.expand(node)
+            except UnresolvedName:
+                if node is link:
+                    self._ends[link] = True
+                continue
+            out[node] = None
+            todo.append(body)
         return list(out)
 
-    def _finite(self, node: Type) -> bool:
-        match node:
-            case Link():
-                return self._ends.get(node, True)
-            case Option(item=item, fixed=True):
-                return self._finite(item)
-            case Option() | RemainderOption() | Map():
-                return True
-            case Array(item, count) | Set(item, count):
-                return not isinstance(count, int) or count == 0 or self._finite(item)
-            case Enum(variants, _):
-                return not variants or any(
-                    v.payload is None or self._finite(v.payload) for v in variants
-                )
-            case _:
-                return all(self._finite(c) for c in children(node))
+
+def _instantiate(definition: TypeDef, link: Link) -> Type:
+    wanted, given = len(definition.generics), len(link.args)
+    if wanted != given:
+        why = f"{link.name} takes {wanted} generic arguments, {given} are given"
+        return Unsupported(link.name, why)
+    pairs = zip(definition.generics, link.args, strict=True)
+    return substitute(definition.type, {parameter.name: arg.value for parameter, arg in pairs})
+
+
+class _UnusableSearch(GroupVisitor[[int], str | None]):
+    """Finds the first reason why a type cannot be used. Visits each link once."""
+
+    def __init__(self, resolver: Resolver, known: dict[Type, str | None]) -> None:
+        self.resolver = resolver
+        self.known = known
+        self.seen: set[Link] = set()
+
+    def find(self, node: Type, depth: int) -> str | None:
+        if depth > MAX_DEPTH:
+            return f"types nest deeper than {MAX_DEPTH} levels"
+        return self.visit(node, depth)
+
+    def in_children(
+        self, node: WrapperType | OptionalType | ProductType | Enum, depth: int
+    ) -> str | None:
+        for child in children(node):
+            why = self.find(child, depth + 1)
+            if why:
+                return why
+        return None
+
+    visit_wrapper = visit_optional = visit_product = visit_enum = in_children
+
+    def visit_scalar(self, node: ScalarType, depth: int) -> str | None:
+        return None
+
+    def visit_unsupported(self, node: Unsupported, depth: int) -> str | None:
+        return f"type {node.text!r}: {node.why}"
+
+    def visit_generic(self, node: types.Generic, depth: int) -> str | None:
+        return f"generic parameter {node.name} has no argument here"
+
+    def counted(self, node: ListType | Map, depth: int) -> str | None:
+        if isinstance(node.count, Generic):
+            return f"const parameter {node.count.name} has no argument here"
+        for child in children(node):
+            why = self.find(child, depth + 1)
+            if why:
+                return why
+        return None
+
+    visit_list = visit_map = counted
+
+    def visit_link(self, node: Link, depth: int) -> str | None:
+        if node in self.seen:
+            return None  # `endless` finds endless recursion
+        if node in self.known:
+            return self.known[node]
+        self.seen.add(node)
+        if len(self.seen) > MAX_LINKS:
+            return f"it is made of more than {MAX_LINKS:,} types"
+        try:
+            definition, body = self.resolver.expand(node)
+        except UnresolvedName as error:
+            return f"type {error.name!r} is referenced, not defined"
+        return self.unusable_definition(node, definition) or self.find(body, depth + 1)
+
+    def unusable_definition(self, node: Link, definition: TypeDef) -> str | None:
+        if self.resolver.is_ambiguous(node.name):
+            return f"two different types have the name {node.name!r}"
+        if definition.layout not in KNOWN_LAYOUTS:
+            return f"type {node.name!r} is laid out by {definition.layout!r}, which only the program knows"
+        if self.resolver.endless(node):
+            return f"type {node.name!r} holds itself without end"
+        return None
+
+
+class _HasFiniteValue(GroupVisitor[[], bool]):
+    """Does a type have a finite value, given which links are known to have one?"""
+
+    def __init__(self, ends: dict[Link, bool]) -> None:
+        self.ends = ends
+
+    def visit_link(self, node: Link) -> bool:
+        return self.ends.get(node, True)
+
+    def always(self, node: ScalarType | Generic | Unsupported | RemainderOption | Map) -> bool:
+        return True
+
+    visit_scalar = visit_generic = visit_unsupported = always
+    visit_remainder_option = visit_map = always
+
+    def all_parts(self, node: WrapperType | ZeroableOption | ProductType) -> bool:
+        return all(self.visit(child) for child in children(node))
+
+    visit_wrapper = visit_zeroable_option = visit_product = all_parts
+
+    def visit_optional(self, node: OptionalType) -> bool:
+        # A fixed option holds the bytes of its item even if the item is absent.
+        return not (isinstance(node, Option) and node.fixed) or self.visit(node.item)
+
+    def visit_list(self, node: ListType) -> bool:
+        may_be_empty = not isinstance(node.count, int) or node.count == 0
+        return may_be_empty or self.visit(node.item)
+
+    def visit_enum(self, node: Enum) -> bool:
+        if not node.variants:
+            return True
+        return any(v.payload is None or self.visit(v.payload) for v in node.variants)

@@ -1,17 +1,18 @@
 """Sizes: how many bytes the values of a type take.
 
-`fixed_size` is exact, and None where values differ in length; `least_size` is the fewest that any value takes, which
-bounds how many items a counted list can hold. Padding of C layouts is in nodes of its own (codec/layout.py).
+`fixed_size` is exact, and None if values differ in length. `least_size` is the fewest bytes that any value takes, which
+bounds how many items a counted list can hold. The padding of C layouts is in nodes of its own (codec/layout.py).
 """
 
 from __future__ import annotations
 
 from mcpsol_py.errors import UnresolvedName
+from mcpsol_py.model import types
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.types import (
     Amount,
-    Array,
     Bool,
+    Bytes,
     DateTime,
     Enum,
     FixedSize,
@@ -24,136 +25,243 @@ from mcpsol_py.model.types import (
     Offset,
     Option,
     Pubkey,
+    RemainderOption,
     Sentinel,
-    Set,
     ShortU16,
     SizePrefixed,
-    Struct,
-    Tuple,
+    String,
     Type,
+    Unsupported,
+    Variant,
     ZeroableOption,
 )
-from mcpsol_py.model.visit import children
+from mcpsol_py.model.visit import (
+    ListType,
+    ProductType,
+    TypeVisitor,
+    children,
+)
 
 __all__ = ["fixed_size", "least_size"]
 
-#: deeper than any real type nests: nothing is said of what does
+#: Deeper than any real type nests; deeper types get no answer.
 _DEEPEST = 128
 
 
 def fixed_size(resolver: Resolver, node: Type) -> int | None:
-    """The bytes that every value of *node* takes, or None where values differ or the type cannot be used."""
-    return _fixed(resolver, node, 0)
-
-
-def _fixed(resolver: Resolver, node: Type, depth: int) -> int | None:
-    if depth > _DEEPEST:
-        return None
-
-    def size(*nodes: Type) -> int | None:
-        total = 0
-        for child in nodes:
-            inner = _fixed(resolver, child, depth + 1)
-            if inner is None:
-                return None
-            total += inner
-        return total
-
-    match node:
-        case Int(bits) | Float(bits):
-            return bits // 8
-        case Bool(number) | Amount(number, _, _) | DateTime(number):
-            return number.bits // 8
-        case Pubkey():
-            return 32
-        case FixedSize(_, room):
-            return room
-        case HiddenPrefix(item, data) | HiddenSuffix(item, data):
-            return _plus(size(item), len(data))
-        case Offset(item, amount, _, "padded") if amount >= 0:
-            return _plus(size(item), amount)
-        case Option(item, prefix, True):
-            return _plus(size(item), prefix.bits // 8)
-        case ZeroableOption(item, zero):
-            inner = size(item)
-            return inner if zero is None or len(zero) == inner else None
-        case Array(item, int(count)) | Set(item, int(count)):
-            return _times(size(item), count)
-        case Map(key, value, int(count)):
-            return _times(size(key, value), count)
-        case Tuple() | Struct():
-            return size(*children(node))
-        case Enum(variants, Int(bits)):
-            sizes = {0 if v.payload is None else size(v.payload) for v in variants}
-            return _plus(sizes.pop(), bits // 8) if len(sizes) == 1 else None
-        case Link():
-            known = resolver.fixed_sizes
-            if node not in known:
-                known[node] = None  # while it is open: what holds itself has no fixed size
-                try:
-                    known[node] = size(resolver.expand(node)[1])
-                except UnresolvedName:
-                    pass
-            return known[node]
-        case _:
-            return None
+    """Return the bytes that every value of *node* takes, or None if values differ or the type cannot be used."""
+    return _FixedSizes(resolver).size(node, 0)
 
 
 def least_size(resolver: Resolver, node: Type) -> int:
-    """The fewest bytes that a value of *node* takes; never too many, so that it can bound a count by the bytes left."""
-    return max(0, _least(resolver, node, 0))
+    """Return the fewest bytes that a value of *node* takes; never too many, so that it can bound a count by the bytes
+    left.
+    """
+    return max(0, _LeastSizes(resolver).size(node, 0))
 
 
-def _least(resolver: Resolver, node: Type, depth: int) -> int:
-    if depth > _DEEPEST:
-        return 0
+class _FixedSizes(TypeVisitor[[int], int | None]):
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
 
-    def least(child: Type) -> int:
-        return _least(resolver, child, depth + 1)
+    def size(self, node: Type, depth: int) -> int | None:
+        return None if depth > _DEEPEST else self.visit(node, depth)
 
-    match node:
-        case ShortU16():
-            return 1
-        case SizePrefixed(_, prefix):
-            return least(prefix)
-        case Sentinel(_, mark):
-            return len(mark)
-        case HiddenPrefix(item, data) | HiddenSuffix(item, data):
-            return least(item) + len(data)
-        case Offset(item, amount, _, "padded"):
-            return max(0, least(item) + amount)
-        case Option(item, prefix, fixed):
-            return prefix.bits // 8 + (least(item) if fixed else 0)
-        case ZeroableOption(item, zero):
-            return least(item) if zero is None else min(len(zero), least(item))
-        case Array(item, int(count)) | Set(item, int(count)):
-            return least(item) * count
-        case Map(key, value, int(count)):
-            return (least(key) + least(value)) * count
-        case Array(_, count) | Set(_, count) | Map(_, _, count):
-            return 0 if count is None else least(count)  # type: ignore[arg-type]  # numbers are taken above
-        case Tuple() | Struct():
-            return sum(least(child) for child in children(node))
-        case Enum(variants, tag):
-            return least(tag) + min(
-                (0 if v.payload is None else least(v.payload) for v in variants), default=0
+    def sum_of(self, nodes: tuple[Type, ...], depth: int) -> int | None:
+        total = 0
+        for node in nodes:
+            size = self.size(node, depth + 1)
+            if size is None:
+                return None
+            total += size
+        return total
+
+    def varies(
+        self,
+        node: ShortU16
+        | String
+        | Bytes
+        | SizePrefixed
+        | Sentinel
+        | RemainderOption
+        | types.Generic
+        | Unsupported,
+        depth: int,
+    ) -> int | None:
+        return None
+
+    visit_short_u16 = visit_string = visit_bytes = visit_size_prefixed = visit_sentinel = varies
+    visit_remainder_option = visit_generic = visit_unsupported = varies
+
+    def number(self, node: Int | Float, depth: int) -> int | None:
+        return node.bits // 8
+
+    visit_int = visit_float = number
+
+    def visit_bool(self, node: Bool, depth: int) -> int | None:
+        return node.size.bits // 8
+
+    def named_number(self, node: Amount | DateTime, depth: int) -> int | None:
+        return node.number.bits // 8
+
+    visit_amount = visit_date_time = named_number
+
+    def visit_pubkey(self, node: Pubkey, depth: int) -> int | None:
+        return 32
+
+    def visit_fixed_size(self, node: FixedSize, depth: int) -> int | None:
+        return node.size
+
+    def with_hidden_bytes(self, node: HiddenPrefix | HiddenSuffix, depth: int) -> int | None:
+        return _plus(self.size(node.item, depth + 1), len(node.data))
+
+    visit_hidden_prefix = visit_hidden_suffix = with_hidden_bytes
+
+    def visit_offset(self, node: Offset, depth: int) -> int | None:
+        if node.strategy != "padded" or node.amount < 0:
+            return None
+        return _plus(self.size(node.item, depth + 1), node.amount)
+
+    def visit_option(self, node: Option, depth: int) -> int | None:
+        if not node.fixed:
+            return None
+        return _plus(self.size(node.item, depth + 1), node.prefix.bits // 8)
+
+    def visit_zeroable_option(self, node: ZeroableOption, depth: int) -> int | None:
+        item = self.size(node.item, depth + 1)
+        if node.zero is None or len(node.zero) == item:
+            return item
+        return None
+
+    def counted(self, node: ListType | Map, depth: int) -> int | None:
+        if not isinstance(node.count, int):
+            return None
+        if node.count == 0:
+            return 0
+        one = self.sum_of(children(node), depth)
+        return None if one is None else one * node.count
+
+    visit_array = visit_set = visit_map = counted
+
+    def members(self, node: ProductType, depth: int) -> int | None:
+        return self.sum_of(children(node), depth)
+
+    visit_tuple = visit_struct = members
+
+    def visit_enum(self, node: Enum, depth: int) -> int | None:
+        if not isinstance(node.tag, Int):
+            return None
+        sizes = {self.payload(variant, depth) for variant in node.variants}
+        return _plus(sizes.pop(), node.tag.bits // 8) if len(sizes) == 1 else None
+
+    def payload(self, variant: Variant, depth: int) -> int | None:
+        return 0 if variant.payload is None else self.size(variant.payload, depth + 1)
+
+    def visit_link(self, node: Link, depth: int) -> int | None:
+        known = self.resolver.fixed_sizes
+        if node not in known:
+            known[node] = (
+                None  # until it is computed: a type that contains itself has no fixed size
             )
-        case Link():
-            known = resolver.least_sizes
-            if node not in known:
-                known[node] = 0  # while it is open: of what holds itself nothing is promised
-                try:
-                    known[node] = least(resolver.expand(node)[1])
-                except UnresolvedName:
-                    pass
-            return known[node]
-        case _:
-            return _fixed(resolver, node, depth) or 0
+            try:
+                known[node] = self.size(self.resolver.expand(node)[1], depth + 1)
+            except UnresolvedName:
+                pass
+        return known[node]
+
+
+class _LeastSizes(TypeVisitor[[int], int]):
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+        self.fixed = _FixedSizes(resolver)
+
+    def size(self, node: Type, depth: int) -> int:
+        return 0 if depth > _DEEPEST else self.visit(node, depth)
+
+    def sum_of(self, nodes: tuple[Type, ...], depth: int) -> int:
+        return sum(self.size(node, depth + 1) for node in nodes)
+
+    def fixed_or_nothing(
+        self,
+        node: Int
+        | Float
+        | Bool
+        | Pubkey
+        | Amount
+        | DateTime
+        | FixedSize
+        | String
+        | Bytes
+        | RemainderOption
+        | types.Generic
+        | Unsupported,
+        depth: int,
+    ) -> int:
+        return self.fixed.size(node, depth) or 0
+
+    visit_int = visit_float = visit_bool = visit_pubkey = fixed_or_nothing
+    visit_amount = visit_date_time = visit_fixed_size = fixed_or_nothing
+    visit_string = visit_bytes = visit_remainder_option = fixed_or_nothing
+    visit_generic = visit_unsupported = fixed_or_nothing
+
+    def visit_short_u16(self, node: ShortU16, depth: int) -> int:
+        return 1
+
+    def visit_size_prefixed(self, node: SizePrefixed, depth: int) -> int:
+        return self.size(node.prefix, depth + 1)
+
+    def visit_sentinel(self, node: Sentinel, depth: int) -> int:
+        return len(node.mark)
+
+    def with_hidden_bytes(self, node: HiddenPrefix | HiddenSuffix, depth: int) -> int:
+        return self.size(node.item, depth + 1) + len(node.data)
+
+    visit_hidden_prefix = visit_hidden_suffix = with_hidden_bytes
+
+    def visit_offset(self, node: Offset, depth: int) -> int:
+        if node.strategy != "padded":
+            return 0
+        return max(0, self.size(node.item, depth + 1) + node.amount)
+
+    def visit_option(self, node: Option, depth: int) -> int:
+        item = self.size(node.item, depth + 1) if node.fixed else 0
+        return node.prefix.bits // 8 + item
+
+    def visit_zeroable_option(self, node: ZeroableOption, depth: int) -> int:
+        item = self.size(node.item, depth + 1)
+        return item if node.zero is None else min(len(node.zero), item)
+
+    def counted(self, node: ListType | Map, depth: int) -> int:
+        if node.count is None:
+            return 0
+        if isinstance(node.count, int):
+            return self.sum_of(children(node), depth) * node.count
+        return self.size(node.count, depth + 1)
+
+    visit_array = visit_set = visit_map = counted
+
+    def members(self, node: ProductType, depth: int) -> int:
+        return self.sum_of(children(node), depth)
+
+    visit_tuple = visit_struct = members
+
+    def visit_enum(self, node: Enum, depth: int) -> int:
+        payloads = [self.payload(variant, depth) for variant in node.variants]
+        return self.size(node.tag, depth + 1) + min(payloads, default=0)
+
+    def payload(self, variant: Variant, depth: int) -> int:
+        return 0 if variant.payload is None else self.size(variant.payload, depth + 1)
+
+    def visit_link(self, node: Link, depth: int) -> int:
+        known = self.resolver.least_sizes
+        if node not in known:
+            known[node] = 0  # until it is computed: a type that contains itself promises no bytes
+            try:
+                known[node] = self.size(self.resolver.expand(node)[1], depth + 1)
+            except UnresolvedName:
+                pass
+        return known[node]
 
 
 def _plus(size: int | None, more: int) -> int | None:
     return None if size is None else size + more
-
-
-def _times(size: int | None, count: int) -> int | None:
-    return 0 if count == 0 else None if size is None else size * count

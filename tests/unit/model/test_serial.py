@@ -7,7 +7,7 @@ from hypothesis import given
 
 from mcpsol_py.errors import SourceError
 from mcpsol_py.model import program as p
-from mcpsol_py.model import serial
+from mcpsol_py.model import serial_shapes
 from mcpsol_py.model import types as t
 from mcpsol_py.model.serial import (
     from_json,
@@ -39,7 +39,7 @@ def test_any_model_comes_back_through_json_text_with_sorted_keys(model: p.Progra
 
 @pytest.mark.parametrize("union", [t.Type, p.Value, p.Seed])
 def test_every_node_class_has_a_tag_of_its_own(union: Any) -> None:
-    tags = [serial._TAGS[c] for c in get_args(union)]
+    tags = [serial_shapes.TAGS[c] for c in get_args(union)]
     assert len(set(tags)) == len(tags)
 
 
