@@ -23,7 +23,7 @@ from mcp import Client, StdioServerParameters
 from solders.pubkey import Pubkey
 
 from benchmarks.yardstick import Limit, Row, Yardstick
-from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.bridge import BridgeConfig, make_bridge
 from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
 from idl2mcp.local_cluster import wallet
@@ -182,7 +182,7 @@ def _idl(folder: Path, number: int, count: int = 247) -> Path:
 
 async def _listing(path: Path) -> tuple[float, float]:
     """Seconds of CPU for tools/list, and for a question that search_tools answers, of 247 instructions."""
-    bridge, _ = make_bridge(Plan([ProgramEntry(str(path), Chain())], surface="full"))
+    bridge, _ = make_bridge(BridgeConfig([ProgramEntry(str(path), Chain())], surface="full"))
     listing = searching = math.inf
     async with Client(make_server(bridge), mode="legacy") as client:
         for _ in range(ROUNDS):

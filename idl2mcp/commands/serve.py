@@ -1,4 +1,4 @@
-"""`idl2mcp serve [SOURCE…] [--config FILE]`: programs as MCP tools."""
+"""`idl2mcp serve [SOURCE…] [--config FILE]`: serve programs as MCP tools."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import asyncio
 import gc
 import os
 import sys
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,19 +18,23 @@ from idl2mcp import inputs, report
 from idl2mcp.config.mcp_clients import CLIENTS, Endpoint, client_config, place_of
 
 if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
+
+    from idl2mcp.config.bridge import BridgeConfig
     from idl2mcp.local_cluster import LocalCluster
+    from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.explorer.pages import Section
     from mcpsol_py.bridge.http.settings import App, HttpSettings
     from mcpsol_py.x402.worker.worker import Worker
 
-_NOTHING = """name what to serve:
-  idl2mcp serve idl.json                  any IDL file or Python spec: transactions are built, not simulated
+_NOTHING_TO_SERVE = """name a program to serve:
+  idl2mcp serve idl.json                  an IDL file or Python spec: builds transactions, without simulation
   idl2mcp serve PROGRAM_ID --url devnet   a deployed program, simulated on its chain
-  idl2mcp serve vault                     a program that ships with this package, on a chain in this process
-  idl2mcp serve --demo                    both of them, with wallets and tokens to play with
-  idl2mcp serve --demo --paid             the same for play money: each call costs something (x402)
+  idl2mcp serve vault                     a program that ships with this package, on an embedded chain
+  idl2mcp serve --demo                    counter and vault, with wallets and tokens to play with
+  idl2mcp serve --demo --paid             the same, and each call costs play money (x402)
   idl2mcp serve --config bridge.toml      several programs, a policy, and a wallet that signs
-Then add --print-config claude (or cursor, vscode, codex, gemini) for what goes into your client's configuration."""
+Add --print-config claude (or cursor, vscode, codex, gemini) to print your client's configuration."""
 
 
 @click.command("serve")
@@ -49,18 +55,18 @@ Then add --print-config claude (or cursor, vscode, codex, gemini) for what goes 
 @click.option(
     "--surface",
     type=click.Choice(["auto", "full", "lazy"]),
-    help="Over 40 tools, auto lists a search instead of them.",
+    help="auto: list a search instead of the tools if there are over 40.",
 )
 @click.option(
     "--client",
     "profile",
     type=click.Choice(inputs.PROFILES),
-    help="Whose limits the schemas keep (default: all in use).",
+    help="Keep schemas within this client's limits (default: within all of them).",
 )
 @click.option(
     "--wallet",
     metavar="ADDRESS",
-    help="Who acts and pays where a call does not say; no key is needed.",
+    help="Signs and pays if a call does not say who does; no key is needed.",
 )
 @click.option(
     "--demo", is_flag=True, help="counter and vault on a local cluster, with wallets and tokens."
@@ -73,12 +79,14 @@ Then add --print-config claude (or cursor, vscode, codex, gemini) for what goes 
 @click.option("--host", help="For --transport http (default: 127.0.0.1).")
 @click.option("--port", type=click.IntRange(1, 65535), help="For --transport http (default: 8765).")
 @click.option(
-    "--oauth-issuer", metavar="URL", help="Whose access tokens are taken (as [http.oauth] issuer)."
+    "--oauth-issuer",
+    metavar="URL",
+    help="Accept access tokens of this issuer (as [http.oauth] issuer).",
 )
 @click.option(
     "--oauth-resource",
     metavar="URL",
-    help="The endpoint's URL as clients see it, which tokens are for.",
+    help="The endpoint's URL as clients see it, the audience of their tokens.",
 )
 @click.option(
     "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True
@@ -86,156 +94,251 @@ Then add --print-config claude (or cursor, vscode, codex, gemini) for what goes 
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
-    help="To stderr; from info on each call is a line (default: warning; info with --log-format json).",
+    help="Log to stderr from this level on; info logs each call (default: warning; info with json).",
 )
 @click.option(
     "--traces",
     metavar="EXPORTER",
-    help="Send OpenTelemetry spans: otlp, console, … ($OTEL_… set them up).",
+    help="Send OpenTelemetry spans: otlp, console, … ($OTEL_… configures them).",
 )
 @click.option(
     "--print-config",
     "client",
     type=click.Choice(CLIENTS),
-    help="Print the client's configuration, and stop.",
+    help="Print this client's configuration and stop.",
 )
 @inputs.local_options
 @inputs.chain_options
-def command(
-    sources: tuple[str, ...],
-    config: Path | None,
-    transport: str,
-    mode: str | None,
-    surface: str | None,
-    profile: str | None,
-    wallet: str | None,
-    demo: bool,
-    paid: bool,
-    host: str | None,
-    port: int | None,
-    oauth_issuer: str | None,
-    oauth_resource: str | None,
-    log_format: str,
-    log_level: str | None,
-    traces: str | None,
-    client: str | None,
-    chain: inputs.Chain,
-) -> None:
+def command(**options: Any) -> None:
     """Serve every instruction of the programs SOURCE… as an MCP tool.
 
-    A call builds an unsigned transaction and, where there is a chain, simulates it first and says what it would
-    change. Mode send signs and sends what the policy of --config allows.
+    A call builds an unsigned transaction. If there is a chain, it simulates the transaction first and reports the
+    changes. Mode send signs and sends whatever the policy of --config allows.
     """
-    if not sources and config is None and not demo:
-        raise click.UsageError(_NOTHING)
-    if paid and not demo:
-        raise click.UsageError(
-            "--paid goes with --demo; what other servers charge stands in [payments] of --config"
-        )
-    oauth = {"issuer": oauth_issuer, "resource": oauth_resource}
-    if client is not None:
-        endpoint = _endpoint(config, chain, host, port, oauth) if transport == "http" else None
-        report.note(f"for {place_of(client)}:")
-        sys.stdout.write(client_config(client, sys.argv[1:], endpoint) + "\n")
+    given = _Options(**options)
+    given.check()
+    if given.client is not None:
+        _print_config(given.client, given)
         return
-    _tell(log_format, log_level, traces or os.environ.get("OTEL_TRACES_EXPORTER"))
-    gc.disable()  # what is read now stays for good: looking through it again and again is a sixth of the start
-    with report.progress("reading the programs"):
-        from idl2mcp.config import bridge as serving
-        from idl2mcp.config.payments import DEMO_PAYMENTS, open_shop, read_payments
+    set_up_telemetry(
+        given.log_format, given.log_level, given.traces or os.environ.get("OTEL_TRACES_EXPORTER")
+    )
+    with _load_without_collecting():
+        with report.progress("reading the programs"):
+            service = _prepare(given)
+        service.announce()
+    asyncio.run(service.run())
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The options of the command, as click parsed them."""
+
+    sources: tuple[str, ...]
+    config: Path | None
+    transport: str
+    mode: str | None
+    surface: str | None
+    profile: str | None
+    wallet: str | None
+    demo: bool
+    paid: bool
+    host: str | None
+    port: int | None
+    oauth_issuer: str | None
+    oauth_resource: str | None
+    log_format: str
+    log_level: str | None
+    traces: str | None
+    client: str | None
+    chain: inputs.Chain
+
+    def check(self) -> None:
+        """Raise click.UsageError if the options do not fit together."""
+        if not self.sources and self.config is None and not self.demo:
+            raise click.UsageError(_NOTHING_TO_SERVE)
+        if self.paid and not self.demo:
+            raise click.UsageError(
+                "--paid requires --demo. To charge for other programs, add [payments] to --config."
+            )
+
+    def file_config(self) -> BridgeConfig:
+        """The configuration of --config, or an empty one."""
+        from idl2mcp.config.bridge import BridgeConfig, read_config
+
+        return BridgeConfig() if self.config is None else read_config(self.config, self.chain)
+
+    def bridge_config(self) -> BridgeConfig:
+        """The configuration of --config, with the other options on top."""
+        from idl2mcp.config.payments import DEMO_PAYMENTS, read_payments
         from idl2mcp.config.programs import ProgramEntry
-        from idl2mcp.demo.accounts import open_accounts
-        from mcpsol_py.bridge.mcp.server import make_server
-        from mcpsol_py.bridge.mcp.stdio import run_stdio
 
-        plan = serving.read_config(config, chain) if config is not None else serving.Plan()
-        names = [*sources, *(("counter", "vault") if demo else ())]
-        plan.programs += [ProgramEntry(source, chain) for source in names]
-        plan.demo = demo
-        if paid and plan.payments is None:
-            plan.payments = read_payments(DEMO_PAYMENTS)
-        plan.mode, plan.surface, plan.wallet = (
-            mode or plan.mode,
-            surface or plan.surface,
-            wallet or plan.wallet,
-        )
-        plan.client = profile or plan.client
-        settings = (
-            serving.http_settings(plan, host=host, port=port, oauth=oauth)
-            if transport == "http"
-            else None
-        )
-        bridge, loaded = serving.make_bridge(plan)
-        server = make_server(
-            bridge, version=_version(), state_key=settings.state_key if settings else None
-        )
-        cluster = next((s.cluster for s in loaded if s.cluster is not None), None)
-        if demo and cluster is not None:
-            open_accounts(bridge.box.programs, cluster)
-        opened = ExitStack()
-        sections: list[Section] = []
-        worker: Worker | None = None
-        if plan.payments is not None:
-            from mcpsol_py.bridge.explorer.payments_page import PaymentsPage
+        config = self.file_config()
+        sources = [*self.sources, *(("counter", "vault") if self.demo else ())]
+        config.programs += [ProgramEntry(source, self.chain) for source in sources]
+        config.demo = self.demo
+        config.mode = self.mode or config.mode
+        config.surface = self.surface or config.surface
+        config.wallet = self.wallet or config.wallet
+        config.client = self.profile or config.client
+        if self.paid and config.payments is None:
+            config.payments = read_payments(DEMO_PAYMENTS)
+        return config
 
-            at = next((s.url for s in loaded if s.url is not None), None)
-            shop = open_shop(plan.payments, bridge, at, cluster, opened)
-            server.middleware.append(shop.paid)
-            if shop.subscriptions is not None:
-                server.middleware.append(shop.subscriptions)
-            sections.append(PaymentsPage(shop.executions))
-            worker = shop.worker
-    for name, why in {**bridge.box.quarantined, **bridge.box.left_out}.items():
-        report.note(f"not served: {name}: {why}")
-    for label, served in bridge.box.labels.items():
-        if served.refused:
-            report.note(f"not served: {label}: {served.refused}")
-    for source in loaded:
-        report.note(f"{source.model.name}: schema from {source.how}")
-    where = (
-        f"http://{settings.host}:{settings.port}{settings.path}"
-        if settings is not None
-        else "stdio"
-    )
-    report.note(
-        f"serving {len(bridge.box.tools)} tools in mode {bridge.mode} on {where}"
-        + (" (found by search_tools)" if bridge.box.lazy else "")
-    )
-    # what was loaded stays for good: the collector need not walk through it again while calls are answered
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+    def http_settings(self, config: BridgeConfig) -> HttpSettings | None:
+        """The HTTP settings, None for --transport stdio."""
+        from idl2mcp.config.bridge import http_settings
 
-    async def run() -> None:
+        if self.transport != "http":
+            return None
+        oauth = {"issuer": self.oauth_issuer, "resource": self.oauth_resource}
+        return http_settings(config, host=self.host, port=self.port, oauth=oauth)
+
+
+# --- a client's configuration --------------------------------------------------------------------
+
+
+def _print_config(client: str, given: _Options) -> None:
+    """Print what *client* needs to start or reach this server."""
+    report.note(f"for {place_of(client)}:")
+    sys.stdout.write(client_config(client, sys.argv[1:], _endpoint(given)) + "\n")
+
+
+def _endpoint(given: _Options) -> Endpoint | None:
+    """The endpoint that clients of this server use, None over stdio."""
+    settings = given.http_settings(given.file_config())
+    if settings is None:
+        return None
+    if settings.oauth is not None:
+        return Endpoint(settings.oauth.resource)
+    return Endpoint(_url(settings), token=bool(settings.tokens))
+
+
+def _url(settings: HttpSettings) -> str:
+    return f"http://{settings.host}:{settings.port}{settings.path}"
+
+
+# --- the service ---------------------------------------------------------------------------------
+
+
+@dataclass
+class _Service:
+    """A server that is ready to run, and everything that it uses."""
+
+    bridge: Bridge
+    server: Server[Any]
+    settings: HttpSettings | None
+    loaded: list[inputs.Source]
+    cluster: LocalCluster | None
+    sections: list[Section] = field(default_factory=list)
+    worker: Worker | None = None
+    resources: ExitStack = field(default_factory=ExitStack)
+
+    def announce(self) -> None:
+        """Print what is served, what is not, and where."""
+        box = self.bridge.box
+        left_out = {**box.quarantined, **box.left_out}
+        left_out |= {label: p.refused for label, p in box.labels.items() if p.refused}
+        for name, reason in left_out.items():
+            report.note(f"not served: {name}: {reason}")
+        for source in self.loaded:
+            report.note(f"{source.model.name}: schema from {source.how}")
+        place = "stdio" if self.settings is None else _url(self.settings)
+        how = " (found by search_tools)" if box.lazy else ""
+        report.note(f"serving {len(box.tools)} tools in mode {self.bridge.mode} on {place}{how}")
+
+    async def run(self) -> None:
+        """Serve until the client leaves or the process is asked to stop."""
         stop = asyncio.Event()
-        working = asyncio.create_task(worker.run(stop)) if worker is not None else None
+        jobs = asyncio.create_task(self.worker.run(stop)) if self.worker is not None else None
         try:
-            if settings is None:
-                await run_stdio(server)
-            else:
-                from mcpsol_py.bridge.http.app import run_http
-
-                more = rpc_pages(settings, cluster) if cluster is not None else {}
-                known = cluster.names if cluster is not None else None
-                await run_http(server, bridge, settings, more, sections=sections, names=known)
+            await self._serve()
         finally:
-            if worker is not None and working is not None:
-                stop.set()
-                await working
-                with suppress(TimeoutError):  # what vouchers proved is not left for the next start
-                    async with asyncio.timeout(20):
-                        await worker.run_once(all_jobs=True)
-            opened.close()
-            for program in bridge.box.programs:
-                if program.transport is not None:
-                    await program.transport.close()
+            stop.set()
+            if jobs is not None:
+                await jobs
+            await self._close()
 
-    asyncio.run(run())
+    async def _serve(self) -> None:
+        if self.settings is None:
+            from mcpsol_py.bridge.mcp.stdio import run_stdio
+
+            await run_stdio(self.server)
+            return
+        from mcpsol_py.bridge.http.app import run_http
+
+        pages, names = {}, None
+        if self.cluster is not None:
+            pages, names = rpc_pages(self.settings, self.cluster), self.cluster.names
+        await run_http(
+            self.server, self.bridge, self.settings, pages, sections=self.sections, names=names
+        )
+
+    async def _close(self) -> None:
+        if self.worker is not None:
+            with suppress(TimeoutError):  # redeem vouchers now, not at the next start
+                async with asyncio.timeout(20):
+                    await self.worker.run_once(all_jobs=True)
+        self.resources.close()
+        for program in self.bridge.box.programs:
+            if program.transport is not None:
+                await program.transport.close()
+
+
+def _prepare(given: _Options) -> _Service:
+    """Read all programs and set up the bridge, its server and its payments."""
+    from idl2mcp.config.bridge import make_bridge
+    from idl2mcp.demo.accounts import open_accounts
+    from mcpsol_py.bridge.mcp.server import make_server
+
+    config = given.bridge_config()
+    settings = given.http_settings(config)
+    bridge, loaded = make_bridge(config)
+    state_key = settings.state_key if settings is not None else None
+    server = make_server(bridge, version=_version(), state_key=state_key)
+    cluster = next((s.cluster for s in loaded if s.cluster is not None), None)
+    service = _Service(bridge, server, settings, loaded, cluster)
+    if given.demo and cluster is not None:
+        open_accounts(bridge.box.programs, cluster)
+    if config.payments is not None:
+        _sell(service, config)
+    return service
+
+
+def _sell(service: _Service, config: BridgeConfig) -> None:
+    """Put prices on the tools, and add the payments page and the worker."""
+    from idl2mcp.config.payments import open_shop
+    from mcpsol_py.bridge.explorer.payments_page import PaymentsPage
+
+    assert config.payments is not None
+    url = next((s.url for s in service.loaded if s.url is not None), None)
+    shop = open_shop(config.payments, service.bridge, url, service.cluster, service.resources)
+    service.server.middleware.append(shop.paid)
+    if shop.subscriptions is not None:
+        service.server.middleware.append(shop.subscriptions)
+    service.sections.append(PaymentsPage(shop.executions))
+    service.worker = shop.worker
+
+
+@contextmanager
+def _load_without_collecting() -> Iterator[None]:
+    """Keep the garbage collector out of what is loaded here, now and later.
+
+    The programs stay loaded to the end. Walking through them takes a sixth of the start, and time of every call.
+    """
+    gc.disable()
+    try:
+        yield
+        gc.collect()
+        gc.freeze()
+    finally:
+        gc.enable()
 
 
 def rpc_pages(settings: HttpSettings, cluster: LocalCluster) -> dict[str, App]:
-    """/rpc: the local cluster's JSON-RPC, so that wallets and other tools reach the same chain. On this machine only,
-    and not where tokens are asked, since it has none.
+    """The page /rpc: the local cluster's JSON-RPC, so that wallets and other tools reach the same chain.
+
+    It has no authentication, so it is served on loopback only, and not if the bridge requires tokens.
     """
     from mcpsol_py.bridge.http.auth import is_loopback
     from mcpsol_py.client.svm_rpc import SvmNode, rpc_app
@@ -247,27 +350,8 @@ def rpc_pages(settings: HttpSettings, cluster: LocalCluster) -> dict[str, App]:
     return {"/rpc": rpc_app(SvmNode(cluster.transport, airdrops=True), hosts)}
 
 
-def _endpoint(
-    config: Path | None,
-    chain: inputs.Chain,
-    host: str | None,
-    port: int | None,
-    oauth: dict[str, str | None],
-) -> Endpoint:
-    """Where clients reach the server that this command would start."""
-    from idl2mcp.config import bridge as serving
-
-    plan = serving.read_config(config, chain) if config is not None else serving.Plan()
-    settings = serving.http_settings(plan, host=host, port=port, oauth=oauth)
-    if settings.oauth is not None:
-        return Endpoint(settings.oauth.resource)
-    return Endpoint(
-        f"http://{settings.host}:{settings.port}{settings.path}", token=bool(settings.tokens)
-    )
-
-
-def _tell(log_format: str, log_level: str | None, traces: str | None) -> None:
-    """Sets up what this process tells of itself; stdout is the protocol's."""
+def set_up_telemetry(log_format: str, log_level: str | None, traces: str | None) -> None:
+    """Set up logs (to stderr; stdout belongs to the protocol) and traces, and hide the passphrase from both."""
     from mcpsol_py import telemetry
     from mcpsol_py.telemetry import logs
 

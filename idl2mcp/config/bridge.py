@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.keys import Signer
 
-__all__ = ["DEMO_SETUP", "Plan", "http_settings", "make_bridge", "read_config"]
+__all__ = ["DEMO_SETUP", "BridgeConfig", "http_settings", "make_bridge", "read_config"]
 
 TOP: Keys = {
     "mode": one_of("describe", "build", "send"),
@@ -98,8 +98,8 @@ DEMO_SETUP: dict[str, Any] = {
 
 
 @dataclass(slots=True)
-class Plan:
-    """What is to be served."""
+class BridgeConfig:
+    """What to serve, and how: the configuration file with the command line on top."""
 
     programs: list[ProgramEntry] = field(default_factory=list)
     mode: str = "build"
@@ -116,18 +116,18 @@ class Plan:
     demo: bool = False
 
 
-def read_config(path: Path, chain: inputs.Chain) -> Plan:
-    """The plan of a TOML file. *chain*: what the command line says, for programs that say nothing else. Raises
+def read_config(path: Path, chain: inputs.Chain) -> BridgeConfig:
+    """The configuration of a TOML file. *chain*: what the command line says, for programs that say nothing else. Raises
     SourceError.
     """
     document = toml_file(path)
     try:
-        return _plan(document, path, chain)
+        return _config(document, path, chain)
     except SourceError as error:
         raise error.at(origin=str(path)) from None
 
 
-def _plan(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> Plan:
+def _config(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> BridgeConfig:
     said, base = checked(document, TOP), path.parent
     chain = replace(
         chain,
@@ -135,7 +135,7 @@ def _plan(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> Plan:
         setup=chain.setup or _file(said, "setup", base),
         ledger=chain.ledger or _file(said, "ledger", base),
     )
-    return Plan(
+    return BridgeConfig(
         [
             _entry(row, f"program[{place}]", base, chain)
             for place, row in enumerate(said.get("program", ()))
@@ -175,38 +175,38 @@ def _file(said: Mapping[str, Any], key: str, base: Path) -> Path | None:
 # --- the bridge ------------------------------------------------------------------------------------------------------
 
 
-def make_bridge(plan: Plan) -> tuple[Bridge, list[inputs.Source]]:
-    """The bridge of *plan*, with every program read. Raises SourceError and its kind, NoSchema, TransportError,
+def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
+    """The bridge of *config*, with every program read. Raises SourceError and its kind, NoSchema, TransportError,
     PolicyError.
     """
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.policy.audit_log import AuditLog
     from mcpsol_py.bridge.policy.rules import Policy
 
-    sends = plan.mode == "send"
+    sends = config.mode == "send"
     programs = Programs(genesis=sends, cache=_schemas())
-    programs.look_up(plan.programs)
+    programs.look_up(config.programs)
     read: list[tuple[ServedProgram, inputs.Source]] = []
-    for entry in plan.programs:
+    for entry in config.programs:
         first = programs.cluster is None
         read.append(programs.read(entry))
-        if plan.demo and first and programs.cluster is not None:
+        if config.demo and first and programs.cluster is not None:
             programs.cluster.apply(DEMO_SETUP)
-            if plan.payments is not None:
+            if config.payments is not None:
                 programs.cluster.apply(DEMO_PAYMENTS_SETUP)
     cluster = programs.cluster
-    signer = _signer(plan, cluster) if sends else None
+    signer = _signer(config, cluster) if sends else None
     bridge = Bridge(
         [served for served, _ in read],
-        mode=plan.mode,  # type: ignore[arg-type]  # read_config and click's Choice allow no other
-        surface=plan.surface,  # type: ignore[arg-type]  # as above
-        wallet=_wallet(plan.wallet, cluster),
+        mode=config.mode,  # type: ignore[arg-type]  # read_config and click's Choice allow no other
+        surface=config.surface,  # type: ignore[arg-type]  # as above
+        wallet=_wallet(config.wallet, cluster),
         signer=signer,
-        policy=Policy.read(plan.policy, plan.origin) if plan.policy is not None else None,
-        audit=AuditLog(_audit_file(plan)),
+        policy=Policy.read(config.policy, config.origin) if config.policy is not None else None,
+        audit=AuditLog(_audit_file(config)),
         names=cluster.resolve if cluster is not None else None,
         known_names=cluster.names if cluster is not None else None,
-        client=plan.client,
+        client=config.client,
     )
     return bridge, [source for _, source in read]
 
@@ -230,35 +230,35 @@ def _wallet(text: str | None, cluster: LocalCluster | None) -> Pubkey | None:
     return inputs.address(cluster.address(text) if cluster is not None else text, "--wallet")
 
 
-def _signer(plan: Plan, cluster: LocalCluster | None) -> Signer:
+def _signer(config: BridgeConfig, cluster: LocalCluster | None) -> Signer:
     from mcpsol_py.client.keys import KeypairSigner, open_keystore
 
-    if plan.keystore is not None:
+    if config.keystore is not None:
         from idl2mcp.passphrases import passphrase
 
-        return open_keystore(plan.keystore, passphrase(plan.keystore))
-    if plan.signer is not None:
-        return _remote(plan.signer, plan.origin)
-    if plan.wallet is not None and plan.wallet.startswith("@") and cluster is not None:
-        cluster.address(plan.wallet)
-        return KeypairSigner(cluster.wallet(plan.wallet))
+        return open_keystore(config.keystore, passphrase(config.keystore))
+    if config.signer is not None:
+        return _remote(config.signer, config.origin)
+    if config.wallet is not None and config.wallet.startswith("@") and cluster is not None:
+        cluster.address(config.wallet)
+        return KeypairSigner(cluster.wallet(config.wallet))
     raise click.UsageError(
         'mode "send" needs a key: keystore = "…" in the configuration (made by `idl2mcp wallet new`), a signing '
         'service, signer = { url = "…", address = "…" }, or on the local cluster wallet = "@alice".'
     )
 
 
-def _audit_file(plan: Plan) -> Path | None:
+def _audit_file(config: BridgeConfig) -> Path | None:
     """Where the audit log is kept. It holds what was spent today, so a bridge with a key that is worth something has
     one: a client over stdio starts a process for each of its sessions."""
-    if plan.audit is not None or plan.mode != "send":
-        return plan.audit
-    if plan.keystore is not None:
-        return plan.keystore.with_name(f"{plan.keystore.name}.audit.jsonl")
-    if plan.signer is not None:
+    if config.audit is not None or config.mode != "send":
+        return config.audit
+    if config.keystore is not None:
+        return config.keystore.with_name(f"{config.keystore.name}.audit.jsonl")
+    if config.signer is not None:
         raise SourceError(
             "is missing: what was spent today is kept there, and limits a day are worth nothing without it",
-            origin=plan.origin,
+            origin=config.origin,
             path="audit",
         )
     return None
@@ -281,25 +281,25 @@ def _remote(table: Mapping[str, Any], origin: str) -> Signer:
 
 
 def http_settings(
-    plan: Plan,
+    config: BridgeConfig,
     *,
     host: str | None = None,
     port: int | None = None,
     oauth: Mapping[str, str | None] = MappingProxyType({}),
 ) -> HttpSettings:
-    """The HTTP settings of *plan*; $IDL2MCP_TOKEN is a token that is taken, $IDL2MCP_STATE_KEY what replicas share
+    """The HTTP settings of *config*; $IDL2MCP_TOKEN is a token that is taken, $IDL2MCP_STATE_KEY what replicas share
     (hex). *oauth*: what the command line says of [http.oauth].
     """
     from mcpsol_py.bridge.http.auth import Tokens
     from mcpsol_py.bridge.http.settings import HttpSettings
 
     try:
-        values = dict(checked(plan.http, HTTP, "http"))
+        values = dict(checked(config.http, HTTP, "http"))
         told = {key: value for key, value in oauth.items() if value is not None}
         if told or "oauth" in values:
             values["oauth"] = _oauth({**values.get("oauth", {}), **told})
     except SourceError as error:
-        raise error.at(origin=plan.origin) from None
+        raise error.at(origin=config.origin) from None
     values |= {key: tuple(values[key]) for key in ("hosts", "origins", "proxies") if key in values}
     values["tokens"] = frozenset(values.get("tokens", ()))
     token = os.environ.get("IDL2MCP_TOKEN")

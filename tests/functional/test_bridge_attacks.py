@@ -18,7 +18,7 @@ from mcp import Client
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from idl2mcp.config.bridge import Plan, make_bridge, read_config
+from idl2mcp.config.bridge import BridgeConfig, make_bridge, read_config
 from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
 from idl2mcp.local_cluster import wallet
@@ -368,7 +368,7 @@ def test_a_key_that_is_worth_something_keeps_a_log_although_none_is_named(
 
 def test_a_signing_service_needs_a_log(cli: Cli) -> None:
     signer = {"url": "https://signer.example.com/sign", "address": key("alice")}
-    plan = Plan([ProgramEntry(cli.idl, Chain())], mode="send", signer=signer)
+    plan = BridgeConfig([ProgramEntry(cli.idl, Chain())], mode="send", signer=signer)
     with pytest.raises(SourceError, match="audit"):
         make_bridge(plan)
     plan.audit = cli.folder / "audit.jsonl"
@@ -386,7 +386,7 @@ def test_a_signing_service_needs_a_log(cli: Cli) -> None:
     ],
 )
 def test_a_signer_that_is_none_is_refused(cli: Cli, signer: Any) -> None:
-    plan = Plan(
+    plan = BridgeConfig(
         [ProgramEntry(cli.idl, Chain())], mode="send", signer=signer, audit=cli.folder / "a.jsonl"
     )
     with pytest.raises(McpsolError, match="signer"):

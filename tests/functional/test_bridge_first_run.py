@@ -8,7 +8,7 @@ import tomllib
 import pytest
 from jsonschema import Draft202012Validator
 
-from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.bridge import BridgeConfig, make_bridge
 from idl2mcp.config.mcp_clients import CLIENTS, client_config
 from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
@@ -85,7 +85,9 @@ def test_a_module_that_a_spec_lacks_is_told_as_such(cli: Cli) -> None:
 
 
 async def test_null_is_the_same_as_nothing_where_every_key_must_be_given() -> None:
-    plan = Plan([ProgramEntry("counter", Chain())], demo=True, client="strict", surface="lazy")
+    plan = BridgeConfig(
+        [ProgramEntry("counter", Chain())], demo=True, client="strict", surface="lazy"
+    )
     bridge: Bridge = make_bridge(plan)[0]
     strict = bridge.box.tools["list_state"].definition["inputSchema"]
     arguments = {"where": dict.fromkeys(strict["properties"]["where"]["properties"]), "limit": None}

@@ -13,7 +13,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.bridge import BridgeConfig, make_bridge
 from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
 from idl2mcp.local_cluster import wallet
@@ -30,7 +30,7 @@ ANCHOR_SAID = (
 @pytest.fixture(scope="module")
 def demo() -> Bridge:
     made, _ = make_bridge(
-        Plan([ProgramEntry("counter", Chain()), ProgramEntry("vault", Chain())], demo=True)
+        BridgeConfig([ProgramEntry("counter", Chain()), ProgramEntry("vault", Chain())], demo=True)
     )
     return made
 
@@ -125,7 +125,7 @@ async def test_what_anchor_logs_of_an_account() -> None:
     from mcpsol_py.client.errors import explain
     from mcpsol_py.client.transport import Outcome
 
-    demo, _ = make_bridge(Plan([ProgramEntry("counter", Chain())], demo=True))
+    demo, _ = make_bridge(BridgeConfig([ProgramEntry("counter", Chain())], demo=True))
     served = demo.box.labels["counter"]
     alice, bob = str(wallet("alice").pubkey()), str(wallet("bob").pubkey())
     ix = served.program.instruction("increment")
@@ -166,7 +166,7 @@ async def test_names_of_the_local_chain_are_told_to_the_model(demo: Bridge) -> N
 
 async def test_a_view_needs_nobodys_money_and_a_call_says_whose_is_missing() -> None:
     poor = wallet("nobody funded").pubkey()
-    made, _ = make_bridge(Plan([ProgramEntry("counter", Chain())], demo=True))
+    made, _ = make_bridge(BridgeConfig([ProgramEntry("counter", Chain())], demo=True))
     alice = str(wallet("alice").pubkey())
     await send(
         made, await made.call("initialize", {"start": "7", "accounts": {"authority": alice}})
@@ -184,7 +184,7 @@ async def test_a_view_needs_nobodys_money_and_a_call_says_whose_is_missing() -> 
 async def test_where_calls_are_sent_what_they_return_can_still_be_looked_at() -> None:
     from mcpsol_py.client.keys import KeypairSigner
 
-    made, _ = make_bridge(Plan([ProgramEntry("counter", Chain())], demo=True))
+    made, _ = make_bridge(BridgeConfig([ProgramEntry("counter", Chain())], demo=True))
     alice = str(wallet("alice").pubkey())
     await send(
         made, await made.call("initialize", {"start": "7", "accounts": {"authority": alice}})

@@ -212,12 +212,12 @@ def test_every_real_idl_has_prompts_for_its_instructions(shared_idl: Any) -> Non
 
 def demo() -> Bridge:
     """counter and vault, as `idl2mcp serve --demo` serves them."""
-    from idl2mcp.config.bridge import Plan, make_bridge
+    from idl2mcp.config.bridge import BridgeConfig, make_bridge
     from idl2mcp.config.programs import ProgramEntry
     from idl2mcp.inputs import Chain
 
     return make_bridge(
-        Plan([ProgramEntry(name, Chain()) for name in ("counter", "vault")], demo=True)
+        BridgeConfig([ProgramEntry(name, Chain()) for name in ("counter", "vault")], demo=True)
     )[0]
 
 

@@ -18,7 +18,7 @@ from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 from mcp.shared.exceptions import MCPDeprecationWarning
 from solders.pubkey import Pubkey
 
-from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.bridge import BridgeConfig, make_bridge
 from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain, load_source
 from mcpsol_py.bridge import refresh as refreshing
@@ -72,7 +72,9 @@ class Node:
         )
 
     def bridge(self, program_id: Pubkey = PROGRAM, lock: Path | None = None) -> Bridge:
-        return make_bridge(Plan([ProgramEntry(str(program_id), Chain(url=self.url), lock)]))[0]
+        return make_bridge(
+            BridgeConfig([ProgramEntry(str(program_id), Chain(url=self.url), lock)])
+        )[0]
 
 
 @pytest.fixture
@@ -235,7 +237,7 @@ async def test_a_schema_from_a_file_is_noted_to_be_older_than_the_deployment(
     idl = tmp_path / "idl.json"
     shutil.copy(COUNTER.parent / "idl.json", idl)
     chain = Chain(url=node.url, program_id=str(PROGRAM))
-    bridge, _ = make_bridge(Plan([ProgramEntry(str(idl), chain)]))
+    bridge, _ = make_bridge(BridgeConfig([ProgramEntry(str(idl), chain)]))
     async with client_of(bridge) as client:
         assert "increment" in await names(client)
         await asyncio.sleep(0.5)
@@ -316,7 +318,7 @@ async def test_a_lock_file_that_is_spoilt_refuses(cli: Cli, node: Node) -> None:
 async def test_an_idl_file_that_is_written_anew_is_read_again(tmp_path: Path) -> None:
     file = tmp_path / "idl.json"
     file.write_text(json.dumps(TOKEN_IDL))
-    bridge, _ = make_bridge(Plan([ProgramEntry(str(file), Chain())]))
+    bridge, _ = make_bridge(BridgeConfig([ProgramEntry(str(file), Chain())]))
     async with client_of(bridge) as client:
         assert "transfer" in await names(client)
         await asyncio.sleep(0.2)
@@ -332,7 +334,7 @@ async def test_an_idl_file_that_is_written_anew_is_read_again(tmp_path: Path) ->
 async def test_a_so_that_is_built_anew_runs_and_tells_its_tools(tmp_path: Path) -> None:
     file = tmp_path / "program.so"
     shutil.copy(COUNTER, file)
-    bridge, _ = make_bridge(Plan([ProgramEntry(str(file), Chain())]))
+    bridge, _ = make_bridge(BridgeConfig([ProgramEntry(str(file), Chain())]))
     async with client_of(bridge) as client:
         made = await client.call_tool(
             "initialize", {"start": "4", "accounts": {"authority": "@alice"}}
@@ -367,7 +369,7 @@ async def test_one_server_serves_every_kind_of_source_and_says_which_each_is(
         ProgramEntry(str(bundled_so("counter").with_name("spec.py")), Chain()),
         ProgramEntry(str(VAULT), Chain()),
     ]
-    bridge, _ = make_bridge(Plan(entries))
+    bridge, _ = make_bridge(BridgeConfig(entries))
     rows = bridge.health()["programs"]
     told = [row["schema_from"] for row in rows.values()]
     wanted = (

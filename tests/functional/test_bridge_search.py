@@ -279,11 +279,13 @@ def test_a_question_finds_its_tool_among_the_first_three(shared_idls: Path, idl:
 
 async def test_what_is_found_can_be_chosen_and_called() -> None:
     """Each row says what the tool takes, whether it changes anything, and what it costs."""
-    from idl2mcp.config.bridge import Plan, make_bridge
+    from idl2mcp.config.bridge import BridgeConfig, make_bridge
     from idl2mcp.config.programs import ProgramEntry
     from idl2mcp.inputs import Chain
 
-    bridge, _ = make_bridge(Plan([ProgramEntry("vault", Chain())], demo=True, surface="lazy"))
+    bridge, _ = make_bridge(
+        BridgeConfig([ProgramEntry("vault", Chain())], demo=True, surface="lazy")
+    )
     bridge.price = lambda tool: "$0.01" if tool == "deposit" else None
     reply = await bridge.call("search_tools", {"query": "put tokens into the vault", "limit": 2})
     assert reply.structured is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from solders.pubkey import Pubkey
 
-from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.bridge import BridgeConfig, make_bridge
 from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
 from mcpsol_py.bridge.bridge import Bridge
@@ -55,7 +55,7 @@ def node(genesis: str, together: int = 0) -> MeetingNode:
 
 
 def start(url: str, ids: list[Pubkey]) -> Bridge:
-    return make_bridge(Plan([ProgramEntry(str(key), Chain(url=url)) for key in ids]))[0]
+    return make_bridge(BridgeConfig([ProgramEntry(str(key), Chain(url=url)) for key in ids]))[0]
 
 
 def test_ten_programs_are_read_at_once_and_then_from_what_was_kept(

@@ -21,7 +21,7 @@ from mcp.server import Server
 from solders.signature import Signature
 from x402.schemas import SettleResponse
 
-from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.bridge import BridgeConfig, make_bridge
 from idl2mcp.config.payments import DEMO_PAYMENTS, DEMO_PAYMENTS_SETUP, open_shop, read_payments
 from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
@@ -66,7 +66,7 @@ class Shop:
     ) -> None:
         self.opened = ExitStack()
         self.folder = folder
-        plan = Plan(
+        plan = BridgeConfig(
             [ProgramEntry(name, Chain()) for name in ("counter", "vault")],
             mode=mode,
             surface=surface,

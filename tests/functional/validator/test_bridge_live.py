@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from idl2mcp.config.bridge import Plan, make_bridge
+from idl2mcp.config.bridge import BridgeConfig, make_bridge
 from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
 from mcpsol_py import connect, load
@@ -80,7 +80,7 @@ async def test_changes_on_a_real_node_reach_the_clients(
     async def hear(message: Any) -> None:
         heard.append(getattr(message, "method", ""))
 
-    bridge, _ = make_bridge(Plan([ProgramEntry(str(program), Chain(url=validator.url))]))
+    bridge, _ = make_bridge(BridgeConfig([ProgramEntry(str(program), Chain(url=validator.url))]))
     row = bridge.health()["programs"]["counter"]
     assert (row["schema_from"], row["deployed_slot"]) == ("list_tools", first["slot"])
     transport = bridge.box.programs[0].transport

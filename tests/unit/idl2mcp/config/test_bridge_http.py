@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from idl2mcp.config.bridge import Plan, http_settings
+from idl2mcp.config.bridge import BridgeConfig, http_settings
 
 
 def test_the_page_shows_settings_that_are_taken(
@@ -20,13 +20,13 @@ def test_the_page_shows_settings_that_are_taken(
         r"```toml\n(.*?)```", (repo / "docs/serving.md").read_text(encoding="utf-8"), re.DOTALL
     )
     assert block is not None
-    settings = http_settings(Plan(http=tomllib.loads(block[1])["http"]))
+    settings = http_settings(BridgeConfig(http=tomllib.loads(block[1])["http"]))
     assert settings.oauth is not None
     assert settings.oauth.names_up_to("send") == ["solana.read", "solana.build", "solana.send"]
     assert settings.stateless
     assert settings.hosts == ("bridge.example.com",)
     told = http_settings(
-        Plan(), oauth={"issuer": "https://l.example", "resource": "https://b.example/mcp"}
+        BridgeConfig(), oauth={"issuer": "https://l.example", "resource": "https://b.example/mcp"}
     )
     assert told.oauth is not None
     assert told.oauth.issuer == "https://l.example"
