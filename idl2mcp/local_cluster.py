@@ -330,7 +330,7 @@ class LocalCluster:
         accounts = document.get("accounts", {})
         if not isinstance(accounts, dict):
             raise SourceError(
-                f"{abbr(accounts)} stands where a table must", origin=str(path), path="accounts"
+                f"expected a table, got {abbr(accounts)}", origin=str(path), path="accounts"
             )
         for address, item in accounts.items():
             try:

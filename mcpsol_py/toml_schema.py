@@ -1,12 +1,13 @@
-"""Tables of the configuration files (TOML): every key is known and every value of its kind, or an error says where.
+"""Schemas for configuration files (TOML): check that keys are known and values have the right kind.
 
-docs/configuration.md has a row for each key of each `Keys` here and in the modules that read them; a test compares.
+docs/configuration.md has a row for each key of each `Keys` table in the modules that read such
+files. tests/contracts/test_configuration.py compares the two.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,13 @@ __all__ = [
     "TABLES",
     "TEXT",
     "TEXTS",
+    "U64",
     "UNITS",
     "WHOLE",
     "Keys",
     "Kind",
     "checked",
+    "checked_value",
     "one_of",
     "toml_file",
 ]
@@ -34,74 +37,110 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a value must be, in words, and whether one is."""
+    """A kind of value: its name in the documentation, and a predicate for values of the kind.
+
+    `expected` is the name in error messages, if the documented name does not say enough.
+    """
 
     words: str
     fits: Callable[[Any], bool]
+    expected: str = ""
+
+    @property
+    def description(self) -> str:
+        """The kind as error messages name it."""
+        return self.expected or self.words
 
 
+#: The keys of a table, and the kind of each value.
 Keys = Mapping[str, Kind]
 
 
-def _texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+def _is_list_of_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _units(value: object) -> bool:
-    return type(value) is int or (isinstance(value, str) and value.isascii() and value.isdecimal())
+def _is_whole(value: object) -> bool:
+    return type(value) is int  # a bool is an int, and is refused
+
+
+def _is_units(value: object) -> bool:
+    if isinstance(value, str):
+        return value.isascii() and value.isdecimal()
+    return _is_whole(value)
+
+
+def _is_price(value: object) -> bool:
+    return isinstance(value, (str, dict))
 
 
 TEXT = Kind("text", lambda value: isinstance(value, str))
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
-WHOLE = Kind("whole number", lambda value: type(value) is int)
+WHOLE = Kind("whole number", _is_whole)
 NUMBER = Kind("number", lambda value: type(value) in (int, float))
-UNITS = Kind("base units", _units)
-TEXTS = Kind("list of texts", _texts)
+UNITS = Kind("base units", _is_units, "base units: a whole number, or its digits as text")
+#: A number of base units that a u64 holds.
+U64 = Kind(
+    "whole number",
+    lambda value: type(value) is int and 0 <= value < 1 << 64,
+    "whole number of base units (0 to 2^64-1)",
+)
+TEXTS = Kind("list of texts", _is_list_of_texts)
 TABLE = Kind("table", lambda value: isinstance(value, dict))
 TABLES = Kind("list of tables", lambda value: isinstance(value, list))
-PRICE = Kind("price", lambda value: isinstance(value, (str, dict)))
-AMOUNT = Kind(
-    "price or base units", lambda value: isinstance(value, (str, dict)) or type(value) is int
-)
+PRICE = Kind("price", _is_price)
+AMOUNT = Kind("price or base units", lambda value: _is_price(value) or _is_whole(value))
 
 
 def one_of(*names: str) -> Kind:
-    """One of these texts."""
-    return Kind(", ".join(names), lambda value: value in names)
+    """Return the kind of texts that are one of *names*."""
+    return Kind(", ".join(names), lambda value: value in names, f"one of {', '.join(names)}")
 
 
 def checked(
     table: Any, keys: Keys, at: str = "", *, required: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """*table* itself, where it is a table of these keys. *at*: the path of the table, for the error. *required*: texts
-    and tables that must be there, and not be empty.
+    """Return *table*, if it is a table of these keys.
 
-    Raises SourceError with the path of what is unknown, missing, or of another kind.
+    *at* is the table's own path, for errors. Each of the *required* keys must be present and not
+    empty. Raises SourceError with the path of a key that is unknown, missing or of another kind.
     """
-    if not isinstance(table, dict):
-        raise SourceError(f"{abbr(table)} stands where a table must", path=at)
-    for key in table:
-        if key not in keys:
-            raise SourceError(f"no key of that name. {suggest(key, keys)}", path=_under(at, key))
+    _check_table(table, at)
+    _check_names(table, keys, at)
     for key, value in table.items():
-        if not keys[key].fits(value):
-            raise SourceError(
-                f"{abbr(value)} stands where this must: {keys[key].words}", path=_under(at, key)
-            )
+        checked_value(value, keys[key], _under(at, key))
     for key in required:
         if not table.get(key):
-            raise SourceError("is missing", path=_under(at, key))
-    return table
+            raise SourceError("missing, but required", path=_under(at, key))
+    return dict(table)
+
+
+def checked_value(value: Any, kind: Kind, at: str) -> Any:
+    """Return *value*, if it is of *kind*. Raises SourceError."""
+    if not kind.fits(value):
+        raise SourceError(f"expected {kind.description}, got {abbr(value)}", path=at)
+    return value
+
+
+def _check_table(table: object, at: str) -> None:
+    if not isinstance(table, Mapping):
+        raise SourceError(f"expected a table, got {abbr(table)}", path=at)
+
+
+def _check_names(names: Iterable[str], keys: Keys, at: str) -> None:
+    for name in names:
+        if name not in keys:
+            raise SourceError(f"unknown key. {suggest(name, keys)}", path=_under(at, name))
 
 
 def toml_file(path: Path) -> dict[str, Any]:
-    """The document of a TOML file. Raises SourceError."""
+    """Read a TOML file. Raises SourceError if it cannot be read or is not TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SourceError(f"{error.strerror}", origin=str(path)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SourceError(f"no TOML: {error}", origin=str(path)) from error
+        raise SourceError(f"not valid TOML: {error}", origin=str(path)) from error
 
 
 def _under(at: str, key: str) -> str:

@@ -32,6 +32,7 @@ from mcpsol_py.calls.balances import SOL, Outflow
 from mcpsol_py.errors import PolicyError, SourceError, abbr, suggest
 from mcpsol_py.names import snake
 from mcpsol_py.solana import ids
+from mcpsol_py.toml_schema import FLAG, TABLE, TABLES, TEXT, TEXTS, U64, Keys, checked
 
 __all__ = ["CLUSTERS", "Limit", "Policy", "ProgramRule", "cluster_of"]
 
@@ -42,7 +43,6 @@ CLUSTERS = {
     ids.TESTNET_GENESIS: "testnet",
 }
 _NAMES = (*dict.fromkeys(CLUSTERS.values()), "local")
-_U64 = 1 << 64
 _HERE = ("127.0.0.1", "localhost", "::1")
 
 
@@ -166,89 +166,61 @@ class Policy:
         return ask
 
 
+#: The keys of `[policy]`, `[[policy.program]]` and `[policy.outflow.…]`.
+POLICY: Keys = {"clusters": TEXTS, "program": TABLES, "outflow": TABLE}
+PROGRAM: Keys = {"id": TEXT, "instructions": TEXTS, "writable": TEXTS, "hands_over": FLAG}
+OUTFLOW: Keys = {"per_call": U64, "per_day": U64, "confirm_above": U64}
+
+
 def _read(document: Mapping[str, Any]) -> Policy:
-    known = ("clusters", "program", "outflow")
-    _only(document, known, "")
-    clusters = _texts(document.get("clusters", []), "clusters")
+    table = checked(document, POLICY)
+    clusters = table.get("clusters", [])
     for place, name in enumerate(clusters):
         if name not in _NAMES and not _is_address(name):
             raise SourceError(
-                f"no cluster {abbr(name)}. {suggest(name, _NAMES)}", path=f"clusters[{place}]"
+                f"unknown cluster {abbr(name)}. {suggest(name, _NAMES)}", path=f"clusters[{place}]"
             )
-    programs = document.get("program", [])
-    if not isinstance(programs, list):
-        raise SourceError("is a list of tables: [[policy.program]]", path="program")
-    rules = tuple(_rule(item, f"program[{i}]") for i, item in enumerate(programs))
+    rules = [_rule(item, f"program[{i}]") for i, item in enumerate(table.get("program", []))]
+    _check_listed_once(rules)
+    outflow = table.get("outflow", {}).items()
+    limits = tuple((_mint(mint), _limit(item, f"outflow.{mint}")) for mint, item in outflow)
+    return Policy(frozenset(clusters), tuple(rules), limits)
+
+
+def _check_listed_once(rules: Sequence[ProgramRule]) -> None:
     ids = [rule.id for rule in rules]
     for place, program_id in enumerate(ids):
         if program_id in ids[:place]:
             raise SourceError(
-                f"{program_id} is listed twice; which rule holds?", path=f"program[{place}].id"
+                f"program {program_id} is listed twice; keep one rule for it",
+                path=f"program[{place}].id",
             )
-    outflow = document.get("outflow", {})
-    if not isinstance(outflow, dict):
-        raise SourceError(
-            'is a table by token: [policy.outflow.SOL] or [policy.outflow."<mint>"]', path="outflow"
-        )
-    limits = tuple((_mint(mint), _limit(item, f"outflow.{mint}")) for mint, item in outflow.items())
-    return Policy(frozenset(clusters), rules, limits)
 
 
 def _rule(item: Any, path: str) -> ProgramRule:
-    if not isinstance(item, dict):
-        raise SourceError(f"{abbr(item)} stands where a table must", path=path)
-    _only(item, ("id", "instructions", "writable", "hands_over"), path)
-    program_id = _address(item.get("id"), f"{path}.id")
-    if "instructions" not in item:
+    table = checked(item, PROGRAM, path, required=["id"])
+    program_id = _address(table["id"], f"{path}.id")
+    if "instructions" not in table:
         raise SourceError(
-            'is missing: list the instructions that may be called, or ["*"]',
+            'missing, but required: list the instructions that may be called, or ["*"]',
             path=f"{path}.instructions",
         )
-    names = frozenset(
-        "*" if n == "*" else snake(n) for n in _texts(item["instructions"], f"{path}.instructions")
-    )
+    names = frozenset("*" if n == "*" else snake(n) for n in table["instructions"])
     writable = None
-    if "writable" in item:
-        listed = _texts(item["writable"], f"{path}.writable")
-        writable = frozenset(_address(a, f"{path}.writable[{i}]") for i, a in enumerate(listed))
-    hands_over = item.get("hands_over", False)
-    if not isinstance(hands_over, bool):
-        raise SourceError(
-            f"{abbr(hands_over)} is neither true nor false", path=f"{path}.hands_over"
-        )
-    return ProgramRule(program_id, names, writable, hands_over)
+    if "writable" in table:
+        listed = enumerate(table["writable"])
+        writable = frozenset(_address(a, f"{path}.writable[{i}]") for i, a in listed)
+    return ProgramRule(program_id, names, writable, table.get("hands_over", False))
 
 
 def _limit(item: Any, path: str) -> Limit:
-    if not isinstance(item, dict):
-        raise SourceError(f"{abbr(item)} stands where a table must", path=path)
-    _only(item, ("per_call", "per_day", "confirm_above"), path)
+    table = checked(item, OUTFLOW, path)
     for key in ("per_call", "per_day"):
-        if key not in item:
-            raise SourceError(f"{key} is missing: both limits are needed, in base units", path=path)
-    numbers = {key: _units(value, f"{path}.{key}") for key, value in item.items()}
-    return Limit(numbers["per_call"], numbers["per_day"], numbers.get("confirm_above"))
-
-
-def _units(value: Any, path: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _U64:
-        raise SourceError(
-            f"{abbr(value)} is no whole number of base units (0 to 2^64-1)", path=path
-        )
-    return value
-
-
-def _only(item: Mapping[str, Any], known: Sequence[str], path: str) -> None:
-    for key in item:
-        if key not in known:
-            where = f"{path}.{key}" if path else key
-            raise SourceError(f"no key of that name. {suggest(key, known)}", path=where)
-
-
-def _texts(value: Any, path: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-        raise SourceError(f"{abbr(value)}: a list of texts is wanted", path=path)
-    return value
+        if key not in table:
+            raise SourceError(
+                f"{key} is missing: give both per_call and per_day, in base units", path=path
+            )
+    return Limit(table["per_call"], table["per_day"], table.get("confirm_above"))
 
 
 def _mint(text: str) -> str:
@@ -273,4 +245,6 @@ def _address(value: Any, path: str) -> str:
     try:
         return str(Pubkey.from_string(value))
     except (TypeError, ValueError) as error:
-        raise SourceError(f"{abbr(value)} is no address (base58 of 32 bytes)", path=path) from error
+        raise SourceError(
+            f"expected an address (base58 of 32 bytes), got {abbr(value)}", path=path
+        ) from error
