@@ -1,6 +1,6 @@
 """Payments off chain: verification beside the official Python SDK's, paid calls a second by vouchers and with
 settlement, and what a price adds to a call. Everything runs as in production: SQLite on disk with full syncs, the
-official core's server, the gate; the chain is a LiteSVM.
+official core's server, PaidCalls; the chain is a LiteSVM.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META, read_payment
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Answer, Offer
 from mcpsol_py.x402.selling.mcp_seller import Paid
-from mcpsol_py.x402.selling.paid_call import Gate, Run
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.selling.tool_run import Run
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
@@ -64,7 +65,7 @@ async def _vouchers(folder: Path) -> float:
     receipt. Signing, which the payers do, is not counted."""
     world = ChannelWorld()
     shop = BatchShop(world, Database(f"sqlite:///{folder / 'vouchers.db'}"))
-    gate = Gate(shop.core, Executions(shop.database))
+    paid_calls = PaidCalls(shop.core, Executions(shop.database))
     terms = shop.terms(100)
     offer = Offer(ResourceInfo(url="mcp://tool/quote"), (terms,))
     wire: list[list[dict[str, Any]]] = []
@@ -79,7 +80,7 @@ async def _vouchers(folder: Path) -> float:
         core.register(DEVNET, scheme)
         opening = await core.create_payment_payload(PaymentRequired(accepts=[terms]))
         assert isinstance(opening, PaymentPayload)
-        reply = await gate.call(offer, opening, {"n": -1}, _run)
+        reply = await paid_calls.call(offer, opening, {"n": -1}, _run)
         assert isinstance(reply, Answer), reply
         (channel,) = scheme.channels.all()
         listed = []
@@ -91,7 +92,7 @@ async def _vouchers(folder: Path) -> float:
     async def wallet(payments: list[dict[str, Any]]) -> None:
         for n, body in enumerate(payments):
             payment = read_payment({PAYMENT_META: body})
-            reply = await gate.call(offer, payment, {"n": n}, _run)
+            reply = await paid_calls.call(offer, payment, {"n": n}, _run)
             assert isinstance(reply, Answer), reply
 
     started = time.perf_counter()
@@ -101,7 +102,7 @@ async def _vouchers(folder: Path) -> float:
     return WALLETS * CALLS / took
 
 
-def _exact_gate(world: World, database: Database, **options: Any) -> Gate:
+def _exact_calls(world: World, database: Database, **options: Any) -> PaidCalls:
     desk = ExactFacilitator(
         world.chain, KeypairSponsor(world.sponsor), SqlSettlements(database), poll=0.01
     )
@@ -110,13 +111,13 @@ def _exact_gate(world: World, database: Database, **options: Any) -> Gate:
     server = x402ResourceServer(LocalFacilitator(facilitator))
     server.register(DEVNET, ExactServer())
     server.initialize()
-    return Gate(server, Executions(database), **options)
+    return PaidCalls(server, Executions(database), **options)
 
 
 async def _settled(folder: Path) -> float:
     """Paid calls a second by `exact`, each settled on chain (LiteSVM)."""
     world = World(balance=10**9)
-    gate = _exact_gate(world, Database(f"sqlite:///{folder / 'exact.db'}"))
+    paid_calls = _exact_calls(world, Database(f"sqlite:///{folder / 'exact.db'}"))
     terms = world.requirements(100)
     offer = Offer(ResourceInfo(url="mcp://tool/quote"), (terms,))
     wire = [_wire(world.pay(terms)) for _ in range(EXACT)]
@@ -124,7 +125,7 @@ async def _settled(folder: Path) -> float:
 
     async def call(n: int, body: dict[str, Any]) -> None:
         async with gates:
-            reply = await gate.call(offer, read_payment({PAYMENT_META: body}), {"n": n}, _run)
+            reply = await paid_calls.call(offer, read_payment({PAYMENT_META: body}), {"n": n}, _run)
             assert isinstance(reply, Answer), reply
 
     started = time.perf_counter()
@@ -137,7 +138,9 @@ async def _settled(folder: Path) -> float:
 async def _overhead(folder: Path) -> float:
     """p99 of a paid tool's call minus that of a free one, in ms, over MCP in process, verified and not settled."""
     world = World(balance=10**9)
-    gate = _exact_gate(world, Database(f"sqlite:///{folder / 'overhead.db'}"), verify_only=True)
+    paid_calls = _exact_calls(
+        world, Database(f"sqlite:///{folder / 'overhead.db'}"), verify_only=True
+    )
     terms = world.requirements(100)
     times: dict[str, list[float]] = {"quote": [], "free": []}
 
@@ -151,7 +154,7 @@ async def _overhead(folder: Path) -> float:
 
     server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
     server.middleware.append(
-        Paid(gate, {"quote": Offer(ResourceInfo(url="mcp://tool/quote"), (terms,))})
+        Paid(paid_calls, {"quote": Offer(ResourceInfo(url="mcp://tool/quote"), (terms,))})
     )
     metas: list[Any] = [{PAYMENT_META: _wire(world.pay(terms))} for _ in range(EXACT)]
     async with Client(server) as client:

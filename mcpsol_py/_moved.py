@@ -78,7 +78,7 @@ MODULES = {
     "mcpsol_py.x402.channels.desk": "mcpsol_py.x402.channels.channel_facilitator",
     "mcpsol_py.x402.facilitator_app": "mcpsol_py.x402.facilitator.app",
     "mcpsol_py.x402.facilitators": "mcpsol_py.x402.selling.facilitators",
-    "mcpsol_py.x402.gate": "mcpsol_py.x402.selling.paid_call",
+    "mcpsol_py.x402.gate": "mcpsol_py.x402.selling",
     "mcpsol_py.x402.http_buyer": "mcpsol_py.x402.buying.http_buyer",
     "mcpsol_py.x402.http_seller": "mcpsol_py.x402.selling.http_seller",
     "mcpsol_py.x402.http_wire": "mcpsol_py.x402.protocol.http_wire",
@@ -93,6 +93,7 @@ MODULES = {
     "mcpsol_py.x402.reconciling": "mcpsol_py.x402.worker.reconcile",
     "mcpsol_py.x402.rpc_chain": "mcpsol_py.x402.chain.payment_chain",
     "mcpsol_py.x402.seller": "mcpsol_py.x402.selling.mcp_seller",
+    "mcpsol_py.x402.store.audit": "mcpsol_py.x402.store.merchant_log",
     "mcpsol_py.x402.store.catalog": "mcpsol_py.x402.store.bazaar",
     "mcpsol_py.x402.subscriptions.book": "mcpsol_py.x402.subscriptions.store",
     "mcpsol_py.x402.subscriptions.proof": "mcpsol_py.x402.protocol.proof",
@@ -115,6 +116,10 @@ NAMES: dict[str, dict[str, str]] = {
     "mcpsol_py.x402.exact.verify": {"Limits": "SponsorLimits"},
     "mcpsol_py.x402.rpc_chain": {"RpcChain": "rpc_chain"},
     "mcpsol_py.x402.svm_chain": {"SvmChain": "svm_chain"},
+    "mcpsol_py.x402.facilitators": {"Endpoint": "FacilitatorClient"},
+    "mcpsol_py.x402.gate": {"Gate": "PaidCalls", "Granting": "CallGrants"},
+    "mcpsol_py.x402.offer": {"NotPaid": "PaymentRequiredReply"},
+    "mcpsol_py.x402.store.audit": {"AuditEntry": "MerchantAction", "AuditLog": "MerchantLog"},
 }
 
 

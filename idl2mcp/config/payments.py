@@ -157,7 +157,8 @@ def open_shop(
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.mechanism import ExactServer
     from mcpsol_py.x402.protocol.receipts import Signatory
-    from mcpsol_py.x402.selling.paid_call import Gate, witness_of
+    from mcpsol_py.x402.selling.paid_calls import PaidCalls
+    from mcpsol_py.x402.selling.payment_processor import witness_of
     from mcpsol_py.x402.store.executions import Executions
     from mcpsol_py.x402.subscriptions.grants import Grants
     from mcpsol_py.x402.subscriptions.store import SubscriptionBook
@@ -199,7 +200,7 @@ def open_shop(
 
     executions = Executions(kept, payments.merchant)
     book = SubscriptionBook(kept, payments.merchant)
-    gate = Gate(
+    paid_calls = PaidCalls(
         core,
         executions,
         verify_only=payments.verify_only,
@@ -220,7 +221,7 @@ def open_shop(
         else None,
     )
     try:
-        paid = sell(bridge, core, gate, prices, v1_errors=payments.v1_errors)
+        paid = sell(bridge, core, paid_calls, prices, v1_errors=payments.v1_errors)
     except PaymentError as error:
         if error.code != "invalid_price":
             raise
@@ -235,7 +236,7 @@ def open_shop(
         payments.plans,
         paid,
         core,
-        gate,
+        paid_calls,
         executions,
         book,
         pay_to=pay_to,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mcpsol_py.x402.protocol.offer import Offer
     from mcpsol_py.x402.selling.mcp_seller import Paid
-    from mcpsol_py.x402.selling.paid_call import Gate
+    from mcpsol_py.x402.selling.paid_calls import PaidCalls
     from mcpsol_py.x402.store.executions import Executions
     from mcpsol_py.x402.subscriptions.store import SubscriptionBook
     from mcpsol_py.x402.subscriptions.terms import Plan
@@ -84,7 +84,7 @@ def open_plans(
     entries: tuple[PlanEntry, ...],
     paid: Paid,
     core: x402ResourceServer,
-    gate: Gate,
+    paid_calls: PaidCalls,
     executions: Executions,
     book: SubscriptionBook,
     *,
@@ -125,7 +125,7 @@ def open_plans(
         return core.build_payment_requirements(config)[0]
 
     return SubscriptionTools(
-        gate, book, executions, terms_of=terms_of, domain=domain, renewal=collector
+        paid_calls, book, executions, terms_of=terms_of, domain=domain, renewal=collector
     )
 
 

@@ -24,7 +24,8 @@ from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.protocol.price import format_amount, parse_price
 from mcpsol_py.x402.protocol.receipts import Signatory
 from mcpsol_py.x402.selling.mcp_seller import Paid
-from mcpsol_py.x402.selling.paid_call import Gate, current_run
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.selling.tool_run import current_run
 
 __all__ = ["FREE", "Price", "PriceList", "sell"]
 
@@ -57,14 +58,14 @@ class PriceList:
 def sell(
     bridge: Bridge,
     server: x402ResourceServer,
-    gate: Gate,
+    paid_calls: PaidCalls,
     prices: PriceList,
     *,
     v1_errors: bool = False,
 ) -> Paid:
     """The middleware that sells *bridge*'s tools, for `Server.middleware`; *bridge* knows the prices afterwards.
 
-    *server* is initialised, and *gate* stands on it. Raises SourceError for a pattern that fits no tool, and
+    *server* is initialised, and *paid_calls* stands on it. Raises SourceError for a pattern that fits no tool, and
     PaymentError for a price that cannot be read.
     """
     shop = _Shop(bridge, server, prices)
@@ -82,7 +83,9 @@ def sell(
             shop.requirements(price, broadcasts=False)  # a wrong one stops the start, not a call
     bridge.price = shop.text
     bridge.will_send = _record
-    return Paid(gate, shop.offer, v1_errors=v1_errors, unwrap=shop.unwrap, rehearse=shop.rehearse)
+    return Paid(
+        paid_calls, shop.offer, v1_errors=v1_errors, unwrap=shop.unwrap, rehearse=shop.rehearse
+    )
 
 
 async def _record(signature: str) -> None:

@@ -29,7 +29,7 @@ _outcome, _scheme, _asset = Bounded(60), Bounded(10), Bounded(50)
 
 
 def observe_call(outcome: str, seconds: float) -> None:
-    """A request at the gate: "answered", "repeated", or the reason of a demand or a refusal."""
+    """A request for something that costs: "answered", "repeated", or the reason of a demand or a refusal."""
     label = _outcome(outcome)
     _calls.labels(label).inc()
     _call_seconds.labels(label).observe(seconds)

@@ -39,6 +39,7 @@ from mcpsol_py.x402.chain.payment_chain import svm_chain
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.facilitator.app import LocalFacilitator, make_facilitator
 from mcpsol_py.x402.protocol.networks import LOCAL
+from mcpsol_py.x402.selling.paid_call import PaidCall
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
@@ -87,7 +88,7 @@ class Shop:
         server = make_server(self.bridge)
         opened = open_shop(self.payments, self.bridge, None, self.cluster, self.opened)
         paid, self.worker = opened.paid, opened.worker
-        paid.gate._wait = (
+        paid.paid_calls._wait = (
             0.1  # else a repeat waits ten seconds for a first request that is dead here
         )
         server.middleware.append(paid)
@@ -271,7 +272,7 @@ async def test_a_server_that_dies_while_sending_is_decided_by_the_signature(
     payment_id = "pay_increment_0001"
     with monkeypatch.context() as patched:
         patched.setattr(Bridge, "_submit", dying)
-        patched.setattr("mcpsol_py.x402.selling.paid_call.Gate._move", _unless_unknown())
+        patched.setattr(PaidCall, "_interrupt", _write_nothing)
         async with Client(shop.server) as client:
             with pytest.raises(PaymentError) as lost:
                 await Buyer(client, payer).call_tool(
@@ -296,20 +297,8 @@ async def test_a_server_that_dies_while_sending_is_decided_by_the_signature(
     assert shop.takings == 2_000
 
 
-def _unless_unknown() -> Any:
-    """A killed process writes nothing more: the clean-up that a mere exception would get does not happen."""
-    from mcpsol_py.x402.selling.paid_call import Gate
-
-    moves = Gate._move
-
-    async def move(
-        self: Gate, payment_id: str, owner: str, expected: Any, to: str, **values: Any
-    ) -> bool:
-        if to == "unknown":
-            return False
-        return await moves(self, payment_id, owner, expected, to, **values)  # type: ignore[arg-type]  # passed on
-
-    return move
+async def _write_nothing(*_: Any) -> None:
+    """A killed process writes nothing more: the clean-up after a mere exception does not happen."""
 
 
 def _expire_lease(shop: Shop) -> None:

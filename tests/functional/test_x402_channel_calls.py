@@ -1,4 +1,4 @@
-"""Tools sold by both channel schemes, over MCP and through the gate: charged once, also over crashes and replicas."""
+"""Tools sold by both channel schemes, over MCP and through PaidCalls: charged once, also over crashes and replicas."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
 from mcpsol_py.x402.buying.paying import Payer
 from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Offer, Refused
+from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused
 from mcpsol_py.x402.selling.mcp_seller import Paid
-from mcpsol_py.x402.selling.paid_call import Gate, Run, current_run
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.selling.tool_run import Run, current_run
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
@@ -48,11 +49,11 @@ class Store:
         self.wallet = Database(f"sqlite:///{self.path / 'wallet.db'}")
         self.client = batch_client(self.world, self.wallet)
 
-    def gate(self, **options: Any) -> Gate:
+    def paid_calls(self, **options: Any) -> PaidCalls:
         options.setdefault("lease", 0.05)
         options.setdefault("wait", 0.0)
         executions = Executions(self.shop.database)
-        return Gate(self.shop.core, executions, landed=self.landed, **options)
+        return PaidCalls(self.shop.core, executions, landed=self.landed, **options)
 
     def landed(self, signature: str) -> bool | None:
         return {"landed": True, "failed": False}.get(self.world.chain.status(signature).state)
@@ -117,7 +118,9 @@ class Store:
             return types.CallToolResult.model_validate({**body, "isError": failed})
 
         server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
-        server.middleware.append(Paid(self.gate(wait=5.0, lease=30.0), {"quote": self.offer()}))
+        server.middleware.append(
+            Paid(self.paid_calls(wait=5.0, lease=30.0), {"quote": self.offer()})
+        )
         return server
 
 
@@ -164,9 +167,10 @@ async def test_two_processes_of_one_wallet_put_each_other_right(tmp_path: Path) 
 async def test_a_wallet_that_lost_an_answer_goes_on(tmp_path: Path) -> None:
     """The seller charged a call whose answer was lost; the next call is put right by the demand that corrects it."""
     store = Store(tmp_path, "batch-settlement")
-    gate, offer = store.gate(), store.offer()
+    paid_calls, offer = store.paid_calls(), store.offer()
     assert isinstance(
-        await gate.call(offer, await store.payment("pay_lost_000000001"), {}, store.run), Answer
+        await paid_calls.call(offer, await store.payment("pay_lost_000000001"), {}, store.run),
+        Answer,
     )
     budget = store.budget()
     async with Client(store.serve()) as client:
@@ -179,9 +183,9 @@ async def test_a_wallet_that_lost_an_answer_goes_on(tmp_path: Path) -> None:
 
 async def test_paid_once_and_a_repeat_gets_the_stored_answer(store: Store) -> None:
     offer, payment = store.offer(), await store.payment()
-    first = await store.gate().call(offer, payment, {"a": 1}, store.run)
-    again = await store.gate().call(offer, payment, {"a": 1}, store.run)
-    other = await store.gate().call(offer, payment, {"a": 2}, store.run)
+    first = await store.paid_calls().call(offer, payment, {"a": 1}, store.run)
+    again = await store.paid_calls().call(offer, payment, {"a": 1}, store.run)
+    other = await store.paid_calls().call(offer, payment, {"a": 2}, store.run)
     moved = payment.model_copy(deep=True)
     moved.extensions = {
         "payment-identifier": {
@@ -189,7 +193,7 @@ async def test_paid_once_and_a_repeat_gets_the_stored_answer(store: Store) -> No
             "schema": {},
         }
     }
-    elsewhere = await store.gate().call(offer, moved, {"a": 1}, store.run)
+    elsewhere = await store.paid_calls().call(offer, moved, {"a": 1}, store.run)
     assert isinstance(first, Answer)
     assert isinstance(again, Answer)
     assert (again.repeated, again.result, again.receipt) == (True, first.result, first.receipt)
@@ -200,7 +204,7 @@ async def test_paid_once_and_a_repeat_gets_the_stored_answer(store: Store) -> No
 
 async def test_replicas_that_get_one_call_at_once_serve_it_once(store: Store) -> None:
     offer, payment = store.offer(), await store.payment()
-    gates = [store.gate(wait=5.0, lease=30.0) for _ in range(6)]
+    gates = [store.paid_calls(wait=5.0, lease=30.0) for _ in range(6)]
     replies = await asyncio.gather(*(g.call(offer, payment, {}, store.run) for g in gates))
     assert all(isinstance(r, Answer) for r in replies)
     assert (len(store.runs), store.charged) == (1, 1_000)
@@ -208,7 +212,7 @@ async def test_replicas_that_get_one_call_at_once_serve_it_once(store: Store) ->
 
 async def test_one_voucher_for_two_calls_at_once_pays_for_one(tmp_path: Path) -> None:
     store = Store(tmp_path, "batch-settlement")
-    await store.gate().call(store.offer(), await store.payment(None), {}, store.run)
+    await store.paid_calls().call(store.offer(), await store.payment(None), {}, store.run)
     store.client.channels.confirmed(store.client.channels.all()[0].channel_id, 1_000)
     payments = []
     for n in range(4):
@@ -216,7 +220,7 @@ async def test_one_voucher_for_two_calls_at_once_pays_for_one(tmp_path: Path) ->
         payments.append(payment)
     assert len({str(p.payload["voucher"]) for p in payments}) == 1
     replies = await asyncio.gather(
-        *(store.gate().call(store.offer(), p, {}, store.run) for p in payments)
+        *(store.paid_calls().call(store.offer(), p, {}, store.run) for p in payments)
     )
     assert sum(isinstance(r, Answer) for r in replies) == 1
     assert (len(store.runs), store.charged) == (2, 2_000)
@@ -228,15 +232,17 @@ async def test_a_tool_that_fails_is_not_charged(store: Store, how: str) -> None:
     offer, payment = store.offer(), await store.payment()
     if how == "raises":
         with pytest.raises(RuntimeError):
-            await store.gate().call(offer, payment, {}, store.run)
+            await store.paid_calls().call(offer, payment, {}, store.run)
     else:
-        reply = await store.gate().call(offer, payment, {}, store.run)
+        reply = await store.paid_calls().call(offer, payment, {}, store.run)
         assert isinstance(reply, Answer)
         assert reply.receipt is None or reply.receipt.amount == "0"
     assert store.charged == 0
     assert store.world.held[0] == store.world.balance  # also what was escrowed is back
     store.fails = store.raises = False
-    paid = await store.gate().call(offer, await store.payment("pay_second_try_0001"), {}, store.run)
+    paid = await store.paid_calls().call(
+        offer, await store.payment("pay_second_try_0001"), {}, store.run
+    )
     assert isinstance(paid, Answer)
     assert store.charged == 1_000
 
@@ -260,7 +266,7 @@ async def test_the_used_part_of_a_ceiling_is_charged(
 async def test_more_than_the_ceiling_is_never_charged(tmp_path: Path) -> None:
     store = Store(tmp_path, "upto", used=1_001)
     with pytest.raises(PaymentError) as caught:
-        await store.gate().call(store.offer(), await store.payment(), {}, store.run)
+        await store.paid_calls().call(store.offer(), await store.payment(), {}, store.run)
     assert caught.value.code == "charge_over_ceiling"
     assert store.world.held == (store.world.balance, 0)
 
@@ -278,13 +284,13 @@ async def test_a_seller_that_says_it_took_less_is_not_believed(tmp_path: Path) -
 
 
 POINTS = [
-    "gate.claimed",
-    "gate.verified",
-    "gate.running",
-    "gate.ran",
-    "gate.executed",
-    "gate.settled",
-    "gate.paid",
+    "call.claimed",
+    "call.verified",
+    "call.running",
+    "call.ran",
+    "call.executed",
+    "call.settled",
+    "call.paid",
 ]
 
 
@@ -299,15 +305,15 @@ async def test_killed_at_any_step(store: Store, point: str) -> None:
         if at == point:
             raise Crash(at)
 
-    reached = escrow or point != "gate.paid"
+    reached = escrow or point != "call.paid"
     if reached:
         with pytest.raises(Crash):
-            await store.gate(fault=crash).call(offer, payment, {}, store.run)
+            await store.paid_calls(fault=crash).call(offer, payment, {}, store.run)
     await asyncio.sleep(0.06)  # the dead replica's lease ends
-    reply = await store.gate().call(offer, payment, {}, store.run)
+    reply = await store.paid_calls().call(offer, payment, {}, store.run)
     price = 700 if escrow else 1_000
     assert len(store.runs) <= 1
-    if point in ("gate.running", "gate.ran"):
+    if point in ("call.running", "call.ran"):
         assert isinstance(reply, Refused)
         assert reply.code == "outcome_unknown"
         assert store.charged == 0
@@ -315,7 +321,7 @@ async def test_killed_at_any_step(store: Store, point: str) -> None:
         assert isinstance(reply, Answer)
         assert reply.receipt is not None
         assert (len(store.runs), store.charged) == (1, price)
-        third = await store.gate().call(offer, payment, {}, store.run)
+        third = await store.paid_calls().call(offer, payment, {}, store.run)
         assert isinstance(third, Answer)
         assert third.repeated
         assert (len(store.runs), store.charged) == (1, price)
@@ -327,14 +333,14 @@ async def test_a_tool_that_broadcasts_is_charged_first(tmp_path: Path) -> None:
     offer, payment = store.offer(broadcasts=True), await store.payment()
 
     def crash(at: str) -> None:
-        if at == "gate.paid":
+        if at == "call.paid":
             raise Crash(at)
 
     with pytest.raises(Crash):
-        await store.gate(fault=crash).call(offer, payment, {}, store.run)
+        await store.paid_calls(fault=crash).call(offer, payment, {}, store.run)
     assert (len(store.runs), store.charged) == (0, 1_000)
     await asyncio.sleep(0.06)
-    reply = await store.gate().call(offer, payment, {}, store.run)
+    reply = await store.paid_calls().call(offer, payment, {}, store.run)
     assert isinstance(reply, Answer)
     assert (len(store.runs), store.charged) == (1, 1_000)
 
@@ -348,13 +354,13 @@ async def test_a_refund_is_no_call(tmp_path: Path) -> None:
     refund = PaymentPayload(
         payload=store.client.refund_payload(channel), accepted=store.shop.terms()
     )
-    reply = await store.gate().call(store.offer(), refund, {}, store.run)
+    reply = await store.paid_calls().call(store.offer(), refund, {}, store.run)
     assert isinstance(reply, Answer)
     assert reply.receipt is not None
     assert reply.receipt.amount == "9000"
     assert (len(store.runs), store.world.held) == (1, (store.world.balance - 1_000, 1_000))
     late = await store.payment("pay_after_closing_1")
     assert late.payload["type"] == "voucher"  # this wallet was not told yet
-    refused = await store.gate().call(store.offer(), late, {}, store.run)
-    assert isinstance(refused, NotPaid)
+    refused = await store.paid_calls().call(store.offer(), late, {}, store.run)
+    assert isinstance(refused, PaymentRequiredReply)
     assert refused.reason == "invalid_batch_settlement_svm_channel_closing"

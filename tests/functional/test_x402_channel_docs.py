@@ -16,9 +16,11 @@ from mcpsol_py.x402.channels.program import audited
 from mcpsol_py.x402.channels.upto import UptoClient, UptoServer
 from mcpsol_py.x402.facilitator.app import LocalFacilitator
 from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.selling import paid_call as gate
+from mcpsol_py.x402.selling.owned_row import OwnedRow
+from mcpsol_py.x402.selling.tool_run import Run, current_run
 from mcpsol_py.x402.store.channels import PaidChannels
 from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.wallet_channels import WalletChannels
 from tests.unit.x402.channel_payments import ChannelWorld
 from tests.unit.x402.payments import USDC, keypair
@@ -43,7 +45,7 @@ def test_the_pages_code_runs() -> None:
             )
         },
         **{c.__name__: c for c in (WalletChannels, Payer)},
-        "current_run": gate.current_run,
+        "current_run": current_run,
         "deposits": deposits,
         "facilitator": LocalFacilitator(None),  # type: ignore[arg-type]  # nothing is asked of it
         "network": DEVNET,
@@ -67,7 +69,8 @@ def test_the_pages_code_runs() -> None:
         "upto",
         "batch-settlement",
     }
-    this = gate.Run(None, "pay_0123456789abcdef", "owner", 1_000)  # type: ignore[arg-type]  # nothing is recorded
+    row = OwnedRow(Executions(database), "pay_0123456789abcdef", "owner")
+    this = Run(row, ceiling=1_000)
     names["current_run"] = lambda: this
     exec(charging, names)
     assert this.charged == 642

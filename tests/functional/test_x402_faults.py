@@ -27,14 +27,15 @@ from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.facilitator.app import LocalFacilitator, facilitator_app, make_facilitator
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META
 from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Refused
+from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply, Refused
 from mcpsol_py.x402.selling.facilitators import (
     MAX_ANSWER,
     FacilitatorDown,
     Facilitators,
     HttpFacilitator,
 )
-from mcpsol_py.x402.selling.paid_call import Gate, witness_of
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.selling.payment_processor import witness_of
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from tests.unit.x402.buying.test_mcp_buyer import budget_of, buyer_of, dishonest, payer_of
@@ -94,7 +95,7 @@ class Through:
         return self._settled(await self.local.settle(payload, requirements))
 
 
-def gate_over(shop: Shop, endpoint: Any, **options: Any) -> Gate:
+def calls_over(shop: Shop, endpoint: Any, **options: Any) -> PaidCalls:
     server = x402ResourceServer(endpoint)
     server.register(DEVNET, ExactServer())
     server.initialize()
@@ -102,7 +103,9 @@ def gate_over(shop: Shop, endpoint: Any, **options: Any) -> Gate:
     def landed(signature: str) -> bool | None:
         return {"landed": True, "failed": False}.get(shop.world.chain.status(signature).state)
 
-    return Gate(server, Executions(shop.database), lease=30.0, wait=0.0, landed=landed, **options)
+    return PaidCalls(
+        server, Executions(shop.database), lease=30.0, wait=0.0, landed=landed, **options
+    )
 
 
 class TestFacilitator:
@@ -121,27 +124,29 @@ class TestFacilitator:
         async def at_once(_: float) -> None: ...
 
         several = Facilitators([Slow(shop)], sleep=at_once)
-        gate, payment = gate_over(shop, several), shop.payment()
-        first = await gate.call(shop.offer(), payment, {}, shop.run)
+        paid_calls, payment = calls_over(shop, several), shop.payment()
+        first = await paid_calls.call(shop.offer(), payment, {}, shop.run)
         assert isinstance(first, Refused)
         assert (first.code, shop.paid, through.asked) == ("settlement_pending", 10_000, 2)
-        again = await gate.call(shop.offer(), payment, {}, shop.run)
+        again = await paid_calls.call(shop.offer(), payment, {}, shop.run)
         assert isinstance(again, Answer)
         assert again.receipt is not None
         assert again.receipt.success
         assert (len(shop.runs), shop.paid) == (1, 10_000)
 
     async def test_a_facilitator_that_says_paid_when_it_is_not(self, shop: Shop) -> None:
-        gate = gate_over(shop, Through(shop, settles=False), witness=witness_of(shop.world.chain))
+        paid_calls = calls_over(
+            shop, Through(shop, settles=False), witness=witness_of(shop.world.chain)
+        )
         payment = shop.payment()
-        pending = await gate.call(shop.offer(), payment, {}, shop.run)
+        pending = await paid_calls.call(shop.offer(), payment, {}, shop.run)
         assert isinstance(
             pending, Refused
         )  # it may still land, so nothing is given out and nothing given up
         assert (pending.code, shop.paid) == ("settlement_pending", 0)
         shop.world.svm.expire_blockhash()
-        gone = await gate.call(shop.offer(), payment, {}, shop.run)
-        assert isinstance(gone, NotPaid)
+        gone = await paid_calls.call(shop.offer(), payment, {}, shop.run)
+        assert isinstance(gone, PaymentRequiredReply)
         assert gone.reason == "transaction_failed"
         assert "answer" not in str(gone)
 
@@ -151,8 +156,10 @@ class TestFacilitator:
                 update={"success": False, "error_reason": "transaction_failed", "transaction": ""}
             )
 
-        gate = gate_over(shop, Through(shop, settled=denies), witness=witness_of(shop.world.chain))
-        reply = await gate.call(shop.offer(), shop.payment(), {}, shop.run)
+        paid_calls = calls_over(
+            shop, Through(shop, settled=denies), witness=witness_of(shop.world.chain)
+        )
+        reply = await paid_calls.call(shop.offer(), shop.payment(), {}, shop.run)
         assert isinstance(reply, Answer)
         assert reply.receipt is not None
         status = shop.world.chain.status(reply.receipt.transaction)
@@ -200,9 +207,9 @@ class TestFacilitator:
             return answer.model_copy(update={"is_valid": True, "invalid_reason": None})
 
         shop.world.give(shop.world.payer.pubkey(), 0)
-        gate = gate_over(shop, Through(shop, verified=flatters))
-        reply = await gate.call(shop.offer(), shop.payment(), {}, shop.run)
-        assert isinstance(reply, NotPaid)
+        paid_calls = calls_over(shop, Through(shop, verified=flatters))
+        reply = await paid_calls.call(shop.offer(), shop.payment(), {}, shop.run)
+        assert isinstance(reply, PaymentRequiredReply)
         assert "answer" not in str(reply)
 
 
@@ -214,9 +221,9 @@ class TestChain:
         free again, and a new payment pays once."""
         chain = shop.world.chain
         monkeypatch.setattr(chain, "send", lambda wire: "")
-        budget, gate = budget_of(shop, tmp_path), shop.gate()
+        budget, paid_calls = budget_of(shop, tmp_path), shop.paid_calls()
         payment = shop.payment()
-        pending = await gate.call(shop.offer(), payment, {}, shop.run)
+        pending = await paid_calls.call(shop.offer(), payment, {}, shop.run)
         assert isinstance(pending, Refused)
         assert pending.code == "settlement_pending"
         monkeypatch.undo()
@@ -224,8 +231,8 @@ class TestChain:
             chain, "send", lambda wire: ""
         )  # it forgot the bytes, and forgets them again
         shop.world.svm.expire_blockhash()
-        gone = await gate.call(shop.offer(), payment, {}, shop.run)
-        assert isinstance(gone, NotPaid)
+        gone = await paid_calls.call(shop.offer(), payment, {}, shop.run)
+        assert isinstance(gone, PaymentRequiredReply)
         assert gone.reason == "transaction_failed"
         monkeypatch.undo()
         async with Client(serve(shop)) as client:
@@ -265,8 +272,8 @@ class TestPayments:
             payment.accepted = terms
             expected = "no_matching_requirements"
         paid = shop.paid
-        reply = await shop.gate().call(offer, payment, {}, shop.run)
-        assert isinstance(reply, NotPaid)
+        reply = await shop.paid_calls().call(offer, payment, {}, shop.run)
+        assert isinstance(reply, PaymentRequiredReply)
         assert reply.reason.startswith(expected)
         assert (shop.runs, shop.paid) == ([], paid)
 
@@ -289,8 +296,10 @@ class TestPayments:
             hidden.payload = payload_of(
                 world, normal(world, mint=keypair(9).pubkey()), world.requirements()
             ).payload
-        said = [await shop.gate().call(shop.offer(), p, {}, shop.run) for p in (openly, hidden)]
-        reasons = [r.reason for r in said if isinstance(r, NotPaid)]
+        said = [
+            await shop.paid_calls().call(shop.offer(), p, {}, shop.run) for p in (openly, hidden)
+        ]
+        reasons = [r.reason for r in said if isinstance(r, PaymentRequiredReply)]
         wanted = "mint_mismatch" if what == "mint" else "recipient_mismatch"
         assert reasons == ["no_matching_requirements", f"{PREFIX}_{wanted}"]
         assert (shop.runs, shop.paid) == ([], 0)
@@ -454,7 +463,7 @@ async def test_states_of_a_status_that_never_comes(
     monkeypatch.setattr(shop.world.chain, "status", lambda signature: SignatureStatus("unknown"))
     replies = []
     for _ in range(2):
-        replies.append(await shop.gate().call(shop.offer(), shop.payment(), {}, shop.run))
+        replies.append(await shop.paid_calls().call(shop.offer(), shop.payment(), {}, shop.run))
         await asyncio.sleep(0.06)
     assert all(isinstance(r, Refused) and r.code == "settlement_pending" for r in replies)
     assert len(shop.runs) == 1

@@ -169,9 +169,9 @@ def test_the_tools_speak_of_them_too(mirrored: Mirrored) -> None:
         raise AssertionError("a plan on chain is paid on chain")
 
     executions = Executions(mirrored.database)
-    gate: Any = None  # nothing is paid through it
+    paid_calls: Any = None  # nothing is paid through it
     tools = SubscriptionTools(
-        gate,
+        paid_calls,
         mirrored.book,
         executions,
         terms_of=never,

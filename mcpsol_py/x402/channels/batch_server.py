@@ -343,7 +343,7 @@ class BatchServer:
                 lease_ms=self._lease_ms,
                 **options,
             ),
-            lasting=False,  # nothing runs on the hold alone: the gate writes its next state first
+            lasting=False,  # nothing runs on the hold alone: the paid call writes its next state first
         )
 
     async def _hold_for_refund(self, payment: BatchPayment, holder: str) -> PaidChannel | None:
@@ -427,7 +427,7 @@ class BatchServer:
 
 
 def _holder(context: Any) -> str:
-    """The call: by its payment id where the gate gives one, else by the payload."""
+    """The call: by its payment id where the paid call has one, else by the payload."""
     given = context.transport_context
     if isinstance(given, Mapping) and isinstance(given.get("payment_id"), str):
         return str(given["payment_id"])

@@ -59,7 +59,7 @@ async def redeem(
 
     Vouchers do not expire, but a payer who asks for the close takes back, after its grace period, what no voucher
     proved on chain, and a facilitator closes channels that lie idle: run this well within both. *facilitator* is what
-    the server settles with (facilitators.Endpoint). *chain* lets it notice closes before a claim fails. *at_least*:
+    the server settles with (FacilitatorClient). *chain* lets it notice closes before a claim fails. *at_least*:
     base units below which a claim is not worth its fee; a channel that is closing is sealed for any sum.
     """
     done = Redeemed()

@@ -85,15 +85,15 @@ class LocalFacilitator:
         self._facilitator = facilitator
 
     async def verify(self, payload: Any, requirements: Any) -> Any:
-        """See facilitators.Endpoint."""
+        """See facilitators.FacilitatorClient."""
         return await to_thread(self._facilitator.verify, payload, requirements)
 
     async def settle(self, payload: Any, requirements: Any) -> Any:
-        """See facilitators.Endpoint."""
+        """See facilitators.FacilitatorClient."""
         return await to_thread(self._facilitator.settle, payload, requirements)
 
     def get_supported(self) -> Any:
-        """See facilitators.Endpoint."""
+        """See facilitators.FacilitatorClient."""
         return self._facilitator.get_supported()
 
 

@@ -17,7 +17,7 @@ from mcpsol_py.x402.protocol.networks import v1_name
 from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, challenge
 from mcpsol_py.x402.protocol.receipts import OFFER_RECEIPT, Signatory
 
-__all__ = ["Answer", "NotPaid", "Offer", "Refused", "Reply"]
+__all__ = ["Answer", "PaymentRequiredReply", "Offer", "Refused", "Reply"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class NotPaid:
+class PaymentRequiredReply:
     """402: what to pay, and why what came did not do. `failed` is the settlement that failed, where there was one."""
 
     required: PaymentRequired
@@ -112,4 +112,4 @@ class Refused:
     receipt: SettleResponse | None = None
 
 
-Reply: TypeAlias = Answer | NotPaid | Refused
+Reply: TypeAlias = Answer | PaymentRequiredReply | Refused

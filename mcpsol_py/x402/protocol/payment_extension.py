@@ -4,7 +4,7 @@ Experimental: used where both sides offer it, on the protocol's 2026 era, for to
 result types of their own for resources and prompts, so an unpaid one of these stays JSON-RPC error 402.
 
     Client(server, extensions=[PaymentExtension()])     # and Buyer(client, payer) as ever
-    Paid(gate, offers).install(server)
+    Paid(paid_calls, offers).install(server)
 """
 
 from __future__ import annotations

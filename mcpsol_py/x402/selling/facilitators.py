@@ -29,7 +29,13 @@ from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
 
-__all__ = ["Endpoint", "FacilitatorDown", "Facilitators", "HttpFacilitator", "custom_facilitator"]
+__all__ = [
+    "FacilitatorClient",
+    "FacilitatorDown",
+    "Facilitators",
+    "HttpFacilitator",
+    "custom_facilitator",
+]
 
 Payload = PaymentPayload | PaymentPayloadV1
 Requirements = PaymentRequirements | PaymentRequirementsV1
@@ -41,7 +47,7 @@ R = TypeVar("R")
 MAX_ANSWER = 256 * 1024
 
 
-class Endpoint(Protocol):
+class FacilitatorClient(Protocol):
     """One facilitator. The official core's clients and its in-process facilitator fit too."""
 
     async def verify(self, payload: Any, requirements: Any) -> VerifyResponse:
@@ -190,7 +196,7 @@ class Facilitators:
 
     def __init__(
         self,
-        endpoints: Sequence[Endpoint],
+        endpoints: Sequence[FacilitatorClient],
         *,
         timeout: float = 5.0,
         backoff: Sequence[float] = (0.5, 1.0),
@@ -259,9 +265,9 @@ class Facilitators:
         """As verify. A settlement that timed out may have happened, so no answer is `unexpected_settle_error`, never a
         refusal; trying again is safe, since a facilitator knows a payment by its message. A duplicate that shows at a
         later try may be the earlier one: it is `settlement_pending`, and whoever asks again is told how it ended."""
-        tries: list[Endpoint] = []
+        tries: list[FacilitatorClient] = []
 
-        async def settle(endpoint: Endpoint) -> SettleResponse:
+        async def settle(endpoint: FacilitatorClient) -> SettleResponse:
             tries.append(endpoint)
             return await endpoint.settle(payload, requirements)
 
@@ -283,7 +289,7 @@ class Facilitators:
             )
 
     async def _ask(
-        self, requirements: Requirements, question: Callable[[Endpoint], Awaitable[R]]
+        self, requirements: Requirements, question: Callable[[FacilitatorClient], Awaitable[R]]
     ) -> R:
         fee_payer = (requirements.extra or {}).get("feePayer")
         order = self._fee_payers.get(fee_payer or "", list(range(len(self._endpoints))))
@@ -319,7 +325,7 @@ class Facilitators:
         )
 
 
-def custom_facilitator(name: str, **options: Any) -> Endpoint:
+def custom_facilitator(name: str, **options: Any) -> FacilitatorClient:
     """A facilitator from another package, by its entry point in the group "mcpsol_py.facilitators". Raises
     PaymentError.
     """
@@ -330,5 +336,5 @@ def custom_facilitator(name: str, **options: Any) -> Endpoint:
             "FACILITATOR_ERROR",
             f"no facilitator named {name!r} is installed (known: {known or 'none'})",
         )
-    endpoint: Endpoint = found[0].load()(**options)
+    endpoint: FacilitatorClient = found[0].load()(**options)
     return endpoint

@@ -1,6 +1,6 @@
 """Selling HTTP resources: ASGI middleware around any app (Starlette, FastAPI, …).
 
-app = PaidHttp(app, gate, {("GET", "/weather"): offer})
+app = PaidHttp(app, paid_calls, {("GET", "/weather"): offer})
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import orjson
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.protocol.http_wire import demand_headers, read_header_payment, receipt_headers
-from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Offer
+from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply
 from mcpsol_py.x402.protocol.proof import read_proof_header
-from mcpsol_py.x402.selling.paid_call import Gate, Run
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.selling.tool_run import Run
 
 __all__ = ["PaidHttp"]
 
@@ -46,12 +47,17 @@ class PaidHttp:
     def __init__(
         self,
         app: App,
-        gate: Gate,
+        paid_calls: PaidCalls,
         offers: Mapping[tuple[str, str], Offer],
         *,
         max_body: int = 1024 * 1024,
     ) -> None:
-        self._app, self._gate, self._offers, self._max_body = app, gate, dict(offers), max_body
+        self._app, self._paid_calls, self._offers, self._max_body = (
+            app,
+            paid_calls,
+            dict(offers),
+            max_body,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
@@ -87,8 +93,8 @@ class PaidHttp:
         async def run(_: Run) -> tuple[dict[str, Any], bool]:
             return await self._inner(scope, body)
 
-        reply = await self._gate.call(offer, payment, request, run, proof)
-        if isinstance(reply, NotPaid):
+        reply = await self._paid_calls.call(offer, payment, request, run, proof)
+        if isinstance(reply, PaymentRequiredReply):
             asked, text = demand_headers(offer, reply.required, reply.failed)
             await _respond(send, 402, asked, text)
         elif isinstance(reply, Answer):

@@ -1,7 +1,7 @@
 """Selling on an MCP server, as middleware of the official SDK's server: tools, resources and prompts.
 
 server = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
-server.middleware.append(Paid(gate, {"weather": offer}))
+server.middleware.append(Paid(paid_calls, {"weather": offer}))
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from mcpsol_py.x402.protocol.mcp_wire import (
     read_payment,
     v1_error_data,
 )
-from mcpsol_py.x402.protocol.offer import NotPaid, Offer, Refused, Reply
+from mcpsol_py.x402.protocol.offer import Offer, PaymentRequiredReply, Refused, Reply
 from mcpsol_py.x402.protocol.payment_extension import PaymentRequiredResult
 from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.protocol.proof import read_proof
-from mcpsol_py.x402.selling.paid_call import Gate, Run, Unfinished
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.selling.tool_run import Run, Unfinished
 
 __all__ = ["Paid"]
 
@@ -57,14 +58,14 @@ class Paid:
 
     def __init__(
         self,
-        gate: Gate,
+        paid_calls: PaidCalls,
         offers: Offers,
         *,
         v1_errors: bool = False,
         unwrap: Unwrap = lambda name, arguments: (name, arguments),
         rehearse: Rehearse = _no_rehearsal,
     ) -> None:
-        self.gate, self._v1_errors, self._speaks_extension = gate, v1_errors, False
+        self.paid_calls, self._v1_errors, self._speaks_extension = paid_calls, v1_errors, False
         self.offer: Callable[[str], Offer | None] = offers if callable(offers) else offers.get
         self._unwrap, self._rehearse = unwrap, rehearse
 
@@ -138,7 +139,7 @@ class Paid:
             )
         except Unfinished as unfinished:
             return unfinished.result
-        if isinstance(reply, NotPaid):
+        if isinstance(reply, PaymentRequiredReply):
             return self._demand(ctx, offer, reply)
         if isinstance(reply, Refused):
             return types.CallToolResult.model_validate(_refusal(reply))
@@ -155,7 +156,7 @@ class Paid:
             reply = await self._sell(ctx, offer, asked, call_next)
         except Unfinished as unfinished:
             return unfinished.result
-        if isinstance(reply, NotPaid):
+        if isinstance(reply, PaymentRequiredReply):
             body = payment_required_result(reply.required, reply.failed)["structuredContent"]
             data = (
                 v1_error_data(offer.v1(), reply.required.error or "") if self._v1_errors else body
@@ -182,12 +183,12 @@ class Paid:
             payment = read_payment(_meta(ctx))
             proof = read_proof(_meta(ctx)) if offer.plans else None
         except PaymentError as error:
-            return NotPaid(offer.payment_required(str(error)), error.code)
+            return PaymentRequiredReply(offer.payment_required(str(error)), error.code)
         if (
             payment is not None
             and tool is not None
             and offer.broadcasts
-            and not await self.gate.knows(offer, payment)
+            and not await self.paid_calls.knows(offer, payment)
         ):
             failed = await self._rehearse(tool, arguments or {})
             if failed is not None:
@@ -201,9 +202,9 @@ class Paid:
                 raise Unfinished(body)
             return body, bool(body.get("isError"))
 
-        return await self.gate.call(offer, payment, asked, run, proof)
+        return await self.paid_calls.call(offer, payment, asked, run, proof)
 
-    def _demand(self, ctx: Context, offer: Offer, reply: NotPaid) -> HandlerResult:
+    def _demand(self, ctx: Context, offer: Offer, reply: PaymentRequiredReply) -> HandlerResult:
         if self._v1_errors:
             raise MCPError(
                 402,

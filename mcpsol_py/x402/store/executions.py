@@ -1,42 +1,42 @@
-"""Paid calls in SQL: one row a payment id, moved on only by whoever owns it."""
+"""Paid calls in SQL: one row for each payment id, which only its owner moves on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Literal, TypeVar
 
 import orjson
-from sqlalchemy import Connection, bindparam, delete, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from mcpsol_py.x402.store.audit import note
+from mcpsol_py.x402.store.call_states import (
+    DECIDED_DONE,
+    DECIDED_PAID,
+    DECIDED_UNPAID,
+    FORGETTABLE,
+    UNFINISHED_STATES,
+    ExecutionState,
+    Transition,
+)
 from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.merchant_log import record_action
 from mcpsol_py.x402.store.receipts import enter_receipt
 from mcpsol_py.x402.store.schema import executions as table
 from mcpsol_py.x402.store.statements import Statement, row_of
 
-__all__ = ["NOBODY", "Execution", "ExecutionState", "Executions"]
+__all__ = ["NOBODY", "Execution", "Executions"]
 
 T = TypeVar("T")
-#: owns a call that was left unfinished on purpose: the next request takes it up at once
+#: The owner of a call that was left unfinished on purpose. The next request goes on with it at
+#: once.
 NOBODY = "nobody"
-
-#: What each means when the process that wrote it died right after:
-#: "verifying": nothing happened yet. "running": the tool may or may not have run. "executed": it ran, its result waits
-#: for the
-#: settlement. "settling": paid first, the tool has not started. "paid": paid, the tool has not started. "done":
-#: answered.
-#: "failed": nobody was charged, nothing more comes. "unknown": it may have run; only a person or a rule decides.
-ExecutionState = Literal[
-    "verifying", "running", "executed", "settling", "paid", "done", "failed", "unknown"
-]
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One row. `result` and `receipt` are JSON objects."""
+    """One row. `result` and `receipt` are JSON objects. Times are UTC milliseconds since 1970."""
 
     tenant: str
     payment_id: str
@@ -59,9 +59,11 @@ class Execution:
 
 
 class Executions:
-    """The paid calls of one tenant (merchant). Times are the database's clock unless *clock_ms* is given.
+    """The paid calls of one tenant (merchant). Times are the database's clock unless *clock_ms* is
+    given.
 
-    Every method may raise StorageError; it repeats itself while the database fails over, and knows its own traces then.
+    Every method may raise StorageError. A method that was repeated because its answer was lost
+    recognises what its earlier attempt wrote.
     """
 
     def __init__(
@@ -76,95 +78,65 @@ class Executions:
         return self.database.run(work, self.tenant)
 
     def claim(self, row: Execution) -> Execution | None:
-        """Records a new call; returns what stands in its way instead: the row of the same payment id, or of the same
-        payment.
+        """Record a new call and return None, or return the row that has its payment id or its
+        payment already.
         """
 
         def work(connection: Connection, _again: bool) -> None:
             now = self._now(connection)
-            _INSERT.count(connection, {**_values(row), "created_ms": now, "touched_ms": now})
+            values = {name: getattr(row, name) for name in _CLAIMED}
+            _INSERT.count(connection, {**values, "created_ms": now, "touched_ms": now})
 
         try:
             self._run(work)
         except IntegrityError:
             found = self.get(row.payment_id) or self.by_payment(row.payment_key)
-            # Owners are drawn at random, so a row of ours is this very claim, whose answer was lost on the way.
-            ours = found is not None and (found.owner, found.payment_id) == (
-                row.owner,
-                row.payment_id,
-            )
-            return None if ours else found
+            return None if found is None or _same_claim(found, row) else found
         return None
 
     def get(self, payment_id: str) -> Execution | None:
-        """The call of that payment id."""
+        """Return the call of that payment id."""
         row = self._run(lambda c, _: _GET.one(c, {"t": self.tenant, "p": payment_id}))
         return None if row is None else _execution(row)
 
     def by_payment(self, payment_key: str) -> Execution | None:
-        """The call that this payment was given for."""
-        return self._one(table.c.payment_key == payment_key)
-
-    def _one(self, condition: Any) -> Execution | None:
-        def work(connection: Connection, _again: bool) -> Any:
-            return connection.execute(
-                select(table).where(table.c.tenant == self.tenant, condition)
-            ).one_or_none()
-
-        row = self._run(work)
+        """Return the call that this payment was given for."""
+        its = select(table).where(table.c.tenant == self.tenant, table.c.payment_key == payment_key)
+        row = self._run(lambda c, _: c.execute(its).one_or_none())
         return None if row is None else _execution(row)
 
     def move(
         self,
         payment_id: str,
         owner: str,
-        expected: Sequence[ExecutionState],
-        to: ExecutionState,
+        step: Transition,
         *,
         also: Callable[[Connection], bool] | None = None,
         to_owner: str | None = None,
         **values: Any,
     ) -> bool:
-        """Moves the row on if *owner* still has it and it is in one of *expected*. False: somebody else has it now.
+        """Move the row by *step* and set the columns *values*. Return False if the row is not in
+        the step's source state any more, or has another owner.
 
-        It then is *to_owner*'s, if that is given. *also* runs in the same transaction; when it says False, nothing is
-        moved. A receipt of a payment that landed is entered among the receipts in the same transaction.
+        *to_owner* is the owner afterwards. *also* runs in the same transaction; if it returns
+        False, nothing is written. The receipt of a payment that landed is entered among the
+        receipts in the same transaction.
         """
-        receipt = values.get("receipt")
-        if to_owner is not None:
-            values["owner"] = to_owner
-        for key in ("result", "receipt"):
-            if values.get(key) is not None:
-                values[key] = orjson.dumps(values[key]).decode()
-        mine = (
-            (table.c.tenant == self.tenant)
-            & (table.c.payment_id == payment_id)
-            & (table.c.owner == owner)
-        )
-        moving = _moving(len(expected), tuple(sorted(values)))
-        bound = {
-            "t": self.tenant,
-            "p": payment_id,
-            "o": owner,
-            "to": to,
-            **{f"v_{k}": v for k, v in values.items()},
-        }
-        bound |= {f"from_{n}": state for n, state in enumerate(expected)}
+        receipt: Mapping[str, Any] | None = values.get("receipt")
+        columns = _columns(values, to_owner)
+        moving = _moving(tuple(sorted(columns)))
+        bound = {f"v_{name}": value for name, value in columns.items()}
+        bound |= {"t": self.tenant, "p": payment_id, "o": owner}
+        bound |= {"from": step.source, "to": step.target}
 
         def work(connection: Connection, again: bool) -> bool:
             now = self._now(connection)
             if moving.count(connection, {**bound, "now": now}) != 1:
-                return (
-                    again and connection.execute(select(table.c.state).where(mine)).scalar() == to
-                )
+                return again and self._state(connection, payment_id, owner) == step.target
             if also is not None and not also(connection):
                 raise _Undo
-            if (
-                receipt is not None
-                and receipt.get("success")
-                and "subscription" not in (receipt.get("extensions") or {})
-            ):
-                enter_receipt(connection, self.tenant, payment_id, receipt, now)
+            if receipt is not None and _has_landed(receipt):
+                enter_receipt(connection, self.tenant, payment_id, dict(receipt), now)
             return True
 
         try:
@@ -172,20 +144,28 @@ class Executions:
         except _Undo:
             return False
 
+    def _state(self, connection: Connection, payment_id: str, owner: str) -> object:
+        mine = self._owned(payment_id, owner)
+        return connection.execute(select(table.c.state).where(mine)).scalar()
+
+    def _is(self, payment_id: str) -> Any:
+        return (table.c.tenant == self.tenant) & (table.c.payment_id == payment_id)
+
+    def _owned(self, payment_id: str, owner: str) -> Any:
+        return self._is(payment_id) & (table.c.owner == owner)
+
     def touch(self, payment_id: str, owner: str) -> None:
-        """Renews the owner's lease."""
-        mine = (
-            (table.c.tenant == self.tenant)
-            & (table.c.payment_id == payment_id)
-            & (table.c.owner == owner)
-        )
-        self._run(lambda c, _: c.execute(update(table).where(mine).values(touched_ms=self._now(c))))
+        """Renew the owner's lease."""
+        mine = update(table).where(self._owned(payment_id, owner))
+        self._run(lambda c, _: c.execute(mine.values(touched_ms=self._now(c))))
 
     def take_over(self, payment_id: str, owner: str, lease_ms: int, seen: Execution) -> bool:
-        """Makes *owner* the owner if nobody touched the row since it was *seen* and its lease is over. One caller
-        wins.
+        """Make *owner* the owner, if nobody touched the row since it was *seen* and its lease has
+        ended.
+
+        Of several callers one succeeds.
         """
-        its = (table.c.tenant == self.tenant) & (table.c.payment_id == payment_id)
+        its = self._is(payment_id)
 
         def work(connection: Connection, again: bool) -> bool:
             now = self._now(connection)
@@ -203,28 +183,27 @@ class Executions:
         return self._run(work)
 
     def forget(self, payment_id: str, owner: str) -> None:
-        """Removes a call that certainly neither ran nor was paid, so that the id may be used again."""
-        condition = (
-            (table.c.tenant == self.tenant)
-            & (table.c.payment_id == payment_id)
-            & (table.c.owner == owner)
-            & table.c.state.in_(("verifying", "running", "settling"))
-        )
-        self._run(lambda c, _: c.execute(delete(table).where(condition)))
+        """Remove a call that certainly neither ran nor was paid, so that its id may be used again."""
+        mine = self._owned(payment_id, owner) & table.c.state.in_(FORGETTABLE)
+        self._run(lambda c, _: c.execute(delete(table).where(mine)))
 
     def decide(self, payment_id: str, outcome: Literal["done", "again"]) -> bool:
-        """An operator's word on an "unknown" call: "done", it did its work; "again", it did not, and the next request
-        with the same payment runs it. False where the call is not "unknown" (any more).
+        """Record an operator's decision on an "unknown" call. Return False if the call is not
+        "unknown" any more.
+
+        "done": it did its work. "again": it did not, and the next request with the same payment
+        runs it.
         """
         call = self.get(payment_id)
         if call is None or call.state != "unknown":
             return False
 
-        def told(connection: Connection) -> bool:
-            note(
+        def log(connection: Connection) -> bool:
+            now = self._now(connection)
+            record_action(
                 connection,
                 self.tenant,
-                self._now(connection),
+                now,
                 "operator",
                 "call.decided",
                 payment_id,
@@ -234,12 +213,12 @@ class Executions:
 
         if outcome == "done":
             result = {"decided": "done"}
-            return self.move(payment_id, call.owner, ("unknown",), "done", result=result, also=told)
-        to: ExecutionState = "paid" if (call.receipt or {}).get("success") else "verifying"
-        return self.move(payment_id, call.owner, ("unknown",), to, to_owner=NOBODY, also=told)
+            return self.move(payment_id, call.owner, DECIDED_DONE, result=result, also=log)
+        step = DECIDED_PAID if (call.receipt or {}).get("success") else DECIDED_UNPAID
+        return self.move(payment_id, call.owner, step, to_owner=NOBODY, also=log)
 
     def history(self, limit: int = 100) -> list[Execution]:
-        """The newest calls first."""
+        """Return the newest calls, newest first."""
         newest = (
             select(table)
             .where(table.c.tenant == self.tenant)
@@ -249,15 +228,14 @@ class Executions:
         return [_execution(r) for r in self._run(lambda c, _: c.execute(newest).all())]
 
     def undecided(self, older_ms: int, limit: int = 100) -> list[Execution]:
-        """Calls that nobody touched for *older_ms* and which have no end: what a worker looks at (oldest first)."""
+        """Return unfinished calls that nobody touched for *older_ms*, oldest first."""
 
         def work(connection: Connection, _again: bool) -> Any:
-            open_states = ("verifying", "running", "executed", "settling", "paid")
             return connection.execute(
                 select(table)
                 .where(
                     table.c.tenant == self.tenant,
-                    table.c.state.in_(open_states),
+                    table.c.state.in_(UNFINISHED_STATES),
                     table.c.touched_ms <= self._now(connection) - older_ms,
                 )
                 .order_by(table.c.touched_ms)
@@ -270,78 +248,69 @@ class Executions:
 _ROW = row_of(table)
 _MINE = (table.c.tenant == bindparam("t")) & (table.c.payment_id == bindparam("p"))
 _GET = Statement(select(table).where(_MINE), _ROW)
+#: The columns that a claim sets, besides its times.
+_CLAIMED = (
+    "tenant",
+    "payment_id",
+    "fingerprint",
+    "payment_key",
+    "resource",
+    "state",
+    "owner",
+    "payer",
+    "network",
+    "asset",
+    "pay_to",
+    "amount",
+)
 _INSERT = Statement(
     insert(table).values(
-        {
-            name: bindparam(name)
-            for name in (
-                *(
-                    "tenant",
-                    "payment_id",
-                    "fingerprint",
-                    "payment_key",
-                    "resource",
-                    "state",
-                    "owner",
-                    "payer",
-                ),
-                *("network", "asset", "pay_to", "amount", "created_ms", "touched_ms"),
-            )
-        }
+        {name: bindparam(name) for name in (*_CLAIMED, "created_ms", "touched_ms")}
     )
 )
+_JSON_COLUMNS = ("result", "receipt")
+_FIELDS = tuple(f.name for f in fields(Execution))
 
 
 @cache
-def _moving(froms: int, columns: tuple[str, ...]) -> Statement:
-    """The UPDATE that moves a call on from one of so many states, and sets these columns."""
-    states = or_(*(table.c.state == bindparam(f"from_{n}") for n in range(froms)))
+def _moving(columns: tuple[str, ...]) -> Statement:
+    """The UPDATE that moves a call on and sets these columns."""
     given: dict[str, Any] = {name: bindparam(f"v_{name}") for name in columns}
     changed = {**given, "state": bindparam("to"), "touched_ms": bindparam("now")}
-    return Statement(
-        update(table).where(_MINE, table.c.owner == bindparam("o"), states).values(changed)
-    )
+    mine = _MINE & (table.c.owner == bindparam("o")) & (table.c.state == bindparam("from"))
+    return Statement(update(table).where(mine).values(changed))
 
 
 class _Undo(Exception):
     """Ends a transaction without effect."""
 
 
-def _values(row: Execution) -> dict[str, Any]:
-    return {
-        "tenant": row.tenant,
-        "payment_id": row.payment_id,
-        "fingerprint": row.fingerprint,
-        "payment_key": row.payment_key,
-        "resource": row.resource,
-        "state": row.state,
-        "owner": row.owner,
-        "payer": row.payer,
-        "network": row.network,
-        "asset": row.asset,
-        "pay_to": row.pay_to,
-        "amount": row.amount,
-    }
+def _columns(values: Mapping[str, Any], to_owner: str | None) -> dict[str, Any]:
+    """*values* as the columns hold them: JSON as text."""
+    columns = dict(values)
+    for name in _JSON_COLUMNS:
+        if columns.get(name) is not None:
+            columns[name] = orjson.dumps(columns[name]).decode()
+    if to_owner is not None:
+        columns["owner"] = to_owner
+    return columns
+
+
+def _same_claim(found: Execution, row: Execution) -> bool:
+    """Whether *found* is the claim *row* itself, whose answer was lost. Owners are drawn at random."""
+    return (found.owner, found.payment_id) == (row.owner, row.payment_id)
+
+
+def _has_landed(receipt: Mapping[str, Any]) -> bool:
+    """Whether *receipt* is of a payment that landed. A call granted by a subscription has no
+    payment.
+    """
+    return bool(receipt.get("success")) and "subscription" not in (receipt.get("extensions") or {})
 
 
 def _execution(row: Any) -> Execution:
-    return Execution(
-        tenant=row.tenant,
-        payment_id=row.payment_id,
-        fingerprint=row.fingerprint,
-        payment_key=row.payment_key,
-        resource=row.resource,
-        state=row.state,
-        owner=row.owner,
-        touched_ms=row.touched_ms,
-        payer=row.payer,
-        network=row.network,
-        asset=row.asset,
-        pay_to=row.pay_to,
-        amount=row.amount,
-        result=None if row.result is None else orjson.loads(row.result),
-        receipt=None if row.receipt is None else orjson.loads(row.receipt),
-        signature=row.signature,
-        error=row.error,
-        created_ms=row.created_ms,
-    )
+    values = {name: getattr(row, name) for name in _FIELDS}
+    for name in _JSON_COLUMNS:
+        if values[name] is not None:
+            values[name] = orjson.loads(values[name])
+    return Execution(**values)

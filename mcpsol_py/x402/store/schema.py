@@ -66,7 +66,7 @@ settlements = Table(
     Index(None, "state", "touched_ms"),
 )
 
-#: One paid call: what was asked, what was answered, what paid for it (gate.Gate).
+#: One paid call: what was asked, what was answered, what paid for it (selling.paid_call.PaidCall).
 executions = Table(
     "executions",
     metadata,

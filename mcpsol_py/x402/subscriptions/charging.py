@@ -33,7 +33,7 @@ from mcpsol_py.x402.exact.transaction import (
     memo,
     message_hash,
 )
-from mcpsol_py.x402.store.audit import note
+from mcpsol_py.x402.store.merchant_log import record_action
 from mcpsol_py.x402.store.schema import charges
 from mcpsol_py.x402.store.schema import subscriptions as table
 from mcpsol_py.x402.store.webhooks import emit
@@ -230,7 +230,7 @@ class Charging:
         later = None if state in ("expired", "cancelled") else subscription.due_ms
         self._book.set(connection, subscription.id, now, next_try_ms=later)
         if state == "expired":
-            note(
+            record_action(
                 connection,
                 self._book.tenant,
                 now,
@@ -373,7 +373,7 @@ class Charging:
             current.address is not None
         ):  # the mirror takes the rest from the account at its next reading
             book.set(connection, current.id, now, next_try_ms=now, tries=0, error=None)
-            note(
+            record_action(
                 connection,
                 book.tenant,
                 now,
@@ -436,7 +436,7 @@ class Charging:
                 next_try_ms=later,
                 error=why[:300],
             )
-            note(
+            record_action(
                 connection,
                 self._book.tenant,
                 now,

@@ -21,9 +21,17 @@ from x402.extensions.sign_in_with_x import SIWxPayload
 from x402.schemas import SettleResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Offer, Refused, Reply
+from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused, Reply
 from mcpsol_py.x402.protocol.proof import check_proof
-from mcpsol_py.x402.selling.paid_call import Gate, RunFunction, Unfinished
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.selling.tool_run import RunFunction, Unfinished
+from mcpsol_py.x402.store.call_states import (
+    INTERRUPTED,
+    RAN_AND_PAID,
+    RUN_FIRST,
+    TOOL_FAILED,
+    UNFINISHED_GRANT,
+)
 from mcpsol_py.x402.store.executions import Execution, Executions
 from mcpsol_py.x402.subscriptions.onchain import OnChain
 from mcpsol_py.x402.subscriptions.store import SubscriptionBook
@@ -37,7 +45,7 @@ T = TypeVar("T")
 class Grants:
     """Serves calls to who has a subscription. Share the database between all replicas.
 
-    *lease* and *wait* as for Gate; *on_chain* reads subscriptions on chain, where plans are there.
+    *lease* and *wait* as for PaidCalls; *on_chain* reads subscriptions on chain, where plans are there.
     """
 
     def __init__(
@@ -54,7 +62,12 @@ class Grants:
         self._lease_ms, self._wait, self._fault = int(lease * 1000), wait, fault
 
     async def call(
-        self, gate: Gate, offer: Offer, proof: SIWxPayload, arguments: object, run: RunFunction
+        self,
+        paid_calls: PaidCalls,
+        offer: Offer,
+        proof: SIWxPayload,
+        arguments: object,
+        run: RunFunction,
     ) -> Reply:
         """One request with a proof. 402 says why it grants nothing: `invalid_siwx_…`, "no_subscription",
         "quota_exceeded"."""
@@ -70,14 +83,14 @@ class Grants:
                 now_ms=now,
             )
         except PaymentError as error:
-            return NotPaid(offer.payment_required(str(error)), error.code)
+            return PaymentRequiredReply(offer.payment_required(str(error)), error.code)
         payment_id = "siwx_" + hashlib.sha256(f"{wallet} {proof.nonce}".encode()).hexdigest()
         mark = _fingerprint(offer.resource.url, arguments, wallet)
         known, found = await self._db(self._look, payment_id, wallet, offer.plans)
         if known is None:
             found = await self._fresh(found, wallet, offer.plans)
             if found is None:
-                return NotPaid(
+                return PaymentRequiredReply(
                     offer.payment_required(f"{wallet} has no subscription for this"),
                     "no_subscription",
                 )
@@ -97,8 +110,8 @@ class Grants:
             known = await self._db(self._executions.claim, claim)
             if known is None:
                 self._fault("grants.claimed")
-                return await self._first(gate, offer, found, payment_id, owner, run)
-        return await self._again(gate, offer, wallet, known, mark, run)
+                return await self._first(paid_calls, offer, found, payment_id, owner, run)
+        return await self._again(paid_calls, offer, wallet, known, mark, run)
 
     def _look(
         self, payment_id: str, wallet: str, plans: tuple[str, ...]
@@ -120,7 +133,7 @@ class Grants:
 
     async def _first(
         self,
-        gate: Gate,
+        paid_calls: PaidCalls,
         offer: Offer,
         found: Subscription,
         payment_id: str,
@@ -136,7 +149,7 @@ class Grants:
             return use is not None
 
         if not await self._db(
-            partial(self._executions.move, payment_id, owner, ("verifying",), "running", also=count)
+            partial(self._executions.move, payment_id, owner, RUN_FIRST, also=count)
         ):
             standing = await self._db(self._executions.get, payment_id)
             if standing is None or standing.owner != owner:
@@ -147,19 +160,17 @@ class Grants:
                 if found.quota
                 else "it has ended"
             )
-            return NotPaid(
+            return PaymentRequiredReply(
                 offer.payment_required(f"Subscription {found.id}: {reason}"), "quota_exceeded"
             )
         self._fault("grants.running")
         start, used, quota = counted[0] if counted else (found.period_from_ms, 0, found.quota)
         try:
-            result, failed = await gate.alive(payment_id, owner, run)
+            result, failed = await paid_calls.run_granted(payment_id, owner, run)
         except Unfinished:  # it did nothing yet: the call comes again, and counts then
             undo = partial(self._undo, found.id, start)
             if await self._db(
-                partial(
-                    self._executions.move, payment_id, owner, ("running",), "verifying", also=undo
-                )
+                partial(self._executions.move, payment_id, owner, UNFINISHED_GRANT, also=undo)
             ):
                 await self._db(self._executions.forget, payment_id, owner)
             raise
@@ -167,9 +178,7 @@ class Grants:
             BaseException
         ):  # also a client that went away. It may have done something, so it stays counted.
             with anyio.CancelScope(shield=True):
-                await self._db(
-                    partial(self._executions.move, payment_id, owner, ("running",), "unknown")
-                )
+                await self._db(partial(self._executions.move, payment_id, owner, INTERRUPTED))
             raise
         self._fault("grants.ran")
         if failed:  # a failed tool is not charged
@@ -179,8 +188,7 @@ class Grants:
                     self._executions.move,
                     payment_id,
                     owner,
-                    ("running",),
-                    "failed",
+                    TOOL_FAILED,
                     result=result,
                     also=undo,
                 )
@@ -192,8 +200,7 @@ class Grants:
             self._executions.move,
             payment_id,
             owner,
-            ("running",),
-            "done",
+            RAN_AND_PAID,
             result=result,
             receipt=body,
         )
@@ -204,7 +211,13 @@ class Grants:
         return True
 
     async def _again(
-        self, gate: Gate, offer: Offer, wallet: str, known: Execution, mark: str, run: RunFunction
+        self,
+        paid_calls: PaidCalls,
+        offer: Offer,
+        wallet: str,
+        known: Execution,
+        mark: str,
+        run: RunFunction,
     ) -> Reply:
         if known.fingerprint != mark:
             return Refused(
@@ -225,23 +238,23 @@ class Grants:
                 self._executions.take_over, known.payment_id, owner, self._lease_ms, known
             ):
                 if known.state != "verifying":
-                    return await gate.decide(known, owner)
+                    return await paid_calls.decide(known, owner)
                 found = await self._fresh(
                     await self._db(self._book.usable, wallet, offer.plans), wallet, offer.plans
                 )
                 if found is None:
                     await self._db(self._executions.forget, known.payment_id, owner)
-                    return NotPaid(
+                    return PaymentRequiredReply(
                         offer.payment_required(f"{wallet} has no subscription for this"),
                         "no_subscription",
                     )
-                return await self._first(gate, offer, found, known.payment_id, owner, run)
+                return await self._first(paid_calls, offer, found, known.payment_id, owner, run)
             if asyncio.get_running_loop().time() >= deadline:
                 return _taken()
             await asyncio.sleep(0.02)
             standing = await self._db(self._executions.get, known.payment_id)
             if standing is None:  # the first attempt was granted nothing
-                return NotPaid(
+                return PaymentRequiredReply(
                     offer.payment_required("this proof was granted nothing: sign a new one"),
                     "quota_exceeded",
                 )

@@ -16,8 +16,8 @@ from solders.pubkey import Pubkey
 from sqlalchemy import Connection, func, insert, select, update
 
 from mcpsol_py.errors import PaymentError, abbr
-from mcpsol_py.x402.store.audit import note
 from mcpsol_py.x402.store.database import Database, now_ms
+from mcpsol_py.x402.store.merchant_log import record_action
 from mcpsol_py.x402.store.schema import charges, usages
 from mcpsol_py.x402.store.schema import plans as plan_table
 from mcpsol_py.x402.store.schema import subscriptions as table
@@ -111,7 +111,7 @@ class SubscriptionBook:
                     "touched_ms": now,
                 }
                 connection.execute(insert(plan_table).values(row))
-            note(
+            record_action(
                 connection, self.tenant, now, "merchant", "plan.offered", plan.id, price=plan.price
             )
 
@@ -128,7 +128,7 @@ class SubscriptionBook:
                 update(plan_table).where(its).values(open=is_open, touched_ms=now)
             ).rowcount:
                 raise _no_plan(plan_id)
-            note(
+            record_action(
                 connection,
                 self.tenant,
                 now,
@@ -309,7 +309,7 @@ class SubscriptionBook:
                     f"subscription {current.id} is being charged: ask again in a minute",
                 )
             self.set(connection, current.id, now, next_plan_id=plan_id)
-            note(
+            record_action(
                 connection,
                 self.tenant,
                 now,
@@ -338,7 +338,7 @@ class SubscriptionBook:
             # A charge that is out may land yet: the worker looks once more, to book it.
             later = now if self._in_flight(connection, current.id) else None
             self.set(connection, current.id, now, cancelled_ms=now, next_try_ms=later)
-            note(connection, self.tenant, now, actor, "subscription.cancelled", current.id)
+            record_action(connection, self.tenant, now, actor, "subscription.cancelled", current.id)
             cancelled = replace(current, cancelled_ms=now, next_try_ms=later)
             self._tell(connection, now, "subscription.cancelled", cancelled)
             return cancelled
@@ -482,7 +482,7 @@ class SubscriptionBook:
             self._enter_charge(
                 connection, current.id, number, amount, start, end, now_ms, mark, signature
             )
-        note(
+        record_action(
             connection,
             self.tenant,
             now_ms,
@@ -564,7 +564,7 @@ class SubscriptionBook:
                 }
                 made |= {"auto_renew": True, "tries": 0, "created_ms": now, "touched_ms": now}
                 connection.execute(insert(table).values(made))
-                note(
+                record_action(
                     connection,
                     self.tenant,
                     now,
@@ -617,7 +617,9 @@ class SubscriptionBook:
         made = replace(made, next_try_ms=due)
         row = {name: getattr(made, name) for name in Subscription.__dataclass_fields__}
         connection.execute(insert(table).values(**row, tenant=self.tenant, touched_ms=now))
-        note(connection, self.tenant, now, subscriber, "subscription.opened", made.id, plan=plan.id)
+        record_action(
+            connection, self.tenant, now, subscriber, "subscription.opened", made.id, plan=plan.id
+        )
         self._tell(connection, now, "subscription.opened", made)
         return made
 

@@ -1,6 +1,6 @@
 """The five subscription tools as MCP tools: middleware that adds them to any server of the official SDK.
 
-server.middleware.append(SubscriptionTools(gate, book, terms_of=..., domain="weather.example"))
+server.middleware.append(SubscriptionTools(paid_calls, book, terms_of=..., domain="weather.example"))
 
 list_subscriptions, get_subscription_info, check_subscription answer anybody. `subscribe` asks for the plan's price by
 x402, or for the wallet's signature where the plan starts with a free trial. `cancel_subscription` asks for the
@@ -25,11 +25,12 @@ from x402.schemas import PaymentPayload, PaymentRequirements, ResourceInfo
 from mcpsol_py.errors import McpsolError, PaymentError, StorageError
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable
 from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, payment_required_result, read_payment
-from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Offer, Refused
+from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused
 from mcpsol_py.x402.protocol.payment_ids import Payment, payment_key
 from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, challenge, check_proof, read_proof
-from mcpsol_py.x402.selling.paid_call import Gate, Run
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.selling.tool_run import Run
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.subscriptions.onchain import OnChain
 from mcpsol_py.x402.subscriptions.store import SubscriptionBook, check_wallet
@@ -108,12 +109,12 @@ _NAMES = {tool["name"]: tool for tool in TOOLS}
 class SubscriptionTools:
     """Adds the tools to a server. *terms_of* turns a plan into payment requirements, fee payer included (the official
     core's `build_payment_requirements` knows it). *renewal*: who collects later charges by delegation, for subscribers
-    to approve. *executions* is the gate's.
+    to approve. *executions* is that of *paid_calls*.
     """
 
     def __init__(
         self,
-        gate: Gate,
+        paid_calls: PaidCalls,
         book: SubscriptionBook,
         executions: Executions,
         *,
@@ -122,7 +123,7 @@ class SubscriptionTools:
         on_chain: OnChain | None = None,
         renewal: str | None = None,
     ) -> None:
-        self._gate, self._book, self._executions = gate, book, executions
+        self._paid_calls, self._book, self._executions = paid_calls, book, executions
         self._terms_of, self._domain, self._on_chain, self._renewal = (
             terms_of,
             domain,
@@ -317,13 +318,13 @@ class SubscriptionTools:
             message = "Subscription created successfully"
             return _answer({"subscription": await self._told(found), "message": message}), False
 
-        reply = await self._gate.call(
+        reply = await self._paid_calls.call(
             offer, payment, {"tool": "subscribe", "arguments": given}, book
         )
         if isinstance(reply, Refused) and reply.code == "outcome_unknown" and payment is not None:
             # Booking is once for each payment, so it can be done again where a crash left it open.
             return await self._book_again(plan, wallet, payment, reply)
-        if isinstance(reply, NotPaid):
+        if isinstance(reply, PaymentRequiredReply):
             return _demand(reply, payment)
         if isinstance(reply, Refused):
             return _error(
@@ -479,7 +480,7 @@ def _code(reason: str, payment: Payment | None, price: int) -> str:
     return "PAYMENT_INVALID"
 
 
-def _demand(reply: NotPaid, payment: Payment | None) -> dict[str, Any]:
+def _demand(reply: PaymentRequiredReply, payment: Payment | None) -> dict[str, Any]:
     """x402's demand, and beside it in `_meta` the error's code and its terms by the names that older clients know."""
     body = payment_required_result(reply.required, reply.failed)
     terms = reply.required.accepts[0]

@@ -31,7 +31,8 @@ from mcpsol_py.x402.facilitator.app import LocalFacilitator
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Answer, Offer
-from mcpsol_py.x402.selling.paid_call import Gate, Run
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.selling.tool_run import Run
 from mcpsol_py.x402.store.channels import PaidChannels, SponsoredChannels
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
@@ -68,7 +69,7 @@ async def test_both_schemes(validator: Validator, tmp_path: Path) -> None:
     batch = BatchServer(AUTHORIZER, PaidChannels(database), OURS, chain)
     core.register(DEVNET, batch).register(DEVNET, UptoServer(AUTHORIZER, chain))
     core.initialize()
-    gate = Gate(core, Executions(database))
+    paid_calls = PaidCalls(core, Executions(database))
 
     def terms(scheme: str) -> PaymentRequirements:
         price = AssetAmount(amount="1000", asset=str(MINT))
@@ -97,7 +98,7 @@ async def test_both_schemes(validator: Validator, tmp_path: Path) -> None:
         offer = Offer(ResourceInfo(url="mcp://tool/quote"), (terms(scheme),))
 
         async def ask(payment: Payment | None, _: Dialect) -> Asked[dict[str, str]]:
-            reply = await gate.call(offer, payment, {"n": number}, run)
+            reply = await paid_calls.call(offer, payment, {"n": number}, run)
             if isinstance(reply, Answer):
                 return Asked(result=reply.result, receipt=reply.receipt)
             return Asked(
@@ -115,7 +116,7 @@ async def test_both_schemes(validator: Validator, tmp_path: Path) -> None:
     (channel,) = channels.all()
     offered = terms("batch-settlement")
     refund = PaymentPayload(payload=client.refund_payload(channel), accepted=offered)
-    reply = await gate.call(
+    reply = await paid_calls.call(
         Offer(ResourceInfo(url="mcp://tool/quote"), (offered,)), refund, {}, run
     )
     assert isinstance(reply, Answer), reply

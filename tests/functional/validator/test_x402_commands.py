@@ -28,7 +28,7 @@ from mcpsol_py.x402.exact.mechanism import ExactServer
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.selling.facilitators import Facilitators, HttpFacilitator
 from mcpsol_py.x402.selling.http_seller import PaidHttp
-from mcpsol_py.x402.selling.paid_call import Gate
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from tests.functional.validator.node import Validator
@@ -109,8 +109,8 @@ def shop(validator: Validator, facilitator: str, tmp_path: Path) -> Iterator[str
         await over_http.aclose()
 
     inner = Starlette(routes=[Route("/report", report)], lifespan=lifespan)
-    gate = Gate(core, Executions(Database(f"sqlite:///{tmp_path / 'shop.db'}")))
-    app = PaidHttp(inner, gate, {("GET", "/report"): offer})
+    paid_calls = PaidCalls(core, Executions(Database(f"sqlite:///{tmp_path / 'shop.db'}")))
+    app = PaidHttp(inner, paid_calls, {("GET", "/report"): offer})
     port = free_port()
     server = uvicorn.Server(
         uvicorn.Config(

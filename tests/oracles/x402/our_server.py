@@ -21,7 +21,7 @@ from mcpsol_py.x402.facilitator.app import LocalFacilitator, make_facilitator
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.selling.mcp_seller import Paid
-from mcpsol_py.x402.selling.paid_call import Gate
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
@@ -43,7 +43,7 @@ async def main() -> None:
     )
     accepts = tuple(core.build_payment_requirements(terms))
     paid = Paid(
-        Gate(core, Executions(database)),
+        PaidCalls(core, Executions(database)),
         {"quote": Offer(ResourceInfo(url="mcp://tool/quote"), accepts)},
     )
 

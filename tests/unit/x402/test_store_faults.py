@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from mcpsol_py.errors import StorageError
 from mcpsol_py.x402.protocol.offer import Answer, Refused
-from mcpsol_py.x402.selling.paid_call import Run
+from mcpsol_py.x402.selling.tool_run import Run
 from mcpsol_py.x402.store import database as module
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
@@ -52,13 +52,13 @@ def once(shop: Shop, reply: object) -> None:
 @pytest.mark.parametrize(
     ("point", "broadcasts"),
     [
-        ("gate.claimed", False),
-        ("gate.running", False),
-        ("gate.executed", False),
-        ("gate.settled", False),
-        ("gate.settled", True),
-        ("gate.paid", True),
-        ("gate.ran", True),
+        ("call.claimed", False),
+        ("call.running", False),
+        ("call.executed", False),
+        ("call.settled", False),
+        ("call.settled", True),
+        ("call.paid", True),
+        ("call.ran", True),
     ],
 )
 async def test_a_fail_over_in_the_middle_of_a_payment_is_waited_for(
@@ -74,9 +74,11 @@ async def test_a_fail_over_in_the_middle_of_a_payment_is_waited_for(
             back.append(threading.Timer(0.3, postgres.start))
             back[0].start()
 
-    gate = shop.gate(fault=fail_over, lease=30.0)
+    paid_calls = shop.paid_calls(fault=fail_over, lease=30.0)
     try:
-        reply = await gate.call(shop.offer(broadcasts=broadcasts), shop.payment(), {}, shop.run)
+        reply = await paid_calls.call(
+            shop.offer(broadcasts=broadcasts), shop.payment(), {}, shop.run
+        )
     finally:
         for thread in back:
             thread.join()
@@ -93,22 +95,22 @@ async def test_a_database_that_stays_away_is_told_and_the_call_repeated_later(
     down: list[str] = []
 
     def goes_away(at: str) -> None:
-        if at == "gate.settled":
+        if at == "call.settled":
             postgres.kill()
             down.append(at)
 
-    gate = shop.gate(database=hasty, fault=goes_away)
+    paid_calls = shop.paid_calls(database=hasty, fault=goes_away)
     try:
-        reply = await gate.call(offer, payment, {}, shop.run)
+        reply = await paid_calls.call(offer, payment, {}, shop.run)
         assert isinstance(reply, Refused)
         assert reply.code == "storage_unavailable"
         assert (shop.runs, shop.paid) == ([], 10_000)  # paid, and not yet run
-        again = await shop.gate(database=hasty).call(offer, payment, {}, shop.run)
+        again = await shop.paid_calls(database=hasty).call(offer, payment, {}, shop.run)
         assert isinstance(again, Refused)
     finally:
         postgres.start()
     await asyncio.sleep(0.1)
-    once(shop, await shop.gate().call(offer, payment, {}, shop.run))
+    once(shop, await shop.paid_calls().call(offer, payment, {}, shop.run))
 
 
 # -- locked -----------------------------------------------------------------------------------------------------------
@@ -128,7 +130,7 @@ class Locked:
         self._connection.close()
 
 
-@pytest.mark.parametrize("point", ["gate.claimed", "gate.running", "gate.executed", "gate.settled"])
+@pytest.mark.parametrize("point", ["call.claimed", "call.running", "call.executed", "call.settled"])
 async def test_a_lock_is_waited_for(tmp_path: Path, sqlite_storage: Storage, point: str) -> None:
     shop = make(tmp_path, sqlite_storage)
     held: list[threading.Thread] = []
@@ -140,7 +142,9 @@ async def test_a_lock_is_waited_for(tmp_path: Path, sqlite_storage: Storage, poi
 
     once(
         shop,
-        await shop.gate(fault=lock, lease=30.0).call(shop.offer(), shop.payment(), {}, shop.run),
+        await shop.paid_calls(fault=lock, lease=30.0).call(
+            shop.offer(), shop.payment(), {}, shop.run
+        ),
     )
     held[0].join()
 
@@ -166,12 +170,12 @@ async def test_a_lock_that_stays_is_told_and_nothing_runs(
     shop = make(tmp_path, sqlite_storage)
     hasty = sqlite_storage.open(patience=0.2)
     payment, locked = shop.payment(), Locked(sqlite_storage.url)
-    reply = await shop.gate(database=hasty).call(shop.offer(), payment, {}, shop.run)
+    reply = await shop.paid_calls(database=hasty).call(shop.offer(), payment, {}, shop.run)
     locked.release()
     assert isinstance(reply, Refused)
     assert reply.code == "storage_unavailable"
     assert (shop.runs, shop.paid) == ([], 0)
-    once(shop, await shop.gate().call(shop.offer(), payment, {}, shop.run))
+    once(shop, await shop.paid_calls().call(shop.offer(), payment, {}, shop.run))
 
 
 # -- full -------------------------------------------------------------------------------------------------------------
@@ -193,11 +197,11 @@ class Disk:
     [
         (None, False, 0),  # full from the start: nothing is recorded, so nothing is done
         (
-            "gate.running",
+            "call.running",
             False,
             0,
         ),  # full when the result is to be kept: it is withheld, and not charged
-        ("gate.paid", True, 10_000),  # paid first, full when the result is to be kept
+        ("call.paid", True, 10_000),  # paid first, full when the result is to be kept
     ],
 )
 async def test_a_full_disk(
@@ -219,7 +223,7 @@ async def test_a_full_disk(
     if point is None:  # a claim takes little room: a long resource needs a page
         about = offer.resource.model_copy(update={"url": "mcp://tool/" + "q" * 100_000})
         offer = replace(offer, resource=about)
-    reply = await shop.gate(fault=fill).call(offer, payment, big, long)
+    reply = await shop.paid_calls(fault=fill).call(offer, payment, big, long)
     assert isinstance(reply, Refused)
     assert reply.code == "storage_unavailable"
     assert "full" in reply.message
@@ -227,7 +231,7 @@ async def test_a_full_disk(
     assert (len(shop.runs), shop.paid) == (0 if point is None else 1, paid)
     disk.full = False
     await asyncio.sleep(0.1)
-    again = await shop.gate().call(offer, payment, big, long)
+    again = await shop.paid_calls().call(offer, payment, big, long)
     if point is None:
         once(shop, again)
     else:  # it ran, and what it answered is lost: never a second time
@@ -253,12 +257,14 @@ async def test_replicas_whose_clocks_are_five_minutes_apart_share_the_databases_
         return await shop.run(run)
 
     offer, payment = shop.offer(), shop.payment()
-    first = asyncio.create_task(shop.gate(lease=120.0, wait=5.0).call(offer, payment, {}, slow))
+    first = asyncio.create_task(
+        shop.paid_calls(lease=120.0, wait=5.0).call(offer, payment, {}, slow)
+    )
     await started.wait()
     here = module.now_ms
     monkeypatch.setattr(module, "now_ms", lambda: here() + 300_000)
     second = asyncio.create_task(
-        shop.gate(database=postgres_storage.open(), lease=120.0, wait=5.0).call(
+        shop.paid_calls(database=postgres_storage.open(), lease=120.0, wait=5.0).call(
             offer, payment, {}, shop.run
         )
     )
@@ -284,9 +290,9 @@ async def test_even_a_replica_that_takes_a_running_call_for_dead_runs_and_pays_n
         return await shop.run(run)
 
     offer, payment = shop.offer(), shop.payment()
-    first = asyncio.create_task(shop.gate(lease=120.0).call(offer, payment, {}, slow))
+    first = asyncio.create_task(shop.paid_calls(lease=120.0).call(offer, payment, {}, slow))
     await started.wait()
-    ahead = shop.gate(lease=120.0, clock_ms=lambda: module.now_ms() + skew)
+    ahead = shop.paid_calls(lease=120.0, clock_ms=lambda: module.now_ms() + skew)
     taken = await ahead.call(offer, payment, {}, shop.run)
     assert isinstance(
         taken, Refused
@@ -303,7 +309,8 @@ async def test_two_replicas_get_one_payment_id_at_once(shop: Shop) -> None:
     assert shop.storage is not None
     storage = shop.storage
     replicas = [
-        shop.gate(database=storage.open(migrate=False), wait=5.0, lease=30.0) for _ in range(6)
+        shop.paid_calls(database=storage.open(migrate=False), wait=5.0, lease=30.0)
+        for _ in range(6)
     ]
     payments = [shop.payment(), shop.payment()]
     replies = await asyncio.gather(
@@ -317,12 +324,9 @@ async def test_two_replicas_get_one_payment_id_at_once(shop: Shop) -> None:
 async def test_two_merchants_may_use_one_payment_id(tmp_path: Path, storage: Storage) -> None:
     shop = make(tmp_path, storage)
     one, two = (Executions(shop.database, tenant) for tenant in ("one", "two"))
-    gates = [shop.gate() for _ in range(2)]
-    for gate, kept in zip(gates, (one, two), strict=True):
-        gate._executions = kept
-    first = await gates[0].call(shop.offer(), shop.payment(), {}, shop.run)
+    first = await shop.paid_calls(tenant="one").call(shop.offer(), shop.payment(), {}, shop.run)
     shop.world.svm.expire_blockhash()
-    second = await gates[1].call(shop.offer(), shop.payment(), {}, shop.run)
+    second = await shop.paid_calls(tenant="two").call(shop.offer(), shop.payment(), {}, shop.run)
     assert isinstance(first, Answer)
     assert isinstance(second, Answer)
     assert not second.repeated

@@ -14,7 +14,7 @@ from idl2mcp.config.payments import read_payments
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.selling.mcp_seller import Paid
-from mcpsol_py.x402.selling.paid_call import Gate
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.schema import metadata
 from mcpsol_py.x402.store.webhooks import BACKOFF_S
@@ -59,7 +59,7 @@ def test_the_python_runs(tmp_path: Path) -> None:
     names: dict[str, Any] = {
         **{
             c.__name__: c
-            for c in (SubscriptionBook, Plan, Gate, Grants, Paid, Offer, SubscriptionTools)
+            for c in (SubscriptionBook, Plan, PaidCalls, Grants, Paid, Offer, SubscriptionTools)
         },
         "database": shop.database,
         "executions": Executions(shop.database),

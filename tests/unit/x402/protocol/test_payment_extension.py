@@ -49,7 +49,7 @@ def serve(shop: Shop, *, offers: bool) -> tuple[Server[Any], list[dict[str, Any]
         return answer
 
     server.middleware.append(listen)
-    paid = Paid(shop.gate(), {"quote": shop.offer()})
+    paid = Paid(shop.paid_calls(), {"quote": shop.offer()})
     if offers:
         paid.install(server)
     else:

@@ -17,7 +17,7 @@ from mcp import Client
 from mcp.server import Server
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.protocol.offer import Answer, NotPaid
+from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply
 from mcpsol_py.x402.protocol.receipts import (
     OFFER_RECEIPT,
     Signatory,
@@ -49,8 +49,8 @@ def parts(jws: str) -> tuple[dict[str, Any], dict[str, Any], bytes, bytes]:
 async def test_a_demand_and_its_receipt_are_signed_by_who_is_paid(shop: Shop) -> None:
     offer = shop.offer(signatory=Signatory(PAYEE))
     payee = str(PAYEE.pubkey())
-    asked = await shop.gate().call(offer, None, {}, shop.run)
-    assert isinstance(asked, NotPaid)
+    asked = await shop.paid_calls().call(offer, None, {}, shop.run)
+    assert isinstance(asked, PaymentRequiredReply)
     (told,) = read_offers(asked.required.extensions, {payee})
     terms = asked.required.accepts[0]
     assert (told["payTo"], told["amount"], told["asset"]) == (
@@ -60,14 +60,14 @@ async def test_a_demand_and_its_receipt_are_signed_by_who_is_paid(shop: Shop) ->
     )
     assert told["resourceUrl"] == "mcp://tool/quote"
     assert 0 < told["validUntil"] - time.time() <= 300
-    reply = await shop.gate().call(offer, shop.payment(), {}, shop.run)
+    reply = await shop.paid_calls().call(offer, shop.payment(), {}, shop.run)
     assert isinstance(reply, Answer)
     assert reply.receipt is not None
     receipt = read_receipt(reply.receipt, {payee})
     assert receipt is not None
     assert receipt["transaction"] == reply.receipt.transaction
     assert receipt["payer"] == str(shop.world.payer.pubkey())
-    again = await shop.gate().call(offer, shop.payment(), {}, shop.run)
+    again = await shop.paid_calls().call(offer, shop.payment(), {}, shop.run)
     assert isinstance(again, Answer)
     assert again.receipt == reply.receipt  # the very same signature: it is kept
     kept = Receipts(shop.database).get(ID)
@@ -135,7 +135,9 @@ async def test_a_buyer_over_mcp_gets_the_signed_receipt(shop: Shop) -> None:
     from tests.unit.x402.selling.test_mcp_seller import meta_of, paying, serve, wire
 
     server: Server[Any] = serve(shop)
-    server.middleware[-1] = Paid(shop.gate(), {"quote": shop.offer(signatory=Signatory(PAYEE))})
+    server.middleware[-1] = Paid(
+        shop.paid_calls(), {"quote": shop.offer(signatory=Signatory(PAYEE))}
+    )
     async with Client(server) as client:
         paid = wire(
             await client.call_tool("quote", {"city": "Bern"}, meta=paying(meta_of(shop.payment())))

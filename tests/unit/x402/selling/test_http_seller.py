@@ -49,7 +49,7 @@ def app_of(shop: Shop) -> PaidHttp:
         routes=[Route("/weather", weather, methods=["GET", "POST"]), Route("/free", free)]
     )
     offers = {("GET", "/weather"): shop.offer(), ("POST", "/weather"): shop.offer()}
-    return PaidHttp(inner, shop.gate(), offers)
+    return PaidHttp(inner, shop.paid_calls(), offers)
 
 
 def http(shop: Shop) -> httpx.AsyncClient:

@@ -25,7 +25,9 @@ ERAS = ["legacy", "auto"]
 def serve(shop: Shop, *, v1_errors: bool = False, broken: bool = False) -> Server[Any]:
     offer = shop.offer()
     document = Offer(offer.resource.model_copy(update={"url": "doc://price-list"}), offer.accepts)
-    paid = Paid(shop.gate(), {"quote": offer, "doc://price-list": document}, v1_errors=v1_errors)
+    paid = Paid(
+        shop.paid_calls(), {"quote": offer, "doc://price-list": document}, v1_errors=v1_errors
+    )
 
     async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
         schema = {"type": "object", "properties": {"city": {"type": "string"}}}
@@ -200,7 +202,7 @@ async def test_prompts_are_sold_too(shop: Shop, era: Any) -> None:
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
 
     server: Server[Any] = Server("shop", on_get_prompt=get_prompt)
-    server.middleware.append(Paid(shop.gate(), {"plan": prompt}))
+    server.middleware.append(Paid(shop.paid_calls(), {"plan": prompt}))
     async with Client(server, mode=era) as client:
         with pytest.raises(MCPError) as caught:
             await client.get_prompt("plan")

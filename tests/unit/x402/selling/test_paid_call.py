@@ -20,11 +20,12 @@ from mcpsol_py.x402.chain.payment_chain import SignatureStatus
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1, ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Offer, Refused
-from mcpsol_py.x402.selling.paid_call import Gate, Run, Unfinished, current_run
-from mcpsol_py.x402.store.audit import AuditLog
+from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.selling.tool_run import Run, Unfinished, current_run
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
+from mcpsol_py.x402.store.merchant_log import MerchantLog
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from tests.unit.x402.conftest import Storage
 from tests.unit.x402.payments import World
@@ -48,13 +49,14 @@ class Shop:
     def __post_init__(self) -> None:
         self.database = self.storage.open() if self.storage else Database(f"sqlite:///{self.path}")
 
-    def gate(
+    def paid_calls(
         self,
         *,
         database: Database | None = None,
         clock_ms: Callable[[], int] | None = None,
+        tenant: str = "default",
         **options: Any,
-    ) -> Gate:
+    ) -> PaidCalls:
         """A replica. `fault` crashes it."""
         kept = database or self.database
         settlements = SqlSettlements(kept, clock_ms)
@@ -76,7 +78,7 @@ class Shop:
             state = self.world.chain.status(signature).state
             return {"landed": True, "failed": False}.get(state)
 
-        return Gate(server, Executions(kept, clock_ms=clock_ms), landed=landed, **options)
+        return PaidCalls(server, Executions(kept, tenant, clock_ms), landed=landed, **options)
 
     def offer(self, **options: Any) -> Offer:
         return Offer(
@@ -108,8 +110,8 @@ def shop(tmp_path: Path, storage: Storage) -> Shop:
 
 
 async def test_unpaid_says_what_to_pay(shop: Shop) -> None:
-    reply = await shop.gate().call(shop.offer(), None, {}, shop.run)
-    assert isinstance(reply, NotPaid)
+    reply = await shop.paid_calls().call(shop.offer(), None, {}, shop.run)
+    assert isinstance(reply, PaymentRequiredReply)
     body = reply.required.model_dump(by_alias=True, exclude_none=True)
     assert body["accepts"][0]["amount"] == "10000"
     assert body["resource"]["url"] == "mcp://tool/quote"
@@ -119,10 +121,14 @@ async def test_unpaid_says_what_to_pay(shop: Shop) -> None:
 
 @pytest.mark.parametrize("broadcasts", [False, True])
 async def test_paid_once_and_a_repeat_gets_the_stored_answer(shop: Shop, broadcasts: bool) -> None:
-    gate, offer, payment = shop.gate(), shop.offer(broadcasts=broadcasts), shop.payment()
-    first = await gate.call(offer, payment, {"city": "Bern"}, shop.run)
-    again = await shop.gate().call(offer, payment, {"city": "Bern"}, shop.run)
-    newly_signed = await shop.gate().call(offer, shop.payment(), {"city": "Bern"}, shop.run)
+    paid_calls, offer, payment = (
+        shop.paid_calls(),
+        shop.offer(broadcasts=broadcasts),
+        shop.payment(),
+    )
+    first = await paid_calls.call(offer, payment, {"city": "Bern"}, shop.run)
+    again = await shop.paid_calls().call(offer, payment, {"city": "Bern"}, shop.run)
+    newly_signed = await shop.paid_calls().call(offer, shop.payment(), {"city": "Bern"}, shop.run)
     assert isinstance(first, Answer)
     assert not first.repeated
     assert first.receipt is not None
@@ -135,9 +141,9 @@ async def test_paid_once_and_a_repeat_gets_the_stored_answer(shop: Shop, broadca
 
 
 async def test_an_id_stands_for_one_request_and_a_payment_for_one_call(shop: Shop) -> None:
-    gate, offer, payment = shop.gate(), shop.offer(), shop.payment()
-    await gate.call(offer, payment, {"city": "Bern"}, shop.run)
-    other_arguments = await gate.call(offer, shop.payment(), {"city": "Basel"}, shop.run)
+    paid_calls, offer, payment = shop.paid_calls(), shop.offer(), shop.payment()
+    await paid_calls.call(offer, payment, {"city": "Bern"}, shop.run)
+    other_arguments = await paid_calls.call(offer, shop.payment(), {"city": "Basel"}, shop.run)
     moved = payment.model_copy(deep=True)
     moved.extensions = {
         "payment-identifier": {
@@ -145,7 +151,7 @@ async def test_an_id_stands_for_one_request_and_a_payment_for_one_call(shop: Sho
             "schema": {},
         }
     }
-    same_payment = await gate.call(offer, moved, {"city": "Bern"}, shop.run)
+    same_payment = await paid_calls.call(offer, moved, {"city": "Bern"}, shop.run)
     for reply in (other_arguments, same_payment):
         assert isinstance(reply, Refused)
         assert reply.code == "payment_id_conflict"
@@ -153,12 +159,12 @@ async def test_an_id_stands_for_one_request_and_a_payment_for_one_call(shop: Sho
 
 
 async def test_terms_that_are_not_offered_are_refused(shop: Shop) -> None:
-    cheap = await shop.gate().call(shop.offer(), shop.payment(amount=1), {}, shop.run)
-    missing = await shop.gate().call(
+    cheap = await shop.paid_calls().call(shop.offer(), shop.payment(amount=1), {}, shop.run)
+    missing = await shop.paid_calls().call(
         shop.offer(payment_id_required=True), shop.payment(None), {}, shop.run
     )
-    bad_id = await shop.gate().call(shop.offer(), shop.payment("short"), {}, shop.run)
-    codes = [r.reason for r in (cheap, missing, bad_id) if isinstance(r, NotPaid)]
+    bad_id = await shop.paid_calls().call(shop.offer(), shop.payment("short"), {}, shop.run)
+    codes = [r.reason for r in (cheap, missing, bad_id) if isinstance(r, PaymentRequiredReply)]
     assert codes == ["no_matching_requirements", "payment_id_required", "payment_id_invalid"]
     assert (shop.runs, shop.paid) == ([], 0)
 
@@ -167,7 +173,7 @@ async def test_a_failed_read_is_not_charged(shop: Shop) -> None:
     async def fails(run: Run) -> tuple[dict[str, Any], bool]:
         return {"isError": True}, True
 
-    reply = await shop.gate().call(shop.offer(), shop.payment(), {}, fails)
+    reply = await shop.paid_calls().call(shop.offer(), shop.payment(), {}, fails)
     assert isinstance(reply, Answer)
     assert reply.receipt is None
     assert shop.paid == 0
@@ -182,26 +188,26 @@ async def test_a_result_whose_payment_fails_is_withheld_and_a_new_payment_is_a_n
         shop.world.give(shop.world.payer.pubkey(), 0)
         return {"secret": "the answer"}, False
 
-    reply = await shop.gate().call(shop.offer(), payment, {}, drains)
-    assert isinstance(reply, NotPaid)
+    reply = await shop.paid_calls().call(shop.offer(), payment, {}, drains)
+    assert isinstance(reply, PaymentRequiredReply)
     assert reply.failed is not None
     assert "the answer" not in str(reply)
-    again = await shop.gate().call(shop.offer(), payment, {}, shop.run)
-    assert isinstance(again, NotPaid)
+    again = await shop.paid_calls().call(shop.offer(), payment, {}, shop.run)
+    assert isinstance(again, PaymentRequiredReply)
     shop.world.give(shop.world.payer.pubkey(), 50_000)
-    paid = await shop.gate().call(shop.offer(), shop.payment(), {}, shop.run)
+    paid = await shop.paid_calls().call(shop.offer(), shop.payment(), {}, shop.run)
     assert isinstance(paid, Answer)
     assert (len(shop.runs), shop.paid) == (1, 10_000)
 
 
 POINTS = [
-    "gate.claimed",
-    "gate.verified",
-    "gate.running",
-    "gate.ran",
-    "gate.executed",
-    "gate.settled",
-    "gate.paid",
+    "call.claimed",
+    "call.verified",
+    "call.running",
+    "call.ran",
+    "call.executed",
+    "call.settled",
+    "call.paid",
 ]
 
 
@@ -218,21 +224,21 @@ async def test_killed_at_any_step(shop: Shop, point: str, broadcasts: bool) -> N
             reached = True
             raise Crash(at)
 
-    dying = shop.gate(fault=crash)
+    dying = shop.paid_calls(fault=crash)
 
     with pytest.raises(Crash) if _reaches(point, broadcasts) else _nothing():
         await dying.call(offer, payment, {}, shop.run)
     assert reached == _reaches(point, broadcasts)
     await asyncio.sleep(0.06)  # the dead replica's lease ends
-    reply = await shop.gate().call(offer, payment, {}, shop.run)
+    reply = await shop.paid_calls().call(offer, payment, {}, shop.run)
     assert len(shop.runs) <= 1
     assert shop.paid <= 10_000
-    if point in ("gate.running", "gate.ran"):
+    if point in ("call.running", "call.ran"):
         assert isinstance(reply, Refused)
         assert reply.code == "outcome_unknown"
         assert (reply.receipt is not None) == broadcasts == (shop.paid == 10_000)
         await asyncio.sleep(0.06)
-        third = await shop.gate().call(offer, payment, {}, shop.run)
+        third = await shop.paid_calls().call(offer, payment, {}, shop.run)
         assert isinstance(third, Refused)
     else:
         assert isinstance(reply, Answer)
@@ -242,7 +248,7 @@ async def test_killed_at_any_step(shop: Shop, point: str, broadcasts: bool) -> N
 
 
 def _reaches(point: str, broadcasts: bool) -> bool:
-    return point not in ({"gate.executed"} if broadcasts else {"gate.paid"})
+    return point not in ({"call.executed"} if broadcasts else {"call.paid"})
 
 
 class _nothing:
@@ -270,15 +276,15 @@ async def test_a_tool_that_broadcasts_is_decided_by_its_recorded_signature(
         return {}, False
 
     def crash(at: str) -> None:
-        if at == "gate.ran":
+        if at == "call.ran":
             raise Crash(at)
 
     with pytest.raises(Crash):
-        await shop.gate(fault=crash).call(offer, payment, {}, dies)
+        await shop.paid_calls(fault=crash).call(offer, payment, {}, dies)
     assert chain.send(bytes(transaction)) == signature
     assert chain.status(signature).state == ("landed" if landed else "failed")
     await asyncio.sleep(0.06)
-    reply = await shop.gate().call(offer, payment, {}, shop.run)
+    reply = await shop.paid_calls().call(offer, payment, {}, shop.run)
     if landed:
         assert isinstance(reply, Answer)
         assert reply.result["signature"] == signature
@@ -295,12 +301,12 @@ async def test_pending_is_finished_by_a_repeat_and_pays_once(
     offer, payment = shop.offer(), shop.payment()
     chain = shop.world.chain
     monkeypatch.setattr(chain, "status", lambda signature: SignatureStatus("unknown"))
-    pending = await shop.gate().call(offer, payment, {}, shop.run)
+    pending = await shop.paid_calls().call(offer, payment, {}, shop.run)
     assert isinstance(pending, Refused)
     assert pending.code == "settlement_pending"
     assert pending.receipt is not None
     monkeypatch.undo()
-    reply = await shop.gate().call(offer, payment, {}, shop.run)
+    reply = await shop.paid_calls().call(offer, payment, {}, shop.run)
     assert isinstance(reply, Answer)
     assert reply.receipt is not None
     assert reply.receipt.transaction == pending.receipt.transaction
@@ -309,8 +315,8 @@ async def test_pending_is_finished_by_a_repeat_and_pays_once(
 
 async def test_replicas_that_get_the_same_call_at_once_serve_it_once(shop: Shop) -> None:
     offer, payment = shop.offer(), shop.payment()
-    gates = [shop.gate(wait=5.0, lease=30.0) for _ in range(6)]
-    replies = await asyncio.gather(*(g.call(offer, payment, {}, shop.run) for g in gates))
+    replicas = [shop.paid_calls(wait=5.0, lease=30.0) for _ in range(6)]
+    replies = await asyncio.gather(*(g.call(offer, payment, {}, shop.run) for g in replicas))
     assert all(isinstance(r, Answer) for r in replies)
     assert len({str(r.result) for r in replies if isinstance(r, Answer)}) == 1
     assert (len(shop.runs), shop.paid) == (1, 10_000)
@@ -322,9 +328,9 @@ async def test_a_payment_spent_at_another_merchant_buys_nothing_here(
     """Same payee, other database (X402.md 9, 5: one proof accepted for several requests)."""
     other = Shop(tmp_path / "other.db", world=shop.world)
     payment = shop.payment()
-    assert isinstance(await shop.gate().call(shop.offer(), payment, {}, shop.run), Answer)
-    reply = await other.gate().call(other.offer(), payment, {}, other.run)
-    assert isinstance(reply, NotPaid)
+    assert isinstance(await shop.paid_calls().call(shop.offer(), payment, {}, shop.run), Answer)
+    reply = await other.paid_calls().call(other.offer(), payment, {}, other.run)
+    assert isinstance(reply, PaymentRequiredReply)
     assert shop.paid == 10_000
 
 
@@ -336,25 +342,27 @@ async def test_a_cancelled_read_leaves_the_id_free(shop: Shop) -> None:
         await asyncio.sleep(30)
         raise AssertionError("unreachable")
 
-    task = asyncio.create_task(shop.gate().call(shop.offer(), shop.payment(), {}, slow))
+    task = asyncio.create_task(shop.paid_calls().call(shop.offer(), shop.payment(), {}, slow))
     await started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert isinstance(await shop.gate().call(shop.offer(), shop.payment(), {}, shop.run), Answer)
+    assert isinstance(
+        await shop.paid_calls().call(shop.offer(), shop.payment(), {}, shop.run), Answer
+    )
     assert (len(shop.runs), shop.paid) == (1, 10_000)
 
 
 async def test_version_1_pays_too(shop: Shop) -> None:
     v2 = shop.payment(None)
     paid = PaymentPayloadV1(scheme="exact", network="solana-devnet", payload=v2.payload)
-    reply = await shop.gate().call(shop.offer(), paid, {}, shop.run)
+    reply = await shop.paid_calls().call(shop.offer(), paid, {}, shop.run)
     assert isinstance(reply, Answer)
     assert shop.paid == 10_000
 
 
 async def test_verify_only_never_settles(shop: Shop) -> None:
-    reply = await shop.gate(verify_only=True).call(
+    reply = await shop.paid_calls(verify_only=True).call(
         shop.offer(broadcasts=True), shop.payment(), {}, shop.run
     )
     assert isinstance(reply, Answer)
@@ -364,7 +372,7 @@ async def test_verify_only_never_settles(shop: Shop) -> None:
 async def test_states_are_told_in_order(shop: Shop) -> None:
     seen: list[str] = []
     on_state: Callable[[str, str, str], None] = lambda _id, state, _url: seen.append(state)  # noqa: E731  # typed here
-    await shop.gate(on_state=on_state).call(shop.offer(), shop.payment(), {}, shop.run)
+    await shop.paid_calls(on_state=on_state).call(shop.offer(), shop.payment(), {}, shop.run)
     assert seen == ["created", "validated", "verified", "settled", "complete"]
 
 
@@ -380,11 +388,11 @@ async def test_what_asks_a_person_first_is_run_by_the_next_request(
 
     for _ in range(2):
         with pytest.raises(Unfinished):
-            await shop.gate(lease=60).call(offer, payment, {}, asks)
+            await shop.paid_calls(lease=60).call(offer, payment, {}, asks)
     assert current_run() is None
     assert shop.paid == (10_000 if broadcasts else 0)
-    assert await shop.gate().knows(offer, payment) is broadcasts
-    reply = await shop.gate(lease=60).call(offer, payment, {}, shop.run)
+    assert await shop.paid_calls().knows(offer, payment) is broadcasts
+    reply = await shop.paid_calls(lease=60).call(offer, payment, {}, shop.run)
     assert isinstance(reply, Answer)
     assert not reply.repeated
     assert (len(shop.runs), shop.paid) == (1, 10_000)
@@ -398,24 +406,24 @@ async def test_an_operator_decides_what_nobody_can_know(
     offer, payment = shop.offer(broadcasts=broadcasts), shop.payment()
 
     def crash(at: str) -> None:
-        if at == "gate.ran":
+        if at == "call.ran":
             raise Crash(at)
 
     with pytest.raises(Crash):
-        await shop.gate(fault=crash).call(offer, payment, {}, shop.run)
+        await shop.paid_calls(fault=crash).call(offer, payment, {}, shop.run)
     await asyncio.sleep(0.06)
     executions = Executions(shop.database)
     assert not executions.decide(ID, outcome)  # nobody has asked yet: it may still be running
-    assert isinstance(await shop.gate().call(offer, payment, {}, shop.run), Refused)
+    assert isinstance(await shop.paid_calls().call(offer, payment, {}, shop.run), Refused)
     assert executions.decide(ID, outcome)
     assert not executions.decide(ID, outcome)
-    (told,) = AuditLog(shop.database).history(subject=ID)
+    (told,) = MerchantLog(shop.database).history(subject=ID)
     assert (told.actor, told.action, told.details) == (
         "operator",
         "call.decided",
         {"outcome": outcome},
     )
-    reply = await shop.gate(lease=60).call(offer, payment, {}, shop.run)
+    reply = await shop.paid_calls(lease=60).call(offer, payment, {}, shop.run)
     assert isinstance(reply, Answer)
     assert len(shop.runs) == (1 if outcome == "done" else 2)
     assert shop.paid == (0 if outcome == "done" and not broadcasts else 10_000)

@@ -1,4 +1,4 @@
-"""A merchant with plans, on a LiteSVM and a database: the gate, the book and the tools that the tests call."""
+"""A merchant with plans, on a LiteSVM and a database: the paid calls, the book and the tools that the tests call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, proof_meta, request_mark, sign_proof
-from mcpsol_py.x402.selling.paid_call import Gate, Run
+from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.selling.tool_run import Run
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.subscriptions.grants import Grants
@@ -79,10 +80,10 @@ class Merchant:
         kept = database or self.shop.database
         return Grants(self.open_book(kept), Executions(kept, self.tenant), **options)
 
-    def gate(self, **options: Any) -> Gate:
+    def paid_calls(self, **options: Any) -> PaidCalls:
         """A replica; options of Grants under `grants`."""
         more = options.pop("grants", {})
-        return self.shop.gate(grants=self.grants(options.get("database"), **more), **options)
+        return self.shop.paid_calls(grants=self.grants(options.get("database"), **more), **options)
 
     def offer(self, *plans: str, **options: Any) -> Offer:
         return Offer(
@@ -99,7 +100,7 @@ class Merchant:
     def tools(self, **options: Any) -> SubscriptionTools:
         kept = self.shop.database
         return SubscriptionTools(
-            self.shop.gate(),
+            self.shop.paid_calls(),
             self.book,
             Executions(kept, self.tenant),
             terms_of=self.terms_of,

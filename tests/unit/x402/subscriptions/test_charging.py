@@ -18,8 +18,8 @@ from solders.pubkey import Pubkey
 from mcpsol_py.x402.chain.payment_chain import SignatureStatus
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.store.audit import AuditLog
 from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.merchant_log import MerchantLog
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.store.webhooks import Webhooks
 from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector
@@ -166,7 +166,7 @@ def test_what_cannot_be_paid_is_tried_again_until_the_grace_ends(till: Till, why
     assert kinds.count("subscription.expired") == 1
     assert kinds.count("subscription.past_due") == 2
     failures = [
-        e for e in AuditLog(till.merchant.shop.database).history() if e.action == "charge.failed"
+        e for e in MerchantLog(till.merchant.shop.database).history() if e.action == "charge.failed"
     ]
     assert len(failures) > 3
 
@@ -193,7 +193,7 @@ def test_killed_at_any_step_it_is_charged_once(till: Till, point: str) -> None:
     assert [(r["number"], r["state"]) for r in rows] == [(1, "landed"), (2, "landed")]
     charged = [
         e
-        for e in AuditLog(till.merchant.shop.database).history()
+        for e in MerchantLog(till.merchant.shop.database).history()
         if e.action == "subscription.charged"
     ]
     assert len(charged) == 1

@@ -15,7 +15,7 @@ from x402.schemas import PaymentRequired
 
 from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, read_demand
 from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Refused
+from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply, Refused
 from mcpsol_py.x402.protocol.proof import (
     PROOF_META,
     SIGN_IN_WITH_X,
@@ -24,7 +24,7 @@ from mcpsol_py.x402.protocol.proof import (
     sign_proof,
 )
 from mcpsol_py.x402.selling.mcp_seller import Paid
-from mcpsol_py.x402.selling.paid_call import Run
+from mcpsol_py.x402.selling.tool_run import Run
 from mcpsol_py.x402.store.database import now_ms
 from mcpsol_py.x402.store.receipts import Receipts
 from tests.unit.x402.payments import keypair
@@ -36,7 +36,7 @@ ASKED = {"city": "Bern"}
 
 async def call(merchant: Merchant, proof: Any, arguments: object = ASKED, **options: Any) -> Any:
     parsed = read_proof({PROOF_META: proof})
-    return await merchant.gate(**options).call(
+    return await merchant.paid_calls(**options).call(
         merchant.offer(), None, arguments, merchant.run, parsed
     )
 
@@ -50,7 +50,7 @@ async def test_a_subscriber_calls_until_the_quota_is_used_up_and_again_in_the_ne
     used = [a.receipt.extensions["subscription"]["info"]["used"] for a in answers]
     assert used == [1, 2]
     refused = await call(merchant, merchant.proof(ASKED))
-    assert isinstance(refused, NotPaid)
+    assert isinstance(refused, PaymentRequiredReply)
     assert refused.reason == "quota_exceeded"
     assert len(merchant.shop.runs) == 2
     assert merchant.shop.paid == 0
@@ -58,7 +58,7 @@ async def test_a_subscriber_calls_until_the_quota_is_used_up_and_again_in_the_ne
     assert isinstance(await call(merchant, merchant.proof(ASKED)), Answer)
     merchant.clock.ms += DAY // 4
     ended = await call(merchant, merchant.proof(ASKED))
-    assert isinstance(ended, NotPaid)
+    assert isinstance(ended, PaymentRequiredReply)
     assert ended.reason == "no_subscription"
     # what was granted is no payment, so it leaves no receipt of one
     assert Receipts(merchant.shop.database).history() == []
@@ -112,7 +112,7 @@ async def test_what_proves_nothing_gets_nothing(
     merchant.plan()
     merchant.subscribed()
     reply = await call(merchant, change(merchant, merchant.proof(ASKED)))
-    assert isinstance(reply, NotPaid)
+    assert isinstance(reply, PaymentRequiredReply)
     assert reply.reason == reason
     assert merchant.shop.runs == []
 
@@ -139,7 +139,7 @@ async def test_a_failing_tool_is_not_counted(merchant: Merchant) -> None:
         return {"isError": True}, True
 
     proof = read_proof({PROOF_META: merchant.proof(ASKED)})
-    reply = await merchant.gate().call(merchant.offer(), None, ASKED, fails, proof)
+    reply = await merchant.paid_calls().call(merchant.offer(), None, ASKED, fails, proof)
     assert isinstance(reply, Answer)
     assert reply.receipt is None
     assert merchant.book.used(merchant.book.of(merchant.address)[0]) == 0
@@ -156,7 +156,7 @@ async def test_calls_at_once_cannot_exceed_the_quota(merchant: Merchant) -> None
         *(call(merchant, merchant.proof(ASKED), database=r) for r in replicas)
     )
     assert sum(isinstance(r, Answer) for r in replies) == 3
-    assert {r.reason for r in replies if isinstance(r, NotPaid)} == {"quota_exceeded"}
+    assert {r.reason for r in replies if isinstance(r, PaymentRequiredReply)} == {"quota_exceeded"}
     assert len(merchant.shop.runs) == 3
     assert merchant.book.used(merchant.book.of(merchant.address)[0]) == 3
 
@@ -214,7 +214,7 @@ async def test_over_mcp_a_client_signs_the_challenge_of_the_demand(merchant: Mer
         )
 
     server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
-    server.middleware.append(Paid(merchant.gate(), {"quote": merchant.offer()}))
+    server.middleware.append(Paid(merchant.paid_calls(), {"quote": merchant.offer()}))
     async with Client(server) as client:
         asked = (await client.call_tool("quote", ASKED)).model_dump(
             by_alias=True, exclude_none=True

@@ -35,7 +35,7 @@ def serve(merchant: Merchant) -> Server[Any]:
         return types.CallToolResult(content=[types.TextContent(type="text", text="42")])
 
     server: Server[Any] = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
-    server.middleware.append(Paid(merchant.gate(), {"quote": merchant.offer()}))
+    server.middleware.append(Paid(merchant.paid_calls(), {"quote": merchant.offer()}))
     return server
 
 
@@ -99,7 +99,7 @@ async def test_over_http_too(club: Merchant, tmp_path: Path) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"report"})
 
-    paid = PaidHttp(app, club.gate(), {("GET", "/report"): offer})
+    paid = PaidHttp(app, club.paid_calls(), {("GET", "/report"): offer})
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=paid)) as client:
         payer = payer_of(club.shop, budget_of(club.shop, tmp_path))
         buyer = HttpBuyer(client, payer, subscriber=Subscriber(club.wallet, [DOMAIN]))

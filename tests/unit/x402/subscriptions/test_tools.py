@@ -10,7 +10,7 @@ from mcp import Client
 from mcp.server import Server
 
 from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, read_demand
-from mcpsol_py.x402.store.audit import AuditLog
+from mcpsol_py.x402.store.merchant_log import MerchantLog
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, ERROR_META
 from tests.unit.x402.payments import keypair
 from tests.unit.x402.selling.test_paid_call import Crash
@@ -121,7 +121,7 @@ async def test_subscribe_check_and_cancel(merchant: Merchant) -> None:
         "subscription"
     ]["usable"]
     told = [
-        (e.actor, e.action) for e in AuditLog(merchant.shop.database).history(subject=made["id"])
+        (e.actor, e.action) for e in MerchantLog(merchant.shop.database).history(subject=made["id"])
     ]
     assert (merchant.address, "subscription.cancelled") in told
 
@@ -194,7 +194,7 @@ async def test_payments_that_do_not_do(merchant: Merchant) -> None:
     assert merchant.shop.paid == 10_000
 
 
-@pytest.mark.parametrize("point", ["gate.paid", "gate.running", "gate.ran"])
+@pytest.mark.parametrize("point", ["call.paid", "call.running", "call.ran"])
 async def test_a_crash_after_the_payment_loses_no_subscription(
     merchant: Merchant, point: str
 ) -> None:
@@ -210,7 +210,7 @@ async def test_a_crash_after_the_payment_loses_no_subscription(
             raise Crash(at)
 
     dying = merchant.tools()
-    dying._gate = merchant.shop.gate(fault=crash)
+    dying._paid_calls = merchant.shop.paid_calls(fault=crash)
     with pytest.raises(Crash):
         await dying.call("subscribe", arguments, payment)
     await asyncio.sleep(0.06)

@@ -20,7 +20,7 @@ from x402.schemas import PaymentRequired, ResourceInfo
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.protocol.mcp_wire import payment_required_result, read_demand
 from mcpsol_py.x402.protocol.networks import DEFAULT_ASSETS, DEVNET, MAINNET
-from mcpsol_py.x402.protocol.offer import NotPaid, Offer
+from mcpsol_py.x402.protocol.offer import Offer, PaymentRequiredReply
 from mcpsol_py.x402.protocol.price import format_amount, parse_price
 from mcpsol_py.x402.subscriptions.terms import Plan
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, ERROR_META, TOOLS
@@ -65,8 +65,8 @@ def test_property_1_402_response_structure(
     terms = shared.world.requirements(amount)
     about = ResourceInfo(url=f"mcp://tool/{name}", description=description)
     offer = Offer(about, (terms,), plans=tuple(plans), domain="d.example")
-    reply = asyncio.run(shared.gate().call(offer, None, {}, shared.run))
-    assert isinstance(reply, NotPaid)
+    reply = asyncio.run(shared.paid_calls().call(offer, None, {}, shared.run))
+    assert isinstance(reply, PaymentRequiredReply)
     result = payment_required_result(reply.required)
     assert result["isError"]
     demand = read_demand(result)

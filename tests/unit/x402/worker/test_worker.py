@@ -22,7 +22,7 @@ from mcpsol_py.errors import PaymentError, StorageError
 from mcpsol_py.x402.buying.budget import Budget, Limit, Limits, Spending
 from mcpsol_py.x402.chain.payment_chain import SignatureStatus
 from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.protocol.offer import Answer, NotPaid, Refused
+from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply, Refused
 from mcpsol_py.x402.store.database import MIGRATIONS, Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.receipts import Receipts
@@ -245,7 +245,7 @@ async def test_a_settlement_that_was_left_pending_is_ended_and_its_receipt_kept(
 ) -> None:
     offer, payment = shop.offer(broadcasts=broadcasts), shop.payment()
     monkeypatch.setattr(shop.world.chain, "status", lambda signature: SignatureStatus("unknown"))
-    assert isinstance(await shop.gate().call(offer, payment, {}, shop.run), Refused)
+    assert isinstance(await shop.paid_calls().call(offer, payment, {}, shop.run), Refused)
     monkeypatch.undo()
     await asyncio.sleep(0.06)
     assert reconcile_settlements(SqlSettlements(shop.database), shop.world.chain) == 1
@@ -253,7 +253,7 @@ async def test_a_settlement_that_was_left_pending_is_ended_and_its_receipt_kept(
     assert calls(shop) == 0
     (receipt,) = Receipts(shop.database).history()
     assert (receipt.amount, receipt.pay_to) == (10_000, str(shop.world.payee.pubkey()))
-    reply = await shop.gate().call(offer, payment, {}, shop.run)
+    reply = await shop.paid_calls().call(offer, payment, {}, shop.run)
     assert isinstance(reply, Answer)
     assert reply.receipt is not None
     assert reply.receipt.transaction == receipt.signature
@@ -265,13 +265,15 @@ async def test_a_payment_that_can_no_longer_land_charges_nobody(
 ) -> None:
     payment = shop.payment()
     monkeypatch.setattr(shop.world.chain, "send", lambda transaction: "dropped")
-    assert isinstance(await shop.gate().call(shop.offer(), payment, {}, shop.run), Refused)
+    assert isinstance(await shop.paid_calls().call(shop.offer(), payment, {}, shop.run), Refused)
     monkeypatch.undo()
     shop.world.svm.expire_blockhash()
     await asyncio.sleep(0.06)
     assert reconcile_settlements(SqlSettlements(shop.database), shop.world.chain) == 1
     calls(shop)
-    assert isinstance(await shop.gate().call(shop.offer(), payment, {}, shop.run), NotPaid)
+    assert isinstance(
+        await shop.paid_calls().call(shop.offer(), payment, {}, shop.run), PaymentRequiredReply
+    )
     assert (len(shop.runs), shop.paid) == (1, 0)
     assert Receipts(shop.database).history() == []
 
@@ -281,7 +283,7 @@ async def test_a_settlement_of_another_facilitator_is_found_on_chain(
 ) -> None:
     payment = shop.payment()
     monkeypatch.setattr(shop.world.chain, "status", lambda signature: SignatureStatus("unknown"))
-    assert isinstance(await shop.gate().call(shop.offer(), payment, {}, shop.run), Refused)
+    assert isinstance(await shop.paid_calls().call(shop.offer(), payment, {}, shop.run), Refused)
     monkeypatch.undo()
     for row in SqlSettlements(shop.database).open():  # it keeps them elsewhere
         SqlSettlements(shop.database).release(row.key)
@@ -289,7 +291,7 @@ async def test_a_settlement_of_another_facilitator_is_found_on_chain(
     assert calls(shop) == 1
     (receipt,) = Receipts(shop.database).history()
     assert receipt.payer == str(shop.world.payer.pubkey())
-    reply = await shop.gate().call(shop.offer(), payment, {}, shop.run)
+    reply = await shop.paid_calls().call(shop.offer(), payment, {}, shop.run)
     assert isinstance(reply, Answer)
     assert (len(shop.runs), shop.paid) == (1, 10_000)
 
@@ -305,18 +307,18 @@ async def test_what_ran_when_its_process_died_is_decided_by_its_signature(
         return {}, False
 
     def crash(at: str) -> None:
-        if at == "gate.ran":
+        if at == "call.ran":
             raise Crash(at)
 
     with pytest.raises(Crash):
-        await shop.gate(fault=crash).call(offer, payment, {}, dies)
+        await shop.paid_calls(fault=crash).call(offer, payment, {}, dies)
     status = SignatureStatus("landed" if landed else "failed")
     monkeypatch.setattr(shop.world.chain, "status", lambda asked: status)
     await asyncio.sleep(0.06)
     assert calls(shop) == 1
     (row,) = Executions(shop.database).history()
     assert row.state == ("done" if landed else "unknown")
-    reply = await shop.gate().call(offer, payment, {}, shop.run)
+    reply = await shop.paid_calls().call(offer, payment, {}, shop.run)
     assert isinstance(reply, Answer if landed else Refused)
     assert shop.runs == []
 
@@ -329,7 +331,7 @@ async def test_the_jobs_of_a_merchant_end_what_is_open(
     budget = Budget(shop.database, wallet, Limits({asset: Limit()}), session="s")
     offer, payment = shop.offer(), shop.payment()
     monkeypatch.setattr(shop.world.chain, "status", lambda signature: SignatureStatus("unknown"))
-    assert isinstance(await shop.gate().call(offer, payment, {}, shop.run), Refused)
+    assert isinstance(await shop.paid_calls().call(offer, payment, {}, shop.run), Refused)
     monkeypatch.undo()
     body = payment.model_dump(by_alias=True, exclude_none=True, mode="json")
     budget.reserve(

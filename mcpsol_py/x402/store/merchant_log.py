@@ -1,4 +1,6 @@
-"""Who did what to a merchant's plans, subscriptions and webhooks: rows that are added, never changed."""
+"""A log of who did what to a merchant's plans, subscriptions, calls and webhooks. Rows are added,
+never changed.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,11 @@ from sqlalchemy import Connection, insert, select
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import audit_log as table
 
-__all__ = ["AuditEntry", "AuditLog", "note"]
+__all__ = ["MerchantAction", "MerchantLog", "record_action"]
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEntry:
+class MerchantAction:
     """One action. `at_ms` in UTC milliseconds since 1970."""
 
     at_ms: int
@@ -26,7 +28,7 @@ class AuditEntry:
     details: dict[str, Any]
 
 
-def note(
+def record_action(
     connection: Connection,
     tenant: str,
     now_ms: int,
@@ -35,7 +37,9 @@ def note(
     subject: str,
     **details: Any,
 ) -> None:
-    """Adds an entry in the caller's transaction: it is there if and only if what it tells of is. No secrets here."""
+    """Add an entry in the caller's transaction, so that it exists if and only if the action does.
+    Pass no secrets.
+    """
     values = {
         "tenant": tenant,
         "id": uuid.uuid4().hex,
@@ -48,20 +52,20 @@ def note(
     connection.execute(insert(table).values(values))
 
 
-class AuditLog:
-    """The log of one merchant. Raises StorageError."""
+class MerchantLog:
+    """The log of one merchant. Its method raises StorageError."""
 
     def __init__(self, database: Database, tenant: str = "default") -> None:
         self._db, self.tenant = database, tenant
 
-    def history(self, limit: int = 100, *, subject: str | None = None) -> list[AuditEntry]:
-        """The newest first."""
+    def history(self, limit: int = 100, *, subject: str | None = None) -> list[MerchantAction]:
+        """Return the newest entries, newest first; of *subject* only if it is given."""
         wanted = select(table).where(table.c.tenant == self.tenant)
         if subject is not None:
             wanted = wanted.where(table.c.subject == subject)
         wanted = wanted.order_by(table.c.at_ms.desc(), table.c.id).limit(limit)
         rows = self._db.run(lambda c, _: c.execute(wanted).all(), self.tenant)
         return [
-            AuditEntry(int(r.at_ms), r.actor, r.action, r.subject, orjson.loads(r.details))
+            MerchantAction(int(r.at_ms), r.actor, r.action, r.subject, orjson.loads(r.details))
             for r in rows
         ]

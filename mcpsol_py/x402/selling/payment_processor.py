@@ -1,0 +1,250 @@
+"""Verifying, settling and cancelling payments through the official core, and checking its answers
+against the chain.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import anyio.to_thread
+from x402 import x402ResourceServer
+from x402.schemas import PaymentRequired, PaymentRequirements, SettleResponse
+from x402.schemas.hooks import ResourceVerifyResponse, VerifiedPaymentCancelOptions
+from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
+
+from mcpsol_py import telemetry
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402 import metrics
+from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, MessageStatus, PaymentChain
+from mcpsol_py.x402.protocol.networks import caip2
+from mcpsol_py.x402.protocol.offer import Offer
+from mcpsol_py.x402.protocol.payment_ids import Payment
+from mcpsol_py.x402.protocol.payment_transaction import read_transaction
+
+__all__ = ["Landed", "PaymentProcessor", "Phase", "Requirements", "Witness", "witness_of"]
+
+Requirements: TypeAlias = PaymentRequirements | PaymentRequirementsV1
+Phase: TypeAlias = Literal["before-handler", "after-handler"]
+#: payment -> the state of its transaction on chain; None if it has no transaction, or if the chain
+#: cannot be asked.
+Witness: TypeAlias = Callable[[Payment], MessageStatus | None]
+#: signature -> True: it landed. False: it did not, and cannot any more. None: not known yet.
+Landed: TypeAlias = Callable[[str], bool | None]
+
+_DUPLICATE = "duplicate_settlement"
+
+
+def witness_of(chain: PaymentChain) -> Witness:
+    """Return a witness that looks at *chain*: for sellers whose facilitator is somebody else's."""
+
+    def look(payment: Payment) -> MessageStatus | None:
+        text = payment.payload.get("transaction")
+        if text is None or "voucher" in payment.payload:
+            return None
+        if caip2(str(payment.get_network())) != chain.network:
+            return None
+        try:
+            return chain.find(bytes(read_transaction(text)))
+        except ChainUnavailable:
+            return None
+
+    return look
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentProcessor:
+    """The official core's resource server, with a check of what its facilitators answer."""
+
+    server: x402ResourceServer
+    landed: Landed | None
+    witness: Witness | None
+    fault: Callable[[str], None]
+
+    # -- reading a payment ---------------------------------------------------------------------
+
+    def match(self, offer: Offer, payment: Payment) -> tuple[PaymentRequirements, Any]:
+        """Return the terms of *offer* that *payment* is for: as offered, and in the payment's
+        protocol version.
+
+        Raises PaymentError (no_matching_requirements).
+        """
+        if isinstance(payment, PaymentPayloadV1):
+            return _match_v1(offer, payment)
+        found = self.server.find_matching_requirements(list(offer.accepts), payment)
+        if found is None:
+            raise PaymentError(
+                "no_matching_requirements",
+                "the payment's terms are not among those that are accepted here now",
+            )
+        return found, found
+
+    def flow(self, payment: Payment, requirements: Any) -> str:
+        """Return the order in which the scheme settles and runs.
+
+        "authorization": verify, run, settle. "upfront": settle, run. "escrow": settle a deposit,
+        run, settle what was used.
+        """
+        if isinstance(payment, PaymentPayloadV1):
+            return "authorization"
+        return self.server.get_payment_flow(payment, requirements)
+
+    async def required(self, offer: Offer, payment: Payment, error: str) -> PaymentRequired:
+        """Return the 402 body that rejects *payment*, with what its scheme adds to help the payer
+        correct it.
+        """
+        required = offer.payment_required(error)
+        if isinstance(payment, PaymentPayloadV1):
+            return required
+        return await self.server.create_payment_required_response(
+            list(required.accepts),
+            required.resource,
+            error,
+            required.extensions,
+            payment_payload=payment,
+        )
+
+    # -- processing it -------------------------------------------------------------------------
+
+    async def verify(
+        self, payment: Payment, requirements: Any, payment_id: str
+    ) -> ResourceVerifyResponse:
+        """Ask whether the payment would settle."""
+        with telemetry.span("verify payment", scheme=requirements.scheme):
+            return await self.server.verify_payment(
+                payment, requirements, transport_context={"payment_id": payment_id}
+            )
+
+    async def cancel(self, payment: Payment, requirements: Any, payment_id: str) -> None:
+        """Release whatever the scheme holds for a call that failed and is not charged."""
+        if isinstance(payment, PaymentPayloadV1):
+            return
+        dispatcher = self.server.create_payment_cancellation_dispatcher(
+            payment, requirements, transport_context={"payment_id": payment_id}
+        )
+        await dispatcher.cancel(VerifiedPaymentCancelOptions(reason="handler_failed"))
+
+    async def settle(
+        self,
+        payment: Payment,
+        requirements: Any,
+        payment_id: str,
+        *,
+        phase: Phase,
+        resumed: bool,
+    ) -> SettleResponse:
+        """Settle the payment. *resumed*: an earlier attempt of this same call may have settled it
+        already.
+        """
+        started = time.perf_counter()
+        with telemetry.span(
+            "settle payment", scheme=requirements.scheme, network=str(requirements.network)
+        ) as step:
+            settled = await self._ask(payment, requirements, payment_id, phase)
+            self.fault("call.settled")
+            settled = await self._checked(payment, settled)
+            if resumed and settled.error_reason == _DUPLICATE:
+                settled = await self._earlier_attempt(settled)
+            outcome = "ok" if settled.success else settled.error_reason or "settlement_failed"
+            step.set(outcome=outcome)
+        metrics.observe_settlement(
+            requirements.scheme,
+            outcome,
+            time.perf_counter() - started,
+            str(requirements.network),
+            str(requirements.asset),
+            _amount(settled, requirements),
+        )
+        return settled
+
+    async def _ask(
+        self, payment: Payment, requirements: Any, payment_id: str, phase: Phase
+    ) -> SettleResponse:
+        try:
+            return await self.server.settle_payment(
+                payment, requirements, phase=phase, transport_context={"payment_id": payment_id}
+            )
+        except PaymentError as error:  # the scheme refused before it asked any facilitator
+            return SettleResponse(
+                success=False,
+                error_reason=error.code,
+                error_message=str(error),
+                transaction="",
+                network=requirements.network,
+            )
+
+    async def _checked(self, payment: Payment, settled: SettleResponse) -> SettleResponse:
+        """Correct what a facilitator answered, if the witness sees something else on chain.
+
+        A success that did not land is no success, and a refusal of a payment that landed is a
+        success. A duplicate stays a duplicate: it may have paid for another call.
+        """
+        if self.witness is None or settled.error_reason == _DUPLICATE:
+            return settled
+        if settled.success and not settled.transaction:  # a voucher: nothing was sent
+            return settled
+        seen = await anyio.to_thread.run_sync(self.witness, payment)
+        if seen is None or settled.success == (seen.state == "landed"):
+            return settled
+        return _as_failed(settled, seen) if settled.success else _as_landed(settled, seen)
+
+    async def _earlier_attempt(self, settled: SettleResponse) -> SettleResponse:
+        """The outcome of this call's own earlier attempt, which *settled* calls a duplicate after a
+        crash.
+
+        A duplicate at the first attempt was paid for somebody else's request, and pays for nothing
+        here.
+        """
+        landed: bool | None = True
+        if self.landed is not None and settled.transaction:
+            landed = await anyio.to_thread.run_sync(self.landed, settled.transaction)
+        if landed:
+            return _changed(settled, success=True, error_reason=None, error_message=None)
+        return _changed(settled, error_reason="settlement_pending")
+
+
+def _match_v1(
+    offer: Offer, payment: PaymentPayloadV1
+) -> tuple[PaymentRequirements, PaymentRequirementsV1]:
+    for v1 in offer.v1():
+        if (v1.scheme, v1.network) != (payment.scheme, payment.network):
+            continue
+        for terms in offer.accepts:
+            if (terms.scheme, terms.network) == (v1.scheme, caip2(v1.network)):
+                return terms, v1
+    raise PaymentError(
+        "no_matching_requirements",
+        "the payment's scheme or network is not accepted here",
+    )
+
+
+def _amount(settled: SettleResponse, requirements: Any) -> int:
+    """The base units that were settled, or those that were asked for."""
+    amount = settled.amount
+    return int(amount if amount is not None and amount.isdigit() else requirements.get_amount())
+
+
+def _as_landed(settled: SettleResponse, seen: MessageStatus) -> SettleResponse:
+    return _changed(
+        settled,
+        success=True,
+        error_reason=None,
+        error_message=None,
+        transaction=seen.signature or "",
+    )
+
+
+def _as_failed(settled: SettleResponse, seen: MessageStatus) -> SettleResponse:
+    gone = seen.state in ("failed", "expired")
+    return _changed(
+        settled,
+        success=False,
+        error_reason="transaction_failed" if gone else "settlement_pending",
+        error_message=f"the chain says: {seen.state}",
+    )
+
+
+def _changed(settled: SettleResponse, **changes: Any) -> SettleResponse:
+    return settled.model_copy(update=changes)
