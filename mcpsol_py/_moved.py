@@ -104,12 +104,15 @@ MODULES = {
     "mcpsol_py.x402.worker": "mcpsol_py.x402.worker.worker",
 }
 
-#: Old module -> {old name: new name}, for names that changed.
+#: Old module -> {old name: new name}, for names that changed. "module:name" for one that went to another module.
 NAMES: dict[str, dict[str, str]] = {
     "mcpsol_py.bridge.calls": {
         "Prepared": "PreparedCall",
         "Served": "ServedProgram",
-        "Simulated": "SimulatedCall",
+        "Simulated": "mcpsol_py.calls.simulate:SimulatedCall",
+        "describe": "mcpsol_py.calls.describe:describe",
+        "simulate": "mcpsol_py.calls.simulate:simulate",
+        "text_of": "mcpsol_py.calls.describe:text_of",
     },
     "mcpsol_py.bridge.reach": {"Reach": "SigningPower", "reach_of": "signing_power"},
     "mcpsol_py.x402.chain": {"Chain": "PaymentChain"},
@@ -157,6 +160,8 @@ class _OldPath(MetaPathFinder, Loader):
 
 
 def _renamed(old_module: str, old: str, new_module: str, new: str) -> object:
+    if ":" in new:
+        new_module, new = new.split(":")
     warnings.warn(f"{old_module}.{old} is now {new_module}.{new}", DeprecationWarning, stacklevel=3)
     return getattr(import_module(new_module), new)
 

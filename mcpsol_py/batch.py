@@ -1,43 +1,43 @@
-"""Transactions that a job is made of: many that may land in any order, or one after the other, each seen to land.
+"""Sending the transactions of a job: many in any order, or one after the other, until each has landed.
 
-Everything sent here may be sent again: the same signed transaction cannot land twice, and where a new one is signed for
-an expired blockhash its instructions do no harm if both land (`repeatable`). What has been reached is read from the
-chain by the caller, so a job that was stopped is begun again and goes on.
+`one` sends exactly once. `many` may sign a transaction anew when its blockhash has expired, so its jobs must do no harm
+if they land twice (`repeatable`). What has been reached is read from the chain by the caller: a job that was stopped is
+begun again and goes on.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.signature import Signature
-from solders.transaction import VersionedTransaction
 
-from mcpsol_py.calls.transactions import compile_message, compute_budget, sign
-from mcpsol_py.client.errors import explain
-from mcpsol_py.client.transport import Outcome, Transport
-from mcpsol_py.errors import McpsolError, ProgramFailed, SendUnknown, TransportError
+from mcpsol_py.calls.follow import Sent
+from mcpsol_py.calls.many import TransactionGroup
+from mcpsol_py.calls.sent_messages import sent_messages
+from mcpsol_py.calls.transactions import (
+    BLOCKHASH_LOOKS,
+    BLOCKHASH_SECONDS,
+    choose_blockhash,
+    compile_message,
+    sign,
+    with_budget,
+)
+from mcpsol_py.client.transport import Transport
+from mcpsol_py.errors import SendUnknown, TransportError
 
 __all__ = ["Sender"]
 
-#: Seconds between two looks at what has landed, and looks between two sendings of the same transaction.
-POLL, LOOKS_A_SEND = 0.4, 5
-#: Requests at once.
-WIDTH = 16
-#: Blockhashes that one job may use up.
+#: Blockhashes that one transaction may use up.
 ROUNDS = 6
-#: Answers in a row that may be lost while asking.
-LOST = 5
 
 
 @dataclass
 class Sender:
-    """Sends for one payer. *signers* sign what asks for them; *price* is the priority fee in micro-lamports a compute
+    """Sends for one payer. *signers* sign where they must; *price* is the priority fee in micro-lamports a compute
     unit, with *units* as each transaction's limit (both None: no compute budget instructions)."""
 
     transport: Transport
@@ -49,7 +49,10 @@ class Sender:
     async def one(
         self, instructions: Sequence[Instruction], *, units: int | None = None
     ) -> Signature:
-        """One transaction: sent after a preflight, seen to land. Raises ProgramFailed, SendUnknown, TransportError."""
+        """Send one transaction after a preflight and wait until it has landed.
+
+        Raises ProgramFailed, SendUnknown, TransportError, MissingSigner.
+        """
         (signature,) = await self.many([instructions], repeatable=False, units=units)
         return signature
 
@@ -61,116 +64,61 @@ class Sender:
         units: int | None = None,
         landed: Callable[[int], None] | None = None,
     ) -> list[Signature]:
-        """A transaction a job, in any order; *landed* is told how many have. The first one's preflight speaks for all.
+        """Send one transaction for each job, in any order, and wait until all have landed.
 
-        Raises ProgramFailed for the first that fails, SendUnknown where some did not land in time.
+        Identical jobs are transactions of their own, with different blockhashes. Only the first transaction has a
+        preflight. *landed* is called with how many have landed.
+
+        Raises ProgramFailed for the first that fails, SendUnknown if some did not land in time.
         """
-        open_jobs = dict(enumerate(jobs))
-        done: dict[int, Signature] = {}
-        limit = units or self.units
+        group = TransactionGroup(self.transport, landed)
         for _ in range(ROUNDS if repeatable else 1):
-            recent = await self.transport.latest_blockhash()
-            budget = compute_budget(limit if self.price is not None else None, self.price)
-            signed = {
-                at: sign(
-                    compile_message(self.payer, [*budget, *job], recent.value, legacy=True),
-                    self.signers,
-                )
-                for at, job in open_jobs.items()
-            }
-            if not done:
-                first = next(iter(signed))
-                await self._hand_in([signed[first]], preflight=True)
-                await self._hand_in([t for at, t in signed.items() if at != first])
-            else:
-                await self._hand_in(list(signed.values()))
-            await self._watch(signed, open_jobs, done, recent.last_valid_block_height, landed)
-            if not open_jobs:
-                return [done[at] for at in range(len(jobs))]
-        transaction = next(signed[at] for at in open_jobs)
-        count = (
-            f"{len(open_jobs)} of {len(jobs)} transactions" if len(jobs) > 1 else "the transaction"
+            left = {at: job for at, job in enumerate(jobs) if at not in group.landed}
+            await self._hand_in(group, left, units or self.units)
+            await group.follow()
+            if not group.pending:
+                return [group.landed[at] for at in range(len(jobs))]
+        sent = next(iter(group.pending.values()))
+        what = (
+            f"{len(group.pending)} of {len(jobs)} transactions"
+            if len(jobs) > 1
+            else "the transaction"
         )
         raise SendUnknown(
-            str(transaction.signatures[0]), f"{count} did not land before the blockhash expired"
+            str(sent.signature), f"{what} did not land: {sent.lifetime.over}", sent.transaction
         )
 
     async def _hand_in(
-        self, transactions: Sequence[VersionedTransaction], *, preflight: bool = False
+        self, group: TransactionGroup, jobs: Mapping[int, Sequence[Instruction]], units: int | None
     ) -> None:
-        """Sends them, some at a time, and no more after an error. A lost answer is no matter: what landed is asked
-        for."""
-        gate = asyncio.Semaphore(WIDTH)
-        errors: list[McpsolError] = []
-
-        async def hand_in(transaction: VersionedTransaction) -> None:
-            async with gate:
-                if errors:
-                    return
-                try:
-                    _, refused = await self.transport.send(
-                        transaction, skip_preflight=not preflight
-                    )
-                except TransportError as error:
-                    if not error.retryable:
-                        errors.append(error)
-                    return
-                if refused is not None and refused.err != "AlreadyProcessed":
-                    errors.append(_failed(refused, transaction))
-
-        await asyncio.gather(*(hand_in(transaction) for transaction in transactions))
-        if errors:
-            raise errors[0]
-
-    async def _watch(
-        self,
-        signed: dict[int, VersionedTransaction],
-        open_jobs: dict[int, Sequence[Instruction]],
-        done: dict[int, Signature],
-        last_valid: int,
-        landed: Callable[[int], None] | None,
-    ) -> None:
-        """Until all have landed, or none can any more."""
-        looks = misses = 0
-        while open_jobs:
-            asked = list(open_jobs)
-            try:
-                # Asked before the statuses: what has not landed by a height that is too late never will.
-                late = await self.transport.block_height() > last_valid
-                found = await self.transport.statuses([signed[at].signatures[0] for at in asked])
-                misses = 0
-            except TransportError:
-                misses += 1
-                if misses >= LOST:
-                    raise
-                late, found = False, [None] * len(asked)
-            for at, status in zip(asked, found, strict=True):
-                if status is not None and status.err is not None:
-                    raise await self._landed_badly(signed[at], status.err)
-                if status is not None and status.confirmed:
-                    done[at] = signed[at].signatures[0]
-                    del open_jobs[at]
-            if landed is not None:
-                landed(len(done))
-            unseen = [at for at, status in zip(asked, found, strict=True) if status is None]
-            if not open_jobs or (late and len(unseen) == len(open_jobs)):
+        """Sign and hand in all *jobs*. One that is the same message as another waits for the next blockhash."""
+        left = dict(jobs)
+        first = not group.landed
+        for _ in range(BLOCKHASH_LOOKS):
+            signed = await self._sign(left, units)
+            group.pending.update(signed)
+            sent = list(signed.values())
+            if first and sent:
+                await group.hand_in(sent[:1], preflight=True)
+                sent, first = sent[1:], False
+            await group.hand_in(sent)
+            left = {at: job for at, job in left.items() if at not in signed}
+            if not left:
                 return
-            looks += 1
-            if looks % LOOKS_A_SEND == 0 and not late:
-                await self._hand_in([signed[at] for at in unseen])
-            await self.transport.sleep(POLL)
+            await self.transport.sleep(BLOCKHASH_SECONDS)
+        why = "it gives no new blockhash, so the same call cannot be sent again"
+        raise TransportError(self.transport.endpoint, why)
 
-    async def _landed_badly(
-        self, transaction: VersionedTransaction, err: str | dict[str, Any]
-    ) -> ProgramFailed:
-        landed = await self.transport.transaction(transaction.signatures[0])
-        return _failed(landed or Outcome(err=err), transaction)
-
-
-def _failed(outcome: Outcome, transaction: VersionedTransaction) -> ProgramFailed:
-    keys = transaction.message.account_keys
-    failed = explain(
-        outcome, programs=[keys[ix.program_id_index] for ix in transaction.message.instructions]
-    )
-    assert failed is not None
-    return failed
+    async def _sign(
+        self, jobs: Mapping[int, Sequence[Instruction]], units: int | None
+    ) -> dict[int, Sent]:
+        """Sign each job whose message was not sent before."""
+        blockhash, lifetime = await choose_blockhash(self.transport)
+        limit = units if self.price is not None else None
+        signed = {}
+        for at, job in jobs.items():
+            instructions = with_budget(job, limit, self.price)
+            message = compile_message(self.payer, instructions, blockhash, legacy=True)
+            signed[at] = Sent(sign(message, self.signers), lifetime)
+        chain = sent_messages(self.transport)
+        return {at: sent for at, sent in signed.items() if chain.take(sent.transaction.message)}

@@ -25,6 +25,8 @@ McpsolError                  the root; `reason` is a stable slug, the same in --
 │  ├─ MissingAccount         an account that must be given               (instruction, account, why)
 │  ├─ PdaError               an address that cannot be derived           (account, why)
 │  ├─ MissingSigner          a signature that nobody here can give       (addresses)
+│  ├─ InvalidSigner          a value that cannot sign                    (type_name)
+│  ├─ InvalidTransaction     no transaction can be made of this          (why)
 │  ├─ AccountNotFound        an account to read that is not there        (address, wanted, why)
 │  ├─ TransactionTooLarge    over 1,232 bytes                            (size, limit)
 │  ├─ NoProgram              no program at an address                    (program_id)
@@ -43,7 +45,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from solders.transaction import VersionedTransaction
 
 __all__ = [
     "AccountNotFound",
@@ -55,6 +60,8 @@ __all__ = [
     "EditedByHand",
     "EncodeError",
     "InvalidProgram",
+    "InvalidSigner",
+    "InvalidTransaction",
     "MalformedPage",
     "McpsolError",
     "MissingAccount",
@@ -512,6 +519,26 @@ class MissingSigner(ClientError):
         )
 
 
+class InvalidSigner(ClientError, TypeError):
+    """A value among the signers that cannot sign."""
+
+    reason = "invalid_signer"
+
+    def __init__(self, type_name: str, why: str = "") -> None:
+        self.type_name = type_name
+        super().__init__(why or f"{type_name} is not a signer: expected a Keypair")
+
+
+class InvalidTransaction(ClientError):
+    """Values of which no transaction can be made: too many accounts, a number out of range, a malformed signature."""
+
+    reason = "invalid_transaction"
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(f"cannot make a transaction: {why}")
+
+
 class AccountNotFound(ClientError):
     """An account to be read that does not exist, or belongs to another program. `wanted`: the account type."""
 
@@ -558,15 +585,27 @@ class DeployRefused(ClientError):
 
 
 class SendUnknown(ClientError):
-    """Sent, but whether it landed is not known. Look the signature up before sending anything again."""
+    """Sent, but whether it landed is not known. Look the signature up before sending anything again.
+
+    `transaction` is the signed transaction, if the sender has it. To hand in exactly the same one again is safe: it
+    lands once at most.
+    """
 
     reason = "send_unknown"
 
-    def __init__(self, signature: str, why: str) -> None:
+    def __init__(
+        self, signature: str, why: str, transaction: VersionedTransaction | None = None
+    ) -> None:
         self.signature, self.why = signature, why
+        self._transaction = transaction
         super().__init__(
             f"transaction {signature}: outcome unknown: {why}. Look it up before sending again."
         )
+
+    @property
+    def transaction(self) -> VersionedTransaction | None:
+        """The signed transaction, or None if the sender does not have it."""
+        return self._transaction
 
 
 class ProgramFailed(ClientError):

@@ -6,13 +6,12 @@
     signature = await client.send([ix], signers=[keypair])
     vault = await client.fetch("Vault", address)
 
-`SyncProgramClient` (from `connect_sync`) has the same methods without `await`: it drives the coroutines of
-`ProgramClient` over a transport that blocks.
+`SyncProgramClient` (from `connect_sync`) has the same methods without `await`: it runs the coroutines of
+`ProgramClient` over a transport that blocks. How transactions are made, sent and followed is in `mcpsol_py.calls`.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -23,53 +22,49 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py import telemetry
 from mcpsol_py.accounts.inputs import address_of
 from mcpsol_py.accounts.resolution import Resolver
+from mcpsol_py.calls.draft import Amount, TransactionDraft, draft_transaction
+from mcpsol_py.calls.lifetime import Lifetime, UntilBlockHeight, lifetime_of
+from mcpsol_py.calls.prepare import build_instruction
+from mcpsol_py.calls.send import check_signed, sign_and_submit, submit
+from mcpsol_py.calls.simulate import simulate_instructions
 from mcpsol_py.calls.transactions import (
-    compile_message,
-    compute_budget,
+    choose_blockhash,
+    instruction_list,
     key_pairs,
+    programs_of,
     read_lookup_tables,
-    sign,
-    with_headroom,
 )
 from mcpsol_py.client.discovery import discover
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.events import events_of
-from mcpsol_py.client.simulation import Payers, run_instructions, run_transaction, unsigned
+from mcpsol_py.client.simulation import Payers, run_transaction, unsigned
 from mcpsol_py.client.subscriptions import account_changes, log_messages
 from mcpsol_py.client.transport import Outcome, Transport, blocking, run
 from mcpsol_py.codec.account import account_named
 from mcpsol_py.errors import (
     AccountNotFound,
     CodecError,
+    DecodeError,
     MissingAccount,
     NotUsable,
     ProgramFailed,
-    SendUnknown,
     TransportError,
+    abbr,
 )
 from mcpsol_py.model.program import Discriminator
-from mcpsol_py.program import Program, load
+from mcpsol_py.program import Program, ProgramInstruction, load
 
 __all__ = ["ProgramClient", "Simulation", "SyncProgramClient", "View", "connect", "connect_sync"]
-
-#: How often a sent transaction is asked after, in seconds.
-POLL = 0.4
-#: For how long at most, in seconds: a transaction lives a minute or two, but a node may stand still and go on
-#: answering.
-_LONGEST = 600.0
-#: How many answers in a row may be lost while asking.
-_LOST = 5
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """What a simulation gave.
+    """The result of a simulation.
 
     `error` is None, or the failure with its name (raise it with `raise_for_error()`). `units`: compute units used.
-    `return_data`: bytes that the asked program itself set, as they came. `accounts`: those asked for, after the run.
+    `return_data`: the bytes that the client's program itself set. `accounts`: those asked for, after the run.
     """
 
     outcome: Outcome
@@ -79,7 +74,7 @@ class Simulation:
 
     @property
     def ok(self) -> bool:
-        """Did it run through?"""
+        """Whether it succeeded."""
         return self.error is None
 
     @property
@@ -98,7 +93,7 @@ class Simulation:
         return self.outcome.accounts
 
     def raise_for_error(self) -> Simulation:
-        """Itself, or the failure raised."""
+        """Return itself, or raise the failure."""
         if self.error is not None:
             raise self.error
         return self
@@ -106,7 +101,8 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A return value. `value` decoded by the IDL; where that cannot be, None, with `why` and the bytes in `raw`."""
+    """A return value. `value` is decoded by the IDL; if that is not possible it is None, and `why` says so. `raw`: its
+    bytes."""
 
     value: Any
     raw: bytes
@@ -114,7 +110,7 @@ class View:
 
 
 class ProgramClient:
-    """A program at an address of a chain. Made by `connect`, or from a Program and a Transport."""
+    """A program at an address of a chain, made by `connect` or from a Program and a Transport."""
 
     def __init__(
         self,
@@ -128,16 +124,14 @@ class ProgramClient:
         resolvers: Mapping[str, Resolver] | None = None,
         known: Sequence[Program] = (),
     ) -> None:
-        """*wallet*: a Keypair (or its address) that signs and pays. *payer*: who pays in simulations, if not the
-        wallet. *known*: other programs whose errors should have names."""
-        key = address_of(program_id) if program_id is not None else program.address
+        """*wallet*: a Keypair (or its address) that signs and pays. *payer*: pays in simulations instead of the
+        wallet. *known*: other programs whose errors should have names.
+
+        Raises MissingAccount if the program's address is not known.
+        """
+        key = program.address if program_id is None else address_of(program_id)
         if key is None:
-            why = (
-                "the IDL names no address; pass program_id"
-                if program_id is None
-                else f"{program_id!r} is no address"
-            )
-            raise MissingAccount(program.name, "program_id", why)
+            raise MissingAccount(program.name, "program_id", _why_no_address(program_id))
         self.program = program
         self.program_id = key
         self.behind = program.behind(key)
@@ -145,7 +139,7 @@ class ProgramClient:
         self.wallet = wallet
         self.source = source
         self.resolvers = dict(resolvers or {})
-        self.payers = Payers(address_of(payer) if payer is not None else None, address_of(wallet))
+        self.payers = Payers(address_of(payer), address_of(wallet))
         self._errors = {str(p.address): p.error for p in known if p.address is not None}
         self._errors[str(self.behind)] = program.error
 
@@ -163,26 +157,24 @@ class ProgramClient:
         remaining: Sequence[Any] = (),
         payer: Any = None,
     ) -> Instruction:
-        """The instruction *name*, its accounts filled in as far as the IDL, the wallet and the chain settle them.
+        """Build the instruction *name*, filling in the accounts that the IDL, the wallet and the chain determine.
 
         Raises UnknownName, EncodeError, NotUsable, MissingAccount, PdaError, TransportError.
         """
         instruction = self.program.instruction(name)
-        args = dict(args or {})
-        resolution = instruction.plan.resolve(
-            args,
+        built, _ = await build_instruction(
+            instruction,
+            dict(args or {}),
             accounts or {},
             program_id=self.program_id,
+            transport=self.transport,
+            encode=instruction.encode,
             wallet=self.wallet,
             payer=payer,
             remaining=remaining,
             resolvers=self.resolvers,
-            online=True,
         )
-        while wanted := resolution.wanted():
-            resolution.supply(zip(wanted, await self.transport.get_accounts(wanted), strict=True))
-        data = instruction.encode(resolution.complete_args())
-        return Instruction(self.program_id, data, resolution.metas())
+        return built
 
     # --- simulating ----------------------------------------------------------------------------------------------
 
@@ -193,23 +185,21 @@ class ProgramClient:
         accounts: Sequence[Pubkey] = (),
         lookup_tables: Sequence[Pubkey | str] = (),
     ) -> Simulation:
-        """Runs an instruction, several, or a whole transaction (which stays as it is) without effect.
+        """Run an instruction, several, or a whole transaction (which is not changed) without effect.
 
-        Signatures are not needed. *accounts* are given back as they would be afterwards.
-        Raises MissingAccount where no payer is funded, TransportError. A failing program is no exception: see `error`.
+        Signatures are not needed. *accounts* are returned as they would be afterwards.
+        Raises MissingAccount if no payer has lamports, InvalidTransaction, TransportError. A failing program raises
+        nothing: see `error`.
         """
         if isinstance(what, VersionedTransaction):
             outcome = await run_transaction(self.transport, what, accounts=accounts)
-            keys = what.message.account_keys
-            programs = [keys[ix.program_id_index] for ix in what.message.instructions]
-        else:
-            instructions = [what] if isinstance(what, Instruction) else list(what)
-            tables = await read_lookup_tables(self.transport, lookup_tables)
-            outcome = await run_instructions(
-                self.transport, instructions, self.payers, accounts=accounts, tables=tables
-            )
-            programs = [ix.program_id for ix in instructions]
-        return self._simulation(outcome, programs)
+            return self._simulation(outcome, programs_of(what.message))
+        instructions = instruction_list(what)
+        tables = await read_lookup_tables(self.transport, lookup_tables)
+        outcome = await simulate_instructions(
+            self.transport, instructions, self.payers, accounts=accounts, tables=tables
+        )
+        return self._simulation(outcome, [ix.program_id for ix in instructions])
 
     def _simulation(self, outcome: Outcome, programs: Sequence[Pubkey]) -> Simulation:
         returned = outcome.return_data
@@ -229,22 +219,16 @@ class ProgramClient:
         *,
         remaining: Sequence[Any] = (),
     ) -> View:
-        """What an instruction returns, by simulation: nothing is signed, paid or changed, and no wallet is needed.
+        """Simulate an instruction and return its return value: nothing is signed or paid, and no wallet is needed.
 
-        Raises ProgramFailed where the program does, AccountNotFound where it returned nothing.
+        Raises ProgramFailed if the program fails, NotUsable if it returned nothing.
         """
         instruction = self.program.instruction(name)
         built = await self.build(name, args, accounts, remaining=remaining)
         simulation = (await self.simulate(built)).raise_for_error()
         raw = simulation.return_data
         if raw is None:
-            by = simulation.outcome.return_data
-            if by is not None:
-                raise NotUsable("return value of", name, f"it was set by another program, {by[0]}")
-            # Return data of zeros alone is trimmed to nothing, so an empty answer is one of zeros if a type is known.
-            raw = b""
-            if self.program.instruction(name).model.returns is None:
-                raise NotUsable("return value of", name, "the program returned nothing")
+            raw = _nothing_returned(instruction, simulation.outcome)
         try:
             return View(instruction.decode_return(raw), raw)
         except (CodecError, NotUsable) as error:
@@ -254,64 +238,52 @@ class ProgramClient:
 
     async def transaction(
         self,
-        instructions: Sequence[Instruction],
+        instructions: Instruction | Sequence[Instruction],
         *,
         payer: Any = None,
         lookup_tables: Sequence[Pubkey | str] = (),
-        compute_units: int | Literal["auto"] | None = None,
-        priority_fee: int | Literal["auto"] | None = None,
+        compute_units: Amount = None,
+        priority_fee: Amount = None,
         legacy: bool = False,
     ) -> VersionedTransaction:
-        """An unsigned transaction with a fresh blockhash, for others to sign. Options as in `send`.
+        """Return an unsigned transaction with a fresh blockhash, for others to sign. Options as in `send`.
 
-        Raises ProgramFailed where ``compute_units="auto"`` shows that it would fail, TransactionTooLarge.
+        Raises ProgramFailed if ``compute_units="auto"`` shows that it would fail, TransactionTooLarge,
+        InvalidTransaction.
         """
-        message, _ = await self._message(
-            instructions, payer, lookup_tables, compute_units, priority_fee, legacy, self.wallet
+        draft = await self._draft(
+            instructions, payer, lookup_tables, compute_units, priority_fee, legacy
         )
-        return unsigned(message)
+        blockhash, _ = await choose_blockhash(self.transport, draft.nonce_account)
+        return unsigned(draft.message(blockhash))
 
-    async def _message(
+    async def _draft(
         self,
-        instructions: Sequence[Instruction],
+        instructions: Instruction | Sequence[Instruction],
         payer: Any,
         lookup_tables: Sequence[Pubkey | str],
-        compute_units: int | Literal["auto"] | None,
-        priority_fee: int | Literal["auto"] | None,
+        compute_units: Amount,
+        priority_fee: Amount,
         legacy: bool,
-        wallet: Any,
-    ) -> tuple[Any, int]:
-        payer_key = address_of(payer) or address_of(wallet)
-        if payer_key is None:
-            raise MissingAccount("send", "payer", "there is no wallet, and no signer was given")
-        tables = await read_lookup_tables(self.transport, lookup_tables)
-        price = priority_fee
-        if price == "auto":
-            price = await self._fee(instructions)
-        units = compute_units
-        if units == "auto":
-            budget = compute_budget(1_400_000, price)
-            outcome = await run_instructions(
-                self.transport, [*budget, *instructions], Payers(option=payer_key), tables=tables
-            )
-            failed = explain(
-                outcome,
-                programs=[ix.program_id for ix in [*budget, *instructions]],
-                own=self._errors,
-            )
-            if failed is not None:
-                raise failed
-            units = with_headroom(outcome.units or 200_000)
-        recent = await self.transport.latest_blockhash()
-        every = [*compute_budget(units, price), *instructions]
-        message = compile_message(payer_key, every, recent.value, tables, legacy=legacy)
-        return message, recent.last_valid_block_height
+    ) -> TransactionDraft:
+        return await draft_transaction(
+            self.transport,
+            instruction_list(instructions),
+            self._payer_address(payer),
+            lookup_tables=lookup_tables,
+            compute_units=compute_units,
+            priority_fee=priority_fee,
+            legacy=legacy,
+            own=self._errors,
+        )
 
-    async def _fee(self, instructions: Sequence[Instruction]) -> int:
-        """The upper quartile of recent fees for the accounts that would be locked for writing."""
-        writable = {meta.pubkey for ix in instructions for meta in ix.accounts if meta.is_writable}
-        fees = sorted(await self.transport.priority_fees(sorted(writable, key=bytes)))
-        return fees[len(fees) * 3 // 4] if fees else 0
+    def _payer_address(self, payer: Any) -> Pubkey:
+        key = address_of(self.wallet if payer is None else payer)
+        if key is not None:
+            return key
+        if payer is None:
+            raise MissingAccount("send", "payer", "there is no wallet, and no signer was given")
+        raise MissingAccount("send", "payer", f"{abbr(payer)} is not an address or a Keypair")
 
     async def send(
         self,
@@ -320,42 +292,52 @@ class ProgramClient:
         *,
         payer: Any = None,
         lookup_tables: Sequence[Pubkey | str] = (),
-        compute_units: int | Literal["auto"] | None = None,
-        priority_fee: int | Literal["auto"] | None = None,
+        compute_units: Amount = None,
+        priority_fee: Amount = None,
         skip_preflight: bool = False,
         legacy: bool = False,
         confirm: bool = True,
     ) -> Signature:
-        """Signs and sends one transaction, once, and waits until it is confirmed or its blockhash has expired.
+        """Sign and send one transaction, once, and wait until it is confirmed or can no longer land.
 
-        *signers*: Keypairs; the client's wallet is always among them. The first of them pays unless *payer* says
-        otherwise. *compute_units*: a limit, or "auto" (from a simulation, which must succeed). *priority_fee*:
-        micro-lamports a unit, or "auto" (recent fees). *lookup_tables*: addresses of tables for a v0 transaction.
+        Each call is a transaction of its own: if the same call was sent with the newest blockhash, this one waits for
+        another blockhash. If the first instruction is AdvanceNonceAccount, the nonce takes the blockhash's place.
 
-        Raises ProgramFailed (preflight, or landed and failed), SendUnknown with the signature where the outcome is
-        not known, MissingSigner, TransactionTooLarge, TransportError where it was not handed in.
+        *signers*: Keypairs; the client's wallet is always among them. The first of them pays, unless *payer* is given.
+        *compute_units*: a limit, or "auto" (from a simulation, which must succeed). *priority_fee*: micro-lamports a
+        unit, or "auto" (recent fees). *lookup_tables*: addresses of tables for a v0 transaction.
+
+        Raises ProgramFailed (in the preflight, or landed and failed), SendUnknown with the signature if the outcome is
+        not known, TransportError if it was not handed in, MissingSigner, InvalidSigner, TransactionTooLarge,
+        InvalidTransaction.
         """
-        batch = [instructions] if isinstance(instructions, Instruction) else list(instructions)
-        every = [
-            *(
-                [self.wallet]
-                if hasattr(self.wallet, "sign_message") or hasattr(self.wallet, "payer")
-                else []
-            ),
-            *signers,
-        ]
-        first = payer if payer is not None else next(iter(key_pairs(every)), None)
-        message, last_valid = await self._message(
-            batch, first, lookup_tables, compute_units, priority_fee, legacy, self.wallet
+        pairs = self._signers(signers, payer)
+        first = next(iter(key_pairs(pairs)), None)
+        draft = await self._draft(
+            instructions,
+            first if payer is None else payer,
+            lookup_tables,
+            compute_units,
+            priority_fee,
+            legacy,
         )
-        pairs = [*every, *([payer] if hasattr(payer, "sign_message") else [])]
-        transaction = sign(message, pairs)
-        return await self.send_transaction(
-            transaction,
-            last_valid_block_height=last_valid,
+        return await sign_and_submit(
+            self.transport,
+            draft,
+            pairs,
+            own=self._errors,
             skip_preflight=skip_preflight,
             confirm=confirm,
         )
+
+    def _signers(self, signers: Sequence[Any], payer: Any) -> list[Any]:
+        """The wallet if it can sign, then *signers*, then *payer* if it can sign."""
+        out = list(signers)
+        if hasattr(self.wallet, "sign_message") or hasattr(self.wallet, "payer"):
+            out.insert(0, self.wallet)
+        if hasattr(payer, "sign_message"):
+            out.append(payer)
+        return out
 
     async def send_transaction(
         self,
@@ -366,83 +348,37 @@ class ProgramClient:
         confirm: bool = True,
         handed_in: Callable[[], Awaitable[None]] | None = None,
     ) -> Signature:
-        """Sends a signed transaction, once, and waits as `send` does. *handed_in* is awaited in between. Raises as
-        `send`."""
-        signature = transaction.signatures[0]
-        keys = transaction.message.account_keys
-        programs = [keys[ix.program_id_index] for ix in transaction.message.instructions]
-        if last_valid_block_height is None:
-            last_valid_block_height = (
-                await self.transport.latest_blockhash()
-            ).last_valid_block_height
-        lost = ""
-        try:
-            with telemetry.span("send"):
-                _, refused = await self.transport.send(transaction, skip_preflight=skip_preflight)
-        except TransportError as error:
-            if (
-                not error.retryable or error.code is not None
-            ):  # the node itself says that it has not taken it
-                raise
-            refused, lost = (
-                None,
-                error.why,
-            )  # it may have been taken all the same: ask after it, never send again
-        if refused is not None and refused.err != "AlreadyProcessed":
-            failed = explain(refused, programs=programs, own=self._errors)
-            assert failed is not None
-            raise failed
-        if handed_in is not None and not lost:
-            await handed_in()
-        if confirm or lost:
-            await self._confirm(signature, last_valid_block_height, programs, lost)
-        return signature
+        """Send a signed transaction, once, and wait as `send` does. *handed_in* is awaited once the node has it.
 
-    @telemetry.traced("confirm")
-    async def _confirm(
-        self, signature: Signature, last_valid: int, programs: Sequence[Pubkey], lost: str
-    ) -> None:
-        misses = 0
-        expired = False
-        until = time.monotonic() + _LONGEST
-        while True:
-            try:
-                status = await self.transport.status(signature)
-                if status is not None and (status.confirmed or status.err is not None):
-                    break
-                if expired:
-                    why = f"block height {last_valid:,}, its last chance, has passed, and the node knows nothing of it"
-                    raise SendUnknown(str(signature), f"{lost}; {why}" if lost else why)
-                # After expiry it is asked for once more: it may have landed in the last block.
-                expired = await self.transport.block_height() > last_valid and status is None
-                misses = 0
-                if time.monotonic() > until and not expired:
-                    why = f"after {_LONGEST:.0f} s the node still says that it may land"
-                    raise SendUnknown(str(signature), f"{lost}; {why}" if lost else why)
-            except TransportError as error:
-                misses += 1
-                if misses >= _LOST:
-                    raise SendUnknown(
-                        str(signature), f"the node no longer answers ({error.why})"
-                    ) from error
-            await self.transport.sleep(POLL)
-        if status.err is not None:
-            try:
-                landed = await self.transport.transaction(signature)
-            except TransportError:  # that it failed is known without its logs
-                landed = None
-            failed = explain(landed or Outcome(err=status.err), programs=programs, own=self._errors)
-            assert failed is not None
-            raise failed
+        The same transaction may be sent again, for example after SendUnknown (`error.transaction`): it lands once at
+        most. *last_valid_block_height*: of its blockhash; without it, the lifetime is found out as far as possible.
+
+        Raises as `send`.
+        """
+        check_signed(transaction)
+        lifetime: Lifetime
+        if last_valid_block_height is None:
+            lifetime = await lifetime_of(self.transport, transaction)
+        else:
+            lifetime = UntilBlockHeight(last_valid_block_height)
+        return await submit(
+            self.transport,
+            transaction,
+            lifetime,
+            own=self._errors,
+            skip_preflight=skip_preflight,
+            confirm=confirm,
+            handed_in=handed_in,
+        )
 
     # --- reading -------------------------------------------------------------------------------------------------
 
     async def fetch(self, name: str, address: Pubkey | str) -> Any:
-        """The account of type *name* at *address*, decoded. Raises AccountNotFound, DecodeError, UnknownName."""
+        """Read and decode the account of type *name* at *address*. Raises AccountNotFound, DecodeError, UnknownName."""
         return (await self.fetch_many(name, [address]))[0]
 
     async def fetch_many(self, name: str, addresses: Sequence[Pubkey | str]) -> list[Any]:
-        """Accounts of one type, in order. Raises AccountNotFound for the first that is not there."""
+        """Read accounts of one type, in order. Raises AccountNotFound for the first that does not exist."""
         account_named(self.program.model, name)
         keys = [self._address(a, name) for a in addresses]
         out = []
@@ -457,8 +393,8 @@ class ProgramClient:
         return out
 
     async def fetch_all(self, name: str) -> list[tuple[Pubkey, Any]]:
-        """All accounts of one type that the program owns, as (address, value). Those that do not decode are left
-        out."""
+        """Read all accounts of one type that the program owns, as (address, value). Accounts that do not decode are
+        left out."""
         kind = account_named(self.program.model, name)
         marks: list[Discriminator] = [d for d in (kind.discriminator, *kind.also) if d.value]
         sizes = [d.size for d in (kind.discriminator, *kind.also) if d.size is not None]
@@ -478,18 +414,19 @@ class ProgramClient:
     def _address(self, value: Pubkey | str, what: str) -> Pubkey:
         key = address_of(value)
         if key is None:
-            raise AccountNotFound(str(value), what, "that is no address (base58 of 32 bytes)")
+            raise AccountNotFound(str(value), what, "expected an address (base58 of 32 bytes)")
         return key
 
     def events(self, logs: Sequence[str]) -> Iterator[tuple[str, Any]]:
-        """The program's events in a transaction's logs, as (name, value). Data that is no event of it is passed
-        over."""
+        """Yield the program's events in a transaction's logs, as (name, value). Other data is skipped."""
         return events_of(self.program, self.program_id, logs)
 
     async def transaction_events(self, signature: Signature | str) -> list[tuple[str, Any]]:
-        """The program's events in a landed transaction, logged or emitted by CPI. Raises TransportError where the
-        node does not (yet) have the transaction."""
-        key = Signature.from_string(signature) if isinstance(signature, str) else signature
+        """Return the program's events in a landed transaction, logged or emitted by CPI.
+
+        Raises TransportError if the node does not (yet) have the transaction, DecodeError for a malformed signature.
+        """
+        key = _signature(signature)
         landed = await self.transport.transaction(key)
         if landed is None:
             raise TransportError(
@@ -498,9 +435,9 @@ class ProgramClient:
         return list(events_of(self.program, self.program_id, landed.logs, landed.inner))
 
     async def watch(self, name: str, address: Pubkey | str) -> AsyncIterator[Any]:
-        """An account of type *name*: its value now, then each time it changes, until it is closed. JSON-RPC only.
+        """Yield the value of an account of type *name* now, and each time it changes, until it is closed.
 
-        Raises AccountNotFound, DecodeError, TransportError where the subscription ends.
+        For JSON-RPC only. Raises AccountNotFound, DecodeError, TransportError if the subscription ends.
         """
         key = self._address(address, name)
         changes = account_changes(self._url(), key)
@@ -511,7 +448,7 @@ class ProgramClient:
             yield self.program.decode_account(bytes(account.data), name)[1]
 
     async def watch_events(self) -> AsyncIterator[tuple[str, str, Any]]:
-        """(signature, event, value) of the program's logged events as transactions succeed. JSON-RPC only."""
+        """Yield (signature, event, value) for the program's logged events as transactions succeed. JSON-RPC only."""
         async for signature, logs, succeeded in log_messages(self._url(), self.program_id):
             if succeeded:
                 for name, value in self.events(logs):
@@ -526,7 +463,7 @@ class ProgramClient:
         return url
 
     async def close(self) -> None:
-        """Closes the transport."""
+        """Close the transport."""
         await self.transport.close()
 
     async def __aenter__(self) -> ProgramClient:
@@ -536,11 +473,39 @@ class ProgramClient:
         await self.close()
 
 
+def _why_no_address(given: Any) -> str:
+    if given is None:
+        return "the IDL has no address; pass program_id"
+    return f"{given!r} is not an address"
+
+
+def _nothing_returned(instruction: ProgramInstruction, outcome: Outcome) -> bytes:
+    """Return the bytes to decode if the program set no return data, or raise NotUsable.
+
+    A node trims zeros from the end of return data, so no data is a value of zeros if the type is known.
+    """
+    if outcome.return_data is not None:
+        by = outcome.return_data[0]
+        raise NotUsable("return value of", instruction.name, f"it was set by another program, {by}")
+    if instruction.model.returns is None:
+        raise NotUsable("return value of", instruction.name, "the program returned nothing")
+    return b""
+
+
+def _signature(given: Signature | str) -> Signature:
+    try:
+        return Signature.from_string(given) if isinstance(given, str) else given
+    except ValueError as error:
+        raise DecodeError(
+            f"expected a signature (base58 of 64 bytes), got {abbr(given)}", path="signature"
+        ) from error
+
+
 class SyncProgramClient:
-    """`ProgramClient` without `await`: each method runs the coroutine of the same name to its end."""
+    """`ProgramClient` without `await`: each method runs the coroutine of the same name."""
 
     def __init__(self, client: ProgramClient) -> None:
-        """*client* is put on a blocking transport and is from then on this one's."""
+        """*client* is put on a blocking transport, and must not be used any more by itself."""
         self.asynchronous = client
         client.transport = blocking(client.transport)
 
@@ -559,12 +524,12 @@ class SyncProgramClient:
 
     @property
     def transport(self) -> Transport:
-        """The way to the chain; its methods do not suspend (`transport.run` drives them)."""
+        """The transport, whose methods do not suspend (`client.transport.run` runs them)."""
         return self.asynchronous.transport
 
     @property
     def source(self) -> str:
-        """Where the program's description was found."""
+        """Where the program's schema was found."""
         return self.asynchronous.source
 
     def build(
@@ -594,7 +559,7 @@ class SyncProgramClient:
         return run(self.asynchronous.view(name, args, accounts, **options))
 
     def transaction(
-        self, instructions: Sequence[Instruction], **options: Any
+        self, instructions: Instruction | Sequence[Instruction], **options: Any
     ) -> VersionedTransaction:
         """See `ProgramClient.transaction`."""
         return run(self.asynchronous.transaction(instructions, **options))
@@ -633,7 +598,7 @@ class SyncProgramClient:
         return self.asynchronous.events(logs)
 
     def close(self) -> None:
-        """Closes the transport."""
+        """Close the transport."""
         run(self.asynchronous.close())
 
     def __enter__(self) -> SyncProgramClient:
@@ -647,7 +612,7 @@ class SyncProgramClient:
 
 
 def _transport(chain: Any, commitment: Any, block: bool) -> Transport:
-    """A Transport as it is; a URL, solana-py's clients and anchorpy's Provider through JSON-RPC."""
+    """Return a Transport unchanged; wrap a URL, a client of solana-py or anchorpy's Provider in a RpcTransport."""
     if hasattr(chain, "get_accounts"):
         given: Transport = chain
         return given
@@ -665,7 +630,7 @@ async def _connect(
     key = address_of(program)
     if key is None:
         raise MissingAccount(
-            "connect", "program_id", f"{program!r} is no address (base58 of 32 bytes)"
+            "connect", "program_id", f"{program!r} is not an address (base58 of 32 bytes)"
         )
     if idl is not None:
         given = idl if isinstance(idl, Program) else load(idl)
@@ -691,14 +656,15 @@ async def connect(
     commitment: Literal["processed", "confirmed", "finalized"] = "confirmed",
     **options: Any,
 ) -> ProgramClient:
-    """A client of the program at an address; what it can do is asked of the program itself (list_tools), else read
-    from the IDL accounts on chain.
+    """Return a client of the program at an address.
+
+    The schema comes from the program itself (list_tools), or else from the IDL accounts on chain.
 
     *program*: its address, or a loaded Program that knows its address. *chain*: a URL, a Transport, solana-py's
     AsyncClient, or anchorpy's Provider (whose wallet is then taken). *wallet*: a Keypair that signs and pays. *idl*:
     an IDL or Program to use instead of asking. *options*: as ProgramClient takes them (payer, resolvers, known).
 
-    Raises NoSchema, which says what each place answered, and TransportError.
+    Raises NoSchema, which says what each source answered, and TransportError.
     """
     wallet = wallet if wallet is not None else getattr(chain, "wallet", None)
     return await _connect(program, _transport(chain, commitment, False), wallet, idl, options)
@@ -713,7 +679,7 @@ def connect_sync(
     commitment: Literal["processed", "confirmed", "finalized"] = "confirmed",
     **options: Any,
 ) -> SyncProgramClient:
-    """`connect` for synchronous code: the same arguments, a SyncProgramClient."""
+    """`connect` for synchronous code: takes the same arguments and returns a SyncProgramClient."""
     wallet = wallet if wallet is not None else getattr(chain, "wallet", None)
     transport = blocking(_transport(chain, commitment, True))
     return SyncProgramClient(run(_connect(program, transport, wallet, idl, options)))

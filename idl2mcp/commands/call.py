@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from solders.keypair import Keypair
     from solders.pubkey import Pubkey
 
-    from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, SimulatedCall
+    from mcpsol_py.calls.prepare import PreparedCall, ServedProgram
+    from mcpsol_py.calls.simulate import SimulatedCall
     from mcpsol_py.client.transport import Transport
 
 
@@ -156,8 +157,10 @@ class _Call:
         payer: str | None,
     ) -> tuple[dict[str, Any], list[str]]:
         """The result as JSON and as lines. Raises ProgramFailed where the simulation or the transaction fails."""
+        from mcpsol_py.calls.describe import describe, text_of
         from mcpsol_py.calls.hints import hints
-        from mcpsol_py.calls.prepare import describe, prepare, simulate, text_of
+        from mcpsol_py.calls.prepare import prepare
+        from mcpsol_py.calls.simulate import simulate
 
         ix = self.served.program.instruction(instruction)
         resolved = self._names(

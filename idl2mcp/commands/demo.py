@@ -101,8 +101,10 @@ class Demo:
         self, served: ServedProgram, name: str, args: dict[str, Any], accounts: dict[str, Any]
     ) -> dict[str, Any]:
         """One instruction, simulated and then executed. Raises ProgramFailed."""
-        from mcpsol_py.calls.prepare import describe, prepare, simulate, text_of
+        from mcpsol_py.calls.describe import describe, text_of
+        from mcpsol_py.calls.prepare import prepare
         from mcpsol_py.calls.send import send_signed
+        from mcpsol_py.calls.simulate import simulate
 
         ix = served.program.instruction(name)
         prepared = await prepare(served, ix, args, self.cluster.resolve(accounts))

@@ -12,13 +12,13 @@ import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Protocol
 
 from solders.hash import Hash
-from solders.message import MessageV0
+from solders.message import Message, MessageV0
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
@@ -40,18 +40,14 @@ from mcpsol_py.bridge.search import SearchHit
 from mcpsol_py.bridge.tools import BridgeTool, Mode, Surface, Toolbox, required_arguments
 from mcpsol_py.calls import reading
 from mcpsol_py.calls.balances import SOL, Outflow
-from mcpsol_py.calls.effects import effects_of
+from mcpsol_py.calls.describe import describe, text_of
+from mcpsol_py.calls.effects import Effects, effects_of
 from mcpsol_py.calls.hints import hints
-from mcpsol_py.calls.prepare import (
-    PreparedCall,
-    ServedProgram,
-    SimulatedCall,
-    describe,
-    prepare,
-    simulate,
-    text_of,
-)
+from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, prepare
 from mcpsol_py.calls.send import submit
+from mcpsol_py.calls.sent_messages import sent_messages
+from mcpsol_py.calls.simulate import SimulatedCall, simulate
+from mcpsol_py.calls.transactions import NewMessage, new_message
 from mcpsol_py.client.keys import Signer
 from mcpsol_py.client.simulation import unfunded, unsigned
 from mcpsol_py.client.transport import Transport
@@ -99,12 +95,8 @@ def _no_names(value: Any, *, known_only: bool = False) -> Any:
 _ASK_TIMES = 3
 #: simulations until one ran while nobody else changed the wallet's balances
 _LOOKS = 3
-#: a new blockhash is looked for this often, with these seconds in between
-_BLOCKS, _BLOCK_SECONDS = 60, 0.5
 #: a transaction locks no more accounts (solana: MAX_TX_ACCOUNT_LOCKS)
 _MOST_REMAINING = 64
-#: messages remembered as sent: more than can be sent while one blockhash lives
-_SENT_KEPT = 4096
 
 _LOG_LINES = 12
 #: names that an error offers
@@ -156,8 +148,7 @@ class _Checked:
     """It was simulated and may be sent; a person is asked first about the outflows in `ask`."""
 
     prepared: PreparedCall
-    message: MessageV0
-    last_height: int
+    new: NewMessage
     simulated: SimulatedCall
     flows: Sequence[Outflow]
     taken: Sequence[str]
@@ -211,7 +202,6 @@ class Bridge:
         #: what a call of the tool costs, as text; None where it is free
         self.price: Callable[[str], str | None] = lambda _tool: None
         self._sending = asyncio.Lock()
-        self._sent: dict[bytes, None] = {}
 
     @property
     def instructions(self) -> str:
@@ -403,8 +393,8 @@ class Bridge:
             tool = self.box.tool(name)
             remaining = _remaining(tool, given)
             call = self._outgoing(tool, tool.split(given), remaining)
-            async with self._sending:
-                await self._checked(call, CallProgress(None, name))
+            async with self._sending, self._checked(call, CallProgress(None, name)):
+                pass
         except McpsolError as error:
             return _refused(error)
         return None
@@ -498,8 +488,9 @@ class Bridge:
         args = named(parts.args, known_only=True)
         return _Outgoing(served, served.transport, ix, rule, args, accounts, named(remaining))
 
-    async def _checked(self, call: _Outgoing, steps: CallProgress) -> _Checked:
-        """Built, simulated, and held against the policy."""
+    @asynccontextmanager
+    async def _checked(self, call: _Outgoing, steps: CallProgress) -> AsyncIterator[_Checked]:
+        """Build, simulate, and hold against the policy. On leaving, a message that was not sent is given back."""
         assert self.signer is not None
         address, wallet = self.signer.address, str(self.signer.address)
         prepared = await prepare(
@@ -512,29 +503,43 @@ class Bridge:
             payer=address,
         )
         await _on_its_chain(call)
+        new, simulated, effects = await self._measured(prepared, call, steps)
+        try:
+            await steps.reached("simulated", SEND_STEPS, compute_units=simulated.outcome.units)
+            self.policy.check_accounts(
+                call.rule, wallet, prepared.signers, *_written(prepared, simulated, wallet)
+            )
+            flows, taken = (
+                effects.flows,
+                [*effects.taken, *([] if call.rule.hands_over else effects.handed_over)],
+            )
+            ask = self.policy.check_effects(
+                flows, taken, await asyncio.to_thread(self.audit.spent, wallet)
+            )
+            yield _Checked(prepared, new, simulated, flows, taken, ask)
+        finally:
+            sent_messages(call.transport).release(new.message)
+
+    async def _measured(
+        self, prepared: PreparedCall, call: _Outgoing, steps: CallProgress
+    ) -> tuple[NewMessage, SimulatedCall, Effects]:
+        """Simulate a new message until nobody else changes the wallet's balances at the same time."""
+        assert self.signer is not None
         for _ in range(_LOOKS):
-            message, last_height = await self._new_message(prepared, call.transport)
-            await steps.reached("built", SEND_STEPS)
-            simulated = await simulate(prepared, unsigned(message), exact=True)
-            await _passed(prepared, simulated)
-            effects = effects_of(prepared, simulated, address)
+            new = await new_message(call.transport, prepared)
+            try:
+                await steps.reached("built", SEND_STEPS)
+                simulated = await simulate(prepared, unsigned(new.message), exact=True)
+                await _passed(prepared, simulated)
+                effects = effects_of(prepared, simulated, self.signer.address)
+            except BaseException:
+                sent_messages(call.transport).release(new.message)
+                raise
             if effects.still:
-                break
-        else:
-            why = f"each of {_LOOKS} simulations ran while the wallet's balances changed, so nothing can be measured"
-            raise TransportError(call.transport.endpoint, why)
-        await steps.reached("simulated", SEND_STEPS, compute_units=simulated.outcome.units)
-        self.policy.check_accounts(
-            call.rule, wallet, prepared.signers, *_written(prepared, simulated, wallet)
-        )
-        flows, taken = (
-            effects.flows,
-            [*effects.taken, *([] if call.rule.hands_over else effects.handed_over)],
-        )
-        ask = self.policy.check_effects(
-            flows, taken, await asyncio.to_thread(self.audit.spent, wallet)
-        )
-        return _Checked(prepared, message, last_height, simulated, flows, taken, ask)
+                return new, simulated, effects
+            sent_messages(call.transport).release(new.message)
+        why = f"each of {_LOOKS} simulations ran while the wallet's balances changed, so nothing can be measured"
+        raise TransportError(call.transport.endpoint, why)
 
     async def _send(
         self,
@@ -549,14 +554,15 @@ class Bridge:
         approved: dict[str, int] = {}
         mark = ""
         for _ in range(_ASK_TIMES):
-            async with self._sending:
+            async with AsyncExitStack() as stack:
+                await stack.enter_async_context(self._sending)
                 if call.served not in self.box.programs:
                     raise NotUsable(
                         "tool",
                         tool.name,
                         "its program has changed meanwhile; look at it and call again",
                     )
-                checked = await self._checked(call, steps)
+                checked = await stack.enter_async_context(self._checked(call, steps))
                 lines = text_of(checked.prepared, checked.simulated)
                 if all(flow.amount <= approved.get(flow.mint, -1) for flow in checked.ask):
                     await asyncio.sleep(
@@ -574,21 +580,6 @@ class Bridge:
             approved = {flow.mint: flow.amount for flow in checked.ask}
         raise PolicyError(
             "outflow.confirm_above", "the outflow grew each time after the person had said yes"
-        )
-
-    async def _new_message(
-        self, prepared: PreparedCall, transport: Transport
-    ) -> tuple[MessageV0, int]:
-        """A message that was not sent before: the same call again within a block would be the same transaction, and the
-        chain takes a transaction once (FIELD-NOTES C-58). Then the next block is waited for."""
-        for _ in range(_BLOCKS):
-            recent = await transport.latest_blockhash()
-            message = prepared.message(recent.value)
-            if bytes(message) not in self._sent:
-                return message, recent.last_valid_block_height
-            await transport.sleep(_BLOCK_SECONDS)
-        raise TransportError(
-            transport.endpoint, "gives no new blockhash, so the same call cannot be sent again"
         )
 
     async def _reserve_and_submit(self, checked: _Checked, mark: str, steps: CallProgress) -> str:
@@ -610,26 +601,25 @@ class Bridge:
             instruction=prepared.ix.name,
             outflow={flow.mint: str(flow.amount) for flow in flows},
             confirmed=bool(checked.ask),
-            message=base64.b64encode(bytes(checked.message)).decode(),
+            message=base64.b64encode(bytes(checked.new.message)).decode(),
         )
-        return await self._submit(
-            prepared, checked.message, checked.last_height, intent["n"], steps
-        )
+        return await self._submit(prepared, checked.new, intent["n"], steps)
 
     async def _submit(
         self,
         prepared: PreparedCall,
-        message: MessageV0,
-        last_height: int,
+        new: NewMessage,
         intent: int,
         steps: CallProgress,
     ) -> str:
         """Signs and sends once. Whatever becomes of it is in the audit log: "failed" where it did not and cannot take
         effect, "unknown" (which counts as spent) where it may have."""
+        transport = prepared.served.transport
+        assert transport is not None
         signature: str | None = None
         handing_in = False
         try:
-            transaction = await self._sign(message)
+            transaction = await self._sign(new.message)
             signature = str(transaction.signatures[0])
             # on disk before anyone else has it
             await asyncio.to_thread(self.audit.append, "signed", intent=intent, signature=signature)
@@ -641,7 +631,9 @@ class Bridge:
             async def handed_in() -> None:
                 await steps.reached("sent", SEND_STEPS, signature=signature)
 
-            await submit(prepared, transaction, last_height, handed_in)
+            await submit(
+                transport, transaction, new.lifetime, own=prepared.errors, handed_in=handed_in
+            )
         except McpsolError as error:
             if signature is None or not _may_land(error):
                 facts: dict[str, Any] = _known(signature)
@@ -678,7 +670,7 @@ class Bridge:
             await steps.log("critical", "audit log failed", outcome=event)
 
     @telemetry.traced("sign")
-    async def _sign(self, message: MessageV0) -> VersionedTransaction:
+    async def _sign(self, message: Message | MessageV0) -> VersionedTransaction:
         """Exactly *message*, signed by the wallet. Raises PolicyError where the signature does not fit it."""
         from solders.message import to_bytes_versioned
 
@@ -689,9 +681,6 @@ class Bridge:
             raise PolicyError(
                 "signers", "the signer's signature does not fit the message that was simulated"
             )
-        self._sent[bytes(message)] = None
-        if len(self._sent) > _SENT_KEPT:
-            del self._sent[next(iter(self._sent))]
         return transaction
 
     # --- tools of ours -------------------------------------------------------------------------------------------

@@ -16,8 +16,9 @@ from mcpsol_py.calls.balances import (
     takeovers,
     withheld_taken,
 )
-from mcpsol_py.calls.prepare import PreparedCall, SimulatedCall
+from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.signing_power import signing_power
+from mcpsol_py.calls.simulate import SimulatedCall
 
 __all__ = ["Effects", "effects_of"]
 

@@ -15,7 +15,8 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from mcpsol_py.calls.balances import decimals_of, ui_amount
-from mcpsol_py.calls.prepare import PreparedCall, SimulatedCall
+from mcpsol_py.calls.prepare import PreparedCall
+from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.calls.summary import AccountLine, one_line
 from mcpsol_py.client.simulation import unfunded
 from mcpsol_py.errors import McpsolError

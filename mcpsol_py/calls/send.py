@@ -1,43 +1,170 @@
-"""Signing and sending, once: the bytes that were simulated are the bytes that are signed."""
+"""Signing, handing in and following one transaction. Nothing here sends a call twice.
+
+A lost answer is asked after, and the transaction is not sent again by itself. Whoever hands the same signed bytes in
+once more lands them once at most.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from solders.keypair import Keypair
+from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
+from mcpsol_py import telemetry
+from mcpsol_py.calls.follow import Sent, follow
+from mcpsol_py.calls.lifetime import Lifetime
 from mcpsol_py.calls.prepare import PreparedCall
-from mcpsol_py.calls.transactions import sign
-from mcpsol_py.program_client import ProgramClient
+from mcpsol_py.calls.sent_messages import sent_messages
+from mcpsol_py.calls.transactions import Unsent, new_message, programs_of, sign
+from mcpsol_py.client.errors import Errors, explain
+from mcpsol_py.client.transport import Outcome, Status, Transport
+from mcpsol_py.errors import InvalidTransaction, ProgramFailed, TransportError
 
-__all__ = ["send_signed", "submit"]
+__all__ = [
+    "already_landed",
+    "check_signed",
+    "failure",
+    "hand_in",
+    "landed_failure",
+    "send_signed",
+    "sign_and_submit",
+    "submit",
+]
 
 
 async def send_signed(prepared: PreparedCall, keys: Sequence[Keypair]) -> str:
-    """Signs with *keys*, sends and waits. The signature. Raises as `submit`, and MissingSigner."""
+    """Sign *prepared* with *keys*, send it and wait. Return the signature. Raises as `sign_and_submit`."""
     transport = prepared.served.transport
     assert transport is not None
-    recent = await transport.latest_blockhash()
-    transaction = sign(prepared.message(recent.value), keys)
-    return await submit(prepared, transaction, recent.last_valid_block_height)
+    return str(await sign_and_submit(transport, prepared, keys, own=prepared.errors))
+
+
+async def sign_and_submit(
+    transport: Transport,
+    unsent: Unsent,
+    signers: Iterable[Any],
+    *,
+    own: Errors | None = None,
+    skip_preflight: bool = False,
+    confirm: bool = True,
+) -> Signature:
+    """Sign *unsent* as a transaction of its own, hand it in and wait. Raises as `submit`, and MissingSigner."""
+    new = await new_message(transport, unsent)
+    try:
+        transaction = sign(new.message, signers)
+    except BaseException:
+        sent_messages(transport).release(new.message)
+        raise
+    return await submit(
+        transport,
+        transaction,
+        new.lifetime,
+        own=own,
+        skip_preflight=skip_preflight,
+        confirm=confirm,
+    )
 
 
 async def submit(
-    prepared: PreparedCall,
+    transport: Transport,
     transaction: VersionedTransaction,
-    last_valid_block_height: int,
+    lifetime: Lifetime,
+    *,
+    own: Errors | None = None,
+    skip_preflight: bool = False,
+    confirm: bool = True,
     handed_in: Callable[[], Awaitable[None]] | None = None,
-) -> str:
-    """Hands a signed transaction in, once, and waits until it is confirmed, has failed or can no longer land.
+) -> Signature:
+    """Hand a signed transaction in, once, and wait until it is confirmed, has failed or can no longer land.
 
-    *handed_in* is awaited once the node has it. Raises ProgramFailed, TransportError (it was not handed in),
-    SendUnknown (whether it landed is not known).
+    *own*: the errors of programs, by number. *handed_in* is awaited once the node has the transaction. With *confirm*
+    off, wait only if the node's answer was lost.
+
+    Raises ProgramFailed, TransportError (it was not handed in), SendUnknown (whether it landed is not known).
     """
-    served = prepared.served
-    assert served.transport is not None
-    client = ProgramClient(served.program, served.transport, prepared.instruction.program_id)
-    signature = await client.send_transaction(
-        transaction, last_valid_block_height=last_valid_block_height, handed_in=handed_in
-    )
-    return str(signature)
+    sent = await hand_in(transport, transaction, lifetime, own=own, skip_preflight=skip_preflight)
+    if handed_in is not None and not sent.lost:
+        await handed_in()
+    if confirm or sent.lost:
+        status = await follow(transport, sent)
+        if status.err is not None:
+            raise await landed_failure(transport, transaction, status, own)
+    return sent.signature
+
+
+async def hand_in(
+    transport: Transport,
+    transaction: VersionedTransaction,
+    lifetime: Lifetime,
+    *,
+    own: Errors | None = None,
+    skip_preflight: bool = False,
+) -> Sent:
+    """Hand a signed transaction in, once. If the node may have it without having said so, `lost` says why.
+
+    That is so if the answer was lost, and if the same transaction was handed in before: then a refusal does not say
+    that it has not landed.
+
+    Raises ProgramFailed if the preflight refuses it, TransportError if the node says that it has not taken it.
+    """
+    message = transaction.message
+    messages = sent_messages(transport)
+    first_time = messages.hand_in(message)
+    try:
+        with telemetry.span("send"):
+            _, refused = await transport.send(transaction, skip_preflight=skip_preflight)
+    except TransportError as error:
+        not_taken = not error.retryable or error.code is not None
+        if not_taken and first_time:
+            messages.refused(message)
+            raise
+        return Sent(transaction, lifetime, lost=error.why)
+    if refused is None or already_landed(refused):
+        return Sent(transaction, lifetime)
+    failed = failure(refused, transaction, own)
+    if first_time:
+        messages.refused(message)
+        raise failed
+    return Sent(transaction, lifetime, lost=f"handed in again, it was refused with {failed.name}")
+
+
+def already_landed(refused: Outcome) -> bool:
+    """Return whether a preflight refused a transaction because exactly these bytes have landed.
+
+    That is a success: no two calls of this process have the same bytes, so an earlier attempt of this one landed.
+    """
+    return refused.err == "AlreadyProcessed"
+
+
+async def landed_failure(
+    transport: Transport,
+    transaction: VersionedTransaction,
+    status: Status,
+    own: Errors | None = None,
+) -> ProgramFailed:
+    """Return the error of a transaction that landed and failed, with its logs if the node gives them."""
+    try:
+        landed = await transport.transaction(transaction.signatures[0])
+    except TransportError:  # that it failed is known without its logs
+        landed = None
+    outcome = Outcome() if landed is None else landed
+    return failure(replace(outcome, err=status.err), transaction, own)
+
+
+def failure(
+    outcome: Outcome, transaction: VersionedTransaction, own: Errors | None = None
+) -> ProgramFailed:
+    """Return the error of a transaction that failed, in a preflight or for good."""
+    failed = explain(outcome, programs=programs_of(transaction.message), own=own)
+    assert failed is not None
+    return failed
+
+
+def check_signed(transaction: VersionedTransaction) -> None:
+    """Raise InvalidTransaction for a transaction without a signature."""
+    if not transaction.signatures:
+        raise InvalidTransaction("it has no signature")

@@ -1,11 +1,12 @@
-"""A transaction told to people: which instruction, with what, who signs, what is written, and what changes hands.
+"""A transaction in words: the instruction and its arguments, who signs, what is written, which balances change.
 
-Everything that comes from the program (names, docs) is cleaned and kept on lines of its own; what was measured is ours.
+Text from the program (names, docs) is cleaned and kept on lines of its own; what was measured is ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +21,7 @@ _WIDEST = 300
 
 @dataclass(frozen=True, slots=True)
 class AccountLine:
-    """One account of the instruction as it will stand in the transaction. `given`: the caller named it; else it was
-    filled in.
-    """
+    """One account of the instruction in the transaction. `given`: the caller named it; else it was filled in."""
 
     name: str
     address: str
@@ -32,7 +31,7 @@ class AccountLine:
 
 
 def short(address: str) -> str:
-    """The ends of an address, for lines that people read: "7xKX…9fQa"; well-known programs by their name."""
+    """Shorten an address for people to read, like "7xKX…9fQa"; return a well-known program's name."""
     known = PROGRAM_NAMES.get(address)
     if known is not None:
         return known
@@ -40,7 +39,7 @@ def short(address: str) -> str:
 
 
 def change_line(change: Change) -> str:
-    """A balance change as a line: "-1.5 SOL at 7xKX…9fQa"."""
+    """Return a balance change as a line: "-1.5 SOL at 7xKX…9fQa"."""
     amount = ui_amount(change.delta, change.decimals)
     amount = amount if amount.startswith("-") else f"+{amount}"
     if change.mint == SOL:
@@ -54,13 +53,11 @@ def _value(value: Any) -> str:
 
 
 def one_line(text: str, limit: int = 80) -> str:
-    """Untrusted text on one line: a name with a line break in it cannot pass for a line of ours."""
+    """Put untrusted text on one line, so that a name with a line break cannot look like a line of ours."""
     return " ".join(clean_text(text, limit).split())
 
 
 def _json(value: Any) -> str:
-    import json
-
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -78,39 +75,41 @@ def lines(
     units: int | None = None,
     returned: Any = None,
 ) -> list[str]:
-    """The summary, a line each. `simulated`: how the simulation went, in words ("succeeded", "not run: no chain was
-    given").
-    """
+    """Return the summary, a line each. `simulated`: how the simulation went, in words ("succeeded", "not run: no
+    chain was given")."""
     out = [f"{one_line(program)} · {one_line(instruction)} · program {program_id}"]
     if doc:
         out.append(f"  the program says: {one_line(doc, _WIDEST)}")
-    for name, value in args.items():
-        out.append(f"  {one_line(name)} = {_value(value)}")
-    names = [one_line(a.name) for a in accounts]
-    width = max(map(len, names), default=0)
-    for name, account in zip(names, accounts, strict=True):
-        what = [
-            w
-            for w, on in (
-                ("signs", account.signer),
-                ("pays the fee", account.address == payer),
-                ("written", account.writable),
-                ("filled in", not account.given),
-            )
-            if on
-        ]
-        known = PROGRAM_NAMES.get(account.address)
-        out.append(
-            f"  {name.ljust(width)}  {account.address}"
-            + (f" ({known})" if known else "")
-            + (f"  {', '.join(what)}" if what else "")
-        )
-    if payer is not None and payer not in {a.address for a in accounts}:
+    out += [f"  {one_line(name)} = {_value(value)}" for name, value in args.items()]
+    out += _account_lines(accounts, payer)
+    if payer is not None and payer not in {account.address for account in accounts}:
         out.append(f"  fee payer  {payer}")
-    out.append(
-        f"  simulation: {simulated}" + (f", {units:,} compute units" if units is not None else "")
-    )
+    used = f", {units:,} compute units" if units is not None else ""
+    out.append(f"  simulation: {simulated}{used}")
     out += [f"    {change_line(change)}" for change in found]
     if returned is not None:
         out.append(f"  returns {_value(returned)}")
     return out
+
+
+def _account_lines(accounts: Sequence[AccountLine], payer: str | None) -> Iterator[str]:
+    names = [one_line(account.name) for account in accounts]
+    width = max(map(len, names), default=0)
+    for name, account in zip(names, accounts, strict=True):
+        known = PROGRAM_NAMES.get(account.address)
+        line = f"  {name.ljust(width)}  {account.address}"
+        if known:
+            line += f" ({known})"
+        roles = ", ".join(_roles(account, payer))
+        yield f"{line}  {roles}" if roles else line
+
+
+def _roles(account: AccountLine, payer: str | None) -> Iterator[str]:
+    if account.signer:
+        yield "signs"
+    if account.address == payer:
+        yield "pays the fee"
+    if account.writable:
+        yield "written"
+    if not account.given:
+        yield "filled in"

@@ -204,6 +204,8 @@ class SvmTransport:
             outcome = _outcome(
                 transaction, result.meta() if failed else result, result.err() if failed else None
             )
+            if outcome.err == "AlreadyProcessed" and signature in self._landed:
+                return signature, None  # a cluster drops what it has executed; its outcome stays
             self._landed[signature] = outcome
             self._executed[signature] = transaction
             if len(self._landed) > KEPT:

@@ -121,7 +121,8 @@ async def test_what_anchor_logs_of_an_account() -> None:
     from dataclasses import replace
 
     from mcpsol_py.calls.hints import hints as hints_of
-    from mcpsol_py.calls.prepare import SimulatedCall, prepare
+    from mcpsol_py.calls.prepare import prepare
+    from mcpsol_py.calls.simulate import SimulatedCall
     from mcpsol_py.client.errors import explain
     from mcpsol_py.client.transport import Outcome
 

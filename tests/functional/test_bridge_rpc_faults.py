@@ -16,8 +16,8 @@ import pytest
 from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py import program_client
 from mcpsol_py.bridge.bridge import Reply
+from mcpsol_py.calls import follow
 from mcpsol_py.client.rpc import RpcTransport
 from tests.functional.svm_node import SvmNode, listening
 from tests.functional.test_bridge_policy import Scene, scene, transfer
@@ -32,7 +32,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         random, "uniform", lambda *_: 0.001
     )  # how long the transport waits in between
-    monkeypatch.setattr(program_client, "POLL", 0.01)
+    monkeypatch.setattr(follow, "POLL", 0.01)
 
 
 class Faulty:

@@ -100,7 +100,7 @@ def test_a_wallet_of_anchorpy_signs_with_its_payer() -> None:
 
     pair = Keypair()
     assert key_pairs([Wallet(pair)]) == {pair.pubkey(): pair}
-    with pytest.raises(TypeError, match="no signer"):
+    with pytest.raises(TypeError, match="not a signer"):
         key_pairs([Pubkey.new_unique()])
 
 

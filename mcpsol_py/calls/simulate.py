@@ -1,0 +1,222 @@
+"""Simulating a prepared call and measuring every balance that it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from solders.account import Account
+from solders.address_lookup_table_account import AddressLookupTableAccount
+from solders.hash import Hash
+from solders.instruction import Instruction
+from solders.pubkey import Pubkey
+from solders.transaction import VersionedTransaction
+
+from mcpsol_py import telemetry
+from mcpsol_py.calls.balances import Change, changes, decimals_of
+from mcpsol_py.calls.prepare import PreparedCall
+from mcpsol_py.calls.transactions import check_compiles
+from mcpsol_py.client.errors import explain
+from mcpsol_py.client.events import events_of
+from mcpsol_py.client.simulation import Payers, run_instructions, run_transaction, unsigned
+from mcpsol_py.client.transport import Outcome, Transport
+from mcpsol_py.errors import (
+    CodecError,
+    NotUsable,
+    ProgramFailed,
+    TransportError,
+)
+from mcpsol_py.names import clean_json
+from mcpsol_py.solana.tokens import read_token_account
+
+__all__ = ["AccountStates", "SimulatedCall", "simulate", "simulate_instructions"]
+
+AccountStates: TypeAlias = Mapping[Pubkey, Account | None]
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedCall:
+    """What a simulation showed. `before` and `after` hold every account that could be written.
+
+    After an exact simulation there is also `aside`, the accounts that are only read, and `again`, the accounts of
+    `before` as they were once it was over.
+    """
+
+    outcome: Outcome
+    failure: ProgramFailed | None
+    changes: tuple[Change, ...]
+    before: AccountStates
+    after: AccountStates
+    returned: Any = None
+    return_error: str = ""
+    events: tuple[tuple[str, Any], ...] = ()
+    aside: AccountStates = field(default_factory=dict)
+    again: AccountStates = field(default_factory=dict)
+
+
+#: Stands for a payer that is chosen later.
+_SOME_PAYER = Pubkey(bytes([1] * 32))
+
+
+async def simulate_instructions(
+    transport: Transport,
+    instructions: Sequence[Instruction],
+    payers: Payers,
+    *,
+    accounts: Sequence[Pubkey] = (),
+    tables: Sequence[AddressLookupTableAccount] = (),
+) -> Outcome:
+    """Simulate *instructions* with the first of *payers* that has lamports.
+
+    Raises MissingAccount if none has, InvalidTransaction if no message can be made of them, TransportError.
+    """
+    check_compiles(_SOME_PAYER, instructions, tables)
+    return await run_instructions(transport, instructions, payers, accounts=accounts, tables=tables)
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """The accounts of a call before it runs: those that may be written, the others, and the slot of the reading."""
+
+    written: AccountStates
+    aside: AccountStates
+    slot: int = 0
+
+
+@telemetry.traced("simulate")
+async def simulate(
+    prepared: PreparedCall, transaction: VersionedTransaction | None = None, *, exact: bool = False
+) -> SimulatedCall:
+    """Run a call without effect: *transaction*, or one made here, with a funded payer if none is known.
+
+    *exact*: simulate with the transaction's own blockhash, so that the simulated bytes are the bytes that may be
+    signed, and read what it writes in the slots before and after, in order: nodes behind one URL may be at different
+    slots.
+
+    Raises TransportError, and MissingAccount if no payer has lamports. A program's failure is in the result.
+    """
+    transport = prepared.served.transport
+    assert transport is not None
+    before = await _read_before(prepared, transport, exact)
+    keys = list(before.written)
+    outcome = await _run(prepared, transport, transaction, before, exact)
+    telemetry.mark(succeeded=outcome.err is None, compute_units=outcome.units or 0)
+    failure = explain(outcome, programs=[prepared.instruction.program_id], own=prepared.errors)
+    if failure is not None:
+        return SimulatedCall(outcome, failure, (), before.written, before.written)
+    after = _states_after(keys, outcome, transport)
+    again: AccountStates = {}
+    if exact:
+        _, found = await transport.accounts_at(keys, since=outcome.slot)
+        again = dict(zip(keys, found, strict=True))
+    decimals = await _decimals(transport, before.written, after)
+    returned, return_error = _returned(prepared, outcome)
+    return SimulatedCall(
+        outcome,
+        None,
+        tuple(changes(before.written, after, decimals)),
+        before.written,
+        after,
+        returned,
+        return_error,
+        _events(prepared, outcome),
+        before.aside,
+        again,
+    )
+
+
+async def _read_before(prepared: PreparedCall, transport: Transport, exact: bool) -> _Before:
+    metas = prepared.instruction.accounts
+    written = [meta.pubkey for meta in metas if meta.is_writable]
+    if prepared.payer is not None:
+        written.append(prepared.payer)
+    keys = list(dict.fromkeys(written))
+    if not exact:
+        return _Before(dict(zip(keys, await transport.get_accounts(keys), strict=True)), {})
+    every = list(dict.fromkeys([*keys, *(meta.pubkey for meta in metas)]))
+    slot, found = await transport.accounts_at(every)
+    states = dict(zip(every, found, strict=True))
+    return _Before(
+        {key: states[key] for key in keys}, {key: states[key] for key in every[len(keys) :]}, slot
+    )
+
+
+async def _run(
+    prepared: PreparedCall,
+    transport: Transport,
+    transaction: VersionedTransaction | None,
+    before: _Before,
+    exact: bool,
+) -> Outcome:
+    keys = list(before.written)
+    if transaction is None and prepared.payer is None:
+        return await simulate_instructions(
+            transport, [prepared.instruction], Payers(), accounts=keys
+        )
+    if transaction is None:
+        transaction = unsigned(prepared.message(Hash.default()))
+    if not exact:
+        return await run_transaction(transport, transaction, accounts=keys)
+    return await transport.simulate(
+        transaction, replace_blockhash=False, accounts=keys, since=before.slot
+    )
+
+
+def _states_after(
+    keys: Sequence[Pubkey], outcome: Outcome, transport: Transport
+) -> dict[Pubkey, Account | None]:
+    """Return the accounts after the run. Raises TransportError if some were not returned: they must not count as
+    unchanged."""
+    if len(outcome.accounts) != len(keys):
+        raise TransportError(
+            transport.endpoint,
+            f"its simulation returned {len(outcome.accounts)} of {len(keys)} accounts, so nothing can be measured",
+        )
+    return {
+        key: _closed_as_none(account) for key, account in zip(keys, outcome.accounts, strict=True)
+    }
+
+
+def _closed_as_none(account: Account | None) -> Account | None:
+    """An account without lamports is gone once the transaction is over, whatever data it still shows."""
+    return None if account is None or account.lamports == 0 else account
+
+
+async def _decimals(
+    transport: Transport, before: AccountStates, after: AccountStates
+) -> dict[str, int]:
+    """Read the decimals of every mint that a token account in the call belongs to."""
+    tokens = [read_token_account(account) for account in (*before.values(), *after.values())]
+    mints = list(dict.fromkeys(token.mint for token in tokens if token is not None))
+    if not mints:
+        return {}
+    out = {}
+    for mint, account in zip(mints, await transport.get_accounts(mints), strict=True):
+        places = decimals_of(account)
+        if places is not None:
+            out[str(mint)] = places
+    return out
+
+
+def _events(prepared: PreparedCall, outcome: Outcome) -> tuple[tuple[str, Any], ...]:
+    program, key = prepared.served.program, prepared.instruction.program_id
+    found = events_of(program, key, outcome.logs, outcome.inner, json=True)
+    return tuple((name, clean_json(fields)) for name, fields in found)
+
+
+def _returned(prepared: PreparedCall, outcome: Outcome) -> tuple[Any, str]:
+    """Return the return value in JSON form, or its bytes and why they cannot be read."""
+    program = prepared.served.program
+    behind = program.behind(prepared.instruction.program_id)
+    if outcome.return_data is None or outcome.return_data[0] != behind:
+        return None, ""
+    data = outcome.return_data[1]
+    node = prepared.ix.model.returns
+    if node is None:
+        return "0x" + data.hex(), "the source does not say its type"
+    try:
+        codec = program.codecs.codec(node)
+        return clean_json(codec.to_json(codec.decode_return(data))), ""
+    except (CodecError, NotUsable) as error:
+        return "0x" + data.hex(), str(error)
