@@ -1,7 +1,8 @@
-"""Anchor IDL 0.1.0 (Anchor 0.30 and later), with or without its spec key, to the program model.
+"""Reads Anchor IDL 0.1.0 (Anchor 0.30 and later), with or without its spec key.
 
-Discriminators are given and taken as they are. Types, accounts and events are named in their lists and defined in
-"types"."""
+Discriminators are given in the IDL. Types, accounts and events are named in their lists and defined
+in "types".
+"""
 
 from __future__ import annotations
 
@@ -34,9 +35,10 @@ from mcpsol_py.model.types import (
     TypeDef,
     Unsupported,
 )
-from mcpsol_py.sources.anchor_accounts import Scope
+from mcpsol_py.sources.anchor_accounts import AccountScope
 from mcpsol_py.sources.idl_items import ItemReader, names_of
-from mcpsol_py.sources.reader import derived, keys, kind_of
+from mcpsol_py.sources.idl_types import Shape
+from mcpsol_py.sources.reader import derived, expected, keys
 
 __all__ = ["read_anchor"]
 
@@ -47,6 +49,8 @@ _INSTRUCTION = keys(f"name docs discriminator accounts args returns {IDL_KEY}")
 _TYPEDEF = keys(f"name docs serialization repr generics type {IDL_KEY}")
 _ACCOUNT = keys(f"name docs writable signer optional address pda relations {IDL_KEY}")
 
+# What `schema.anchor_idl` adds under IDL_KEY: the fields of the model that Anchor cannot express,
+# with their types.
 _DISCRIMINATORS = tuple[Discriminator, ...]
 _INSTRUCTION_MORE = {
     "discriminator": Discriminator,
@@ -56,6 +60,8 @@ _INSTRUCTION_MORE = {
     "arg_values": tuple[tuple[str, Value], ...],
     "disabled": str,
 }
+_FIELD_MORE = {"default": Default}
+_ACCOUNT_ITEM_MORE = {"pda": Pda, "default": Value, "signer": Literal["either"]}
 _ACCOUNT_MORE = {
     "discriminator": Discriminator,
     "also": _DISCRIMINATORS,
@@ -68,8 +74,8 @@ _TYPEDEF_MORE = {"type": Type, "layout": str, "align": int | None}
 
 
 def read_anchor(doc: dict[str, Any], origin: str = "") -> ProgramModel:
-    """The model of an Anchor IDL in spec 0.1.0. Raises SourceError with the JSON path."""
-    reader = _Anchor(origin)
+    """Read an Anchor IDL of spec 0.1.0. Raises SourceError with the JSON path."""
+    reader = _AnchorReader(origin)
     try:
         return reader.program(doc)
     except SourceError as error:
@@ -77,7 +83,7 @@ def read_anchor(doc: dict[str, Any], origin: str = "") -> ProgramModel:
         raise
 
 
-class _Anchor(ItemReader):
+class _AnchorReader(ItemReader):
     account_keys = _ACCOUNT
 
     def program(self, doc: dict[str, Any]) -> ProgramModel:
@@ -86,38 +92,45 @@ class _Anchor(ItemReader):
         if metadata is None:
             metadata = {}
         if type(metadata) is not dict:
-            raise SourceError(
-                f"found {kind_of(metadata)} where an object must stand.", path="metadata"
-            )
+            raise expected("an object", metadata, path="metadata")
         self.surplus(doc, _ROOT, "the IDL")
-        named = metadata if "name" in metadata else doc
-        docs = self.docs(doc) if "docs" in doc else ()
-        description = self.inside("metadata", lambda m: self.text(m, "description"), metadata)
+        docs = self._program_docs(doc, metadata)
+        address = doc.get("address") or metadata.get("address") or None
         return ProgramModel(
-            name=self.inside("metadata", self.program_name, metadata)
-            if named is metadata
-            else self.program_name(doc),
+            name=self._program_name(doc, metadata),
             instructions=self.each(doc, "instructions", self.instruction),
             accounts=self.each(doc, "accounts", self.account_type),
             events=self.each(doc, "events", self.event),
             errors=self.each(doc, "errors", self.error),
             types=self.each(doc, "types", self.typedef),
             constants=self.each(doc, "constants", self.constant),
-            address=self.address(
-                doc.get("address") or metadata.get("address") or None, "the program"
-            ),
+            address=self.address(address, "the program"),
             version=self.text(metadata, "version", 64) or self.text(doc, "version", 64),
-            docs=docs or ((description,) if description else ()),
+            docs=docs,
             origin=self.origin,
             dialect="anchor 0.1.0",
             findings=self.found(),
         )
 
+    def _program_docs(self, doc: dict[str, Any], metadata: dict[str, Any]) -> tuple[str, ...]:
+        docs = self.docs(doc)
+        description = self.inside("metadata", lambda m: self.text(m, "description"), metadata)
+        if docs or not description:
+            return docs
+        return (description,)
+
+    def _program_name(self, doc: dict[str, Any], metadata: dict[str, Any]) -> str:
+        if "name" in metadata:
+            return self.inside("metadata", self.program_name, metadata)
+        return self.program_name(doc)
+
     def discriminator(self, item: dict[str, Any], namespace: str) -> Discriminator:
         value = item.get("discriminator")
         if value is None:
             return derived(namespace, item["name"])
-        return Discriminator(self.inside("discriminator", self.bytes_of, value))
+        return self.given_discriminator(value)
+
+    # --- instructions
 
     def instruction(self, item: dict[str, Any]) -> Instruction:
         name = self.name(item)
@@ -132,64 +145,48 @@ class _Anchor(ItemReader):
             accounts,
             (),
             None if returns is None else self.type(returns),
-            self.docs(item) if "docs" in item else (),
+            self.docs(item),
         )
         return replace(out, **self.extension(item, _INSTRUCTION_MORE)) if IDL_KEY in item else out
 
     def field(self, item: dict[str, Any], depth: int = 0) -> Field:
         out = super().field(item, depth)
-        return (
-            replace(out, **self.extension(item, {"default": Default})) if IDL_KEY in item else out
-        )
+        return replace(out, **self.extension(item, _FIELD_MORE)) if IDL_KEY in item else out
 
-    def account(self, item: dict[str, Any], scope: Scope) -> AccountItem:
+    def account(self, item: dict[str, Any], scope: AccountScope) -> AccountItem:
         out = super().account(item, scope)
         if IDL_KEY not in item or not isinstance(out, Account):
             return out
-        more = self.extension(item, {"pda": Pda, "default": Value, "signer": Literal["either"]})
-        if "default" in more:  # what Anchor holds fixed is only this default
+        more = self.extension(item, _ACCOUNT_ITEM_MORE)
+        if "default" in more:  # Anchor can write this default only as a fixed address or PDA
             more = {"address": None, "pda": None, **more}
         return replace(out, **more)
 
+    # --- accounts, events, types
+
     def account_type(self, item: dict[str, Any]) -> AccountType:
         name = self.name(item)
-        out = AccountType(
-            name, self.discriminator(item, "account"), self._data(item, name), self.docs(item)
-        )
+        discriminator = self.discriminator(item, "account")
+        out = AccountType(name, discriminator, self._data(item, name), self.docs(item))
         return replace(out, **self.extension(item, _ACCOUNT_MORE)) if IDL_KEY in item else out
 
     def event(self, item: dict[str, Any]) -> Event:
         name = self.name(item)
-        out = Event(
-            name, self.discriminator(item, "event"), self._data(item, name), self.docs(item)
-        )
+        discriminator = self.discriminator(item, "event")
+        out = Event(name, discriminator, self._data(item, name), self.docs(item))
         return replace(out, **self.extension(item, _EVENT_MORE)) if IDL_KEY in item else out
 
-    def extension(self, item: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-        """What `schema.anchor_idl` wrote beside something that Anchor cannot say whole."""
-        given = item[IDL_KEY]
-        if type(given) is not dict:
-            raise SourceError(f"found {kind_of(given)} where an object must stand.", path=IDL_KEY)
-        out = {}
-        for key, value in given.items():
-            if key not in wanted:
-                self.note(f"the key {abbr(key, 40)} is not known here; ignored", IDL_KEY)
-                continue
-            try:
-                out[key] = from_json(wanted[key], value)
-            except SourceError as error:
-                error.at(path=f"{IDL_KEY}.{key}")
-                raise
-        return out
-
     def _data(self, item: dict[str, Any], name: str) -> Type:
-        """The type that describes it: the definition of its name; IDLs on their way from the legacy form still hold
-        it in place."""
-        if item["name"] not in self.defined:
-            if type(item.get("type")) is dict:
-                return self.inside("type", self.body, item["type"])[0]
-            if type(item.get("fields")) is list:
-                return self.fields(item) or Unsupported(name, "it has no fields")
+        """Return the type of an account's or event's data: the definition of the same name.
+
+        IDLs that were converted from the legacy form by hand may still have the data in place.
+        """
+        if item["name"] in self.defined:
+            return Link(name)
+        if type(item.get("type")) is dict:
+            return self.inside("type", self.body, item["type"])[0]
+        if type(item.get("fields")) is list:
+            return self.fields(item) or Unsupported(name, "it has no fields")
         return Link(name)
 
     def typedef(self, item: dict[str, Any]) -> TypeDef:
@@ -198,24 +195,37 @@ class _Anchor(ItemReader):
         out = self.definition(item)
         return self._exact(out, item) if IDL_KEY in item else out
 
+    # --- what Anchor cannot express
+
+    def extension(self, item: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+        """Read what `schema.anchor_idl` wrote under IDL_KEY: the parts that Anchor cannot express."""
+        given = item[IDL_KEY]
+        if type(given) is not dict:
+            raise expected("an object", given, path=IDL_KEY)
+        out = {}
+        for key, value in given.items():
+            if key not in wanted:
+                self.note(f"unknown key {abbr(key, 40)}; ignored", IDL_KEY)
+                continue
+            try:
+                out[key] = from_json(wanted[key], value)
+            except SourceError as error:
+                error.at(path=f"{IDL_KEY}.{key}")
+                raise
+        return out
+
     def _exact(self, near: TypeDef, item: dict[str, Any]) -> TypeDef:
-        """The definition whose nearest Anchor form *near* is."""
+        """Return the exact definition; *near* is the closest form that Anchor has for it."""
         more = self.extension(item, _TYPEDEF_MORE)
         node = more.get("type", near.type)
-        shape: Literal["struct", "enum", "alias"] = (
-            "struct"
-            if isinstance(node, (Struct, Tuple))
-            else "enum"
-            if isinstance(node, Enum)
-            else "alias"
-        )
-        if near.layout == f"custom:{IDL_KEY}":
-            return replace(
-                near,
-                type=node,
-                shape=shape,
-                layout=more.get("layout", "borsh"),
-                align=more.get("align"),
-                declared=(),
-            )
-        return replace(near, type=node, shape=shape)
+        out = replace(near, type=node, shape=_shape_of(node))
+        if near.layout != f"custom:{IDL_KEY}":
+            return out
+        layout = more.get("layout", "borsh")
+        return replace(out, layout=layout, align=more.get("align"), declared=())
+
+
+def _shape_of(node: Type) -> Shape:
+    if isinstance(node, (Struct, Tuple)):
+        return "struct"
+    return "enum" if isinstance(node, Enum) else "alias"

@@ -1,11 +1,12 @@
-"""An Anchor instruction's accounts, which both of its IDL forms write nearly alike: groups, flags, PDAs and what
-seeds refer to."""
+"""An Anchor instruction's accounts, which both of Anchor's IDL forms write nearly alike: groups,
+flags and PDAs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.program import (
@@ -24,134 +25,153 @@ from mcpsol_py.model.program import (
     UnknownSeed,
     Value,
 )
-from mcpsol_py.model.types import Array, Bool, Float, Int, Link, Pubkey, SizePrefixed, Type
+from mcpsol_py.model.types import Link, Type
 from mcpsol_py.names import snake
-from mcpsol_py.solana.base58 import b58decode, b58encode, is_address
+from mcpsol_py.solana.base58 import b58encode
 from mcpsol_py.sources.idl_types import TypeReader
-from mcpsol_py.sources.reader import MAX_NAME, kind_of
+from mcpsol_py.sources.reader import expected, kind_of
+from mcpsol_py.sources.seed_constants import constant_seed_bytes
 
-__all__ = ["MAX_GROUPS", "AccountReader", "spelled"]
+__all__ = ["MAX_GROUPS", "AccountReader", "AccountScope", "matching_name"]
 
 MAX_GROUPS = 16
 MAX_SEEDS = 64
 
 
-class Scope:
-    """The accounts that a seed's path can name: those beside it, then those around its group."""
+class AccountScope:
+    """The accounts that a seed's path can name: those of its own list, then those around its group."""
 
     __slots__ = ("items", "outer", "prefix")
 
-    def __init__(self, items: list[Any], prefix: tuple[str, ...], outer: Scope | None) -> None:
+    def __init__(
+        self, items: list[Any], prefix: tuple[str, ...], outer: AccountScope | None
+    ) -> None:
         self.items, self.prefix, self.outer = items, prefix, outer
 
     def locate(self, steps: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Splits a dotted path into the account's path from the instruction and the field within its data."""
-        scope: Scope | None = self
+        """Split a dotted path into the account's path from the instruction and the field within its
+        data.
+        """
+        scope: AccountScope | None = self
         while scope is not None:
-            items, path = scope.items, scope.prefix
-            for taken, step in enumerate(steps, 1):
-                item = _named(items, step)
-                if item is None:
-                    break
-                path = (*path, item["name"])
-                inner = item.get("accounts")
-                if type(inner) is not list:
-                    return path, tuple(steps[taken:])
-                items = inner
+            found = scope._locate_here(steps)
+            if found is not None:
+                return found
             scope = scope.outer
         return (steps[0],), tuple(steps[1:])
 
+    def _locate_here(self, steps: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        items, path = self.items, self.prefix
+        for taken, step in enumerate(steps, 1):
+            item = _named(items, step)
+            if item is None:
+                return None
+            path = (*path, item["name"])
+            inner = item.get("accounts")
+            if type(inner) is not list:
+                return path, tuple(steps[taken:])
+            items = inner
+        return None
+
 
 def _named(items: list[Any], name: str) -> dict[str, Any] | None:
-    """The item of that name; else the one whose name is another spelling of it (`spelled`)."""
-    for item in items:
-        if type(item) is dict and item.get("name") == name:
+    """Return the item with that name, or else the one with another spelling of it."""
+    objects = [item for item in items if type(item) is dict]
+    for item in objects:
+        if item.get("name") == name:
             return item
-    known = {i["name"]: i for i in items if type(i) is dict and type(i.get("name")) is str}
-    other = spelled(name, known)
+    known = {i["name"]: i for i in objects if type(i.get("name")) is str}
+    other = matching_name(name, known)
     return None if other is None else known[other]
 
 
-def spelled(name: str, known: Iterable[str]) -> str | None:
-    """The one of *known* that is *name* in another spelling: IDL builders wrote seeds as in Rust beside names in
-    camelCase, and `#[instruction(id)]` beside the handler's `_id`. None where none is, or several are."""
+def matching_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the one name in *known* that is the same in snake case, or None if none or several
+    are.
+
+    IDL builders wrote seeds as in Rust but names in camelCase, and `#[instruction(id)]` for a
+    handler's `_id`.
+    """
     wanted = snake(name)
     found = [k for k in known if snake(k) == wanted]
     return found[0] if len(found) == 1 else None
 
 
+class _PathSeed(NamedTuple):
+    """The parts that argument and account seeds share."""
+
+    steps: list[str]
+    type: Type | None
+    encoding: Literal["be", "utf8"] | None
+
+
 class AccountReader(TypeReader):
     """Reads account lists. Subclasses name the keys that their form uses."""
 
-    #: keys that say so, in this form's spelling first
+    #: the keys of each flag; the first one is this form's own spelling
     writable_keys: tuple[str, ...] = ("writable",)
     signer_keys: tuple[str, ...] = ("signer",)
     optional_keys: tuple[str, ...] = ("optional",)
     account_keys: frozenset[str] = frozenset()
-    #: the arguments of the instruction whose accounts are being read, as it writes them
+    #: the arguments of the instruction that is being read, as the document writes them
     args: Any = None
 
     def account_items(
-        self, owner: dict[str, Any], prefix: tuple[str, ...] = (), outer: Scope | None = None
+        self, owner: dict[str, Any], prefix: tuple[str, ...] = (), outer: AccountScope | None = None
     ) -> tuple[AccountItem, ...]:
-        """owner["accounts"], groups kept as groups."""
+        """Read owner["accounts"]; groups stay groups."""
         items = owner.get("accounts")
+        if items is None:
+            return ()
+        if type(items) is not list:
+            raise expected("a list", items, path="accounts")
         if not items:
-            if items is not None and type(items) is not list:
-                raise SourceError(
-                    f"found {kind_of(items)} where a list must stand.", path="accounts"
-                )
             return ()
         if len(prefix) > MAX_GROUPS:
             raise SourceError(
                 f"account groups nest deeper than {MAX_GROUPS} levels.", path="accounts"
             )
-        scope = Scope(items, prefix, outer)
+        scope = AccountScope(items, prefix, outer)
         if not prefix:
             self.args = owner.get("args")
-        read: Callable[[dict[str, Any]], AccountItem] = lambda item: self.account(item, scope)  # noqa: E731 (binds the scope)
-        out = self.each(owner, "accounts", read)
+        out = self.each(owner, "accounts", lambda item: self.account(item, scope))
         names = {item.name for item in out}
-        return out if len(names) == len(out) else self._apart(out, names, prefix)
+        return out if len(names) == len(out) else self._with_unique_names(out, names, prefix)
 
-    def _apart(
+    def _with_unique_names(
         self, items: tuple[AccountItem, ...], names: set[str], prefix: tuple[str, ...]
     ) -> tuple[AccountItem, ...]:
-        """*items* with names of their own: a second "authority" becomes "authority_2". Anchor's clients, which take
-        accounts by name, give both the one address; here that is its default."""
+        """Rename a second "authority" to "authority_2".
+
+        Anchor's clients take accounts by name and give both the same address, so that address is
+        the default here.
+        """
         out: list[AccountItem] = []
         seen: set[str] = set()
         for i, item in enumerate(items):
-            name, number = item.name, 1
-            while name in seen or (number > 1 and name in names):
-                number += 1
-                name = f"{item.name}_{number}"
-            seen.add(name)
-            if number > 1:
-                what = "a group" if isinstance(item, AccountGroup) else "an account"
-                self.note(
-                    f"{what} named {abbr(item.name, 60)} again; called {abbr(name, 60)} here",
-                    f"accounts[{i}]",
-                )
-                more: dict[str, Any] = {"name": name}
-                if isinstance(item, Account) and item.address is None and item.pda is None:
-                    more["default"] = item.default or AccountValue((*prefix, item.name))
-                item = replace(item, **more)
+            if item.name in seen:
+                name = _unused_name(item.name, seen | names)
+                self._note_renamed(item, name, f"accounts[{i}]")
+                item = _renamed(item, name, prefix)
+            seen.add(item.name)
             out.append(item)
         return tuple(out)
 
+    def _note_renamed(self, item: AccountItem, name: str, path: str) -> None:
+        what = "group" if isinstance(item, AccountGroup) else "account"
+        message = f"a second {what} is named {abbr(item.name, 60)}; it is {abbr(name, 60)} here"
+        self.note(message, path)
+
     def _arg_name(self, name: str) -> str:
-        """The argument of the instruction that a seed's path means."""
+        """Return the argument of the instruction that a seed's path means."""
         args = self.args if type(self.args) is list else []
         known = [a["name"] for a in args if type(a) is dict and type(a.get("name")) is str]
-        return name if name in known else spelled(name, known) or name
+        return name if name in known else matching_name(name, known) or name
 
-    def account(self, item: dict[str, Any], scope: Scope) -> AccountItem:
-        """One account, or one group of them."""
+    def account(self, item: dict[str, Any], scope: AccountScope) -> AccountItem:
+        """Read one account or group."""
         get = item.get
-        name = get("name")
-        if type(name) is not str or not name.isprintable() or not 0 < len(name) <= MAX_NAME:
-            name = self.name(item)
+        name = self.name(item)
         docs = self.docs(item) if "docs" in item else ()
         if "accounts" in item:
             return AccountGroup(name, self.account_items(item, (*scope.prefix, name), scope), docs)
@@ -159,50 +179,50 @@ class AccountReader(TypeReader):
             self.surplus(item, self.account_keys, f"account {name!r}")
         if "desc" in item and not docs:
             docs = (self.text(item, "desc"),)
-        writable, signer = get(self.writable_keys[0]), get(self.signer_keys[0])
-        if writable is not True and writable is not False:
-            writable = self.flag(item, *self.writable_keys)
-        if signer is not True and signer is not False:
-            signer = self.flag(item, *self.signer_keys)
-        address = get("address")
+        writable = self.first_flag(item, self.writable_keys)
+        signer = self.first_flag(item, self.signer_keys)
+        address, pda = get("address"), get("pda")
         if address is not None:
             address = self.address(address, f"account {name!r}")
-        pda = get("pda")
+        if pda is not None:
+            pda = self.inside("pda", lambda value: self.pda(value, scope), pda)
         return Account(
             name,
             writable,
             signer,
             self.flag(item, *self.optional_keys),
             address,
-            None if pda is None else self.inside("pda", lambda value: self.pda(value, scope), pda),
-            self._relations(item) if "relations" in item else (),
+            pda,
+            self._relations(item),
             None,
             docs,
         )
 
+    def first_flag(self, item: dict[str, Any], keys: tuple[str, ...]) -> bool:
+        """Read a flag by the first key if it is given there, or else by any of *keys*."""
+        value = item.get(keys[0])
+        return value if type(value) is bool else self.flag(item, *keys)
+
     def _relations(self, item: dict[str, Any]) -> tuple[str, ...]:
-        values = item["relations"]
+        values = item.get("relations")
         if values is None:
             return ()
-        if type(values) is list and all(type(v) is str for v in values):
-            return tuple([self.clean_name(v) for v in values])
-        raise SourceError(
-            f"found {kind_of(values)} where a list of account names must stand.", path="relations"
-        )
+        if type(values) is not list or not all(type(v) is str for v in values):
+            raise expected("a list of account names", values, path="relations")
+        return tuple([self.clean_name(v) for v in values])
 
     # --- PDAs
 
-    def pda(self, value: Any, scope: Scope) -> Pda | None:
-        """{"seeds": […], "program": seed} (legacy: "programId")."""
+    def pda(self, value: Any, scope: AccountScope) -> Pda | None:
+        """Read {"seeds": […], "program": seed} (legacy: "programId")."""
         if type(value) is not dict:
-            self.note(
-                f"found {kind_of(value)} where an object with seeds must stand; its address must be given"
-            )
+            message = f"expected an object with seeds, got {kind_of(value)}"
+            self.note(f"{message}; callers must give the address")
             return None
         seeds = value.get("seeds")
         if type(seeds) is list and len(seeds) > MAX_SEEDS:
             raise SourceError(
-                f"{len(seeds)} seeds; an address has at most 15 and a bump.", path="seeds"
+                f"an address has at most 15 seeds and a bump, got {len(seeds)}.", path="seeds"
             )
         program = None
         for key in ("program", "programId"):
@@ -210,12 +230,15 @@ class AccountReader(TypeReader):
                 program = self.inside(key, lambda given: self.pda_program(given, scope), value[key])
         return Pda(self.each(value, "seeds", lambda seed: self.seed(seed, scope)), program)
 
-    def pda_program(self, value: Any, scope: Scope) -> Value:
-        """The program of a PDA. What cannot be read is never taken for the program's own id (FIELD-NOTES C-29)."""
+    def pda_program(self, value: Any, scope: AccountScope) -> Value:
+        """Read the program of a PDA.
+
+        If it cannot be read, the address is not derivable. It must never fall back to the program's
+        own id, which would derive an address that somebody else may control.
+        """
         if type(value) is not dict:
-            self.wrong(value, "a seed")
-        seed = self.seed(value, scope)
-        match seed:
+            raise expected("a seed", value)
+        match self.seed(value, scope):
             case ConstSeed(data) if len(data) == 32:
                 return ConstValue(b58encode(data))
             case ArgSeed(path=path):
@@ -223,93 +246,95 @@ class AccountReader(TypeReader):
             case AccountSeed(account=account, field=field, account_type=account_type):
                 return AccountValue(account, field, account_type)
             case ConstSeed(data):
-                why = f"its program is {len(data)} bytes, not 32"
+                why = f"its program has {len(data)} bytes instead of 32"
             case UnknownSeed(why):
                 pass
             case _:
-                why = "its program is not known"
+                why = "its program is unknown"
         self.note(f"the address cannot be derived: {why}")
         return ResolverValue(why)
 
-    def seed(self, seed: dict[str, Any], scope: Scope) -> Seed:
-        """One seed: {"kind": "const" | "arg" | "account", …}."""
+    # --- seeds
+
+    def seed(self, seed: dict[str, Any], scope: AccountScope) -> Seed:
+        """Read one seed: {"kind": "const" | "arg" | "account", …}."""
         kind = seed.get("kind")
         if kind == "const":
-            try:
-                return self.const_seed(seed)
-            except SourceError as error:
-                self.note(error.text, error.path, "error")
-                return UnknownSeed(error.text)
-        if kind in ("arg", "account"):
-            path = seed.get("path")
-            if type(path) is not str or not path:
-                raise SourceError(f"found {kind_of(path)} where a path must stand.", path="path")
-            steps = [self.clean_name(step) for step in path.split(".")]
-            node = self.type(seed["type"]) if "type" in seed else None
-            encoding = seed.get("encoding")  # as proposed for Anchor (anchor#4735)
-            if encoding not in (None, "be", "utf8"):
-                why = f"a seed of encoding {abbr(encoding, 40)}, which this reader does not know"
-                self.note(why, "encoding", "error")
-                return UnknownSeed(why)
-            if kind == "arg":
-                if len(steps) > 1 and isinstance(node, Link):
-                    node = None  # IDL builders before 0.30 wrote the whole argument's type beside a path into it
-                return ArgSeed((self._arg_name(steps[0]), *steps[1:]), node, encoding)
-            account, field = scope.locate(steps)
-            of = seed.get("account")
-            return AccountSeed(
-                account, field, self.clean_name(of) if type(of) is str else None, node, encoding
-            )
-        why = f"a seed of kind {abbr(kind, 40)}, which this reader does not know"
-        self.note(why, "kind", "error")
+            return self._const_or_unknown(seed)
+        if kind == "arg":
+            return self._arg_seed(seed)
+        if kind == "account":
+            return self._account_seed(seed, scope)
+        return self.unknown_seed(f"unknown kind of seed: {abbr(kind, 40)}", "kind")
+
+    def unknown_seed(self, why: str, path: str) -> UnknownSeed:
+        """Record why a seed cannot be read."""
+        self.note(why, path, "error")
         return UnknownSeed(why)
 
-    def const_seed(self, seed: dict[str, Any]) -> ConstSeed:
-        """A constant: bytes in 0.1.0, a typed value in the legacy form."""
-        value = seed.get("value")
-        if "type" not in seed:
-            if type(value) is str:
-                return ConstSeed(value.encode())
-            return ConstSeed(self.inside("value", self.bytes_of, value))
-        return ConstSeed(
-            self.inside("value", lambda v: self._typed(v, self.type(seed["type"])), value)
-        )
+    def _const_or_unknown(self, seed: dict[str, Any]) -> Seed:
+        try:
+            return self.const_seed(seed)
+        except SourceError as error:
+            return self.unknown_seed(error.text, error.path)
 
-    def _typed(self, value: Any, node: Type) -> bytes:
-        match node:
-            case SizePrefixed() if type(value) is str:
-                return value.encode()
-            case SizePrefixed() | Array():
-                if (
-                    isinstance(node, Array)
-                    and isinstance(node.item, Int)
-                    and node.item.bits > 8
-                    and type(value) is list
-                ):
-                    return b"".join(self._typed(v, node.item) for v in value[:64])
-                return self.bytes_of(value)
-            case Pubkey():
-                if type(value) is str:
-                    if is_address(value):
-                        return b58decode(value)
-                else:
-                    return self.bytes_of(value)
-            case Bool() if type(value) is bool:
-                return bytes([value])
-            case Int(bits, signed, _):
-                if type(value) is str and value.lstrip("-").isdigit() and len(value) < 90:
-                    value = int(value)
-                if type(value) is int:
-                    try:
-                        return value.to_bytes(bits // 8, "little", signed=signed)
-                    except OverflowError:
-                        raise SourceError(
-                            f"the number {abbr(value, 40)} does not fit the seed's type."
-                        ) from None
-            case Float():
-                pass
-            case _:
-                pass
-        raise SourceError(
-            f"found {kind_of(value)} as a constant seed, which does not fit its type."
-        )
+    def _arg_seed(self, seed: dict[str, Any]) -> Seed:
+        parts = self._path_seed(seed)
+        if isinstance(parts, UnknownSeed):
+            return parts
+        first, *rest = parts.steps
+        node = parts.type
+        if rest and isinstance(node, Link):
+            node = None  # IDL builders before 0.30 gave the type of the whole argument
+        return ArgSeed((self._arg_name(first), *rest), node, parts.encoding)
+
+    def _account_seed(self, seed: dict[str, Any], scope: AccountScope) -> Seed:
+        parts = self._path_seed(seed)
+        if isinstance(parts, UnknownSeed):
+            return parts
+        account, field = scope.locate(parts.steps)
+        of = seed.get("account")
+        account_type = self.clean_name(of) if type(of) is str else None
+        return AccountSeed(account, field, account_type, parts.type, parts.encoding)
+
+    def _path_seed(self, seed: dict[str, Any]) -> _PathSeed | UnknownSeed:
+        path = seed.get("path")
+        if type(path) is not str or not path:
+            raise expected("a path", path, path="path")
+        steps = [self.clean_name(step) for step in path.split(".")]
+        node = self.type(seed["type"]) if "type" in seed else None
+        encoding = seed.get("encoding")  # as proposed for Anchor (anchor#4735)
+        if encoding not in (None, "be", "utf8"):
+            return self.unknown_seed(
+                f"unknown encoding of a seed: {abbr(encoding, 40)}", "encoding"
+            )
+        return _PathSeed(steps, node, encoding)
+
+    def const_seed(self, seed: dict[str, Any]) -> ConstSeed:
+        """Read a constant seed: bytes in 0.1.0, a typed value in the legacy form."""
+        value = seed.get("value")
+        if "type" in seed:
+            return ConstSeed(
+                self.inside("value", lambda v: self.typed_seed(v, seed["type"]), value)
+            )
+        if type(value) is str:
+            return ConstSeed(value.encode())
+        return ConstSeed(self.inside("value", self.bytes_of, value))
+
+    def typed_seed(self, value: Any, written: Any) -> bytes:
+        """Return the bytes of a constant seed of the type that *written* is."""
+        return constant_seed_bytes(self, self.type(written), value)
+
+
+def _unused_name(name: str, taken: set[str]) -> str:
+    number = 2
+    while f"{name}_{number}" in taken:
+        number += 1
+    return f"{name}_{number}"
+
+
+def _renamed(item: AccountItem, name: str, prefix: tuple[str, ...]) -> AccountItem:
+    if isinstance(item, AccountGroup) or item.address is not None or item.pda is not None:
+        return replace(item, name=name)
+    default = item.default or AccountValue((*prefix, item.name))
+    return replace(item, name=name, default=default)

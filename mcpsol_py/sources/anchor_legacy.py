@@ -1,8 +1,9 @@
-"""Legacy Anchor IDLs (before 0.30) to the program model: camelCase names, types of accounts in place, derived
+"""Reads legacy Anchor IDLs (before 0.30): camelCase names, types of accounts in place, derived
 discriminators.
 
-A discriminator is sha256("global:" + snake_case name)[..8], as Anchor's client made it, unless the file gives one: a
-given one wins."""
+A discriminator is sha256("global:" + the name in snake_case)[..8], as Anchor's client computed it.
+If the file gives a discriminator, that one counts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.types import Link, Struct, TypeDef
 from mcpsol_py.names import snake
-from mcpsol_py.sources.anchor_accounts import spelled
+from mcpsol_py.sources.anchor_accounts import matching_name
 from mcpsol_py.sources.idl_items import ItemReader, names_of
 from mcpsol_py.sources.reader import derived, keys
 
@@ -37,13 +38,16 @@ _ACCOUNT = keys(
     "name docs isMut isSigner isOptional optional pda relations address writable signer"
 )
 
-#: a digit after a small letter; "V2" is v2 by everyone's habit
+#: Anchor numbers a program's own errors from here.
+_FIRST_ERROR = 6000
+
+#: A digit after a small letter. ("V2" is v2 in all programs.)
 _DIGITS = re.compile(r"([a-z])([0-9])")
 
 
 def read_anchor_legacy(doc: dict[str, Any], origin: str = "") -> ProgramModel:
-    """The model of a legacy Anchor IDL. Raises SourceError with the JSON path."""
-    reader = _Legacy(origin)
+    """Read a legacy Anchor IDL. Raises SourceError with the JSON path."""
+    reader = _LegacyReader(origin)
     try:
         return reader.program(doc)
     except SourceError as error:
@@ -51,7 +55,7 @@ def read_anchor_legacy(doc: dict[str, Any], origin: str = "") -> ProgramModel:
         raise
 
 
-class _Legacy(ItemReader):
+class _LegacyReader(ItemReader):
     writable_keys = ("isMut", "writable")
     signer_keys = ("isSigner", "signer")
     optional_keys = ("isOptional", "optional")
@@ -63,14 +67,18 @@ class _Legacy(ItemReader):
         if doc.get("state") is not None:
             self.note("state and its methods (Anchor before 0.25) are not read", "state")
         metadata = doc.get("metadata")
-        address = metadata.get("address") if type(metadata) is dict else None
+        if type(metadata) is not dict:
+            metadata = {}
         types, accounts = self.types_and_accounts(doc)
         if _is_native(doc, metadata):
             self.note(
-                "error codes below 6000: this may be a native program in Anchor's form. Its discriminators are "
-                "derived by Anchor's rule; give each instruction its 'discriminant' if the program has its own",
+                "error codes below 6000: this may be a native program in Anchor's form. Its "
+                "discriminators are "
+                "derived by Anchor's rule; if the program has its own, add 'discriminant' to each "
+                "instruction",
                 "errors",
             )
+        address = doc.get("address") or metadata.get("address") or None
         return ProgramModel(
             name=self.program_name(doc),
             instructions=self.each(doc, "instructions", self.instruction),
@@ -79,7 +87,7 @@ class _Legacy(ItemReader):
             errors=self.each(doc, "errors", self.error),
             types=types,
             constants=self.each(doc, "constants", self.constant),
-            address=self.address(doc.get("address") or address or None, "the program"),
+            address=self.address(address, "the program"),
             version=self.text(doc, "version", 64),
             docs=self.docs(doc),
             origin=self.origin,
@@ -87,40 +95,46 @@ class _Legacy(ItemReader):
             findings=self.found(),
         )
 
-    def discriminator(self, item: dict[str, Any], namespace: str) -> Discriminator:
-        value = item.get("discriminator")
-        if value is None:
-            if namespace == "global":
-                self.digits(item["name"])
-            name = item["name"]
-            # Rust hashed the struct's own name, "PriceUpdateV2"; Anchor's TypeScript types write it "priceUpdateV2".
-            return derived(
-                namespace, name[:1].upper() + name[1:] if namespace == "account" else name
-            )
-        return Discriminator(self.inside("discriminator", self.bytes_of, value))
+    # --- discriminators
 
-    def digits(self, name: str) -> None:
-        """camelCase forgot whether "ix2" was ix2 or ix_2 in Rust, and the hashes differ (FIELD-NOTES C-7)."""
+    def discriminator(self, item: dict[str, Any], namespace: str) -> Discriminator:
+        value, name = item.get("discriminator"), item["name"]
+        if value is not None:
+            return self.given_discriminator(value)
+        if namespace == "global":
+            self._note_digits(name)
+        elif namespace == "account":
+            # Rust hashed the struct's own name, "PriceUpdateV2"; Anchor's TypeScript types write
+            # "priceUpdateV2".
+            name = name[:1].upper() + name[1:]
+        return derived(namespace, name)
+
+    def _note_digits(self, name: str) -> None:
+        """Warn if the Rust name is uncertain: "ix2" in camelCase was ix2 or ix_2, and their hashes
+        differ.
+        """
         if name.isalpha() or "_" in name:
             return
         taken, other = snake(name), snake(_DIGITS.sub(r"\1_\2", name))
-        if taken != other:
-            first, second = (
-                derived("global", taken).value.hex(),
-                derived("global", other).value.hex(),
-            )
-            self.note(
-                f"{abbr(name, 60)} is taken for Rust's {taken}, discriminator 0x{first}; if it is {other} there, "
-                f"it is 0x{second}. Write the right one into the file as 'discriminator'",
-                "name",
-            )
+        if taken == other:
+            return
+        first, second = derived("global", taken).value, derived("global", other).value
+        self.note(
+            f"{abbr(name, 60)} is read as {taken} in Rust, discriminator 0x{first.hex()}; if the "
+            "program calls it "
+            f"{other}, the discriminator is 0x{second.hex()}. Write the right one into the file as "
+            "'discriminator'",
+            "name",
+        )
+
+    # --- instructions, accounts, events
 
     def instruction(self, item: dict[str, Any]) -> Instruction:
         name = self.name(item)
         if not _INSTRUCTION.issuperset(item):
             self.surplus(item, _INSTRUCTION, f"instruction {name!r}")
         returns = item.get("returns")
-        accounts = _turned(self.account_items(item))
+        accounts = _with_new_relations(self.account_items(item))
         return Instruction(
             name,
             self.discriminator(item, "global"),
@@ -128,48 +142,54 @@ class _Legacy(ItemReader):
             accounts,
             (),
             None if returns is None else self.type(returns),
-            self.docs(item) if "docs" in item else (),
+            self.docs(item),
         )
 
     def account_in_place(self, item: dict[str, Any]) -> tuple[AccountType, TypeDef]:
         definition = self.definition(item, empty=True)
         name = definition.name
-        return AccountType(
-            name, self.discriminator(item, "account"), Link(name), definition.docs
-        ), definition
+        discriminator = self.discriminator(item, "account")
+        return AccountType(name, discriminator, Link(name), definition.docs), definition
 
     def event(self, item: dict[str, Any]) -> Event:
         fields = self.fields(item) or Struct(())
         return Event(self.name(item), self.discriminator(item, "event"), fields, self.docs(item))
 
 
-def _turned(items: tuple[AccountItem, ...]) -> tuple[AccountItem, ...]:
-    """*items* with their relations the way Anchor 0.1.0 and the model have them. Before 0.30 the account with the
-    `has_one` listed the accounts that its data names; since then each of those lists that account."""
+def _with_new_relations(items: tuple[AccountItem, ...]) -> tuple[AccountItem, ...]:
+    """Turn relations around, to the direction of Anchor 0.1.0 and the model.
+
+    Before 0.30, the account with the `has_one` listed the accounts that its data names. Since then,
+    each of those accounts lists the account with the `has_one`.
+    """
     if not any(isinstance(i, AccountGroup) or i.relations for i in items):
         return items
+    named_by = _named_by(items)
+    return tuple(_with_relations(item, named_by) for item in items)
+
+
+def _named_by(items: tuple[AccountItem, ...]) -> dict[str, list[str]]:
+    """Return, for each account, the accounts whose old relations name it."""
     names = [i.name for i in items]
-    named_by: dict[str, list[str]] = {}
+    out: dict[str, list[str]] = {}
     for item in items:
         for related in item.relations if isinstance(item, Account) else ():
-            other = related if related in names else spelled(related, names)
+            other = related if related in names else matching_name(related, names)
             if other is not None:
-                named_by.setdefault(other, []).append(item.name)
-    return tuple(
-        replace(item, accounts=_turned(item.accounts))
-        if isinstance(item, AccountGroup)
-        else replace(item, relations=tuple(named_by.get(item.name, ())))
-        for item in items
-    )
+                out.setdefault(other, []).append(item.name)
+    return out
 
 
-def _is_native(doc: dict[str, Any], metadata: Any) -> bool:
-    """Anchor numbers a program's own errors from 6000."""
+def _with_relations(item: AccountItem, named_by: dict[str, list[str]]) -> AccountItem:
+    if isinstance(item, AccountGroup):
+        return replace(item, accounts=_with_new_relations(item.accounts))
+    return replace(item, relations=tuple(named_by.get(item.name, ())))
+
+
+def _is_native(doc: dict[str, Any], metadata: dict[str, Any]) -> bool:
+    """Return whether all error codes are below those of Anchor programs."""
     errors = doc.get("errors")
-    said = type(metadata) is dict and metadata.get("origin") == "anchor"
-    return (
-        not said
-        and type(errors) is list
-        and bool(errors)
-        and all(type(e) is dict and type(e.get("code")) is int and e["code"] < 6000 for e in errors)
-    )
+    if metadata.get("origin") == "anchor" or type(errors) is not list or not errors:
+        return False
+    codes = [e.get("code") if type(e) is dict else None for e in errors]
+    return all(type(code) is int and code < _FIRST_ERROR for code in codes)

@@ -88,8 +88,10 @@ from mcpsol_py.model.types import (
     ZeroableOption,
 )
 from mcpsol_py.solana.base58 import b58decode, is_address
-from mcpsol_py.sources.known_types import known_type, said_of
-from mcpsol_py.sources.reader import Reader, keys, kind_of
+from mcpsol_py.sources.known_types import known_type
+from mcpsol_py.sources.known_types import known_type_note as said_of
+from mcpsol_py.sources.reader import DocumentReader as Reader
+from mcpsol_py.sources.reader import expected, keys, kind_of
 
 __all__ = ["read_codama"]
 
@@ -402,7 +404,7 @@ class _Codama(Reader):
         """The bytes of constant value nodes, one after another; or why they are not known."""
         try:
             if type(nodes) is not list:
-                self.wrong(nodes, "a list of constants")
+                raise expected("a list of constants", nodes)
             return b"".join(self.constant_bytes(n) for n in nodes)
         except SourceError as error:
             return f"constant bytes that cannot be read: {error.text}"
@@ -433,7 +435,7 @@ class _Codama(Reader):
     def constant_bytes(self, node: Any) -> bytes:
         """The bytes of a constantValueNode. Raises SourceError."""
         if type(node) is not dict or node.get("kind") != "constantValueNode":
-            self.wrong(node, "a constantValueNode")
+            raise expected("a constantValueNode", node)
         return self.encode(self.type(node.get("type")), node.get("value"))
 
     def _offset(self, node: Node, depth: int) -> Type:
@@ -569,7 +571,7 @@ class _Codama(Reader):
     def value(self, node: Any, depth: int = 0) -> Any:
         """A value node in the JSON form of its type (DESIGN 6). Raises SourceError for what is no plain value."""
         if type(node) is not dict:
-            self.wrong(node, "a value node")
+            raise expected("a value node", node)
         if depth > MAX_DEPTH:
             raise SourceError(f"values nest deeper than {MAX_DEPTH} levels.")
         kind = node.get("kind")
@@ -577,7 +579,7 @@ class _Codama(Reader):
             case "numberValueNode":
                 number = node.get("number")
                 if type(number) not in (int, float):
-                    self.wrong(number, "a number")
+                    raise expected("a number", number)
                 return str(number) if type(number) is int and abs(number) > 2**53 - 1 else number
             case "booleanValueNode":
                 return self.flag(node, "boolean")
@@ -637,7 +639,7 @@ class _Codama(Reader):
     def _bytes(self, node: Node) -> bytes:
         data, encoding = node.get("data"), node.get("encoding")
         if type(data) is not str:
-            self.wrong(data, "the bytes as text")
+            raise expected("the bytes as text", data)
         return self._decoded(data, encoding)
 
     def _decoded(self, text: str, encoding: object) -> bytes:
@@ -662,7 +664,7 @@ class _Codama(Reader):
     def encode(self, kind: Type, node: Any, depth: int = 0) -> bytes:
         """A constant's bytes: numbers, bytes, text, keys, enum variants. Raises SourceError for other types."""
         if type(node) is not dict or depth > MAX_DEPTH:
-            self.wrong(node, "a value node")
+            raise expected("a value node", node)
         value = node.get("kind")
         if value == "constantValueNode":
             return self.encode(self.type(node.get("type")), node.get("value"), depth + 1)
@@ -768,7 +770,7 @@ class _Codama(Reader):
         """A default value of an account or argument as the model says it; None with a finding when it is not known."""
         try:
             if type(node) is not dict:
-                self.wrong(node, "a value node")
+                raise expected("a value node", node)
             if depth > MAX_DEPTH:
                 raise SourceError(f"values nest deeper than {MAX_DEPTH} levels.")
             match node.get("kind"):

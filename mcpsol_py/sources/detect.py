@@ -1,19 +1,23 @@
-"""`read`: a program from any source, by what stands in it, not by what it is called.
+"""`read`: a program from any source. The dialect is detected from the content, not from the file
+name.
 
 | in the document | dialect |
 |---|---|
 | "kind": "rootNode" or "programNode" | Codama |
-| "metadata.spec", or instructions with "discriminator" beside a top-level "address" | Anchor 0.1.0 |
+| "metadata.spec", or instructions with "discriminator" and a top-level "address" | Anchor 0.1.0 |
 | "metadata.origin": "shank", or instructions with "discriminant" | Shank |
 | other objects with "instructions" | legacy Anchor |
 
-An IDL may stand in TypeScript (typescript.py), or in {"idl": …}, as its JSON or as text that holds it.
+An IDL may be inside TypeScript (typescript.py), or inside {"idl": …} as an object or as JSON text.
+
+To add a dialect, write a rule of `_RULES` that recognizes it and add its reader to `_READERS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
 from os import PathLike, fspath
 from types import ModuleType
 from typing import Any, Literal
@@ -22,14 +26,26 @@ import orjson
 
 from mcpsol_py.errors import SourceError, UnknownDialect, abbr
 from mcpsol_py.model.program import ProgramModel
-from mcpsol_py.sources.reader import kind_of, load_bytes, parse_json
+from mcpsol_py.sources.files import load_bytes, parse_json
+from mcpsol_py.sources.reader import kind_of
 
 __all__ = ["Dialect", "detect", "read"]
 
 Dialect = Literal["anchor", "legacy", "shank", "codama"]
 
 _SPECS = ("0.1.0",)
+_DOCUMENT_SUFFIXES = (".json", ".ts", ".js", ".mjs", ".cjs")
 MAX_WRAPPERS = 4
+
+#: Dialect -> module and function; imported on first use, so that a command loads one reader only.
+_READERS: dict[Dialect, tuple[str, str]] = {
+    "anchor": ("mcpsol_py.sources.anchor", "read_anchor"),
+    "legacy": ("mcpsol_py.sources.anchor_legacy", "read_anchor_legacy"),
+    "shank": ("mcpsol_py.sources.shank", "read_shank"),
+    "codama": ("mcpsol_py.sources.codama", "read_codama"),
+}
+
+_KNOWN_DIALECTS = "Known are Anchor IDLs (new and legacy), Shank IDLs and Codama roots."
 
 
 def read(
@@ -37,12 +53,14 @@ def read(
     *,
     origin: str = "",
 ) -> ProgramModel:
-    """The program that *source* describes.
+    """Read the program that *source* describes.
 
-    *source* is an IDL (a path, its bytes or text, or the parsed object) of any dialect, or a Python spec (a ".py"
-    path, "package.module", "package.module:Class", a module or a class). *origin* is what messages call it.
+    *source* is an IDL of any dialect (a path, its bytes or text, or the parsed object), or a Python
+    spec (a ".py" path, "package.module", "package.module:Class", a module or a class). *origin*
+    names it in messages.
 
-    Raises SourceError (UnknownDialect when it is no IDL at all) with the JSON path of what stands in the way.
+    Raises SourceError with the JSON path of the problem, or UnknownDialect if the source is not an
+    IDL at all.
     """
     if isinstance(source, (ModuleType, type)):
         return _spec(source, origin)
@@ -58,8 +76,25 @@ def read(
     return read_document(*_open(text, origin))
 
 
+def read_document(doc: Any, origin: str = "") -> ProgramModel:
+    """Read a parsed document. Raises SourceError."""
+    doc, path = _unwrapped(doc, origin)
+    try:
+        module, function = _READERS[detect(doc)]
+        model: ProgramModel = getattr(import_module(module), function)(doc, origin)
+    except SourceError as error:
+        error.at(path=path).at(origin)
+        raise
+    return model
+
+
+# --- opening -----------------------------------------------------------------------------------
+
+
 def _open(source: str | PathLike[str] | bytes | bytearray, origin: str) -> tuple[Any, str]:
-    """The parsed document of a file (by path) or of bytes, and what to call it. Raises SourceError."""
+    """Return the parsed document of a path or of bytes, and its name for messages. Raises
+    SourceError.
+    """
     data, origin = load_bytes(source, origin)
     if data[:1] not in (b"{", b"["):
         from mcpsol_py.sources.typescript import idl_of, looks_like_typescript
@@ -78,16 +113,12 @@ def _is_idl(doc: object) -> bool:
 
 
 def _unwrapped(doc: Any, origin: str) -> tuple[Any, str]:
-    """The IDL in what tools put around it, {"idl": …} or JSON as text, and its path."""
+    """Return the IDL inside the wrappers that tools add ({"idl": …}, JSON as text), and its path."""
     path: list[str] = []
     for _ in range(MAX_WRAPPERS):
         if type(doc) is str and doc.lstrip()[:1] == "{":
             doc = parse_json(doc.encode("utf-8", "replace"), origin)
-        elif (
-            type(doc) is dict
-            and "idl" in doc
-            and not {"instructions", "kind", "program"} & doc.keys()
-        ):
+        elif _is_wrapper(doc):
             doc = doc["idl"]
             path.append("idl")
         else:
@@ -95,135 +126,166 @@ def _unwrapped(doc: Any, origin: str) -> tuple[Any, str]:
     return doc, ".".join(path)
 
 
+def _is_wrapper(doc: Any) -> bool:
+    if type(doc) is not dict or "idl" not in doc:
+        return False
+    return doc.keys().isdisjoint(("instructions", "kind", "program"))
+
+
 def _is_module(text: str) -> bool:
-    """ "package.module" or "package.module:Class", and no file name."""
-    if text.endswith((".json", ".ts", ".js", ".mjs", ".cjs")):
+    """Return whether *text* is "package.module" or "package.module:Class", not a file name."""
+    if text.endswith(_DOCUMENT_SUFFIXES):
         return False
     module, _, name = text.partition(":")
-    return all(part.isidentifier() for part in module.split(".")) and (
-        not name or name.isidentifier()
-    )
+    if name and not name.isidentifier():
+        return False
+    return all(part.isidentifier() for part in module.split("."))
 
 
 def _spec(source: str | ModuleType | type, origin: str) -> ProgramModel:
-    from mcpsol_py.sources.spec import (
-        read_spec,
-    )  # imports the user's module: only when one is asked for
+    # Reading a spec imports the user's module, so its reader is loaded only when a spec is asked
+    # for.
+    from mcpsol_py.sources.spec import read_spec
 
     model = read_spec(source)
     return replace(model, origin=origin) if origin else model
 
 
 def _plain(source: Mapping[str, Any], origin: str) -> Any:
-    """A copy in plain JSON kinds, so that readers need to know no others, and no document can hold itself."""
+    """Return a copy in plain JSON types. A document that contains itself is refused here."""
     try:
         return orjson.loads(orjson.dumps(dict(source), option=orjson.OPT_NON_STR_KEYS))
     except (orjson.JSONEncodeError, orjson.JSONDecodeError, TypeError, ValueError) as error:
-        raise SourceError(f"the object is no JSON document: {error}.", origin=origin) from error
+        raise SourceError(f"the object is not a JSON document: {error}.", origin=origin) from error
+
+
+# --- dialects ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Signs:
+    """The parts of a document that tell its dialect."""
+
+    doc: dict[str, Any]
+    metadata: dict[str, Any]
+    #: the instructions that are objects
+    instructions: list[dict[str, Any]]
+    #: whether every instruction has a name and a list of arguments
+    complete: bool
+
+    def has_account_key(self, key: str) -> bool:
+        for instruction in self.instructions:
+            accounts = instruction.get("accounts")
+            if type(accounts) is list and any(type(a) is dict and key in a for a in accounts):
+                return True
+        return False
+
+
+def _is_shank_by_name(signs: _Signs) -> bool:
+    return signs.metadata.get("origin") == "shank"
+
+
+def _is_anchor_by_address(signs: _Signs) -> bool:
+    return signs.doc.get("address") is not None and "name" in signs.metadata
+
+
+def _is_anchor_by_discriminator(signs: _Signs) -> bool:
+    given = any(type(i.get("discriminator")) is list for i in signs.instructions)
+    return given and not signs.has_account_key("isMut")
+
+
+def _is_shank_by_discriminant(signs: _Signs) -> bool:
+    return any("discriminant" in i for i in signs.instructions)
+
+
+def _is_legacy(signs: _Signs) -> bool:
+    return "name" in signs.doc or "version" in signs.doc or signs.complete
+
+
+#: Rules for documents that do not name their dialect; the first one that holds decides.
+_RULES: tuple[tuple[Callable[[_Signs], bool], Dialect], ...] = (
+    (_is_shank_by_name, "shank"),
+    (_is_anchor_by_address, "anchor"),
+    (_is_anchor_by_discriminator, "anchor"),
+    (_is_shank_by_discriminant, "shank"),
+    (_is_legacy, "legacy"),
+)
 
 
 def detect(doc: object) -> Dialect:
-    """The dialect of a parsed document. Raises UnknownDialect."""
+    """Return the dialect of a parsed document. Raises UnknownDialect."""
     if type(doc) is not dict:
-        raise UnknownDialect(f"found {kind_of(doc)}; an IDL is a JSON object.")
+        raise UnknownDialect(f"expected a JSON object as the IDL, got {kind_of(doc)}.")
     if doc.get("kind") in ("rootNode", "programNode"):
         return "codama"
     metadata = doc.get("metadata")
-    spec = metadata.get("spec") if type(metadata) is dict else None
-    if type(spec) is str and not spec[:1].isdigit():
-        spec = None  # no version: people who write IDLs of other programs by hand say "shank", "non-anchor", …
-    if spec is not None:
-        if spec not in _SPECS:
-            raise UnknownDialect(
-                f"Anchor IDL spec {abbr(spec, 40)} is not known; {_SPECS[-1]} is. Convert it with that Anchor's own "
-                "'anchor idl convert', or use a newer mcpsol-py.",
-                path="metadata.spec",
-            )
+    if type(metadata) is not dict:
+        metadata = {}
+    if _names_anchor_spec(metadata):
         return "anchor"
-    if (
-        "spec" in doc and doc["spec"] not in _SPECS
-    ):  # Quasar's, whose arguments have codecs of their own
-        raise UnknownDialect(
-            f"found {kind_of(doc['spec'])}: an IDL of another kind, which would be misread. Known are Anchor IDLs (new "
-            "and legacy), Shank IDLs and Codama roots.",
-            path="spec",
-        )
+    _refuse_other_spec(doc)
     instructions = doc.get("instructions")
     if type(instructions) is not list:
-        if "kind" in doc:
-            raise UnknownDialect(
-                f"found {kind_of(doc['kind'])}; a Codama document's root is a rootNode.",
-                path="kind",
-            )
-        if "tools" in doc:
-            raise UnknownDialect(
-                "these are mcpsol tools, not an IDL. `idl2mcp list-tools` reads them from a program."
-            )
-        what = (
-            "no 'instructions'"
-            if instructions is None
-            else f"{kind_of(instructions)} as 'instructions'"
-        )
-        raise UnknownDialect(
-            f"found {kind_of(doc)} and {what}. Known are Anchor IDLs (new and legacy), Shank IDLs and Codama roots."
-        )
+        raise _no_instructions(doc)
     objects = [i for i in instructions if type(i) is dict]
-    if type(metadata) is dict and metadata.get("origin") == "shank":
-        return "shank"
-    if doc.get("address") is not None and type(metadata) is dict and "name" in metadata:
-        return "anchor"
-    if any(type(i.get("discriminator")) is list for i in objects) and not any(
-        "isMut" in a for a in _accounts(objects)
-    ):
-        return "anchor"
-    if any("discriminant" in i for i in objects):
-        return "shank"
-    if "name" not in doc and "version" not in doc and not _called(objects, instructions):
-        raise UnknownDialect(
-            f"found {kind_of(doc)}: instructions, but neither a name and version (legacy Anchor, Shank) nor metadata "
-            "(Anchor 0.1.0)."
+    complete = bool(objects) and len(_complete(objects)) == len(instructions)
+    signs = _Signs(doc, metadata, objects, complete)
+    for holds, dialect in _RULES:
+        if holds(signs):
+            return dialect
+    raise UnknownDialect(
+        f"found {kind_of(doc)}: instructions, but no name and version (legacy Anchor, Shank) and "
+        "no metadata "
+        "(Anchor 0.1.0)."
+    )
+
+
+def _names_anchor_spec(metadata: dict[str, Any]) -> bool:
+    """Return whether metadata.spec is a known version of Anchor's IDL. Raises UnknownDialect for
+    other versions.
+    """
+    spec = metadata.get("spec")
+    if spec is None:
+        return False
+    if type(spec) is str and not spec[:1].isdigit():
+        # IDLs that were written by hand for other programs say "shank", "non-anchor", …
+        return False
+    if spec in _SPECS:
+        return True
+    raise UnknownDialect(
+        f"unknown Anchor IDL spec {abbr(spec, 40)}; {_SPECS[-1]} is supported. Convert it with "
+        "that Anchor's own "
+        "'anchor idl convert', or use a newer mcpsol-py.",
+        path="metadata.spec",
+    )
+
+
+def _refuse_other_spec(doc: dict[str, Any]) -> None:
+    """Refuse IDLs with another top-level spec, such as Quasar's, whose arguments have other codecs."""
+    if "spec" not in doc or doc["spec"] in _SPECS:
+        return
+    raise UnknownDialect(
+        f"found {kind_of(doc['spec'])}: an IDL of another kind, which would be misread. "
+        f"{_KNOWN_DIALECTS}",
+        path="spec",
+    )
+
+
+def _no_instructions(doc: dict[str, Any]) -> UnknownDialect:
+    if "kind" in doc:
+        return UnknownDialect(
+            f"expected a rootNode as the root of a Codama document, got {kind_of(doc['kind'])}.",
+            path="kind",
         )
-    return "legacy"
+    if "tools" in doc:
+        return UnknownDialect(
+            "these are mcpsol tools, not an IDL. `idl2mcp list-tools` reads them from a program."
+        )
+    given = doc.get("instructions")
+    what = "no 'instructions'" if given is None else f"{kind_of(given)} as 'instructions'"
+    return UnknownDialect(f"found {kind_of(doc)} and {what}. {_KNOWN_DIALECTS}")
 
 
-def _called(objects: list[dict[str, Any]], instructions: list[Any]) -> bool:
-    """Are these instructions of a program, and not those of a transaction?"""
-    whole = [i for i in objects if type(i.get("name")) is str and type(i.get("args")) is list]
-    return bool(whole) and len(whole) == len(instructions)
-
-
-def _accounts(instructions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    out = []
-    for instruction in instructions:
-        accounts = instruction.get("accounts")
-        if type(accounts) is list:
-            out += [a for a in accounts if type(a) is dict]
-    return out
-
-
-def read_document(doc: Any, origin: str = "") -> ProgramModel:
-    """The model of a parsed document. Raises SourceError."""
-    doc, path = _unwrapped(doc, origin)
-    try:
-        return _read_as(detect(doc), doc, origin)
-    except SourceError as error:
-        error.at(path=path).at(origin)
-        raise
-
-
-def _read_as(dialect: Dialect, doc: Any, origin: str) -> ProgramModel:
-    if dialect == "anchor":
-        from mcpsol_py.sources.anchor import read_anchor
-
-        return read_anchor(doc, origin)
-    if dialect == "legacy":
-        from mcpsol_py.sources.anchor_legacy import read_anchor_legacy
-
-        return read_anchor_legacy(doc, origin)
-    if dialect == "shank":
-        from mcpsol_py.sources.shank import read_shank
-
-        return read_shank(doc, origin)
-    from mcpsol_py.sources.codama import read_codama
-
-    return read_codama(doc, origin)
+def _complete(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the objects that are instructions of a program, not those of a transaction."""
+    return [i for i in objects if type(i.get("name")) is str and type(i.get("args")) is list]

@@ -1,5 +1,5 @@
-"""What Anchor's two IDL forms and Shank write alike, beside accounts of instructions and types: definitions, accounts
-whose data is described in place, errors, constants.
+"""The lists of an IDL that Anchor's two forms and Shank share: types, accounts, errors and
+constants.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from typing import Any
 
 import orjson
 
-from mcpsol_py.errors import SourceError
-from mcpsol_py.model.program import AccountType, Constant, ErrorCode
+from mcpsol_py.model.program import AccountType, Constant, Discriminator, ErrorCode
 from mcpsol_py.model.types import Type, TypeDef, Unsupported
 from mcpsol_py.names import clean_text
 from mcpsol_py.sources.anchor_accounts import AccountReader
-from mcpsol_py.sources.idl_types import typedef
-from mcpsol_py.sources.reader import kind_of
+from mcpsol_py.sources.idl_layout import declared_layout
+from mcpsol_py.sources.reader import expected
 
 __all__ = ["ItemReader", "names_of"]
 
@@ -23,7 +22,9 @@ _LONGEST_CONSTANT = 16_384
 
 
 def names_of(doc: dict[str, Any], key: str) -> set[str]:
-    """The names of what stands in the list doc[key]; whatever is wrong with it is found when it is read."""
+    """Return the names in the list doc[key]. Malformed items are skipped: their reader reports
+    them.
+    """
     items = doc.get(key)
     if type(items) is not list:
         return set()
@@ -31,40 +32,61 @@ def names_of(doc: dict[str, Any], key: str) -> set[str]:
 
 
 class ItemReader(AccountReader):
-    """Reads the lists of an IDL. Subclasses say how their form writes instructions, accounts and events."""
+    """Reads the lists of an IDL. Subclasses read instructions, accounts and events in their own
+    form.
+    """
 
-    #: does this form say how the bytes of a type lie (`serialization`, `repr`)?
-    says_layout = True
+    #: Whether this form has the keys `serialization` and `repr`, which say how the bytes of a type
+    #: are laid out.
+    has_layout_keys = True
+
+    def given_discriminator(self, value: Any) -> Discriminator:
+        """Read a "discriminator" key: a list of bytes."""
+        return Discriminator(self.inside("discriminator", self.bytes_of, value))
+
+    # --- types
+
+    def typedef(self, item: dict[str, Any]) -> TypeDef:
+        """Read an entry of "types"."""
+        return self.definition(item)
 
     def definition(self, item: dict[str, Any], *, empty: bool = False) -> TypeDef:
-        """item["type"] as the definition of item["name"]. *empty*: one that is not there is a struct without fields."""
+        """Read item["type"] as the definition of item["name"].
+
+        *empty*: if the type is missing, it is a struct without fields.
+        """
         body = item.get("type")
         if body is None and empty:
             body = {"kind": "struct", "fields": []}
-        if body is None:  # as tools leave types that they cannot write
-            return TypeDef(
-                self.name(item), Unsupported("null", "its definition is missing"), self.docs(item)
-            )
+        if body is None:  # tools leave out types that they cannot write
+            missing = Unsupported("null", "its definition is missing")
+            return TypeDef(self.name(item), missing, self.docs(item))
         if type(body) is not dict:
-            raise SourceError(
-                f"found {kind_of(body)} where a type definition must stand.", path="type"
-            )
-        layout = (item.get("serialization"), item.get("repr")) if self.says_layout else (None, None)
-        return typedef(self, item, body, layout=layout)
+            raise expected("a type definition", body, path="type")
+        name, docs = self.name(item), self.docs(item)
+        generics = self.generics(item)
+        node, shape = self.inside("type", self.body, body)
+        serialization, repr_ = item.get("serialization"), item.get("repr")
+        if not self.has_layout_keys or (serialization is None and repr_ is None):
+            return TypeDef(name, node, docs, generics, "borsh", None, shape)
+        found = declared_layout(serialization, repr_)
+        if found.problem:
+            self.note(found.problem, "repr", "error")
+        return TypeDef(name, node, docs, generics, found.layout, found.align, shape, found.declared)
 
-    def typedef(self, item: dict[str, Any]) -> TypeDef:
-        """An entry of "types"."""
-        return self.definition(item)
+    # --- accounts with their data in place
 
     def account_in_place(self, item: dict[str, Any]) -> tuple[AccountType, TypeDef]:
-        """An entry of "accounts" whose data is described in place."""
+        """Read an entry of "accounts" that describes its data in place."""
         raise NotImplementedError
 
     def types_and_accounts(
         self, doc: dict[str, Any]
     ) -> tuple[tuple[TypeDef, ...], tuple[AccountType, ...]]:
-        """Both lists of a form that describes the data of accounts in place. What describes an account becomes a type
-        of its name; where a different type has that name, the account keeps its own.
+        """Read both lists of a form that describes the data of accounts in place.
+
+        The data of an account becomes a type of the same name. If another type has that name
+        already, the account keeps its data in place.
         """
         types = list(self.each(doc, "types", self.typedef))
         taken = {t.name: t for t in types}
@@ -78,21 +100,22 @@ class ItemReader(AccountReader):
             accounts.append(account)
         return tuple(types), tuple(accounts)
 
+    # --- errors and constants
+
     def error(self, item: dict[str, Any]) -> ErrorCode:
-        """An entry of "errors"."""
+        """Read an entry of "errors"."""
         return ErrorCode(self.whole(item, "code"), self.name(item), self.text(item, "msg"))
 
     def constant(self, item: dict[str, Any]) -> Constant:
-        """An entry of "constants": its value is text, or JSON that is kept as text."""
+        """Read an entry of "constants". Its value is text, or JSON that is kept as text."""
         value = item.get("value")
         text = value if type(value) is str else orjson.dumps(value).decode()
         kept = clean_text(text, _LONGEST_CONSTANT)
-        return Constant(
-            self.name(item), self.constant_type(item.get("type")), kept, self.docs(item)
-        )
+        node = self.constant_type(item.get("type"))
+        return Constant(self.name(item), node, kept, self.docs(item))
 
     def constant_type(self, value: Any) -> Type:
-        """A constant's type; what it is defined as may be Rust text that defines nothing."""
+        """Read the type of a constant. A defined type may be Rust text, such as "&str"."""
         if type(value) is dict and type(value.get("defined")) is str:
             return self.link(value["defined"], constant=True)
         return self.type(value)

@@ -1,11 +1,16 @@
-"""The type grammar that Anchor's two IDL forms and Shank share: {"vec": "u8"}, {"defined": …}, {"kind": "struct", …}.
+"""The type grammar shared by Anchor's two IDL forms and Shank: {"vec": "u8"}, {"defined": …},
+{"kind": "struct", …}.
 
-Whatever stands where a type must, a type comes out: what has no certain meaning becomes Unsupported with the reason,
-which disables the instructions that need it and no others."""
+Reading a type never fails. If a type has no certain meaning, the result is Unsupported with the
+reason, which disables only the instructions that need it.
+
+To add a form, add its key and a method to `_TYPE_FORMS`.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
 
 import orjson
 
@@ -36,21 +41,27 @@ from mcpsol_py.model.types import (
     Tuple,
     Type,
     TypeArg,
-    TypeDef,
     Unsupported,
     Variant,
     ZeroableOption,
 )
 from mcpsol_py.sources import rust_text
-from mcpsol_py.sources.known_types import known_type, said_of
-from mcpsol_py.sources.reader import MAX_NAME, Reader, kind_of
+from mcpsol_py.sources.known_types import known_type, known_type_note
+from mcpsol_py.sources.reader import DocumentReader, expected, kind_of
 
-__all__ = ["LEAVES", "TypeReader", "typedef", "typedef_layout"]
+__all__ = ["LEAVES", "Shape", "TypeReader"]
 
 MAX_DEPTH = 48
 MAX_LENGTH = 2**31
+_MAX_SHOWN = 120
+#: Digits of an array length, and characters of a const argument.
+_MAX_LENGTH_DIGITS = 10
+_MAX_CONST = 23
 
-#: Type names of all three forms. Both spellings of the key stand in files of both ages.
+#: How a definition was declared.
+Shape: TypeAlias = Literal["struct", "enum", "alias"]
+
+#: Type names of all three forms. Files of every age use both spellings of the key.
 LEAVES: dict[str, Type] = {
     **INTS,
     "bool": BOOL,
@@ -63,20 +74,25 @@ LEAVES: dict[str, Type] = {
     "shortU16": ShortU16(),
 }
 
-_INTEGERS = "integers are u8, u16, u32, u64, u128, u256 and their i- forms"
+_INTEGERS = "integers are u8, u16, u32, u64, u128, u256 and i8 to i256"
 
 
 def _shown(value: object) -> str:
+    """Return what the document wrote, short enough for a message."""
     if isinstance(value, str):
-        return abbr(value, 120)[1:-1]
+        return abbr(value, _MAX_SHOWN)[1:-1]
     try:
         text = orjson.dumps(value, default=str)[:400].decode("utf-8", "replace")
     except (TypeError, ValueError, RecursionError):
         text = repr(type(value))
-    return text if len(text) <= 120 else text[:117] + "..."
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."
 
 
-class TypeReader(Reader):
+def _bad(value: object, why: str) -> Unsupported:
+    return Unsupported(_shown(value), why)
+
+
+class TypeReader(DocumentReader):
     """Reads types. `defined` holds every name that the document defines."""
 
     def __init__(self, origin: str = "") -> None:
@@ -87,115 +103,84 @@ class TypeReader(Reader):
     # --- names
 
     def link(self, name: str, *, constant: bool = False) -> Type:
-        """What a name in {"defined": name} stands for."""
+        """Return the type that {"defined": name} means. *constant*: it is the type of a constant."""
         known = self._links.get(name)
         if known is None:
-            if name in self.defined:
-                known = Link(self.clean_name(name))
-            elif rust_text.is_rust_text(name) or name in rust_text.PRIMITIVES:
-                known = rust_text.parse(name, self.defined.__contains__, constant=constant)
-            elif not name:
-                known = Unsupported("", "a defined type without a name")
-            else:
-                known = self._foreign(name)
+            known = self._defined_name(name, constant)
             if not constant:
                 self._links[name] = known
         return known
 
-    def _foreign(self, name: str) -> Type:
-        """A name that the document does not define."""
+    def _defined_name(self, name: str, constant: bool) -> Type:
+        if name in self.defined:
+            return Link(self.clean_name(name))
+        if rust_text.is_rust_text(name) or name in rust_text.PRIMITIVES:
+            return rust_text.parse(name, self.defined.__contains__, constant=constant)
+        if not name:
+            return Unsupported("", "a defined type without a name")
         known = known_type(name)
         if known is None:
             return Link(self.clean_name(name))
-        self.note(said_of(name, known), level="info")
+        self.note(known_type_note(name, known), level="info")
         return known
 
     def named(self, name: str) -> Type:
-        """A type written as plain text that is none of LEAVES."""
+        """Return the type for plain text that is not one of LEAVES."""
         if rust_text.is_rust_text(name):
             return rust_text.parse(name, self.defined.__contains__)
-        if name in rust_text.PRIMITIVES and name not in self.defined:
+        if name in self.defined:
+            hint = f'write {{"defined": {abbr(name, 60)}}} for the defined type'
+        elif name in rust_text.PRIMITIVES:
             return rust_text.PRIMITIVES[name]
-        hint = (
-            f'write {{"defined": {abbr(name, 60)}}} for the defined type'
-            if name in self.defined
-            else _INTEGERS
-        )
-        return Unsupported(_shown(name), f"no type of this name; {hint}")
+        else:
+            hint = _INTEGERS
+        return _bad(name, f"unknown type name; {hint}")
 
     # --- types
 
     def type(self, value: Any, depth: int = 0) -> Type:
-        """The type that *value* writes; never raises."""
+        """Return the type that *value* writes; never raises."""
         if type(value) is str:
             return LEAVES.get(value) or self.named(value)
         if type(value) is not dict:
-            return Unsupported(_shown(value), f"found {kind_of(value)} where a type must stand")
+            return _bad(value, f"expected a type, got {kind_of(value)}")
         if depth > MAX_DEPTH:
             return Unsupported("...", f"types nest deeper than {MAX_DEPTH} levels")
-        if "defined" in value:
-            return self._defined(value["defined"], depth)
-        if "option" in value:
-            return self._option(value, value["option"], U8, False, depth)
-        if "vec" in value:
-            item = self.type(value["vec"], depth + 1)
-            return Array(item, U32 if len(value) == 1 else self._count(value.get("size")))
-        if "array" in value:
-            return self._array(value["array"], depth)
-        if "generic" in value:
-            name = value["generic"]
-            return (
-                Generic(self.clean_name(name))
-                if type(name) is str
-                else self._bad(value, "a generic without a name")
-            )
-        if "coption" in value:
-            return self._option(value, value["coption"], U32, True, depth)
-        if "fixedSizeOption" in value:
-            return self._fixed_option(value["fixedSizeOption"], depth)
-        if "tuple" in value:
-            items = value["tuple"]
-            if type(items) is not list:
-                return self._bad(value, "a tuple is a list of types")
-            return Tuple(tuple([self.type(i, depth + 1) for i in items]))
-        for key in ("hashMap", "bTreeMap", "map"):
+        for key, read in _TYPE_FORMS.items():
             if key in value:
-                pair = value[key]
-                if type(pair) is not list or len(pair) != 2:
-                    return self._bad(value, "a map has a key type and a value type")
-                count = self._count(value.get("size"))
-                return Map(self.type(pair[0], depth + 1), self.type(pair[1], depth + 1), count)
-        for key in ("hashSet", "bTreeSet", "set"):
-            if key in value:
-                return Set(self.type(value[key], depth + 1), self._count(value.get("size")))
-        if "definedWithTypeArgs" in value:
-            return self._with_type_args(value["definedWithTypeArgs"], depth)
-        if "genericLenArray" in value:
-            return self._array(value["genericLenArray"], depth)
-        if "kind" in value:  # a struct, enum or alias in place
-            return self.body(value, depth + 1)[0]
-        return self._bad(value, "this is none of the ways to write a type")
+                return read(self, value, value[key], depth)
+        return _bad(value, "not a known form of type")
 
-    def _bad(self, value: object, why: str) -> Unsupported:
-        return Unsupported(_shown(value), why)
+    def _types(self, items: list[Any], depth: int) -> tuple[Type, ...]:
+        return tuple([self.type(item, depth) for item in items])
 
-    def _defined(self, value: Any, depth: int) -> Type:
-        if type(value) is str:
-            return self.link(value)
-        if type(value) is dict and type(value.get("name")) is str:
-            args = value.get("generics")
-            if not args:
-                return self.link(value["name"])
-            if type(args) is list:
-                return Link(
-                    self.clean_name(value["name"]),
-                    tuple([self._generic_arg(a, depth) for a in args]),
-                )
-        return self._bad(value, "a defined type is given by its name")
+    def _defined(self, owner: dict[str, Any], body: Any, depth: int) -> Type:
+        """{"defined": "Name"}, or {"defined": {"name": "Name", "generics": […]}}."""
+        if type(body) is str:
+            return self.link(body)
+        if type(body) is not dict or type(body.get("name")) is not str:
+            return _bad(body, "expected the name of a defined type")
+        args = body.get("generics")
+        if not args:
+            return self.link(body["name"])
+        return self._generic_link(body, args, depth)
+
+    def _with_type_args(self, owner: dict[str, Any], body: Any, depth: int) -> Type:
+        """{"definedWithTypeArgs": {"name": "Name", "args": […]}} of Anchor 0.29."""
+        if type(body) is not dict or type(body.get("name")) is not str:
+            return _bad(body, "expected a type's name and its args")
+        return self._generic_link(body, body.get("args", []), depth)
+
+    def _generic_link(self, body: dict[str, Any], args: Any, depth: int) -> Type:
+        if type(args) is not list:
+            return _bad(body, "expected a list of generic arguments")
+        given = tuple([self._generic_arg(arg, depth) for arg in args])
+        return Link(self.clean_name(body["name"]), given)
 
     def _generic_arg(self, arg: Any, depth: int) -> TypeArg:
-        """{"kind": "type", "type": …} or {"kind": "const", "value": "8"}; 0.29: {"type": …}, {"value": "8"},
-        {"generic": "T"}."""
+        """{"kind": "type", "type": …} or {"kind": "const", "value": "8"}; 0.29: {"type": …},
+        {"value": "8"}, {"generic": "T"}.
+        """
         if type(arg) is dict:
             if "type" in arg:
                 return TypeArg(self.type(arg["type"], depth + 1))
@@ -203,273 +188,249 @@ class TypeReader(Reader):
                 return TypeArg(Generic(self.clean_name(arg["generic"])))
             if "value" in arg:
                 return TypeArg(self._const(arg["value"]))
-        return TypeArg(self._bad(arg, "a generic argument is a type or a const"))
+        return TypeArg(_bad(arg, "a generic argument is a type or a const"))
 
     def _const(self, value: Any) -> Type | int:
-        """A const argument: Rust text of an integer, or the name of a const parameter."""
+        """A const argument: an integer as Rust writes it, or the name of a const parameter."""
         if type(value) is int and value >= 0:
             return value
-        if type(value) is str:
-            text = value.strip().replace("_", "") if value[:1].isdigit() else value.strip()
-            for suffix in ("usize", *INTS):
-                text = text.removesuffix(suffix) if text[:1].isdigit() else text
-            try:
-                return (
-                    int(text, 0)
-                    if len(text) < 24
-                    else self._bad(value, "a const argument that is too large")
-                )
-            except ValueError:
-                if text.isidentifier():
-                    return Generic(self.clean_name(text))
-        return self._bad(value, "a const argument that is no integer")
-
-    def _with_type_args(self, value: Any, depth: int) -> Type:
-        if (
-            type(value) is dict
-            and type(value.get("name")) is str
-            and type(value.get("args", [])) is list
-        ):
-            args = value.get("args", [])
-            return Link(
-                self.clean_name(value["name"]), tuple([self._generic_arg(a, depth) for a in args])
-            )
-        return self._bad(value, "a type with arguments is given by its name and args")
-
-    def _option(
-        self, owner: dict[str, Any], item: Any, prefix: Type, fixed: bool, depth: int
-    ) -> Type:
-        node = self.type(item, depth + 1)
-        if len(owner) > 1:  # Kinobi's extra keys
-            width = owner.get("prefix")
-            if width is not None:
-                prefix = LEAVES.get(width, U8) if type(width) is str else U8
-                if not isinstance(prefix, Int) or type(width) is not str or width not in INTS:
-                    return self._bad(owner, f"an option's prefix cannot be {kind_of(width)}")
-            given = owner.get("fixed")
-            if isinstance(given, bool):
-                fixed = given
-            elif given is not None:
-                return self._bad(
-                    owner, f"found {kind_of(given)} for fixed, where true or false must stand"
-                )
-        assert isinstance(prefix, Int)
-        return Option(node, prefix, fixed)
-
-    def _fixed_option(self, value: Any, depth: int) -> Type:
-        """Shank's option of Pod types: {"inner": type, "sentinel": the bytes that mean none}."""
-        if type(value) is not dict or "inner" not in value:
-            return self._bad(
-                {"fixedSizeOption": value}, "such an option has an inner type and a sentinel"
-            )
-        zero = value.get("sentinel")
-        if zero is None:
-            return self._bad(
-                {"fixedSizeOption": value}, "its sentinel, the bytes that mean none, is not given"
-            )
+        if type(value) is not str:
+            return _bad(value, "expected an integer as the const argument")
+        text = _without_suffix(value.strip())
+        if text.isidentifier():
+            return Generic(self.clean_name(text))
+        if len(text) > _MAX_CONST:
+            return _bad(value, "the const argument is too large")
         try:
-            return ZeroableOption(self.type(value["inner"], depth + 1), self.bytes_of(zero))
-        except SourceError as error:
-            return self._bad({"fixedSizeOption": value}, error.text)
+            return int(text, 0)
+        except ValueError:
+            return _bad(value, "expected an integer as the const argument")
 
-    def _count(self, size: Any) -> Count:
-        """Kinobi's "size" of a vec, map or set: the prefix's type, a fixed count, or "remainder". Default: u32."""
+    def _option(self, owner: dict[str, Any], item: Any, depth: int) -> Type:
+        return self._option_of(owner, Option(self.type(item, depth + 1), U8))
+
+    def _coption(self, owner: dict[str, Any], item: Any, depth: int) -> Type:
+        return self._option_of(owner, Option(self.type(item, depth + 1), U32, fixed=True))
+
+    def _option_of(self, owner: dict[str, Any], plain: Option) -> Type:
+        """Apply the keys that Kinobi added to options: "prefix" (an integer type) and "fixed"."""
+        if len(owner) == 1:
+            return plain
+        prefix: Int | None = plain.prefix
+        width = owner.get("prefix")
+        if width is not None:
+            prefix = INTS.get(width) if type(width) is str else None
+        if prefix is None:
+            return _bad(owner, f"expected an integer type as the prefix, got {kind_of(width)}")
+        fixed = owner.get("fixed")
+        if fixed is None:
+            fixed = plain.fixed
+        if not isinstance(fixed, bool):
+            return _bad(owner, f"expected true or false for fixed, got {kind_of(fixed)}")
+        return Option(plain.item, prefix, fixed)
+
+    def _fixed_option(self, owner: dict[str, Any], body: Any, depth: int) -> Type:
+        """Shank's option of Pod types: {"inner": type, "sentinel": the bytes that mean absent}."""
+        shown = {"fixedSizeOption": body}
+        if type(body) is not dict or "inner" not in body:
+            return _bad(shown, "a fixed-size option needs an inner type and a sentinel")
+        zero = body.get("sentinel")
+        if zero is None:
+            return _bad(shown, "the sentinel (the bytes that mean absent) is missing")
+        try:
+            return ZeroableOption(self.type(body["inner"], depth + 1), self.bytes_of(zero))
+        except SourceError as error:
+            return _bad(shown, error.text)
+
+    def _vec(self, owner: dict[str, Any], item: Any, depth: int) -> Type:
+        node = self.type(item, depth + 1)
+        return Array(node, U32 if len(owner) == 1 else self._count(owner))
+
+    def _set(self, owner: dict[str, Any], item: Any, depth: int) -> Type:
+        return Set(self.type(item, depth + 1), self._count(owner))
+
+    def _map(self, owner: dict[str, Any], pair: Any, depth: int) -> Type:
+        if type(pair) is not list or len(pair) != 2:
+            return _bad(owner, "a map needs a key type and a value type")
+        count = self._count(owner)
+        return Map(self.type(pair[0], depth + 1), self.type(pair[1], depth + 1), count)
+
+    def _count(self, owner: dict[str, Any]) -> Count:
+        """Kinobi's "size" of a vec, map or set: the prefix's type, a fixed count, or "remainder";
+        default u32.
+        """
+        size = owner.get("size")
         if size is None:
             return U32
         if size == "remainder":
             return None
         if type(size) is int and 0 <= size <= MAX_LENGTH:
             return size
-        if type(size) is str:
-            leaf = LEAVES.get(size)
-            if isinstance(leaf, (Int, ShortU16)):
-                return leaf
-        self.note(
-            f"found {kind_of(size)} as the size of a list; its length is read as u32",
-            "size",
-            "error",
-        )
+        prefix = LEAVES.get(size) if type(size) is str else None
+        if isinstance(prefix, (Int, ShortU16)):
+            return prefix
+        message = f"expected the size of a list, got {kind_of(size)}; its length is read as u32"
+        self.note(message, "size", "error")
         return U32
 
-    def _array(self, pair: Any, depth: int) -> Type:
+    def _array(self, owner: dict[str, Any], pair: Any, depth: int) -> Type:
         if type(pair) is not list or len(pair) != 2:
-            return self._bad({"array": pair}, "an array has an item type and a length")
-        item, length = pair
-        if type(length) is not int:
-            if type(length) is dict and type(length.get("generic")) is str:
-                return Array(
-                    self.type(item, depth + 1), Generic(self.clean_name(length["generic"]))
-                )
-            if type(length) is str and length.isdigit() and len(length) < 11:
-                length = int(length)
-            elif type(length) is str and length.isidentifier():
-                return Array(self.type(item, depth + 1), Generic(self.clean_name(length)))
-            else:
-                return self._bad(
-                    {"array": pair}, f"found {kind_of(length)} where the array's length must stand"
-                )
-        if not 0 <= length <= MAX_LENGTH:
-            return self._bad({"array": pair}, f"an array of {length} items")
-        return Array(self.type(item, depth + 1), length)
+            return _bad({"array": pair}, "an array needs an item type and a length")
+        length = self._array_length(pair[1])
+        if length is None:
+            why = f"expected the length of the array, got {kind_of(pair[1])}"
+            return _bad({"array": pair}, why)
+        if type(length) is int and not 0 <= length <= MAX_LENGTH:
+            return _bad({"array": pair}, f"an array cannot have {length} items")
+        return Array(self.type(pair[0], depth + 1), length)
+
+    def _array_length(self, length: Any) -> int | Generic | None:
+        """A number, digits, {"generic": "N"}, or the name of a const parameter."""
+        if type(length) is int:
+            return length
+        if type(length) is dict:
+            length = length.get("generic")
+            return Generic(self.clean_name(length)) if type(length) is str else None
+        if type(length) is not str:
+            return None
+        if length.isdigit() and len(length) <= _MAX_LENGTH_DIGITS:
+            return int(length)
+        return Generic(self.clean_name(length)) if length.isidentifier() else None
+
+    def _tuple(self, owner: dict[str, Any], items: Any, depth: int) -> Type:
+        if type(items) is not list:
+            return _bad(owner, "a tuple is a list of types")
+        return Tuple(self._types(items, depth + 1))
+
+    def _generic(self, owner: dict[str, Any], name: Any, depth: int) -> Type:
+        if type(name) is not str:
+            return _bad(owner, "a generic without a name")
+        return Generic(self.clean_name(name))
+
+    def _in_place(self, owner: dict[str, Any], kind: Any, depth: int) -> Type:
+        return self.body(owner, depth + 1)[0]
 
     # --- fields and bodies
 
     def field(self, item: dict[str, Any], depth: int = 0) -> Field:
-        """A struct's field or an instruction's argument."""
-        name = item.get("name")
-        if type(name) is not str or not name.isprintable() or not 0 < len(name) <= MAX_NAME:
-            name = self.name(item)
-        kind = item.get("type")
-        node = LEAVES.get(kind) if type(kind) is str else None
+        """Read a field of a struct, or an argument of an instruction."""
+        name = self.name(item)
+        written = item.get("type")
+        node = LEAVES.get(written) if type(written) is str else None
         if node is None:
-            if "type" not in item:
-                node = Unsupported("", "its type is missing")
-            else:
-                try:
-                    node = self.type(kind, depth)
-                except SourceError as error:
-                    error.at(path="type")
-                    raise
+            node = self._field_type(item, depth)
         return Field(name, node, self.docs(item)) if "docs" in item else Field(name, node)
 
+    def _field_type(self, item: dict[str, Any], depth: int) -> Type:
+        if "type" not in item:
+            return Unsupported("", "its type is missing")
+        try:
+            return self.type(item["type"], depth)
+        except SourceError as error:
+            error.at(path="type")
+            raise
+
     def fields(self, owner: dict[str, Any], depth: int = 0) -> Struct | Tuple | None:
-        """owner["fields"]: named -> Struct, unnamed -> Tuple, none -> None."""
+        """Read owner["fields"]: a Struct if they have names, a Tuple if not, None if there are no
+        fields.
+        """
         items = owner.get("fields")
         if not items:
             return None
         if type(items) is not list:
-            raise SourceError(f"found {kind_of(items)} where a list must stand.", path="fields")
-        first = items[0]
-        if type(first) is dict and "name" in first:
-            if depth:
-                return Struct(self.each(owner, "fields", lambda item: self.field(item, depth)))
-            return Struct(self.each(owner, "fields", self.field))
-        return Tuple(tuple([self.type(i, depth + 1) for i in items]))
+            raise expected("a list", items, path="fields")
+        if type(items[0]) is not dict or "name" not in items[0]:
+            return Tuple(self._types(items, depth + 1))
+        if depth:
+            return Struct(self.each(owner, "fields", lambda item: self.field(item, depth)))
+        return Struct(self.each(owner, "fields", self.field))
 
-    def body(
-        self, value: dict[str, Any], depth: int = 0
-    ) -> tuple[Type, Literal["struct", "enum", "alias"]]:
-        """{"kind": "struct" | "enum" | "alias" | "type", …} and how it was declared."""
+    def body(self, value: dict[str, Any], depth: int = 0) -> tuple[Type, Shape]:
+        """Read {"kind": "struct" | "enum" | "alias" | "type", …}; returns the type and how it was
+        declared.
+        """
         kind = value.get("kind")
         if kind == "struct":
             return self.fields(value, depth) or Struct(()), "struct"
         if kind == "enum":
-            size = value.get("size")
-            tag = U8 if size is None else LEAVES.get(size) if type(size) is str else None
-            if not isinstance(tag, (Int, ShortU16)) or (isinstance(tag, Int) and tag.signed):
-                return self._bad(size, "an enum's tag is an unsigned integer"), "enum"
-            return Enum(
-                self.each(value, "variants", lambda item: self._variant(item, depth)), tag
-            ), "enum"
+            return self._enum(value, depth), "enum"
         if kind in ("alias", "type"):
-            for key in ("alias", "value"):
-                if key in value:
-                    return self.type(value[key], depth + 1), "alias"
-            return self._bad(value, "an alias without what it stands for"), "alias"
-        return self._bad(
-            value, f"found {kind_of(kind)} as the kind; kinds are struct, enum and type"
-        ), "struct"
+            return self._alias(value, depth), "alias"
+        why = f"expected struct, enum or type as the kind, got {kind_of(kind)}"
+        return _bad(value, why), "struct"
+
+    def _enum(self, value: dict[str, Any], depth: int) -> Type:
+        size = value.get("size", "u8")
+        if size is None:
+            size = "u8"
+        tag = LEAVES.get(size) if type(size) is str else None
+        if isinstance(tag, ShortU16) or (isinstance(tag, Int) and not tag.signed):
+            variants = self.each(value, "variants", lambda item: self._variant(item, depth))
+            return Enum(variants, tag)
+        return _bad(size, "an enum's tag is an unsigned integer")
 
     def _variant(self, item: dict[str, Any], depth: int) -> Variant:
-        docs = self.docs(item) if "docs" in item else ()
-        return Variant(
-            self.name(item), self.fields(item, depth) if "fields" in item else None, None, docs
-        )
+        docs = self.docs(item)
+        return Variant(self.name(item), self.fields(item, depth), None, docs)
+
+    def _alias(self, value: dict[str, Any], depth: int) -> Type:
+        for key in ("alias", "value"):
+            if key in value:
+                return self.type(value[key], depth + 1)
+        return _bad(value, "an alias without its type")
 
     def generics(self, owner: dict[str, Any]) -> tuple[GenericParam, ...]:
-        """The parameters that a type declares: {"kind", "name", "type"}, or in 0.29 their names alone."""
+        """Read the parameters that a type declares: {"kind", "name", "type"}, or in 0.29 only their
+        names.
+        """
         items = owner.get("generics")
         if not items:
             return ()
         if type(items) is not list:
-            raise SourceError(f"found {kind_of(items)} where a list must stand.", path="generics")
-        out = []
-        for i, item in enumerate(items):
-            if type(item) is str:
-                out.append(GenericParam(self.clean_name(item)))
-            elif type(item) is dict:
-                try:
-                    const = (
-                        (self.text(item, "type") or "usize")
-                        if item.get("kind") == "const"
-                        else None
-                    )
-                    out.append(GenericParam(self.name(item), const))
-                except SourceError as error:
-                    error.at(path=f"generics[{i}]")
-                    raise
-            else:
-                raise SourceError(
-                    f"found {kind_of(item)} where a generic parameter must stand.",
-                    path=f"generics[{i}]",
-                )
-        return tuple(out)
-
-
-def typedef_layout(
-    serialization: object, repr_: object
-) -> tuple[str, int | None, tuple[tuple[str, str], ...], str | None]:
-    """Layout, alignment, what was declared, and what could not be read, of Anchor's `serialization` and `repr` keys.
-
-    bytemuck is repr(C). bytemuckunsafe without a repr is packed: that is what `#[zero_copy(unsafe)]` adds where the
-    author wrote none (anchor-lang's attribute macro), and without padding Rust has no reason to reorder. A borsh type
-    is packed whatever its repr says."""
-    declared: list[tuple[str, str]] = []
-    problem = None
-    kind, packed, align = "", False, None
-    if isinstance(repr_, dict):
-        kind = str(repr_.get("kind", "")).lower()[:16]
-        packed = repr_.get("packed") is True
-        given = repr_.get("align")
-        if type(given) is int and 0 < given <= 2**29 and given & (given - 1) == 0:
-            align = given
-        elif given is not None:
-            problem = f"found {kind_of(given)} as repr's align, where a power of two must stand"
-    elif isinstance(repr_, str):
-        kind = repr_.lower()[:16]
-    elif repr_ is not None:
-        problem = f"found {kind_of(repr_)} as the repr"
-    if serialization is None or serialization == "borsh":
-        layout = "borsh"
-    elif serialization in ("bytemuck", "bytemuckunsafe"):
-        if kind == "transparent":
-            layout = "transparent"
-        elif packed or (serialization == "bytemuckunsafe" and repr_ is None):
-            layout = "packed"
-        else:
-            layout = "c"
-    elif isinstance(serialization, dict) and isinstance(serialization.get("custom"), str):
-        layout = "custom:" + Reader.clean_name(serialization["custom"])
-    else:
-        layout = "custom:" + (
-            Reader.clean_name(serialization) if isinstance(serialization, str) else "?"
+            raise expected("a list", items, path="generics")
+        return tuple(
+            self.inside(f"generics[{i}]", self._generic_param, item) for i, item in enumerate(items)
         )
-    if serialization is not None:
-        declared.append(
-            ("serialization", layout if layout.startswith("custom:") else str(serialization))
-        )
-    if kind:
-        declared.append(("repr", kind))
-    if packed:
-        declared.append(("packed", "true"))
-    return layout, align, tuple(declared), problem
+
+    def _generic_param(self, item: Any) -> GenericParam:
+        if type(item) is str:
+            return GenericParam(self.clean_name(item))
+        if type(item) is not dict:
+            raise expected("a generic parameter", item)
+        const = None
+        if item.get("kind") == "const":
+            const = self.text(item, "type") or "usize"
+        return GenericParam(self.name(item), const)
 
 
-def typedef(
-    reader: TypeReader,
-    item: dict[str, Any],
-    body: dict[str, Any],
-    *,
-    layout: tuple[object, object] = (None, None),
-) -> TypeDef:
-    """A TypeDef from an entry of "types" (or a legacy account) and its "type"."""
-    name = reader.name(item)
-    docs = reader.docs(item) if "docs" in item else ()
-    generics = reader.generics(item) if "generics" in item else ()
-    node, shape = reader.inside("type", reader.body, body)
-    if layout == (None, None):
-        return TypeDef(name, node, docs, generics, "borsh", None, shape)
-    how, align, declared, problem = typedef_layout(*layout)
-    if problem:
-        reader.note(problem, "repr", "error")
-    return TypeDef(name, node, docs, generics, how, align, shape, declared)
+def _without_suffix(text: str) -> str:
+    """Remove the type suffix and underscores of an integer in Rust: "1_000usize" is 1000."""
+    if not text[:1].isdigit():
+        return text
+    text = text.replace("_", "")
+    for suffix in ("usize", *INTS):
+        text = text.removesuffix(suffix)
+    return text
+
+
+#: Key -> method(reader, the object, the key's value, depth). If an object has several keys, the
+#: first one here counts.
+_TYPE_FORMS: dict[str, Callable[[TypeReader, dict[str, Any], Any, int], Type]] = {
+    "defined": TypeReader._defined,
+    "option": TypeReader._option,
+    "vec": TypeReader._vec,
+    "array": TypeReader._array,
+    "generic": TypeReader._generic,
+    "coption": TypeReader._coption,
+    "fixedSizeOption": TypeReader._fixed_option,
+    "tuple": TypeReader._tuple,
+    "hashMap": TypeReader._map,
+    "bTreeMap": TypeReader._map,
+    "map": TypeReader._map,
+    "hashSet": TypeReader._set,
+    "bTreeSet": TypeReader._set,
+    "set": TypeReader._set,
+    "definedWithTypeArgs": TypeReader._with_type_args,
+    "genericLenArray": TypeReader._array,
+    "kind": TypeReader._in_place,
+}

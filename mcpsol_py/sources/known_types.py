@@ -1,7 +1,9 @@
-"""Types of Solana's own crates that IDLs name and do not define: Shank and the IDL builders before Anchor 0.30 saw one
-crate's source alone, and Codama's hand-written roots leave them to the generators.
+"""Types of Solana's own crates that IDLs name without defining them.
 
-Only names that mean one thing wherever they stand. A document that defines such a name means its own."""
+Shank and the IDL builders before Anchor 0.30 saw the source of one crate only, and Codama's
+hand-written roots leave such types to the generators. The table holds only names that mean the same
+thing everywhere. If a document defines such a name, its own definition counts.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,10 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.names import pascal
 
-__all__ = ["known_type", "said_of"]
+__all__ = ["known_type", "known_type_note"]
 
-#: solana-clock's aliases; spl-pod's numbers (little-endian bytes) and its key whose zeros mean none
+#: solana-clock's aliases; spl-pod's numbers (little-endian bytes) and its address in which zeros
+#: mean absent.
 _KNOWN: dict[str, Type] = {
     "Epoch": U64,
     "Slot": U64,
@@ -44,12 +47,18 @@ _KNOWN: dict[str, Type] = {
 
 
 def known_type(name: str) -> Type | None:
-    """What *name* (Rust's, or Codama's camelCase) means in Solana's crates; None for other names."""
-    return _KNOWN.get(name) or (_KNOWN.get(pascal(name)) if name[:1].islower() else None)
+    """Return what *name* (in Rust's spelling or Codama's camelCase) means in Solana's crates, or
+    None.
+    """
+    known = _KNOWN.get(name)
+    if known is None and name[:1].islower():
+        return _KNOWN.get(pascal(name))
+    return known
 
 
-def said_of(name: str, node: Type) -> str:
-    """The finding that tells of such a reading."""
+def known_type_note(name: str, node: Type) -> str:
+    """Return the finding for a name that was read this way."""
     return (
-        f"nothing here defines {abbr(name, 60)}; read as that of Solana's crates, {type_text(node)}"
+        f"this document does not define {abbr(name, 60)}; read as {type_text(node)}, as Solana's "
+        "crates define it"
     )

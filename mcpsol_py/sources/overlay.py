@@ -60,7 +60,8 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.names import snake
 from mcpsol_py.solana.base58 import is_address
-from mcpsol_py.sources.reader import kind_of, load_bytes, parse_json
+from mcpsol_py.sources.files import load_bytes, parse_json
+from mcpsol_py.sources.reader import kind_of
 
 __all__ = ["KnownAddress", "apply_overlay", "known_addresses", "read_overlay"]
 

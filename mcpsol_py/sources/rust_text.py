@@ -1,8 +1,12 @@
-"""Rust source text where an IDL should have a type: "COption<Pubkey>", "SmallVec<u8,Pubkey>", "(u8,[u8;32])", "usize".
+"""Rust source text where an IDL should have a type: "COption<Pubkey>", "SmallVec<u8,Pubkey>",
+"(u8,[u8;32])", "usize".
 
-Old IDL builders printed the tokens of what they did not understand. Where Rust and borsh leave one meaning only, it
-is read; what could mean two things becomes Unsupported, which disables what needs it (DESIGN 3: a finding, never a
-guess)."""
+Old IDL builders printed the tokens of the types that they did not understand. If Rust and borsh
+allow only one meaning, the text is read. If it could mean two things, the type becomes Unsupported,
+which disables the instructions that need it: a wrong guess would encode wrong bytes.
+
+To add a generic type, add its name and a method to `_GENERIC_TYPES`.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ from mcpsol_py.model.types import (
 
 __all__ = ["PRIMITIVES", "is_rust_text", "parse"]
 
-#: Rust's names of types that need no definition. borsh writes usize and isize in 64 bits.
+#: Types that Rust defines itself. borsh writes usize and isize in 64 bits.
 PRIMITIVES: dict[str, Type] = {
     **INTS,
     "usize": U64,
@@ -53,60 +57,57 @@ PRIMITIVES: dict[str, Type] = {
 
 MAX_TEXT = 512
 MAX_DEPTH = 32
+_MAX_LENGTH_DIGITS = 10
 
 _TOKEN = re.compile(
-    r"\s*(?:(r#)?([A-Za-z_][A-Za-z0-9_]*(?:\s*::\s*[A-Za-z_][A-Za-z0-9_]*)*)|([0-9][0-9_]*)|('[A-Za-z_]+)|(.))"
+    r"\s*(?:(r#)?([A-Za-z_][A-Za-z0-9_]*(?:\s*::\s*[A-Za-z_][A-Za-z0-9_]*)*)"
+    r"|([0-9][0-9_]*)|('[A-Za-z_]+)|(.))"
 )
 
-_SEQUENCES = frozenset({"Vec", "VecDeque", "LinkedList"})
-_POINTERS = frozenset({"Box", "Rc", "Arc"})
-_MAPS = frozenset({"HashMap", "BTreeMap"})
-_SETS = frozenset({"HashSet", "BTreeSet"})
 
-
-class _Unclear(Exception):
-    """The text has no certain meaning; its text says why."""
+class _UnclearText(Exception):
+    """The text has no certain meaning; the message says why."""
 
 
 def is_rust_text(name: str) -> bool:
-    """Is this no plain identifier or path, but a type expression?"""
+    """Return whether this is a type expression rather than an identifier or path."""
     return any(c in name for c in "<([&;,*")
 
 
 def parse(text: str, defined: Callable[[str], bool], *, constant: bool = False) -> Type:
-    """The type that *text* writes, or Unsupported with the reason.
+    """Return the type that *text* writes, or Unsupported with the reason.
 
-    *defined* tells whether the document defines a type of that name; *constant*: it is the type of a constant, where
-    references ("&[u8]", "&str") are common and mean the bytes or text themselves."""
+    *defined* tells whether the document defines a type of a given name. *constant*: the text is the
+    type of a constant, in which references ("&[u8]", "&str") are common and mean the bytes or text
+    themselves.
+    """
     try:
         if len(text) > MAX_TEXT:
-            raise _Unclear(f"Rust text of {len(text):,} characters")
-        parser = _Parser(_tokens(text), defined, constant)
+            raise _UnclearText(f"the Rust text has {len(text):,} characters")
+        parser = _RustTypeParser(_tokens(text), defined, constant)
         node = parser.type(0)
         if parser.at < len(parser.tokens):
-            raise _Unclear(f"{parser.tokens[parser.at]!r} follows a whole type")
+            raise _UnclearText(f"{parser.tokens[parser.at]!r} follows a complete type")
         return node
-    except _Unclear as error:
+    except _UnclearText as error:
         return Unsupported(abbr(text, 120)[1:-1], f"Rust text without a certain meaning: {error}")
 
 
 @lru_cache(maxsize=512)
 def _tokens(text: str) -> tuple[str, ...]:
-    out = []
-    for match in _TOKEN.finditer(text.strip()):
-        _, path, number, lifetime, sign = match.groups()
-        if path:
-            out.append(re.sub(r"\s", "", path))
-        elif number:
-            out.append(number.replace("_", ""))
-        elif lifetime:
-            out.append(lifetime)
-        else:
-            out.append(sign)
-    return tuple(out)
+    return tuple(_token_text(match) for match in _TOKEN.finditer(text.strip()))
 
 
-class _Parser:
+def _token_text(match: re.Match[str]) -> str:
+    _, path, number, lifetime, sign = match.groups()
+    if path:
+        return re.sub(r"\s", "", path)
+    if number:
+        return str(number.replace("_", ""))
+    return str(lifetime or sign)
+
+
+class _RustTypeParser:
     def __init__(
         self, tokens: tuple[str, ...], defined: Callable[[str], bool], constant: bool
     ) -> None:
@@ -115,91 +116,107 @@ class _Parser:
         self.defined = defined
         self.constant = constant
 
+    # --- tokens
+
     def peek(self) -> str:
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
 
     def take(self, wanted: str = "") -> str:
         token = self.peek()
         if not token:
-            raise _Unclear("it ends too early")
+            raise _UnclearText("it ends too early")
         if wanted and token != wanted:
-            raise _Unclear(f"found {token!r} where {wanted!r} must stand")
+            raise _UnclearText(f"expected {wanted!r}, got {token!r}")
         self.at += 1
         return token
 
+    def accept(self, wanted: str) -> bool:
+        """Take the next token if it is *wanted*."""
+        found = self.peek() == wanted
+        self.at += found
+        return found
+
+    # --- types
+
     def type(self, depth: int) -> Type:
         if depth > MAX_DEPTH:
-            raise _Unclear(f"nested deeper than {MAX_DEPTH} levels")
+            raise _UnclearText(f"nested deeper than {MAX_DEPTH} levels")
         token = self.take()
         if token == "&":
             return self.reference(depth)
         if token == "(":
             return self.tuple(depth)
         if token == "[":
-            item = self.type(depth + 1)
-            if self.peek() == "]":
-                raise _Unclear("a slice has no length")
-            self.take(";")
-            node = Array(item, self.length())
-            self.take("]")
-            return node
-        if not (token[0].isalpha() or token[0] == "_"):
-            raise _Unclear(f"{token!r} starts no type")
-        return self.named(token, depth)
+            return self.array(depth)
+        if token[0].isalpha() or token[0] == "_":
+            return self.named(token, depth)
+        raise _UnclearText(f"{token!r} does not start a type")
+
+    def array(self, depth: int) -> Type:
+        """Read "[T; N]", after the bracket."""
+        item = self.type(depth + 1)
+        if self.peek() == "]":
+            raise _UnclearText("a slice has no length")
+        self.take(";")
+        node = Array(item, self.length())
+        self.take("]")
+        return node
 
     def length(self) -> int:
         token = self.take()
         if not token.isdigit():
-            raise _Unclear(f"the length {token} is a name")
-        if len(token) > 10:
-            raise _Unclear(f"a length of {len(token)} digits")
+            raise _UnclearText(f"the length {token} is a name")
+        if len(token) > _MAX_LENGTH_DIGITS:
+            raise _UnclearText(f"the length has {len(token)} digits")
         return int(token)
 
     def tuple(self, depth: int) -> Type:
+        """Read "(A, B)", after the parenthesis."""
         items: list[Type] = []
         comma = False
         while self.peek() != ")":
             items.append(self.type(depth + 1))
-            comma = self.peek() == ","
+            comma = self.accept(",")
             if not comma:
                 break
-            self.take(",")
         self.take(")")
         if not items:
             return Struct(())
-        return items[0] if len(items) == 1 and not comma else Tuple(tuple(items))
+        if len(items) == 1 and not comma:  # a type in parentheses
+            return items[0]
+        return Tuple(tuple(items))
 
     def reference(self, depth: int) -> Type:
-        """After "&": borsh cannot read a reference, so only in a constant is its meaning certain."""
+        """Read a reference, after "&". borsh cannot read one, so its meaning is certain only in a
+        constant.
+        """
         if not self.constant:
-            raise _Unclear("a reference, which borsh cannot read")
+            raise _UnclearText("borsh cannot read a reference")
         if self.peek().startswith("'"):
             lifetime = self.take()
-            if (
-                lifetime.endswith("str") and not self.peek()
-            ):  # "&'astr": the builder dropped the space
+            if lifetime.endswith("str") and not self.peek():  # "&'astr" without its space
                 return BORSH_STRING
-        if self.peek() == "mut":
-            self.take()
-        if self.peek() == "str":
-            self.take()
+        self.accept("mut")
+        if self.accept("str"):
             return BORSH_STRING
         if self.peek() == "[":
             return self.slice_or_array(depth)
         return self.type(depth + 1)
 
     def slice_or_array(self, depth: int) -> Type:
-        """ "[T]" behind a pointer, which borsh writes as it writes a vec; or "[T; N]"."""
+        """Read "[T]" behind a pointer, which borsh writes as a vec, or "[T; N]"."""
         start = self.at
         self.take("[")
         item = self.type(depth + 1)
-        if self.peek() == "]":
-            self.take()
+        if self.accept("]"):
             return BORSH_BYTES if item == U8 else vec(item)
         self.at = start
         return self.type(depth + 1)
 
-    def arguments(self, depth: int, count: int | None = None) -> list[Type | int]:
+    # --- generic arguments
+
+    def arguments(self, depth: int) -> list[Type | int]:
+        """Read "<A, 4>"; lifetimes are left out."""
         out: list[Type | int] = []
         self.take("<")
         while self.peek() != ">":
@@ -209,58 +226,100 @@ class _Parser:
                 out.append(self.length())
             else:
                 out.append(self.type(depth + 1))
-            if self.peek() != ",":
+            if not self.accept(","):
                 break
-            self.take(",")
         self.take(">")
-        if count is not None and (len(out) != count or any(isinstance(a, int) for a in out)):
-            raise _Unclear(f"{len(out)} arguments where {count} must stand")
         return out
 
     def types(self, depth: int, count: int) -> list[Type]:
-        return [a for a in self.arguments(depth, count) if not isinstance(a, int)]
+        """Read exactly *count* type arguments."""
+        given = self.arguments(depth)
+        out = [a for a in given if not isinstance(a, int)]
+        if len(out) != count or len(given) != count:
+            raise _UnclearText(f"expected {count} type arguments, got {len(given)}")
+        return out
+
+    def link(self, name: str, depth: int) -> Type:
+        return Link(name, tuple(TypeArg(a) for a in self.arguments(depth)))
+
+    # --- names
 
     def named(self, path: str, depth: int) -> Type:
         generic = self.peek() == "<"
         if self.defined(path):
-            args = self.arguments(depth) if generic else []
-            return Link(path, tuple(TypeArg(a) for a in args))
+            return self.link(path, depth) if generic else Link(path)
         name = path.rsplit("::", 1)[-1]
         if not generic:
-            known = PRIMITIVES.get(name)
-            if known is not None:
-                return known
-            if name == "str":
-                raise _Unclear("a bare str has no length")
-            return Link(name if self.defined(name) else path)
-        if name in _SEQUENCES:
-            return vec(self.types(depth, 1)[0])
-        if name == "Option":
-            return Option(self.types(depth, 1)[0])
-        if name == "COption":
-            return Option(self.types(depth, 1)[0], U32, fixed=True)
-        if name in _POINTERS:
-            if self.tokens[self.at + 1 : self.at + 2] == ("[",):
-                self.take("<")
-                node = self.slice_or_array(depth)
-                self.take(">")
-                return node
-            return self.types(depth, 1)[0]
-        if name in _MAPS:
-            key, value = self.types(depth, 2)
-            return Map(key, value, U32)
-        if name in _SETS:
-            return Set(self.types(depth, 1)[0], U32)
-        if name == "PhantomData":
-            self.arguments(depth)
-            return Struct(())
-        if name == "SmallVec":
-            # Squads' SmallVec<L, T>: a vec whose length is an L. The smallvec crate's SmallVec<[T; N]> has one
-            # argument.
-            prefix, item = self.types(depth, 2)
-            if not isinstance(prefix, Int) or prefix.signed:
-                raise _Unclear("a SmallVec whose length is no unsigned integer")
-            return Array(item, prefix)
+            return self.plain(name, path)
+        read = _GENERIC_TYPES.get(name)
+        if read is not None:
+            return read(self, depth)
         if self.defined(name):
-            return Link(name, tuple(TypeArg(a) for a in self.arguments(depth)))
-        raise _Unclear(f"nothing defines {path}")
+            return self.link(name, depth)
+        raise _UnclearText(f"this document does not define {path}")
+
+    def plain(self, name: str, path: str) -> Type:
+        """Return the type of a name without arguments."""
+        known = PRIMITIVES.get(name)
+        if known is not None:
+            return known
+        if name == "str":
+            raise _UnclearText("a bare str has no length")
+        return Link(name if self.defined(name) else path)
+
+    def sequence(self, depth: int) -> Type:
+        return vec(self.types(depth, 1)[0])
+
+    def option(self, depth: int) -> Type:
+        return Option(self.types(depth, 1)[0])
+
+    def coption(self, depth: int) -> Type:
+        return Option(self.types(depth, 1)[0], U32, fixed=True)
+
+    def pointer(self, depth: int) -> Type:
+        """Box, Rc and Arc are written as what they point to."""
+        if self.tokens[self.at + 1 : self.at + 2] != ("[",):
+            return self.types(depth, 1)[0]
+        self.take("<")
+        node = self.slice_or_array(depth)
+        self.take(">")
+        return node
+
+    def map(self, depth: int) -> Type:
+        key, value = self.types(depth, 2)
+        return Map(key, value, U32)
+
+    def set(self, depth: int) -> Type:
+        return Set(self.types(depth, 1)[0], U32)
+
+    def phantom(self, depth: int) -> Type:
+        self.arguments(depth)
+        return Struct(())
+
+    def small_vec(self, depth: int) -> Type:
+        """Squads' SmallVec<L, T> is a vec with a length of type L. (SmallVec<[T; N]> of the
+        smallvec crate has one argument.)
+        """
+        prefix, item = self.types(depth, 2)
+        if not isinstance(prefix, Int) or prefix.signed:
+            raise _UnclearText("the length of a SmallVec must be an unsigned integer")
+        return Array(item, prefix)
+
+
+#: Generic types with a known meaning: the method is called at their "<".
+_GENERIC_TYPES: dict[str, Callable[[_RustTypeParser, int], Type]] = {
+    "Vec": _RustTypeParser.sequence,
+    "VecDeque": _RustTypeParser.sequence,
+    "LinkedList": _RustTypeParser.sequence,
+    "Option": _RustTypeParser.option,
+    "COption": _RustTypeParser.coption,
+    "Box": _RustTypeParser.pointer,
+    "Rc": _RustTypeParser.pointer,
+    "Arc": _RustTypeParser.pointer,
+    "HashMap": _RustTypeParser.map,
+    "BTreeMap": _RustTypeParser.map,
+    "HashSet": _RustTypeParser.set,
+    "BTreeSet": _RustTypeParser.set,
+    "PhantomData": _RustTypeParser.phantom,
+    "SmallVec": _RustTypeParser.small_vec,
+}

@@ -102,7 +102,7 @@ def test_an_unknown_type_disables_its_instruction_and_no_other() -> None:
     model = load("anchor/wide")
     assert set(unusable(model)) == {"unsaid"}
     assert args("unsaid")["odd"] == Unsupported(
-        "u24", "no type of this name; integers are u8, u16, u32, u64, u128, u256 and their i- forms"
+        "u24", "unknown type name; integers are u8, u16, u32, u64, u128, u256 and i8 to i256"
     )
 
 

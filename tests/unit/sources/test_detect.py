@@ -7,7 +7,7 @@ import pytest
 
 from mcpsol_py.errors import SourceError, UnknownDialect
 from mcpsol_py.sources.detect import detect, read
-from mcpsol_py.sources.reader import MAX_BYTES
+from mcpsol_py.sources.files import MAX_BYTES
 from tests.unit.sources.fixtures import ALL, FOLDER, document
 
 IX = {"name": "a", "accounts": [], "args": []}
@@ -132,7 +132,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for path, words in (
         (tmp_path / "none.json", "no such file"),
         (tmp_path, "folder"),
-        ("a\0b.json", "cannot be read"),
+        ("a\0b.json", "cannot read the file"),
     ):
         with pytest.raises(SourceError, match=words) as caught:
             read(path)
@@ -153,7 +153,7 @@ def test_an_object_that_is_no_json_is_refused() -> None:
     endless: dict[str, Any] = {}
     endless["self"] = endless
     for doc in (endless, {"a": object()}, {"a": "\ud800"}, {"a": 2**70}):
-        with pytest.raises(SourceError, match="no JSON document"):
+        with pytest.raises(SourceError, match="not a JSON document"):
             read(doc)
 
 
@@ -185,10 +185,10 @@ def test_an_idl_may_be_wrapped(wrap: Any) -> None:
         (
             {"idl": {"name": "x", "version": "", "instructions": [{"name": 5}]}},
             "idl.instructions[0].name",
-            "a name must stand",
+            "expected a name, got the number 5",
         ),
-        ({"idl": None}, "idl", "found null; an IDL is a JSON object"),
-        ({"idl": "https://example.org/idl.json"}, "idl", "an IDL is a JSON object"),
+        ({"idl": None}, "idl", "expected a JSON object as the IDL, got null"),
+        ({"idl": "https://example.org/idl.json"}, "idl", "expected a JSON object as the IDL"),
         ({"idl": {"idl": {"idl": {"idl": {"idl": {}}}}}}, "idl.idl.idl.idl", "no 'instructions'"),
     ],
 )

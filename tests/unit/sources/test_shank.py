@@ -115,8 +115,8 @@ def test_options_of_pod_types_have_bytes_that_mean_none() -> None:
     assert isinstance(pod, Struct)
     assert pod.fields[0].type == ZeroableOption(U32, b"\xff" * 4)
     whys = [f.type.why for f in pod.fields[1:] if isinstance(f.type, Unsupported)]
-    assert whys[0] == "its sentinel, the bytes that mean none, is not given"
-    assert "where a list of bytes" in whys[1]
+    assert whys[0] == "the sentinel (the bytes that mean absent) is missing"
+    assert "expected a list of bytes" in whys[1]
     assert len(whys) == 3
 
 

@@ -78,27 +78,30 @@ def test_a_file_is_taken_by_what_stands_in_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("export {};", "no object in it that is an IDL. Give the IDL's JSON"),
-        ("const a = { b: 1 };", "no object in it that is an IDL. Give"),
+        ("export {};", "no object in this TypeScript or JavaScript is an IDL. Give the IDL's JSON"),
+        ("const a = { b: 1 };", "is an IDL. Give"),
         (
             "export const IDL = { instructions: [build()] };",
-            "line 1: found 'build' where text, a number",
+            "line 1: expected text, a number, a list or an object, got 'build'",
         ),
-        ("export const IDL = {\n  name: `a${b}` };", "line 2: found '`' where text"),
-        ("export const IDL = {\n  name: 'x',\n", "line 3: found the end where a key must stand"),
-        ("export const IDL = { name 'x' }", "found \"'x'\" where ':' must stand"),
-        ("export const IDL = { name: ('x' }", "found '}' where ')' must stand"),
-        ("export const IDL = { name: 'x' + 5 }", "found '5' where text must stand"),
-        ("export const IDL = { name: 'x' as 'y' }", "where a type's name must stand"),
+        (
+            "export const IDL = {\n  name: `a${b}` };",
+            "line 2: expected text, a number, a list or an object, got '`'",
+        ),
+        ("export const IDL = {\n  name: 'x',\n", "line 3: expected a key, got the end"),
+        ("export const IDL = { name 'x' }", "expected ':', got \"'x'\""),
+        ("export const IDL = { name: ('x' }", "expected ')', got '}'"),
+        ("export const IDL = { name: 'x' + 5 }", "expected text, got '5'"),
+        ("export const IDL = { name: 'x' as 'y' }", "expected a type's name"),
         ("export const IDL = { a: " + "[" * 500 + "] }", "nest deeper than 100 levels"),
-        ("export const IDL = { a: " + "9" * 500 + " }", "a number of 500 digits"),
+        ("export const IDL = { a: " + "9" * 500 + " }", "a number has 500 digits"),
         (
             "const a = {name: 'a', version: '', instructions: []};const b = {name: 'b', version: '', instructions: []}",
-            "2 IDLs in it: a, b. Write the one that is meant",
+            "2 IDLs: a, b. Copy the one that you mean",
         ),
         (
             "export const IDL = { name: 'x', version: '', instructions: [{ name: 5 }] };",
-            "instructions[0].name: found",
+            "instructions[0].name: expected",
         ),
     ],
 )
@@ -153,5 +156,5 @@ def test_hostile_text_is_refused_in_a_moment(text: str) -> None:
 
 
 def test_text_that_is_too_large_is_refused() -> None:
-    with pytest.raises(SourceError, match="TypeScript of 4,194,317 bytes"):
+    with pytest.raises(SourceError, match="TypeScript has 4,194,317 bytes"):
         read(b"const a = {};" + b" " * 2**22)
