@@ -210,7 +210,7 @@ class Demo:
         from solders.transaction import VersionedTransaction
 
         from mcpsol_py.bridge.bridge import Bridge
-        from mcpsol_py.bridge.mcp.server import make_server
+        from mcpsol_py.bridge.mcp import make_server
 
         bridge = Bridge([counter, vault], names=self.cluster.resolve)
         async with Client(make_server(bridge)) as client:

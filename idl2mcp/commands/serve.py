@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from idl2mcp.config.bridge import BridgeConfig
     from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
-    from mcpsol_py.bridge.explorer.pages import Section
-    from mcpsol_py.bridge.http.settings import App, HttpSettings
+    from mcpsol_py.bridge.explorer import Section
+    from mcpsol_py.bridge.http import App, HttpSettings
     from mcpsol_py.x402.worker.worker import Worker
 
 _NOTHING_TO_SERVE = """name a program to serve:
@@ -261,11 +261,11 @@ class _Service:
 
     async def _serve(self) -> None:
         if self.settings is None:
-            from mcpsol_py.bridge.mcp.stdio import run_stdio
+            from mcpsol_py.bridge.mcp import run_stdio
 
             await run_stdio(self.server)
             return
-        from mcpsol_py.bridge.http.app import run_http
+        from mcpsol_py.bridge.http import run_http
 
         pages, names = {}, None
         if self.cluster is not None:
@@ -289,7 +289,7 @@ def _prepare(given: _Options) -> _Service:
     """Read all programs and set up the bridge, its server and its payments."""
     from idl2mcp.config.bridge import make_bridge
     from idl2mcp.demo.accounts import open_accounts
-    from mcpsol_py.bridge.mcp.server import make_server
+    from mcpsol_py.bridge.mcp import make_server
 
     config = given.bridge_config()
     settings = given.http_settings(config)
@@ -308,7 +308,7 @@ def _prepare(given: _Options) -> _Service:
 def _sell(service: _Service, config: BridgeConfig) -> None:
     """Put prices on the tools, and add the payments page and the worker."""
     from idl2mcp.config.payments import open_shop
-    from mcpsol_py.bridge.explorer.payments_page import PaymentsPage
+    from mcpsol_py.bridge.explorer import PaymentsPage
 
     assert config.payments is not None
     url = next((s.url for s in service.loaded if s.url is not None), None)
@@ -340,7 +340,7 @@ def rpc_pages(settings: HttpSettings, cluster: LocalCluster) -> dict[str, App]:
 
     It has no authentication, so it is served on loopback only, and not if the bridge requires tokens.
     """
-    from mcpsol_py.bridge.http.auth import is_loopback
+    from mcpsol_py.bridge.http import is_loopback
     from mcpsol_py.client.svm_rpc import SvmNode, rpc_app
 
     if settings.tokens or settings.oauth is not None or not is_loopback(settings.host):

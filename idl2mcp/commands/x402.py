@@ -43,7 +43,7 @@ def facilitator(
 ) -> None:
     """Serve /verify, /settle, /supported and /discovery for one cluster, paying fees with the wallets given."""
     from idl2mcp.passphrases import passphrase
-    from mcpsol_py.bridge.http.connections import serve_app
+    from mcpsol_py.bridge.http import serve_app
     from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.settle import KeypairSponsor

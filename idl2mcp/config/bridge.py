@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 
     from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
-    from mcpsol_py.bridge.http.auth import OAuth
-    from mcpsol_py.bridge.http.settings import HttpSettings
+    from mcpsol_py.bridge.http import HttpSettings, OAuth
     from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.keys import Signer
 
@@ -290,8 +289,7 @@ def http_settings(
     """The HTTP settings of *config*; $IDL2MCP_TOKEN is a token that is taken, $IDL2MCP_STATE_KEY what replicas share
     (hex). *oauth*: what the command line says of [http.oauth].
     """
-    from mcpsol_py.bridge.http.auth import Tokens
-    from mcpsol_py.bridge.http.settings import HttpSettings
+    from mcpsol_py.bridge.http import HttpSettings, Tokens
 
     try:
         values = dict(checked(config.http, HTTP, "http"))
@@ -319,7 +317,7 @@ def http_settings(
 
 
 def _oauth(table: Mapping[str, Any]) -> OAuth:
-    from mcpsol_py.bridge.http.auth import OAuth
+    from mcpsol_py.bridge.http import OAuth
 
     said = dict(checked(table, OAUTH, "http.oauth", required=["issuer", "resource"]))
     if "scopes" in said:

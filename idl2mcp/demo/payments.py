@@ -42,7 +42,7 @@ class Payments:
         from mcp import Client
 
         from mcpsol_py.bridge.bridge import Bridge
-        from mcpsol_py.bridge.mcp.server import make_server
+        from mcpsol_py.bridge.mcp import make_server
 
         build = Bridge([self.x402], names=self.cluster.resolve)
         describe = Bridge([self.x402], names=self.cluster.resolve, mode="describe")

@@ -267,7 +267,7 @@ def wallet(config: Path) -> None:
     from mcp.server import Server
 
     from idl2mcp.config.agent_wallet import open_purse
-    from mcpsol_py.bridge.mcp.stdio import run_stdio
+    from mcpsol_py.bridge.mcp import run_stdio
     from mcpsol_py.telemetry import logs
 
     logs.set_up("text", "warning")

@@ -21,7 +21,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcpsol_py.bridge.http import connections as sockets
 from mcpsol_py.bridge.http.app import http_app
-from mcpsol_py.bridge.http.settings import HttpSettings, Receive, Scope, Send, answer
+from mcpsol_py.bridge.http.asgi import Receive, Scope, Send, respond
+from mcpsol_py.bridge.http.settings import HttpSettings
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.errors import SourceError
 from tests.functional.bridges import bridge
@@ -39,7 +40,7 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
             return
         size, more = size + len(message.get("body", b"")), bool(message.get("more_body"))
     told = {"client": scope["client"][0], "scheme": scope["scheme"], "size": size}
-    await answer(send, 200, json.dumps(told).encode())
+    await respond(send, 200, json.dumps(told).encode())
 
 
 @contextmanager
@@ -149,7 +150,7 @@ def test_an_answer_may_take_its_time() -> None:
             await asyncio.sleep(1.0)
             assert not gone.done()
             gone.cancel()
-            await answer(send, 200, b"at last")
+            await respond(send, 200, b"at last")
 
     with listening(slow) as port:
         assert b"at last" in ask(port, HEAD, b"content-length: 0\r\nconnection: close\r\n\r\n")

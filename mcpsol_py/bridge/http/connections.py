@@ -1,11 +1,12 @@
-"""Connections: how long a client may take, how many there can be, which proxies are believed. Plain HTTP by uvicorn.
+"""Connections: runs the HTTP server with timeouts against slow clients.
 
-- A request's head must be there 20 seconds after its first byte (or after the connection), its body 60 seconds after
-  that: who sends a byte now and then holds nothing for long.
-- An idle connection is kept for 75 seconds: longer than clients and proxies keep theirs (5 to 60), so that none sends
-  its next request into a connection that is being closed here, and loses it.
-- X-Forwarded-For is believed from the proxies that the configuration names, and from nobody else: with it a client
-  would choose who it is counted as.
+- A request's head must arrive within 20 seconds of its first byte (or of the connection), its body
+  within 60 seconds after that, so a client that sends a byte now and then does not hold a
+  connection for long.
+- An idle connection is kept for 75 seconds. Clients and proxies keep theirs for 5 to 60 seconds, so
+  they do not send a request into a connection that the server is closing.
+- X-Forwarded-For is believed only from the configured proxies. Otherwise a client could choose the
+  address that it is counted as.
 """
 
 from __future__ import annotations
@@ -20,16 +21,20 @@ from mcpsol_py.bridge.signals import on_stop_signal
 __all__ = ["serve_app"]
 
 _HEAD_SECONDS, _BODY_SECONDS, _IDLE_SECONDS = 20.0, 60.0, 75
-#: open files are raised to this, as far as the system lets: each waiting client is one
+#: The limit of open files is raised to this if the system allows it: each client needs one.
 _OPEN_FILES = 65_536
-_LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 23\r\n\r\nthe body took too long\n"
+_TIMEOUT_RESPONSE = (
+    b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 23\r\n\r\n"
+    b"the body took too long\n"
+)
 
 
 async def serve_app(app: Any, host: str, port: int, *, proxies: Sequence[str] = ()) -> None:
-    """Serves until SIGINT or SIGTERM, and returns: uvicorn would raise the signal again, and what the caller has to do
-    at the end would be left undone. A second signal ends the process.
+    """Serve *app* until SIGINT or SIGTERM, then return. A second signal ends the process.
 
-    *proxies*: addresses and networks of proxies that say in X-Forwarded-For who asks.
+    Left alone, uvicorn would raise the signal again and the caller could not clean up.
+
+    *proxies* are addresses and networks of proxies whose X-Forwarded-For header is believed.
     """
     import uvicorn
 
@@ -64,63 +69,64 @@ def _raise_open_files() -> None:
 
 
 def _protocol() -> type[asyncio.Protocol]:
-    """uvicorn's HTTP/1.1, which by itself waits for a request's head for ever."""
+    """Return uvicorn's HTTP/1.1 protocol with timeouts. The original waits forever for a head."""
     from uvicorn.protocols.http import h11_impl
 
     idle, body = h11_impl.h11.IDLE, h11_impl.h11.SEND_BODY  # type: ignore[attr-defined]  # uvicorn's own dependency
 
-    class InTime(h11_impl.H11Protocol):
-        """Closes connections on which no whole head comes, or no whole body; who began a request is told so."""
+    class TimeoutProtocol(h11_impl.H11Protocol):
+        """Closes a connection if a request's head or body does not arrive in time.
 
-        _waiting: asyncio.TimerHandle | None = None
-        _awaited: object = (
-            None  # what the client has still to send: `idle` (a head), `body`, or None
-        )
+        A client whose body is late gets 408 first.
+        """
+
+        _timer: asyncio.TimerHandle | None = None
+        #: The part that the client still has to send: `idle` (a head), `body`, or None.
+        _expected: object = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
-            """One more connection."""
+            """Start to wait for the first request."""
             super().connection_made(transport)
-            self._wait()
+            self._update_timer()
 
         def handle_events(self) -> None:
-            """More has come, or what came before has its turn."""
+            """Process received data, then wait for the next part."""
             super().handle_events()
-            self._wait()
+            self._update_timer()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            """It is gone."""
+            """Stop all timers."""
             super().connection_lost(exc)
-            self._settled()
-            # uvicorn leaves it where the client reset the connection, and with it all that the connection held
+            self._stop_timer()
+            # If the client reset the connection, uvicorn leaves this timer running, and with it
+            # everything that the connection holds.
             if self.timeout_keep_alive_task is not None:
                 self.timeout_keep_alive_task.cancel()
                 self.timeout_keep_alive_task = None
 
-        def _wait(self) -> None:
+        def _update_timer(self) -> None:
             state = self.conn.their_state
-            if state is not body and (
-                state is not idle or self.timeout_keep_alive_task is not None
-            ):
-                self._settled()
-            elif state is not self._awaited:
-                self._settled()
-                self._awaited = state
-                seconds, late = (
-                    (_BODY_SECONDS, self._late)
-                    if state is body
-                    else (_HEAD_SECONDS, self.transport.close)
-                )
-                self._waiting = self.loop.call_later(seconds, late)
+            # Between two requests uvicorn's own keep-alive timer runs.
+            head_expected = state is idle and self.timeout_keep_alive_task is None
+            if state is not body and not head_expected:
+                self._stop_timer()
+            elif state is not self._expected:
+                self._stop_timer()
+                self._expected = state
+                if state is body:
+                    self._timer = self.loop.call_later(_BODY_SECONDS, self._body_is_late)
+                else:
+                    self._timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
 
-        def _settled(self) -> None:
-            self._awaited = None
-            if self._waiting is not None:
-                self._waiting.cancel()
-                self._waiting = None
+        def _stop_timer(self) -> None:
+            self._expected = None
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
 
-        def _late(self) -> None:
+        def _body_is_late(self) -> None:
             if not self.cycle.response_started:
-                self.transport.write(_LATE)
+                self.transport.write(_TIMEOUT_RESPONSE)
             self.transport.close()
 
-    return InTime
+    return TimeoutProtocol

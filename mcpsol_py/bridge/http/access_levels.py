@@ -1,0 +1,62 @@
+"""Access levels: how far the calls of a token may go.
+
+    read    lists tools, reads accounts, decodes
+    build   simulates instructions and returns unsigned transactions
+    send    lets the bridge sign and send, within the policy
+
+Each level includes the ones before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from mcpsol_py.bridge.tools import BridgeTool
+
+__all__ = ["ACCESS_LEVELS", "AccessLevel", "allows", "required_level"]
+
+AccessLevel = Literal["read", "build", "send"]
+ACCESS_LEVELS: tuple[AccessLevel, ...] = ("read", "build", "send")
+
+#: call_tool may call call_tool; after this many steps the strictest level is required.
+_MAX_NESTED_CALLS = 3
+
+
+def required_level(
+    method: Any, params: Any, tools: Mapping[str, BridgeTool], mode: str
+) -> AccessLevel:
+    """Return the level that an MCP request needs. Only calls of instructions need more than read.
+
+    *method* and *params* come from the client unchecked.
+    """
+    if method != "tools/call":
+        return "read"
+    params = _mapping(params)
+    for _ in range(_MAX_NESTED_CALLS):
+        name = params.get("name")
+        tool = tools.get(name) if isinstance(name, str) else None
+        if tool is None:
+            return "read"
+        if tool.kind == "lazy" and tool.target == "call_tool":
+            params = _mapping(params.get("arguments"))
+            continue
+        return _level_of_tool(tool, mode)
+    return "send"
+
+
+def allows(levels: Iterable[str], wanted: AccessLevel) -> bool:
+    """Return True if a token with *levels* may make a call that needs *wanted*."""
+    return wanted in levels
+
+
+def _level_of_tool(tool: BridgeTool, mode: str) -> AccessLevel:
+    if tool.kind != "instruction":
+        return "read"
+    sends = mode == "send" and not tool.definition["annotations"]["readOnlyHint"]
+    return "send" if sends else "build"
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

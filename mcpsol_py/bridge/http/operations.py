@@ -1,0 +1,103 @@
+"""Pages and headers for operators: /healthz, /metrics, request ids and counters."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Collection, MutableMapping
+from typing import Any
+
+from mcp.server import ServerRequestContext
+
+from mcpsol_py import telemetry
+from mcpsol_py.bridge.bridge import Bridge
+from mcpsol_py.bridge.http.asgi import (
+    JSON_CONTENT,
+    App,
+    Receive,
+    Scope,
+    Send,
+    bearer_token,
+    header,
+    respond,
+)
+from mcpsol_py.bridge.http.auth import Verifier
+from mcpsol_py.telemetry import metrics
+
+__all__ = ["OperatorPages", "count_running_calls", "with_request_ids"]
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
+
+
+class OperatorPages:
+    """ASGI middleware that serves /healthz to everyone and /metrics to operators.
+
+    /metrics needs a token if the bridge requires tokens. If not, it needs a Host header in
+    *hosts*, so that no web page can read it through a DNS name of its own.
+    """
+
+    def __init__(
+        self, app: App, bridge: Bridge, verifier: Verifier | None, hosts: Collection[str]
+    ) -> None:
+        self.app, self.bridge, self.verifier, self.hosts = app, bridge, verifier, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        path = scope.get("path") if scope["type"] == "http" else None
+        if path == "/healthz":
+            body = json.dumps(self.bridge.health()).encode() + b"\n"
+            await respond(send, 200, body, [JSON_CONTENT])
+        elif path == "/metrics":
+            await self._metrics(scope, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def _metrics(self, scope: Scope, send: Send) -> None:
+        if self.verifier is None:
+            if header(scope, b"host") not in self.hosts:
+                await respond(send, 421, b"this server does not serve this host\n")
+                return
+        elif await self.verifier.verify_token(bearer_token(scope)) is None:
+            headers = [(b"www-authenticate", b"Bearer")]
+            await respond(send, 401, b"a bearer token is required\n", headers)
+            return
+        content_type = (b"content-type", metrics.CONTENT_TYPE.encode())
+        await respond(send, 200, metrics.exposition(), [content_type])
+
+
+def with_request_ids(app: App) -> App:
+    """Give each request an id, in its log lines and in the X-Request-Id header of its response.
+
+    An X-Request-Id header from a proxy is used if it is well-formed.
+    """
+
+    async def with_id(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        from_proxy = header(scope, b"x-request-id")
+        request_id = from_proxy if _REQUEST_ID.fullmatch(from_proxy) else secrets.token_hex(16)
+        id_header = (b"x-request-id", request_id.encode())
+
+        async def send_with_id(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                metrics.observe_response(message["status"])
+                message["headers"] = [*message.get("headers", ()), id_header]
+            await send(message)
+
+        with telemetry.bind(request_id=request_id):
+            await app(scope, receive, send_with_id)
+
+    return with_id
+
+
+async def count_running_calls(ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
+    """MCP middleware that counts the tool calls in progress."""
+    if ctx.method != "tools/call":
+        return await call_next(ctx)
+    metrics.running.inc()
+    try:
+        return await call_next(ctx)
+    finally:
+        metrics.running.dec()
