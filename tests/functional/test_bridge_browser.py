@@ -106,7 +106,7 @@ def test_a_call_that_fails_says_so_and_keeps_what_was_typed(watched: Watched, ur
     page.get_by_label("authority").fill("@mallory")
     page.get_by_role("button", name="Build and simulate").click()
     expect(page.get_by_role("heading", name="It would fail")).to_be_visible()
-    page.get_by_text("The end of its log").click()
+    page.get_by_text("Last log lines").click()
     expect(page.locator("#result pre")).to_contain_text(
         "Program J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb"
     )
@@ -208,7 +208,7 @@ def test_the_keyboard_alone_reaches_everything_in_order(watched: Watched, url: s
     ]
     assert order == [
         *(
-            "To the content",
+            "Skip to content",
             "idl2mcp",
             "Programs",
             "Calls",
@@ -221,7 +221,7 @@ def test_the_keyboard_alone_reaches_everything_in_order(watched: Watched, url: s
         *(
             "amount",
             "accounts.authority",
-            "Accounts that are filled in when left empty (1)",
+            "Accounts that are filled in if left empty (1)",
             "Build and simulate",
         ),
     ]
@@ -352,7 +352,7 @@ def test_what_costs_something_is_not_given_away_and_payments_have_a_page(
         page.get_by_label("amount").fill("1")
         page.get_by_label("authority").fill("@bob")
         page.get_by_role("button", name="Build and simulate").click()
-        expect(page.get_by_role("heading", name="Not from here")).to_be_visible()
+        expect(page.get_by_role("heading", name="Not available here")).to_be_visible()
         assert page.get_by_label("Unsigned transaction").count() == 0
         page.get_by_role("link", name="Payments").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Payments")
@@ -462,15 +462,15 @@ def test_what_nests_is_typed_into_fields_of_its_own(watched: Watched, nesting: s
     filled_in(page, nesting)
     page.get_by_role("button", name="Build", exact=True).click()
     expect(
-        page.get_by_role("heading", name="Built, not run: no chain is configured")
+        page.get_by_role("heading", name="Built, not simulated: no chain is configured")
     ).to_be_visible()
-    page.get_by_text("The same as an MCP client gets it").click()
+    page.get_by_text("As an MCP client sees it").click()
     said = page.locator("#result pre").inner_text()
     assert 'order = {"price": "5", "side": {"Auction": {"end": "-7"}}' in said
     assert re.search(
         r'more = \[\{"price": "1", "side": "Bid".*\}, \{"price": "2", "side": "Bid".*\}\]', said
     ), said
-    page.get_by_role("button", name="Take away more 1").click()
+    page.get_by_role("button", name="Remove more 1").click()
     expect(page.locator("#f-more-0-price")).to_have_value("2")
     expect(page.locator("#f-more-1-price")).to_have_count(0)
 
@@ -486,7 +486,7 @@ def test_an_error_stands_at_its_input_and_enter_builds(watched: Watched, nesting
     assert wrong.get_attribute("id") == "f-more-1-price"
     about = page.locator(f"#{wrong.get_attribute('aria-describedby')}")
     expect(about).to_contain_text("out of range for u64")
-    page.get_by_role("link", name="Go to what it is about").press("Enter")
+    page.get_by_role("link", name="Go to the input").press("Enter")
     expect(wrong).to_be_in_viewport()
     page.keyboard.press("Tab")  # goes on behind the link's target
     assert page.evaluate("document.activeElement.id") == "f-more-1-maxTs"

@@ -15,7 +15,7 @@ from mcp import Client
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.bridge.explorer.app import Explorer
-from mcpsol_py.bridge.explorer.pages import Cell, Content, Facts, Table
+from mcpsol_py.bridge.explorer.content import Cell, FactsBlock, PageContent, TableBlock
 from mcpsol_py.bridge.http.settings import HttpSettings
 from mcpsol_py.bridge.policy.audit_log import AuditLog
 from tests.functional.bridges import bridge, cluster, key
@@ -61,7 +61,7 @@ def test_a_form_builds_and_simulates(url: str) -> None:
     status, page = form(url, "counter_initialize", start="7", **{"accounts.authority": "@alice"})
     assert status == 200
     assert "It would succeed" in page
-    assert "What changes hands" in page
+    assert "Balance changes" in page
     assert "Changed" in page
     text = re.search(r'<textarea id="transaction"[^>]*>([^<]+)<', page)
     assert text is not None
@@ -206,16 +206,16 @@ async def test_pages_of_another_part_stand_in_the_navigation() -> None:
     class Odd:
         slug, title = "odd-numbers", "Odd numbers"
 
-        async def page(self, path: Sequence[str], query: Mapping[str, str]) -> Content | None:
+        async def page(self, path: Sequence[str], query: Mapping[str, str]) -> PageContent | None:
             if path not in ([], ["three"]):
                 return None
-            table = Table(
+            table = TableBlock(
                 "All", ("Number",), [(Cell("<b>\u202e3</b>", "number", "/odd-numbers/three"),)]
             )
-            return Content(
+            return PageContent(
                 "Odd",
                 "Numbers that are odd.",
-                [table, Facts("", [("x", Cell(query.get("q", "")))])],
+                [table, FactsBlock("", [("x", Cell(query.get("q", "")))])],
             )
 
     explorer = Explorer(no_app, bridge(), HttpSettings(), sections=[Odd()])
@@ -225,7 +225,7 @@ async def test_pages_of_another_part_stand_in_the_navigation() -> None:
     assert "&lt;b&gt;3&lt;/b&gt;" in page
     assert 'href="/odd-numbers/three"' in page
     assert "<dd>5" in page
-    assert "There is no page" in await page_of(explorer, "/odd-numbers/four")
+    assert "does not exist" in await page_of(explorer, "/odd-numbers/four")
 
 
 async def test_an_audit_log_that_was_changed_is_told(tmp_path: Path) -> None:
@@ -240,5 +240,5 @@ async def test_an_audit_log_that_was_changed_is_told(tmp_path: Path) -> None:
         (tmp_path / "audit.jsonl").read_text().replace("5000", "4000")
     )
     page = await page_of(explorer, "/audit")
-    assert "It was changed" in page
+    assert "The log was changed" in page
     assert "4000" not in page

@@ -27,7 +27,7 @@ from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
 from idl2mcp.local_cluster import LocalCluster, wallet
 from mcpsol_py.bridge.bridge import Bridge
-from mcpsol_py.bridge.explorer.pages import Facts, Table
+from mcpsol_py.bridge.explorer.content import FactsBlock, TableBlock
 from mcpsol_py.bridge.explorer.payments_page import PaymentsPage
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.errors import PaymentError, SourceError, TransportError
@@ -362,13 +362,13 @@ async def test_sales_are_listed_and_shown(shop: Shop, cli: Cli) -> None:
     overview = await page.page([], {})
     assert overview is not None
     totals, calls = overview.blocks
-    assert isinstance(totals, Table)
+    assert isinstance(totals, TableBlock)
     assert totals.rows[0][0].text == "0.001 USDC"
-    assert isinstance(calls, Table)
+    assert isinstance(calls, TableBlock)
     assert calls.rows[0][1].text == "counter_initialize"
     one = await page.page(["pay_0123456789abcdef"], {})
     assert one is not None
-    assert any(isinstance(block, Facts) and block.heading == "Receipt" for block in one.blocks)
+    assert any(isinstance(block, FactsBlock) and block.heading == "Receipt" for block in one.blocks)
     assert await page.page(["pay_unknown_00000000"], {}) is None
 
 

@@ -1,7 +1,7 @@
-"""What a page of the explorer says, as data: whoever has something to show people writes no markup.
+"""The content of an explorer page as data: facts, tables and text, without markup.
 
-A part of the bridge that wants pages of its own (payments, say) gives a `Section`; its title stands in the navigation,
-and `explorer.py` renders what it answers. All text is escaped and cleaned there.
+A part of the bridge adds pages of its own (payments, for example) with a `Section`. Its title is
+shown in the navigation, and the explorer renders, cleans and escapes its content.
 """
 
 from __future__ import annotations
@@ -10,26 +10,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-__all__ = ["Block", "Cell", "Content", "Facts", "Section", "Table", "Text"]
+__all__ = [
+    "Block",
+    "Cell",
+    "CellKind",
+    "FactsBlock",
+    "PageContent",
+    "PageState",
+    "Section",
+    "TableBlock",
+    "TextBlock",
+]
 
-#: code: an address, a hash, a number to copy; number: set to the right; good and bad: an outcome
-Kind = Literal["text", "code", "number", "good", "bad"]
+#: code: an address, a hash, a number to copy; number: aligned right; good and bad: an outcome
+CellKind = Literal["text", "code", "number", "good", "bad"]
+#: Colours the first paragraph of a page.
+PageState = Literal["", "good", "bad"]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text with how it is meant, and where it leads ("/tools/vault_deposit")."""
+    """A text with its kind and its link ("/tools/vault_deposit"). `note` is shown after it."""
 
     text: str
-    kind: Kind = "text"
+    kind: CellKind = "text"
     href: str = ""
-    #: an address of a known owner is shown by its name too
+    #: For example the name of an address.
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """Rows under a heading; `empty` is said where there are none."""
+class TableBlock:
+    """A table under a heading. `empty` is shown if it has no rows."""
 
     heading: str
     columns: Sequence[str]
@@ -38,42 +50,45 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """Names and values under a heading ("" for none)."""
+class FactsBlock:
+    """Names and values under a heading, which may be ""."""
 
     heading: str
     rows: Sequence[tuple[str, Cell]]
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """Text as it is, line by line. `folded`: shown when it is asked for."""
+class TextBlock:
+    """Preformatted text. If it is `folded`, only its heading is shown until it is opened."""
 
     heading: str
     text: str
     folded: bool = False
 
 
-Block = Table | Facts | Text
+Block = TableBlock | FactsBlock | TextBlock
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """A page. `state` colours what it says first: "good" or "bad"."""
+class PageContent:
+    """A page: a heading, an introduction (`about`) and blocks."""
 
     heading: str
     about: str
     blocks: Sequence[Block] = ()
-    state: Literal["", "good", "bad"] = ""
+    state: PageState = ""
 
 
 class Section(Protocol):
-    """Pages of a part of the bridge, at /<slug> and below it. They only show: a browser's request changes nothing."""
+    """Pages at /<slug> and below. They only show things: a request never changes anything."""
 
-    #: lower case letters, digits and hyphens; none of the explorer's own
+    #: Lower-case letters, digits and hyphens; not one of the explorer's own paths.
     slug: str
-    #: in the navigation
+    #: Shown in the navigation.
     title: str
 
-    async def page(self, path: Sequence[str], query: Mapping[str, str]) -> Content | None:
-        """The page at /<slug>/<path…>, or None where there is none. Raises McpsolError, which is shown."""
+    async def page(self, path: Sequence[str], query: Mapping[str, str]) -> PageContent | None:
+        """Return the page at /<slug>/<path…>, or None if there is no such page.
+
+        Raises McpsolError, which is shown to the reader.
+        """

@@ -1,5 +1,5 @@
-"""Forms: filled in to the last input they give arguments that fit the tool's schema; their own buttons change rows and
-choices; what a refused call says stands at the input that it is about."""
+"""Forms: texts become arguments that fit the tool's schema, buttons change rows and choices, and errors are shown at
+their inputs."""
 
 from __future__ import annotations
 
@@ -10,16 +10,9 @@ import jsonschema
 import pytest
 
 from mcpsol_py import load
-from mcpsol_py.bridge.explorer.forms import (
-    DO,
-    Field,
-    Group,
-    arguments_of,
-    changed,
-    fields_of,
-    fields_within,
-    with_errors,
-)
+from mcpsol_py.bridge.explorer.form_arguments import BUTTON, arguments_of, edited
+from mcpsol_py.bridge.explorer.form_errors import show_errors
+from mcpsol_py.bridge.explorer.forms import FormField, FormGroup, fields_within, form_parts
 from mcpsol_py.bridge.tools import BridgeTool, Toolbox
 from mcpsol_py.calls.prepare import ServedProgram
 
@@ -114,7 +107,7 @@ WANTED = {
 def test_what_nests_is_typed_field_by_field() -> None:
     tool = place()
     assert arguments_of(tool, TYPED) == WANTED
-    names = {f.name for f in fields_within(fields_of(tool, TYPED))}
+    names = {f.name for f in fields_within(form_parts(tool, TYPED))}
     assert set(TYPED) - {"more.#"} <= names
     assert "order.side.Bid" not in names
     assert tool.split(arguments_of(tool, TYPED)).args["order"]["side"] == {"Auction": {"end": "-7"}}
@@ -139,24 +132,24 @@ def test_an_option_that_is_left_empty_is_absent_and_an_empty_list_is_a_list() ->
 
 
 def test_rows_are_added_and_taken_away() -> None:
-    more = changed({**TYPED, DO: "add more"})
+    more = edited({**TYPED, BUTTON: "add more"})
     assert more is not None
     assert more["more.#"] == "3"
-    fewer = changed({**TYPED, DO: "remove more.0"})
+    fewer = edited({**TYPED, BUTTON: "remove more.0"})
     assert fewer is not None
     assert arguments_of(place(), fewer)["more"] == [{"price": "2", "side": "Ask"}]
-    assert changed({**TYPED, DO: "show"}) == TYPED
-    assert changed(TYPED) is None
+    assert edited({**TYPED, BUTTON: "show"}) == TYPED
+    assert edited(TYPED) is None
     for odd in ("remove more.9", "remove more", "add ", "boo", "remove " + "x" * 999, "add more.#"):
-        assert changed({**TYPED, DO: odd}) is not None
-    assert len(list(fields_within(fields_of(place(), {"more.#": "999"})))) < 1000
+        assert edited({**TYPED, BUTTON: odd}) is not None
+    assert len(list(fields_within(form_parts(place(), {"more.#": "999"})))) < 1000
 
 
 def errors(details: dict[str, Any]) -> dict[str, str]:
-    parts = fields_of(place(), TYPED)
-    with_errors(parts, details, "no")
+    parts = form_parts(place(), TYPED)
+    show_errors(parts, details, "no")
     found = {f.name: f.error for f in fields_within(parts) if f.error}
-    return found | {p.name: p.error for p in parts if isinstance(p, Group) and p.error}
+    return found | {p.name: p.error for p in parts if isinstance(p, FormGroup) and p.error}
 
 
 @pytest.mark.parametrize(
@@ -184,7 +177,7 @@ def fill(tool: BridgeTool) -> dict[str, str]:
     given: dict[str, str] = {}
     for _ in range(8):
         before = dict(given)
-        parts = fields_of(tool, given)
+        parts = form_parts(tool, given)
         for group in groups(parts):
             if group.rows == 0:
                 given[f"{group.name}.#"] = "1"
@@ -197,15 +190,15 @@ def fill(tool: BridgeTool) -> dict[str, str]:
     return given
 
 
-def groups(parts: Any) -> list[Group]:
+def groups(parts: Any) -> list[FormGroup]:
     out = []
     for part in parts:
-        if isinstance(part, Group):
+        if isinstance(part, FormGroup):
             out += [part, *groups(part.parts)]
     return out
 
 
-def sample(tool: BridgeTool, field: Field) -> str:
+def sample(tool: BridgeTool, field: FormField) -> str:
     if field.choices:
         return field.choices[-1]
     if "JSON" in field.about:
@@ -228,10 +221,20 @@ def test_a_form_that_is_filled_in_fits_its_tools_schema(shared_idl: Path) -> Non
         arguments = arguments_of(tool, given)
         schema = tool.definition["inputSchema"]
         asked = {
-            f.name.split(".")[0] for f in fields_within(fields_of(tool, given)) if "JSON" in f.about
+            f.name.split(".")[0]
+            for f in fields_within(form_parts(tool, given))
+            if "JSON" in f.about
         }
         for error in jsonschema.Draft202012Validator(schema).iter_errors(arguments):
             where = str(next(iter(error.absolute_path), error.message))
             told = any(name in where or name in error.message for name in asked)
             fixed = error.validator in ("minItems", "maxItems")
             assert told or fixed, (tool.name, list(error.absolute_path), error.message[:200])
+
+
+def test_accounts_of_a_tool_for_all_programs_are_typed_one_a_line() -> None:
+    """decode_transaction takes a list of accounts, not an object of them."""
+    program = load(IDL)
+    tool = Toolbox([ServedProgram(program, program.address)]).tools["decode_transaction"]
+    found = arguments_of(tool, {"data": "0x01", "accounts": f"{KEY}\n{KEY}\n"})
+    assert found == {"data": "0x01", "accounts": [KEY, KEY]}

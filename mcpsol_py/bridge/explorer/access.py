@@ -1,0 +1,92 @@
+"""Checks an explorer request's Host, Origin and token, and reads its form.
+
+These are the checks that the SDK makes at the MCP endpoint. If the bridge requires a token, the
+browser asks for it as the password of Basic authentication.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+from mcpsol_py.bridge.explorer.rendering import HtmlPage
+from mcpsol_py.bridge.http.access_levels import AccessLevel, allows
+from mcpsol_py.bridge.http.asgi import Receive, Scope
+from mcpsol_py.bridge.http.auth import Verifier
+from mcpsol_py.bridge.http.settings import HttpSettings
+
+__all__ = ["Refusal", "check_access", "read_form"]
+
+_MAX_FORM_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The response to a request that is not allowed."""
+
+    page: HtmlPage
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+async def check_access(
+    scope: Scope, settings: HttpSettings, verifier: Verifier | None
+) -> Refusal | None:
+    """Return None if the request is allowed.
+
+    A form may be posted only from the explorer's own pages or a configured origin.
+    """
+    headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope.get("headers", ())}
+    if headers.get("host") not in {*settings.own_hosts, *settings.hosts}:
+        return _refusal(421, "this server does not serve this host")
+    posts = scope["method"] == "POST"
+    origins = {*(f"http://{host}" for host in settings.own_hosts), *settings.origins}
+    if posts and headers.get("origin") not in origins:
+        return _refusal(403, "forms are accepted only from these pages")
+    if verifier is None:
+        return None
+    return await _check_token(verifier, headers, "build" if posts else "read")
+
+
+async def _check_token(
+    verifier: Verifier, headers: Mapping[str, str], wanted: AccessLevel
+) -> Refusal | None:
+    token = await verifier.verify_token(_password(headers.get("authorization", "")))
+    if token is None:
+        ask = (b"www-authenticate", b'Basic realm="idl2mcp", charset="UTF-8"')
+        return _refusal(401, "enter the token as the password", ask)
+    if not allows(token.scopes, wanted):
+        return _refusal(403, f"this token's scopes do not include {wanted}")
+    return None
+
+
+def _refusal(status: int, text: str, *headers: tuple[bytes, bytes]) -> Refusal:
+    return Refusal(HtmlPage(f"{text}\n", status, "text/plain"), headers)
+
+
+def _password(authorization: str) -> str:
+    """Return the token of an Authorization header, or ""."""
+    kind, _, rest = authorization.partition(" ")
+    if kind.lower() == "bearer":
+        return rest.strip()
+    if kind.lower() != "basic":
+        return ""
+    try:
+        return base64.b64decode(rest).decode().partition(":")[2]
+    except ValueError:
+        return ""
+
+
+async def read_form(receive: Receive) -> dict[str, str]:
+    """Return the texts of a posted form. A form that is too large is treated as empty."""
+    data = b""
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return {}
+        data += bytes(message.get("body", b""))
+        if len(data) > _MAX_FORM_BYTES:
+            return {}
+        if not message.get("more_body"):
+            return dict(parse_qsl(data.decode("utf-8", "replace"), keep_blank_values=True))

@@ -1,0 +1,135 @@
+"""The data behind the explorer's pages: programs in mode "build", names, prices, recent calls."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+from mcpsol_py.bridge.bridge import Bridge
+from mcpsol_py.bridge.explorer.content import Cell
+from mcpsol_py.bridge.tools import Toolbox
+from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.names import clean_text
+from mcpsol_py.solana.addresses import PROGRAM_NAMES
+from mcpsol_py.telemetry import metrics
+
+__all__ = ["MAX_CALLS", "RecentCall", "Site", "price_notice"]
+
+#: Recent calls that are remembered.
+MAX_CALLS = 200
+
+
+def price_notice(price: str) -> str:
+    """Return the text that replaces the result of a paid tool: these pages do not take payments."""
+    return f"A call costs {price}. Pay for it through an MCP client (x402)."
+
+
+@dataclass(frozen=True, slots=True)
+class RecentCall:
+    """A tool call that was made by an MCP client or from these pages."""
+
+    at: datetime
+    tool: str
+    outcome: str
+    seconds: float
+    by: str
+
+
+class Site:
+    """The programs that the pages show, and what is known about addresses, prices and calls.
+
+    *names* are local names of addresses ("alice" -> address), which may be typed and are shown.
+    """
+
+    def __init__(self, bridge: Bridge, names: Mapping[str, str] | None = None) -> None:
+        self.bridge = bridge
+        self.calls: deque[RecentCall] = deque(maxlen=MAX_CALLS)
+        self._names = names if names is not None else {}
+        self._built: tuple[Toolbox, Bridge] | None = None
+
+    @property
+    def build(self) -> Bridge:
+        """The same programs in mode "build", so that no page can sign anything.
+
+        Made anew after a program has changed.
+        """
+        box = self.bridge.box
+        if self._built is None or self._built[0] is not box:
+            build = Bridge(
+                box.programs,
+                mode="build",
+                surface="full",
+                wallet=self.bridge.wallet,
+                names=self.bridge.names,
+            )
+            build.observe = self._observe_page
+            self._built = box, build
+        return self._built[1]
+
+    @property
+    def box(self) -> Toolbox:
+        """The tools of `build`."""
+        return self.build.box
+
+    @property
+    def local_names(self) -> list[str]:
+        """The names that may be typed instead of an address, sorted."""
+        return sorted(self._names)
+
+    # --- calls ---------------------------------------------------------------------------------
+
+    def observe(self, tool: str, outcome: str, seconds: float) -> None:
+        """Remember a call of an MCP client."""
+        self._remember(tool, outcome, seconds, "client")
+
+    def _observe_page(self, tool: str, outcome: str, seconds: float) -> None:
+        metrics.observe_call(tool, outcome, seconds)
+        self._remember(tool, outcome, seconds, "these pages")
+
+    def _remember(self, tool: str, outcome: str, seconds: float, by: str) -> None:
+        self.calls.appendleft(RecentCall(datetime.now(UTC), tool, outcome, seconds, by))
+
+    # --- facts ---------------------------------------------------------------------------------
+
+    def address_cell(
+        self, text: str, *, href: str = "", roles: Mapping[str, str] = MappingProxyType({})
+    ) -> Cell:
+        """Return a cell with an address and its name.
+
+        The name is a local one, that of a well-known program, or its role in a call (*roles*).
+        """
+        local_names = {address: f"@{name}" for name, address in self._names.items()}
+        name = local_names.get(text) or PROGRAM_NAMES.get(text) or roles.get(text, "")
+        return Cell(text, "code", href, name)
+
+    def program_facts(self, label: str) -> dict[str, Any]:
+        """Return what the templates show of a program."""
+        served = self.box.labels[label]
+        model = served.program.model
+        return {
+            "label": label,
+            "name": clean_text(served.program.name, 100),
+            "docs": clean_text("\n".join(model.docs), 600),
+            "address": str(served.program_id or "not given"),
+            "how": served.how,
+            "chain": served.cluster,
+            "instructions": len(model.instructions),
+            "accounts": [clean_text(a.name, 100) for a in model.accounts],
+            "readable": served.transport is not None,
+        }
+
+    def account_price(self, served: ServedProgram, kind: str, account: str) -> str | None:
+        """Return the price of the tool that reads accounts of a type, or None if it is free.
+
+        *kind* is "get" or "list".
+        """
+        for tool in self.box.tools.values():
+            if tool.served is served and tool.kind == kind and tool.target == account:
+                price = self.bridge.price(tool.name)
+                if price is not None:
+                    return price
+        return None

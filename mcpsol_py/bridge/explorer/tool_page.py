@@ -1,0 +1,88 @@
+"""The page of one tool: its form, and the result of a call made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mcpsol_py.bridge.bridge import Reply
+from mcpsol_py.bridge.explorer.call_result import call_result
+from mcpsol_py.bridge.explorer.form_arguments import BUTTON, arguments_of, edited
+from mcpsol_py.bridge.explorer.form_errors import show_errors
+from mcpsol_py.bridge.explorer.forms import FormGroup, FormPart, form_parts
+from mcpsol_py.bridge.explorer.program_pages import tool_facts
+from mcpsol_py.bridge.explorer.rendering import HtmlPage, Renderer
+from mcpsol_py.bridge.explorer.site import Site, price_notice
+from mcpsol_py.bridge.tools import BridgeTool
+
+__all__ = ["tool_page"]
+
+
+async def tool_page(
+    site: Site, renderer: Renderer, tool: BridgeTool, posted: Mapping[str, str] | None
+) -> HtmlPage:
+    """Return the page of *tool*. *posted* are the texts of its form if it was submitted.
+
+    A paid tool is not called, because these pages do not take payments.
+    """
+    price = site.bridge.price(tool.name)
+    texts: Mapping[str, str] = posted or {}
+    reply: Reply | None = None
+    if posted is not None:
+        changed_form = edited(posted)
+        if changed_form is not None:
+            texts = changed_form
+        elif price is not None:
+            reply = Reply(price_notice(price), is_error=True)
+        else:
+            reply = await site.build.call(tool.name, arguments_of(tool, posted))
+    return _page(site, renderer, tool, form_parts(tool, texts), reply, price)
+
+
+def _page(
+    site: Site,
+    renderer: Renderer,
+    tool: BridgeTool,
+    parts: list[FormPart],
+    reply: Reply | None,
+    price: str | None,
+) -> HtmlPage:
+    first_error, result, transaction = "", None, ""
+    if reply is not None:
+        result = call_result(site, reply)
+        transaction = (reply.structured or {}).get("transaction", "")
+        if reply.is_error:
+            first_error = show_errors(parts, reply.details, reply.text)
+    program = None
+    if tool.served is not None:
+        program = site.program_facts(tool.served.label)
+    return renderer.template(
+        "tool",
+        here="/",
+        tool=tool_facts(tool),
+        price=price,
+        program=program,
+        groups=_grouped(parts),
+        grouped=any(isinstance(part, FormGroup) for part in parts),
+        do=BUTTON,
+        first=first_error,
+        reply=reply,
+        result=result,
+        transaction=transaction,
+        named=site.local_names,
+    )
+
+
+def _grouped(parts: Sequence[FormPart]) -> list[tuple[str, list[FormPart], bool]]:
+    """Return the inputs under headings, required ones first, as (heading, inputs, folded)."""
+    accounts = [part for part in parts if part.account]
+    arguments = [part for part in parts if not part.account]
+    return [
+        ("Arguments", [part for part in arguments if part.required], False),
+        ("Accounts", [part for part in accounts if part.required], False),
+        ("Optional arguments", [part for part in arguments if not part.required], False),
+        (
+            "Accounts that are filled in if left empty",
+            [part for part in accounts if not part.required],
+            True,
+        ),
+    ]
