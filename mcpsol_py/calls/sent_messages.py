@@ -76,16 +76,16 @@ class SentMessages:
         return self._heights.get(blockhash)
 
 
-_by_transport: MutableMapping[Transport, SentMessages] = weakref.WeakKeyDictionary()
-_by_address: dict[str, SentMessages] = {}
+by_transport: MutableMapping[Transport, SentMessages] = weakref.WeakKeyDictionary()
+by_address: dict[str, SentMessages] = {}
 
 
 def sent_messages(transport: Transport) -> SentMessages:
     """Return the record of a chain: the same for all transports to one URL, else one for each transport."""
     url = getattr(transport, "url", None)
     if isinstance(url, str):
-        return _by_address.setdefault(url, SentMessages())
+        return by_address.setdefault(url, SentMessages())
     try:
-        return _by_transport.setdefault(transport, SentMessages())
+        return by_transport.setdefault(transport, SentMessages())
     except TypeError:  # it cannot be hashed or weakly referred to
-        return _by_address.setdefault(transport.endpoint, SentMessages())
+        return by_address.setdefault(transport.endpoint, SentMessages())
