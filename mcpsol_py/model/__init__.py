@@ -1,1 +1,1 @@
-"""The program model: what a program is. See types.py, program.py, resolve.py, check.py."""
+"""The model of a program, shared by all packages: types.py, program.py, resolve.py, check.py."""

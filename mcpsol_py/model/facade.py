@@ -1,8 +1,8 @@
-"""The model of a facade: a program that serves list_tools for another one and passes every other call on to it.
+"""The model of a facade: a program that serves list_tools for another program and forwards every other call to it.
 
-A caller gives a facade what it would give the program behind it, and that program itself as the first account. All
-that was "this program" in the model (its id as a value or a seed, the program of a derived address, Anchor's event
-pair) is the program behind by name, so that no client takes the facade for it.
+Callers give a facade the same accounts as the program behind it, and that program itself as the first account. In the
+model, the program behind replaces "this program" (its id as a value or a seed, the program of a derived address,
+Anchor's event pair), so that no client takes the facade for it.
 """
 
 from __future__ import annotations
@@ -36,32 +36,34 @@ _DOCS = ("The program that this call is passed on to.",)
 
 
 def facade_model(model: ProgramModel, program_id: str) -> ProgramModel:
-    """*model* as a facade of the program at *program_id* (base58) serves it: the same tools, each with the program
-    behind as its first account; no address of its own; `facade_of` set. Raises ValueError where *program_id* is no
-    address, or *model* is a facade already."""
+    """Return *model* as a facade of the program at *program_id* (base58) serves it.
+
+    It has the same tools, each with the program behind as its first account, no address, and `facade_of` set. Raises
+    ValueError if *program_id* is not an address, or if *model* is a facade already.
+    """
     raw = address_bytes(program_id)
     if model.facade_of is not None:
         raise ValueError(f"{model.name} is a facade already, of {model.facade_of}")
-    own = _Own(program_id, raw)
+    behind = _ProgramBehind(program_id, raw)
     return replace(
         model,
-        instructions=tuple(_instruction(ix, own) for ix in model.instructions),
-        accounts=tuple(replace(a, pda=own.named(a.pda)) for a in model.accounts),
-        pdas=own.named(model.pdas),
+        instructions=tuple(_instruction(ix, behind) for ix in model.instructions),
+        accounts=tuple(replace(a, pda=behind.named(a.pda)) for a in model.accounts),
+        pdas=behind.named(model.pdas),
         address=None,
         facade_of=program_id,
     )
 
 
-class _Own:
-    """Says "the program at this address" wherever a model says "this program"."""
+class _ProgramBehind:
+    """Replaces "this program" in a model by the program at an address."""
 
     def __init__(self, address: str, raw: bytes) -> None:
         self.address = address
         self.raw = raw
 
     def named(self, node: Any) -> Any:
-        """*node* (a tuple, a part of the model, or plain data), with the program named."""
+        """Return *node* (a tuple, a part of the model, or plain data) with the program named."""
         match node:
             case tuple():
                 return tuple(self.named(item) for item in node)
@@ -75,52 +77,56 @@ class _Own:
                 node = replace(node, owner=self.address)
         if not is_dataclass(node) or isinstance(node, type):
             return node
-        changed = {
-            f.name: new
-            for f in fields(node)
-            if (new := self.named(old := getattr(node, f.name))) is not old
-        }
+        return self._fields_named(node)
+
+    def _fields_named(self, node: Any) -> Any:
+        changed = {}
+        for field in fields(node):
+            old = getattr(node, field.name)
+            new = self.named(old)
+            if new is not old:
+                changed[field.name] = new
         return replace(node, **changed) if changed else node
 
 
-def _instruction(ix: Instruction, own: _Own) -> Instruction:
-    accounts = own.named(_with_event_pair(ix.accounts))
-    behind = Account(_free(BEHIND, ix), address=own.address, docs=_DOCS)
-    return replace(ix, accounts=(behind, *accounts), arg_values=own.named(ix.arg_values))
+def _instruction(ix: Instruction, behind: _ProgramBehind) -> Instruction:
+    accounts = behind.named(_with_event_pair(ix.accounts))
+    program = Account(_free_name(BEHIND, ix), address=behind.address, docs=_DOCS)
+    arg_values = behind.named(ix.arg_values)
+    return replace(ix, accounts=(program, *accounts), arg_values=arg_values)
 
 
 def _with_event_pair(items: tuple[AccountItem, ...]) -> tuple[AccountItem, ...]:
-    """*items*, where Anchor's `event_authority` and the `program` after it, which clients know by their names, say what
-    they are."""
+    """Return *items* with Anchor's event pair spelled out: `event_authority` and then `program`, which clients
+    know by their names.
+    """
+    names = [snake(item.name) for item in items]
     out: list[AccountItem] = []
     for place, item in enumerate(items):
         if isinstance(item, AccountGroup):
             out.append(replace(item, accounts=_with_event_pair(item.accounts)))
-            continue
-        after = items[place + 1 : place + 2]
-        before = items[place - 1] if place else None
-        said = item.address is not None or item.pda is not None or item.default is not None
-        if (
-            not said
-            and snake(item.name) == "event_authority"
-            and after
-            and snake(after[0].name) == "program"
-        ):
-            item = replace(item, pda=Pda((ConstSeed(b"__event_authority"),)))
-        elif (
-            not said
-            and snake(item.name) == "program"
-            and before
-            and snake(before.name) == "event_authority"
-        ):
-            item = replace(item, default=ProgramIdValue())
-        out.append(item)
+        elif _is_described(item):
+            out.append(item)
+        elif names[place : place + 2] == _EVENT_PAIR:
+            out.append(replace(item, pda=Pda((ConstSeed(b"__event_authority"),))))
+        elif place and names[place - 1 : place + 1] == _EVENT_PAIR:
+            out.append(replace(item, default=ProgramIdValue()))
+        else:
+            out.append(item)
     return tuple(out)
 
 
-def _free(name: str, ix: Instruction) -> str:
-    """*name*, or with a number behind it where an account, group or argument of the instruction is called so."""
-    taken = {form for item in (*ix.accounts, *ix.args, *ix.remaining) for form in forms(item.name)}
-    return next(
-        n for n in chain((name,), (f"{name}_{i}" for i in count(2))) if not taken & set(forms(n))
-    )
+_EVENT_PAIR = ["event_authority", "program"]
+
+
+def _is_described(account: Account) -> bool:
+    """Does the source say how to find this account?"""
+    return account.address is not None or account.pda is not None or account.default is not None
+
+
+def _free_name(name: str, ix: Instruction) -> str:
+    """Return *name*, with a number if an account, group or argument of the instruction has that name already."""
+    items = (*ix.accounts, *ix.args, *ix.remaining)
+    taken = {form for item in items for form in forms(item.name)}
+    candidates = chain((name,), (f"{name}_{i}" for i in count(2)))
+    return next(c for c in candidates if taken.isdisjoint(forms(c)))

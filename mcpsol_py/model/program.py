@@ -1,7 +1,7 @@
-"""A program: instructions, accounts, events, errors, constants, types. Frozen dataclasses; the waist of the whole tool.
+"""A program: instructions, accounts, events, errors, constants, types. Frozen dataclasses that all other parts share.
 
-What stands left of the model (sources) only makes it; what stands right of it (schema, codec, render, client) only
-reads it, and never asks which dialect it came from.
+The readers in sources/ create a model. All other packages (schema, codec, render, client) only read it, and do not
+depend on the dialect that it came from.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ __all__ = [
     "Value",
 ]
 
-#: sha256("global:list_tools")[..8]: reserved, an instruction may not carry it.
+#: sha256("global:list_tools")[..8]. Reserved: no instruction may use it.
 LIST_TOOLS = bytes.fromhex("42195e6a55fd41c0")
 
-#: In an Anchor IDL that is written here: the key of what Anchor cannot say, as JSON of the model (model/serial.py).
+#: The key in Anchor IDLs that we write for everything that Anchor cannot express, as JSON of the model (serial.py).
 IDL_KEY = "mcpsol"
 
 
 @dataclass(frozen=True, slots=True)
 class Discriminator:
-    """Bytes by which data is known.
+    """Bytes that identify data.
 
     `origin`: "given" (the source wrote them), or how they were derived: "anchor" (sha256 of "global:name",
-    "account:Name", "event:Name"), "shank" (u8 or as declared), "codama" (a constant or a field's default). `offset`:
-    where in the data they stand (0 nearly always). `consumed`: they come before the arguments or fields and are no part
-    of them; False: they are (also) a field that is read and written like any other. `size`: the data's whole length,
-    where that is (part of) what tells it apart (Codama's size discriminator).
+    "account:Name", "event:Name"), "shank" (u8 or as declared), "codama" (a constant or the default of a field).
+    `offset`: their position in the data, nearly always 0. `consumed`: they come before the arguments or fields. False:
+    they are a field too, which is read and written like any other. `size`: the length of the data, if that helps to
+    identify it (Codama's size discriminator).
     """
 
     value: bytes = b""
@@ -79,7 +79,7 @@ class Discriminator:
 
 @dataclass(frozen=True, slots=True)
 class ConstValue:
-    """A constant: `value` in JSON form, of `type` (None: an address, base58)."""
+    """A constant: `value` in JSON form, of `type`. None: an address in base58."""
 
     value: object
     type: Type | None = None
@@ -97,8 +97,8 @@ class ArgValue:
 
 @dataclass(frozen=True, slots=True)
 class AccountValue:
-    """Another account of the instruction: its address, or with `field` a field of its data (`account_type` decodes
-    it).
+    """Another account of the instruction: its address, or with `field` a field of its data, which `account_type`
+    decodes.
     """
 
     account: tuple[str, ...]
@@ -120,17 +120,17 @@ class ProgramIdValue:
 
 @dataclass(frozen=True, slots=True)
 class IdentityValue:
-    """The wallet that acts (Codama's identity)."""
+    """The acting wallet (Codama's identity)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PayerValue:
-    """The wallet that pays (Codama's payer)."""
+    """The paying wallet (Codama's payer)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolverValue:
-    """What the source leaves to code of the client's (Codama's resolver); `depends` names what it needs."""
+    """A value that code in the client computes (Codama's resolver). `depends` names its inputs."""
 
     name: str
     depends: tuple[str, ...] = ()
@@ -145,9 +145,7 @@ class PdaValue:
 
 @dataclass(frozen=True, slots=True)
 class ConditionalValue:
-    """`then` where `condition` is given (and equals `equals`, when that is set), else `otherwise` (Codama's
-    conditional).
-    """
+    """`then` if `condition` is given (and equals `equals`, if that is set), else `otherwise` (Codama's conditional)."""
 
     condition: Value
     equals: object = None
@@ -184,10 +182,11 @@ class ConstSeed:
 
 @dataclass(frozen=True, slots=True)
 class ArgSeed:
-    """An argument by path; `type` is its type where the source says it. Strings and bytes are seeds without their
+    """An argument by path. `type` is its type, if the source gives it. Strings and bytes are used without their
     length prefix.
 
-    `encoding`: None = as the type encodes; "be" = big-endian; "utf8" = decimal text (the seed overlay, FIELD-NOTES W3).
+    `encoding`: None: as the type encodes; "be": big-endian; "utf8": decimal text. IDLs cannot express the last two;
+    they come from the seed overlay, for programs that derive addresses that way.
     """
 
     path: tuple[str, ...]
@@ -197,9 +196,10 @@ class ArgSeed:
 
 @dataclass(frozen=True, slots=True)
 class AccountSeed:
-    """An account's address, or with `field` a field of its data, of `account_type`.
+    """The address of an account, or with `field` a field of its data, which `account_type` decodes.
 
-    `sort`: "min" or "max" of this and `other` (both addresses), for programs that order two keys (the seed overlay).
+    `sort`: the "min" or "max" of this address and that of `other`, for programs that order two keys (from the seed
+    overlay).
     """
 
     account: tuple[str, ...]
@@ -218,7 +218,7 @@ class ProgramIdSeed:
 
 @dataclass(frozen=True, slots=True)
 class UnknownSeed:
-    """A seed that the source cannot say fully; `why` is told to whoever needs the address."""
+    """A seed that the source does not fully describe. `why` is shown to users who need the address."""
 
     why: str
 
@@ -228,12 +228,12 @@ Seed: TypeAlias = ConstSeed | ArgSeed | AccountSeed | ProgramIdSeed | UnknownSee
 
 @dataclass(frozen=True, slots=True)
 class Pda:
-    """Seeds, and the program that owns the address: None = this program."""
+    """A derived address: its seeds and the program that owns it. None: this program."""
 
     seeds: tuple[Seed, ...]
     program: Value | None = None
     name: str = ""
-    #: the spec language: the account's field that holds the bump (no search on chain), None: found on chain
+    #: in specs: the account's field that holds the bump, so that the program need not search it. None: search
     bump: str | None = None
 
 
@@ -242,7 +242,9 @@ class Pda:
 
 @dataclass(frozen=True, slots=True)
 class Init:
-    """The account is created: `payer` names the account that pays, `space` its bytes (None: the size of its type)."""
+    """The instruction creates the account. `payer` names the account that pays, `space` is the size in bytes (None: the
+    size of its type).
+    """
 
     payer: str
     space: int | None = None
@@ -251,8 +253,8 @@ class Init:
 
 @dataclass(frozen=True, slots=True)
 class TokenConstraint:
-    """A token account or mint: what its fields must be. Each names an account of the instruction (or of
-    `state.field`).
+    """What the fields of a token account or mint must be. Each value names an account of the instruction, or
+    `state.field`.
     """
 
     kind: Literal["account", "mint", "associated"]
@@ -264,14 +266,13 @@ class TokenConstraint:
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What a rendered program checks beyond signer, writable, address and seeds. Only specs say these; IDLs leave them
-    empty.
+    """The checks of a rendered program beyond signer, writable, address and seeds. Only specs set them, IDLs do not.
 
-    `state`: the account type whose discriminator and layout it must have. `owner`: an address, or an account's name, or
-    "" = this program. `has_one`: fields of the state that must equal the account of that name, as (field, account).
-    `close`: who gets the lamports. `realloc`: new size. `executable`: it is a program. `sysvar`: its name. `one_of`:
-    the addresses of which it must have one. `errors`: the custom error that a failed check gives, as (check, error
-    name); the checks are "has_one:<field>", "address" (and one_of), "owner", "seeds", "signer".
+    `state`: the account type whose discriminator and layout the account must have. `owner`: an address, the name of an
+    account, or "" for this program. `has_one`: fields of the state that must equal an account of the instruction, as
+    (field, account). `close`: the account that gets the lamports. `realloc`: the new size. `executable`: the account
+    must be a program. `sysvar`: its name. `one_of`: the allowed addresses. `errors`: the custom error of a failed
+    check, as (check, error name); the checks are "has_one:<field>", "address" (and one_of), "owner", "seeds", "signer".
     """
 
     state: str | None = None
@@ -290,8 +291,8 @@ class Constraints:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One account of an instruction. `signer` "either": it may sign (Codama). `relations`: accounts whose state names
-    this one (Anchor).
+    """One account of an instruction. `signer` "either": it may sign (Codama). `relations`: accounts whose data contains
+    this address (Anchor).
     """
 
     name: str
@@ -308,7 +309,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class AccountGroup:
-    """A named group (Anchor's composite accounts), kept as a group."""
+    """A named group of accounts (Anchor's composite accounts)."""
 
     name: str
     accounts: tuple[AccountItem, ...]
@@ -320,7 +321,7 @@ AccountItem: TypeAlias = Account | AccountGroup
 
 @dataclass(frozen=True, slots=True)
 class RemainingAccounts:
-    """Accounts after the named ones. `arg`: given as a list under this name."""
+    """Accounts after the named ones. Callers give them as a list under `name`."""
 
     name: str
     writable: bool = False
@@ -331,9 +332,11 @@ class RemainingAccounts:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """`optional_accounts`: how an absent optional account is said: "program_id" (Anchor: the program's own id stands
-    for it) or "omitted" (it and what follows is left out). `also`: other discriminators that must match too, beyond the
-    leading one (Codama). `disabled`: why a reader found that it cannot be served; check and codec add what they find.
+    """One instruction.
+
+    `optional_accounts`: how an absent optional account is written: "program_id" (Anchor puts the program's id in its
+    place) or "omitted" (it and all accounts after it are left out). `also`: further discriminators that must match too
+    (Codama). `disabled`: why the reader found that it cannot be served; check and codec add their own reasons.
     """
 
     name: str
@@ -346,15 +349,15 @@ class Instruction:
     optional_accounts: Literal["program_id", "omitted"] = "program_id"
     also: tuple[Discriminator, ...] = ()
     disabled: str | None = None
-    #: the spec language: what an agent is told, as (key, text): "when", "unit:amount", …
+    #: in specs: hints for agents, as (key, text): "when", "unit:amount", …
     hints: tuple[tuple[str, str], ...] = ()
-    #: arguments that a client fills in by itself when they are not given, by name (Codama's contextual defaults)
+    #: arguments that a client fills in if they are not given, by name (Codama's contextual defaults)
     arg_values: tuple[tuple[str, Value], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AccountType:
-    """State: `type` is a Struct or a Link. `size`: the data's whole length where the source says it."""
+    """The data of an account. `type` is a Struct or a Link. `size`: the length of the data, if the source gives it."""
 
     name: str
     discriminator: Discriminator
@@ -367,7 +370,7 @@ class AccountType:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What a program logs or emits by CPI."""
+    """An event that a program logs or emits by CPI."""
 
     name: str
     discriminator: Discriminator
@@ -377,7 +380,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """A custom error: `code` as the transaction's error carries it."""
+    """A custom error. `code` is the number in the error of a transaction."""
 
     code: int
     name: str
@@ -386,7 +389,7 @@ class ErrorCode:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """`value` is text as the source wrote it (Rust literals in Anchor)."""
+    """A constant. `value` is its text in the source (a Rust literal in Anchor)."""
 
     name: str
     type: Type
@@ -396,10 +399,10 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class ProgramModel:
-    """The whole program. `types` holds every defined type; names in it are unique.
+    """The whole program. `types` holds every defined type, with unique names.
 
-    `origin` says where it was read from and `dialect` in which form, for people's eyes alone. `findings` are the
-    reader's own (what the dialect says and the model cannot), as (path, level, message); `check` adds its own.
+    `origin` is where it was read from and `dialect` its form, for people's eyes only. `findings` are those of the
+    reader (what the dialect says and the model cannot), as (path, level, message); `check` adds its own.
     """
 
     name: str
@@ -416,7 +419,7 @@ class ProgramModel:
     origin: str = field(default="", compare=False)
     dialect: str = field(default="", compare=False)
     findings: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
-    #: a facade (model/facade.py): the program behind it, which owns the accounts, sets return data, logs and fails
+    #: in a facade (facade.py): the program behind it, which owns the accounts, returns data, logs and fails
     facade_of: str | None = None
 
 

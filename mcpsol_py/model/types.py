@@ -1,24 +1,24 @@
-"""The type nodes: what a value is and how its bytes lie. Frozen and hashable.
+"""The type nodes: the kind of a value and the layout of its bytes. Frozen and hashable.
 
-The vocabulary is small and composes (it follows Codama's cut, since that is the widest dialect):
+The vocabulary is small and composes. It follows Codama, the dialect that can express most:
 
 | node | bytes |
 |---|---|
-| Int, ShortU16, Float, Bool, Pubkey | fixed width, little-endian unless `big_endian`; ShortU16 is Solana's
-compact-u16 |
-| String, Bytes | all bytes that are left; a wrapper bounds them |
+| Int, ShortU16, Float, Bool, Pubkey | fixed width, little-endian unless `big_endian`; ShortU16: Solana's compact-u16 |
+| String, Bytes | all remaining bytes; a wrapper bounds them |
 | SizePrefixed, FixedSize, Sentinel | bound the item: a length before it, n bytes (zero padded), an end mark |
-| HiddenPrefix, HiddenSuffix | constant bytes before or after, that values do not show |
-| Offset | moves the cursor before or after the wrapped type |
-| Option | tag of `prefix` width, then the item; `fixed`: its room is there when absent too (COption) |
-| ZeroableOption, RemainderOption | absent is `zero` bytes (all 0 when None); absent is the end of the data |
+| HiddenPrefix, HiddenSuffix | constant bytes before or after the item, not part of the value |
+| Offset | moves the cursor before or after the item |
+| Option | tag of `prefix` width, then the item; `fixed`: an absent item takes its bytes too (COption) |
+| ZeroableOption, RemainderOption | absent is `zero` bytes (None: all 0); absent is the end of the data |
 | Array, Set, Map | `count`: int = fixed, Int/ShortU16 = that prefix, None = to the end, Generic = const argument |
 | Tuple, Struct, Enum | in order; an enum's `tag` is an Int |
-| Link, Generic | by name: a defined type (with its arguments), a type parameter |
-| Amount, DateTime | a number with a meaning that people and agents are told |
-| Unsupported | what the source said and the model cannot; disables what needs it |
+| Link, Generic | a defined type by name (with its arguments), a type parameter by name |
+| Amount, DateTime | a number with a meaning that descriptions show |
+| Unsupported | a type that the model cannot represent; disables the instructions that need it |
 
-borsh's string is ``SizePrefixed(String(), U32)``; its vec is ``Array(item, U32)``.
+borsh's string is ``SizePrefixed(String(), U32)``; its vec is ``Array(item, U32)``. A new kind needs a
+method in every visitor (visit.py), a tag in serial_shapes.py and a row in docs/wire.md.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Float:
 
 @dataclass(frozen=True, slots=True)
 class Bool:
-    """0 or 1 in the width of `size`; any other value is refused when read."""
+    """0 or 1 in the width of `size`. Readers refuse any other value."""
 
     size: Int = Int(8)
 
@@ -124,8 +124,8 @@ class Pubkey:
 
 @dataclass(frozen=True, slots=True)
 class String:
-    """Text of all bytes that are left. Encodings other than utf8 show the bytes as base16, base58 or base64 text
-    (Codama).
+    """Text: all remaining bytes. Other encodings than utf8 show the bytes as base16, base58 or base64
+    text (Codama).
     """
 
     encoding: Literal["utf8", "base16", "base58", "base64"] = "utf8"
@@ -133,12 +133,12 @@ class String:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """All bytes that are left."""
+    """All remaining bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SizePrefixed:
-    """`prefix` holds the number of bytes that `item` takes."""
+    """`prefix` holds the length of `item` in bytes."""
 
     item: Type
     prefix: Int | ShortU16
@@ -146,7 +146,7 @@ class SizePrefixed:
 
 @dataclass(frozen=True, slots=True)
 class FixedSize:
-    """`item` within exactly `size` bytes: zero padded behind, refused if longer."""
+    """`item` in exactly `size` bytes, padded with zeros at the end. Longer items are refused."""
 
     item: Type
     size: int
@@ -154,7 +154,7 @@ class FixedSize:
 
 @dataclass(frozen=True, slots=True)
 class Sentinel:
-    """`item` ends where the bytes `mark` stand."""
+    """`item`, ended by the bytes `mark`."""
 
     item: Type
     mark: bytes
@@ -180,8 +180,9 @@ class HiddenSuffix:
 class Offset:
     """Moves the cursor by `amount` before (`when="pre"`) or after (`"post"`) `item`.
 
-    `strategy` as in Codama: relative (to here), absolute (from the start, negative: from the end), padded (relative,
-    and what is skipped is written as zeros), preOffset (post only: relative to where the item's own pre-offset stood).
+    `strategy` as in Codama: relative (to the cursor), absolute (from the start; negative: from the end), padded
+    (relative, and skipped bytes are written as zeros), preOffset (only "post": relative to the cursor before the item's
+    own pre-offset).
     """
 
     item: Type
@@ -192,7 +193,7 @@ class Offset:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """`prefix` is 0 or 1, then the item. `fixed`: an absent item still takes its (fixed) size, as zeros: SPL's
+    """`prefix` is 0 or 1, then the item. `fixed`: an absent item takes its (fixed) size too, as zeros, like SPL's
     COption.
     """
 
@@ -203,7 +204,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class ZeroableOption:
-    """Absent is `zero`, or as many zero bytes as the item takes."""
+    """Absent is written as `zero`, or as zeros of the item's size if `zero` is None."""
 
     item: Type
     zero: bytes | None = None
@@ -211,25 +212,26 @@ class ZeroableOption:
 
 @dataclass(frozen=True, slots=True)
 class RemainderOption:
-    """Absent is the end of the data."""
+    """The item is absent if the data ends here."""
 
     item: Type
 
 
 @dataclass(frozen=True, slots=True)
 class Generic:
-    """A parameter of the type definition it stands in: of a type, or of an array's length."""
+    """A parameter of the type definition around it: a type, or the length of an array."""
 
     name: str
 
 
-#: int: that many; Int or ShortU16: a prefix of that type; None: as many as the data holds; Generic: a const parameter.
+#: int: a fixed number; Int or ShortU16: a prefix of that type; None: up to the end of the data; Generic: a const
+#: parameter.
 Count: TypeAlias = "int | Int | ShortU16 | Generic | None"
 
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """`count` items, one after another. JSON: a list (of u8: bytes)."""
+    """`count` items, one after another. JSON: a list, or bytes if the items are u8."""
 
     item: Type
     count: Count
@@ -237,7 +239,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """As Array, each value once; written in the order given."""
+    """Like Array, but with each value once. Written in the order given."""
 
     item: Type
     count: Count
@@ -245,7 +247,7 @@ class Set:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """Key-value pairs, each key once; written in the order given. JSON: a list of [key, value]."""
+    """Key-value pairs with each key once. Written in the order given. JSON: a list of [key, value]."""
 
     key: Type
     value: Type
@@ -254,16 +256,16 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """Items without names; also a tuple struct. JSON: a list."""
+    """Items without names, or a tuple struct. JSON: a list."""
 
     items: tuple[Type, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """What a field or argument has when it is not given: `value` in the JSON form of its type.
+    """The value of a field or argument that is not given: `value` in the JSON form of its type.
 
-    `omitted`: it is always that value, and values neither show nor take it (discriminators, Codama's strategy
+    `omitted`: the field always has this value, and callers neither give nor see it (discriminators, Codama's strategy
     "omitted").
     """
 
@@ -286,15 +288,15 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """Named fields in order; no fields at all is the unit struct (JSON: an empty object)."""
+    """Named fields in order. JSON: an object. Without fields, it is the unit struct."""
 
     fields: tuple[Field, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One variant: `payload` None (unit), a Struct or a Tuple. `value` is its tag, or None for its place in the
-    list.
+    """One variant of an enum. `payload` is None (unit), a Struct or a Tuple. `value` is the tag; None: its position in
+    the list.
     """
 
     name: str
@@ -305,7 +307,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Enum:
-    """A tag of type `tag`, then the variant's payload."""
+    """A tag of type `tag`, then the payload of the variant."""
 
     variants: tuple[Variant, ...]
     tag: Int | ShortU16 = Int(8)
@@ -313,14 +315,14 @@ class Enum:
 
 @dataclass(frozen=True, slots=True)
 class TypeArg:
-    """An argument to a generic type: a type, or a const written as an int."""
+    """An argument of a generic type: a type, or an int for a const."""
 
     value: Type | int
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A defined type by name, with generic arguments. A type of another program of the same document is
+    """A defined type by name, with generic arguments. The name of a type of another program in the same document is
     "program::name".
     """
 
@@ -330,7 +332,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number of base units: `decimals` places make one `unit` (SOL: 9)."""
+    """A number of base units; 10**`decimals` of them make one `unit` (SOL: 9 decimals)."""
 
     number: Int
     decimals: int
@@ -346,7 +348,7 @@ class DateTime:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """What the source wrote, and why the model cannot say it."""
+    """A type that the model cannot represent: its text in the source, and the reason."""
 
     text: str
     why: str
@@ -385,7 +387,7 @@ Type: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class GenericParam:
-    """A parameter that a type definition declares; `const` is the const's type name ("usize"), None for a type."""
+    """A parameter that a type definition declares. `const` is the type name of a const ("usize"), None for a type."""
 
     name: str
     const: str | None = None
@@ -393,12 +395,12 @@ class GenericParam:
 
 @dataclass(frozen=True, slots=True)
 class TypeDef:
-    """A named type. `layout` says how its bytes lie wherever it stands:
+    """A named type. `layout` is the layout of its bytes:
 
-    "borsh": packed, in order. "c": repr(C) with natural alignment and padding (bytemuck). "packed": repr(C, packed): no
-    padding. "transparent": as its only field. Anything else is the source's word (a custom serialization or a repr that
-    is not known), and the type is not usable. `align`: repr(align(n)), which raises the alignment and so the size.
-    `shape` remembers how the source declared it, for writing it back: "struct", "enum" or "alias".
+    "borsh": packed, in order. "c": repr(C) with natural alignment and padding (bytemuck). "packed": repr(C, packed),
+    without padding. "transparent": like its only field. Any other text is the source's own word (a custom serialization
+    or an unknown repr), and the type is not usable. `align`: repr(align(n)), which raises the alignment and so the
+    size. `shape` is how the source declared it ("struct", "enum" or "alias"), for writing it back.
     """
 
     name: str
@@ -408,7 +410,7 @@ class TypeDef:
     layout: str = "borsh"
     align: int | None = None
     shape: Literal["struct", "enum", "alias"] = "struct"
-    #: how the source named the serialization and repr ("bytemuckunsafe", "C"), kept for writing it back
+    #: the source's names of the serialization and repr ("bytemuckunsafe", "C"), for writing them back
     declared: tuple[tuple[str, str], ...] = field(default=())
 
 
@@ -429,23 +431,28 @@ INTS: dict[str, Int] = {
 
 
 def vec(item: Type) -> Array:
-    """borsh's Vec<item>."""
+    """Return borsh's Vec<item>."""
     return Array(item, U32)
 
 
 def field_keys(fields: tuple[Field, ...]) -> tuple[str, ...]:
-    """The names of *fields* as a value's keys: the source's own, and where it repeats one ("padding", "padding") the
-    later get "_2", "_3"."""
+    """Return the keys of *fields* in a value: their names, with "_2", "_3" added to names that repeat ("padding",
+    "padding").
+    """
     names = tuple(f.name for f in fields)
     if len(set(names)) == len(names):
         return names
-    taken, out = set(names), []
-    seen: set[str] = set()
+    used: set[str] = set()
+    keys = []
     for name in names:
-        key, n = name, 1
-        while key in seen or (n > 1 and key in taken):
-            n += 1
-            key = f"{name}_{n}"
-        seen.add(key)
-        out.append(key)
-    return tuple(out)
+        key = name if name not in used else _numbered(name, used.union(names))
+        used.add(key)
+        keys.append(key)
+    return tuple(keys)
+
+
+def _numbered(name: str, taken: set[str]) -> str:
+    number = 2
+    while f"{name}_{number}" in taken:
+        number += 1
+    return f"{name}_{number}"

@@ -326,7 +326,7 @@ def test_too_many_seeds_and_circles() -> None:
     held = program(accounts=(jar,), instructions=(ix(accounts=(Account("jar", pda=Pda((own,))),)),))
     assert [
         (f.level, f.message) for f in check(held) if f.rule in ("own-fields", "underivable-seed")
-    ] == [("info", "jar is derived from what it holds: callers give its address")]
+    ] == [("info", "jar is derived from its own data, so callers must give its address")]
 
 
 def test_fixtures_of_odd_shapes() -> None:
