@@ -80,7 +80,7 @@ def pytest_runtest_setup() -> None:
     from mcpsol_py import telemetry
     from mcpsol_py.telemetry import logs
 
-    telemetry._write = _write
+    telemetry.write_events(_write)
     root = logging.getLogger()
     for handler in [h for h in root.handlers if isinstance(h.formatter, logs._Formatter)]:
         root.removeHandler(handler)

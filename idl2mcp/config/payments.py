@@ -63,7 +63,7 @@ DEMO_PAYMENTS_SETUP: dict[str, Any] = {
         "merchant_usdc": {"mint": "@usdc", "owner": "@merchant"},
         # what channels need: their payee's, and the program's treasury (x402/program.TREASURY_OWNER)
         "sponsor_usdc": {"mint": "@usdc", "owner": "@sponsor"},
-        "treasury_usdc": {"mint": "@usdc", "owner": "DrLViEZBgqj6TgP8vKqu22uvLgV6p3tfkvCYfG8yqSUn"},
+        "treasury_usdc": {"mint": "@usdc", "owner": ids.X402_TREASURY_OWNER},
     },
 }
 DEMO_PAYMENTS: dict[str, Any] = {

@@ -75,6 +75,10 @@ FOUNDATION_IDL_AUTHORITY = "fndnu15PLXELbLsTqrfbiweBvsBj2o12RoVfkeCCbX2"
 #: A hot wallet of an exchange on mainnet, and devnet's faucet: both always hold lamports.
 EXCHANGE_WALLET = "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"
 DEVNET_FAUCET = "9B5XszUGdMaxCZ7uSQhPzdks5ZQSmWxrmzCSvtJ6Ns6g"
+#: This project's x402 program, as committed, and the owner of its treasury's token accounts (the
+#: bytes be ef, sixteen times: nobody has its key).
+X402_PROGRAM = "8nQhkjXpoGbhdNGys4oBbMT926kyNa5SsDoxjWXWnicz"
+X402_TREASURY_OWNER = "DrLViEZBgqj6TgP8vKqu22uvLgV6p3tfkvCYfG8yqSUn"
 #: The audited payment channel program of npm's @x402/svm, and the treasuries of its builds.
 CHANNEL_PROGRAM = "CHNLxYvVA28MJP9PrFuDXccuoGXAx7jBacfLEkahyGsX"
 CHANNEL_TREASURY = "Cs2zdfUNonRdRGsiZUQQLdTxzxVvJZmgiX2mpLYKuEqP"

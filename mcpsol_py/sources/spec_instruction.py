@@ -218,7 +218,7 @@ class InstructionReader:
                 )
                 raise SourceError(f"{shown} is no constraint.")
             if any(
-                type(remark) is type(k) and not isinstance(remark, (words.has_one, words._Flag))
+                type(remark) is type(k) and not isinstance(remark, (words.has_one, words.Flag))
                 for k in kept
             ):
                 raise SourceError(f"{type(remark).__name__} is given twice.")

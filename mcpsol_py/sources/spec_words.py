@@ -523,14 +523,14 @@ class otherwise(Constraint):
 
 
 @dataclass(frozen=True)
-class _Flag(Constraint):
+class Flag(Constraint):
     name: str
 
 
 #: the account signs, whatever else it is
-signer = _Flag("signer")
+signer = Flag("signer")
 #: the account is a program
-executable = _Flag("executable")
+executable = Flag("executable")
 
 
 # --- decorators ------------------------------------------------------------------------------------------------------

@@ -1,15 +1,17 @@
-"""What the code tells of itself while it runs: spans, events and counters. Off until a surface sets it up, and then
-nothing is paid but a test of a variable.
+"""Spans, events and counters of a running process. Off until a program sets them up.
 
-    with telemetry.span("simulate", program="vault") as step:   # a span below the one that is open in this task
+    with telemetry.span("simulate", program="vault") as step:  # a child of this task's open span
         ...
         step.set(units=1_234)
 
-    telemetry.event("payment settled", network="solana:…", outcome="ok")   # a line of the log
+    telemetry.event("payment settled", network="solana:…", outcome="ok")  # a log line
 
-`traces.set_up` sends spans to OpenTelemetry, `logs.set_up` writes events (and everybody's logging) to stderr through
-structlog, `metrics` holds what /metrics shows. Attributes and fields are names, numbers and outcomes: never a key, a
-payload, an argument or a whole URL. All outputs go through `redaction` all the same.
+`traces.set_up` sends spans to OpenTelemetry. `logs.set_up` writes events, and all other logging, to
+stderr through structlog. `metrics` has the counters of /metrics. If nothing is set up, a span or an
+event costs one test of a variable.
+
+Attributes and fields are names, numbers and outcomes, never a key, a payload, an argument or a
+whole URL. All outputs go through `redaction` as well.
 """
 
 from __future__ import annotations
@@ -22,7 +24,18 @@ from typing import Any, Literal, ParamSpec, Protocol, TypeVar
 
 from mcpsol_py.telemetry.redaction import hide
 
-__all__ = ["Span", "bind", "event", "hide", "mark", "span", "traced"]
+__all__ = [
+    "Span",
+    "bind",
+    "collect_spans",
+    "event",
+    "hide",
+    "mark",
+    "span",
+    "spans_are_collected",
+    "traced",
+    "write_events",
+]
 
 Value = str | int | float | bool
 Level = Literal["debug", "info", "warning", "error"]
@@ -34,37 +47,56 @@ class Span(Protocol):
     """A step that takes time."""
 
     def set(self, **attributes: Value) -> None:
-        """Adds what became known meanwhile."""
+        """Add attributes that became known during the step."""
 
 
-class _Nothing:
-    """The span where none are collected."""
+class _NoSpan:
+    """The span that `span` returns if no spans are collected."""
 
     def set(self, **attributes: Value) -> None:
         pass
 
-    def __enter__(self) -> _Nothing:
+    def __enter__(self) -> _NoSpan:
         return self
 
     def __exit__(self, *_: object) -> None:
         pass
 
 
-_NOTHING = _Nothing()
-#: what `traces.set_up` and `logs.set_up` put in: how spans are opened, the open span is marked and events are written
-_open: Callable[[str, dict[str, Value]], AbstractContextManager[Span]] | None = None
-_mark: Callable[[dict[str, Value]], None] | None = None
-_write: Callable[[str, Level, dict[str, Value]], None] | None = None
+_NO_SPAN = _NoSpan()
+OpenSpan = Callable[[str, dict[str, Value]], AbstractContextManager[Span]]
+MarkSpan = Callable[[dict[str, Value]], None]
+WriteEvent = Callable[[str, Level, dict[str, Value]], None]
+_open: OpenSpan | None = None
+_mark: MarkSpan | None = None
+_write: WriteEvent | None = None
 _bound: ContextVar[dict[str, Value]] = ContextVar("mcpsol_telemetry", default={})  # noqa: B039  # is never changed
 
 
+def collect_spans(open_span: OpenSpan, mark_span: MarkSpan) -> None:
+    """Open spans with *open_span*, and add attributes to the open one with *mark_span*."""
+    global _open, _mark
+    _open, _mark = open_span, mark_span
+
+
+def spans_are_collected() -> bool:
+    """Whether `collect_spans` was called."""
+    return _open is not None
+
+
+def write_events(write: WriteEvent) -> None:
+    """Write events with *write* from now on."""
+    global _write
+    _write = write
+
+
 def span(name: str, /, **attributes: Value) -> AbstractContextManager[Span]:
-    """A span below the one that is open. What is raised inside marks it failed, by the error's class or reason."""
-    return _NOTHING if _open is None else _open(name, attributes)
+    """Open a child of the open span. An exception marks it as failed, with its reason or class."""
+    return _NO_SPAN if _open is None else _open(name, attributes)
 
 
 def mark(**attributes: Value) -> None:
-    """Adds *attributes* to the span that is open in this task, whoever opened it."""
+    """Add *attributes* to the span that is open in this task."""
     if _mark is not None:
         _mark(attributes)
 
@@ -72,7 +104,7 @@ def mark(**attributes: Value) -> None:
 def traced(
     name: str, /, **attributes: Value
 ) -> Callable[[Callable[_P, Coroutine[Any, Any, _T]]], Callable[_P, Coroutine[Any, Any, _T]]]:
-    """Makes each run of a coroutine function a span."""
+    """Decorate a coroutine function: each run is a span."""
 
     def wrap(
         function: Callable[_P, Coroutine[Any, Any, _T]],
@@ -90,13 +122,13 @@ def traced(
 
 
 def event(name: str, /, *, level: Level = "info", **fields: Value) -> None:
-    """A line of the log, with the fields that are bound."""
+    """Write a log line with these fields and the bound ones."""
     if _write is not None:
         _write(name, level, {**_bound.get(), **fields})
 
 
-class bind:  # used as a function is; a generator's context takes twice as long
-    """*fields* stand in every event inside, in this task and those that it starts: the request's id, say."""
+class bind:  # a class is twice as fast as a generator's context manager
+    """Add *fields*, such as a request's id, to every event inside, in this task and its children."""
 
     def __init__(self, **fields: Value) -> None:
         self._fields = fields

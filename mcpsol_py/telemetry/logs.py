@@ -1,6 +1,6 @@
-"""Everybody's logging and our events, to stderr: one line each, as text for people or as JSON (structlog).
+"""Logging and events to stderr: one line each, as text or as JSON (structlog).
 
-structlog takes a fifth of a second to import, so it is imported with the first line where lines are rare.
+structlog takes a fifth of a second to import, so it is imported with the first line.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _LEVELS = logging.getLevelNamesMapping()
 
 
 def set_up(form: Form = "text", level: str = "warning") -> None:
-    """Writes what is logged at *level* and above to stderr, from now on."""
+    """Write everything that is logged at *level* and above to stderr from now on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter(form))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for noisy in ("httpx", "httpx2", "httpcore"):  # a line for each request: spans tell that
+    for noisy in ("httpx", "httpx2", "httpcore"):  # they log each request; spans have that
         logging.getLogger(noisy).setLevel(max(root.level, logging.WARNING))
     logger = logging.getLogger(_LOGGER)
 
     def write(name: str, level: telemetry.Level, fields: dict[str, telemetry.Value]) -> None:
         logger.log(_LEVELS[level.upper()], name, extra={"fields": fields})
 
-    telemetry._write = write
+    telemetry.write_events(write)
 
 
 class _Formatter(logging.Formatter):
-    """structlog's formatter, made when the first line is written."""
+    """structlog's formatter, created with the first line."""
 
     def __init__(self, form: Form) -> None:
         super().__init__()
@@ -73,12 +73,12 @@ def _formatter(form: Form) -> Any:
 
 
 def _fields(logger: Any, method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """The fields of our events, which travel on the record of the standard library's logging."""
+    """Add the fields of our events, which are on the `logging` record, to the line."""
     record: logging.LogRecord = line["_record"]
     line.update(getattr(record, "fields", {}))
     if record.exc_info:
         line["exc_info"] = record.exc_info
-    if telemetry._open is not None:
+    if telemetry.spans_are_collected():
         from opentelemetry.trace import format_trace_id, get_current_span
 
         if trace := get_current_span().get_span_context().trace_id:
@@ -87,5 +87,5 @@ def _fields(logger: Any, method: str, line: MutableMapping[str, Any]) -> Mutable
 
 
 def redact(logger: Any, method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """The processor before the last: what goes out holds nothing secret."""
+    """Mask secrets. Runs before the processor that prints the line."""
     return clean_fields(dict(line))

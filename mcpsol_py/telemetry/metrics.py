@@ -1,7 +1,7 @@
-"""What /metrics shows: Prometheus' counters and histograms, kept by its own client library.
+"""The counters and histograms of /metrics, kept by Prometheus' client library.
 
-Another part declares its own with `prometheus_client`, and they stand on the same page. Every label takes few values:
-`Bounded` folds what is too much into "other".
+Metrics that other modules declare with `prometheus_client` are on the same page. `Bounded` limits
+how many values a label has.
 """
 
 from __future__ import annotations
@@ -13,20 +13,19 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYP
 
 __all__ = ["CONTENT_TYPE", "Bounded", "exposition", "observe_call", "observe_response", "running"]
 
-#: seconds: an offline build takes a millisecond, a send half a minute
+#: Seconds. An offline build takes a millisecond, a send half a minute.
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 _calls = Counter("idl2mcp_tool_calls", "Tool calls that were answered.", ["tool", "outcome"])
 _seconds = Histogram(
     "idl2mcp_tool_seconds", "How long they took.", ["tool", "outcome"], buckets=_BUCKETS
 )
-#: calls that are being answered now
 running = Gauge("idl2mcp_tool_calls_running", "Tool calls that are being answered.")
 _responses = Counter("idl2mcp_http_responses", "HTTP responses, by their status.", ["status"])
 
 
 class Bounded:
-    """The values of a label: the first *most* are kept, whatever comes after them is "other"."""
+    """The values of a label: the first *most* are kept, later ones become "other"."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -43,7 +42,7 @@ class Bounded:
 _tool, _outcome = Bounded(400), Bounded(60)
 
 
-# The library's own way to a label's counter takes a lock, and longer than counting.
+# Cached, because the library takes a lock to find a label's counter.
 @cache
 def _of_call(tool: str, outcome: str) -> tuple[Counter, Histogram]:
     return _calls.labels(tool, outcome), _seconds.labels(tool, outcome)
@@ -55,17 +54,20 @@ def _of_response(status: int) -> Counter:
 
 
 def observe_call(tool: str, outcome: str, seconds: float) -> None:
-    """One call of *tool* ("unknown" where there is none of that name); *outcome* is "ok" or the error's reason."""
+    """Count a call of *tool* ("unknown" if no tool has the name).
+
+    *outcome* is "ok" or the error's reason.
+    """
     calls, took = _of_call(_tool(tool), _outcome(outcome))
     calls.inc()
     took.observe(seconds)
 
 
 def observe_response(status: int) -> None:
-    """An HTTP response: 401 and 403 are refused tokens, 429 the rate limit, 413 a body that is too long."""
+    """Count an HTTP response: 401 and 403 are refused tokens, 429 the rate limit, 413 a long body."""
     _of_response(status).inc()
 
 
 def exposition() -> bytes:
-    """The page, in Prometheus' text form."""
+    """Return the page in Prometheus' text format."""
     return generate_latest()

@@ -1,5 +1,7 @@
-"""Spans to OpenTelemetry. The MCP SDK opens the span of each request (and takes the caller's trace context from its
-`_meta`); ours stand below it.
+"""Send spans to OpenTelemetry.
+
+The MCP SDK opens a span for each request, with the trace context from the request's `_meta`. Our
+spans are its children.
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ __all__ = ["set_up"]
 
 
 def set_up(exporter: SpanExporter | str, *, service: str = "idl2mcp", version: str = "") -> None:
-    """Collects spans from now on, once a process.
+    """Collect spans from now on. Call it once in a process.
 
-    *exporter*: an object, or the name of an installed one ("otlp", "console", …), which reads OpenTelemetry's own
-    variables, such as $OTEL_EXPORTER_OTLP_ENDPOINT. Raises SourceError for a name that is not installed.
+    *exporter* is an object, or the name of an installed exporter ("otlp", "console", …), which reads
+    OpenTelemetry's own variables such as $OTEL_EXPORTER_OTLP_ENDPOINT. Raises SourceError if no
+    exporter of that name is installed.
     """
     sink = _installed(exporter) if isinstance(exporter, str) else exporter
     resource = Resource.create({"service.name": service, "service.version": version or "0"})
@@ -56,7 +59,7 @@ def set_up(exporter: SpanExporter | str, *, service: str = "idl2mcp", version: s
     def mark(attributes: dict[str, telemetry.Value]) -> None:
         trace.get_current_span().set_attributes(attributes)
 
-    telemetry._open, telemetry._mark = open_span, mark
+    telemetry.collect_spans(open_span, mark)
 
 
 class _Open:
@@ -71,21 +74,21 @@ def _installed(name: str) -> SpanExporter:
     from importlib.metadata import entry_points
 
     if name == "console":
-        return ConsoleSpanExporter(out=sys.stderr)  # stdout may be a protocol's
+        return ConsoleSpanExporter(out=sys.stderr)  # stdout may carry MCP
     found = {point.name: point for point in entry_points(group="opentelemetry_traces_exporter")}
     if name == "otlp":
         name = next((n for n in ("otlp", "otlp_proto_http", "otlp_proto_grpc") if n in found), name)
     if name not in found:
         advice = " It comes with the extra otlp." if name == "otlp" else ""
         raise SourceError(
-            f"no exporter of that name is installed.{advice} {suggest(name, found)}", path="traces"
+            f"no exporter of this name is installed.{advice} {suggest(name, found)}", path="traces"
         )
     made: SpanExporter = found[name].load()()
     return made
 
 
 class _Cleaned(SpanExporter):
-    """An exporter before which every text of a span is gone through for what is secret."""
+    """An exporter that masks secrets in spans, then passes them to *sink*."""
 
     def __init__(self, sink: SpanExporter) -> None:
         self._sink = sink

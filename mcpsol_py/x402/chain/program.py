@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
-from mcpsol_py.solana.addresses import ED25519_PROGRAM
+from mcpsol_py.solana.addresses import ED25519_PROGRAM, X402_PROGRAM, X402_TREASURY_OWNER
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -35,9 +35,9 @@ __all__ = [
 ]
 
 #: The address that programs/x402/spec.py gives.
-PROGRAM_ID = Pubkey.from_string("8nQhkjXpoGbhdNGys4oBbMT926kyNa5SsDoxjWXWnicz")
+PROGRAM_ID = X402_PROGRAM
 #: Whose token accounts get what no beneficiary of a channel can get, in the committed build.
-TREASURY_OWNER = Pubkey(bytes([0xBE, 0xEF]) * 16)
+TREASURY_OWNER = X402_TREASURY_OWNER
 #: One signature, then where signature, key and message stand: all in this same instruction (0xffff).
 _HEAD = struct.pack("<BBHHHHHHH", 1, 0, 48, 0xFFFF, 16, 0xFFFF, 112, 50, 0xFFFF)
 VOUCHER_MAGIC = b"\x56\x01"
