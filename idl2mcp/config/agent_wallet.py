@@ -1,6 +1,6 @@
-"""What `idl2mcp x402 wallet` serves: an agent's wallet, from a TOML file (docs/configuration.md).
+"""The configuration of `idl2mcp x402 wallet`: an agent's wallet, from a TOML file.
 
-File names are relative to the file.
+docs/configuration.md lists the keys. File names are relative to the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mcpsol_py.x402.buying.agent_tools import AgentTools
 
-__all__ = ["open_purse"]
+__all__ = ["open_agent_wallet"]
 
 WALLET: Keys = {
     "keystore": TEXT,
@@ -38,8 +38,11 @@ WALLET: Keys = {
 LIMITS: Keys = {"per_payment": AMOUNT, "per_session": AMOUNT, "per_day": AMOUNT, "deposit": AMOUNT}
 
 
-def open_purse(path: Path, resources: ExitStack) -> AgentTools:
-    """The wallet's tools. *resources* closes what is opened. Raises SourceError with the key's path, TransportError."""
+def open_agent_wallet(path: Path, resources: ExitStack) -> AgentTools:
+    """Open the wallet and return its tools. *resources* closes what is opened here.
+
+    Raises SourceError with the key's path, TransportError.
+    """
     from mcpsol_py.x402.buying.agent import AgentWallet, WalletSettings
     from mcpsol_py.x402.buying.agent_tools import AgentTools, Reach
     from mcpsol_py.x402.buying.budget import Limit, Limits
@@ -56,8 +59,8 @@ def open_purse(path: Path, resources: ExitStack) -> AgentTools:
         alert = _alert(table.get("alert"))
     except SourceError as error:
         raise error.at(origin=str(path)) from None
-    deposits = {mint: said.pop("deposit") for mint, said in amounts.items() if "deposit" in said}
-    limits = {mint: Limit(**said) for mint, said in amounts.items()}
+    deposits = {mint: sums.pop("deposit") for mint, sums in amounts.items() if "deposit" in sums}
+    limits = {mint: Limit(**sums) for mint, sums in amounts.items()}
     payees = table.get("payees")
     database = Database(inputs.database_beside(table["database"], base))
     resources.callback(database.close)
@@ -68,10 +71,10 @@ def open_purse(path: Path, resources: ExitStack) -> AgentTools:
         deposits,
     )
 
-    def asked() -> str:
+    def ask_passphrase() -> str:
         return passphrase(settings.keystore, new=not settings.keystore.exists())
 
-    wallet = AgentWallet(chain, database, settings, asked, alert=alert)
+    wallet = AgentWallet(chain, database, settings, ask_passphrase, alert=alert)
     reach = Reach(tuple(table.get("hosts", ())), table.get("local", False))
     return AgentTools(wallet, reach=reach, catalogs=table.get("catalogs", ()))
 
@@ -81,12 +84,12 @@ def _read(document: dict[str, Any]) -> dict[str, Any]:
     for key in ("sources", "payees"):
         for n, address in enumerate(table.get(key, ())):
             if not is_address(address):
-                raise SourceError(f"{abbr(address)} is no address", path=f"{key}[{n}]")
+                raise SourceError(f"expected an address, got {abbr(address)}", path=f"{key}[{n}]")
     return table
 
 
 def _limit(name: str, given: object, network: str) -> tuple[str, dict[str, int]]:
-    """(mint, its limits in base units)."""
+    """Read the limits of one token: (mint, limits in base units)."""
     from mcpsol_py.x402.protocol.networks import asset_by_symbol
     from mcpsol_py.x402.protocol.price import parse_price
 
@@ -94,10 +97,13 @@ def _limit(name: str, given: object, network: str) -> tuple[str, dict[str, int]]
     known = asset_by_symbol(network, name)
     mint = known.mint if known is not None else name
     if known is None and not is_address(name):
-        raise SourceError(f"{abbr(name)} is no token known on {network}, and no mint", path=at)
+        raise SourceError(
+            f"expected a token symbol known on {network} or a mint address, got {abbr(name)}",
+            path=at,
+        )
     limits = checked(given, LIMITS, at)
     if not limits:
-        raise SourceError(f"is empty: give it one of {', '.join(LIMITS)}", path=at)
+        raise SourceError(f"is empty; set at least one of {', '.join(LIMITS)}", path=at)
     amounts: dict[str, int] = {}
     for key, price in limits.items():
         try:
@@ -105,13 +111,15 @@ def _limit(name: str, given: object, network: str) -> tuple[str, dict[str, int]]
         except PaymentError as error:
             raise SourceError(str(error), path=f"{at}.{key}") from error
         if parsed.mint != mint:
-            raise SourceError(f"{abbr(price)} is not of {name}", path=f"{at}.{key}")
+            raise SourceError(
+                f"expected an amount of {name}, got {abbr(price)}", path=f"{at}.{key}"
+            )
         amounts[key] = parsed.amount
     return mint, amounts
 
 
 def _alert(url: str | None) -> Callable[[str, int, int, str], None]:
-    """Tells the owner by a signed webhook, or on the log where none is named. One that fails stops no payment."""
+    """Alert the owner by a signed webhook, or in the log if none is configured. A failed alert stops no payment."""
     from mcpsol_py import telemetry
 
     if url is None:
@@ -125,7 +133,10 @@ def _alert(url: str | None) -> Callable[[str, int, int, str], None]:
         )
     secret = os.environ.get("IDL2MCP_WEBHOOK_SECRET")
     if not secret:
-        raise SourceError("needs $IDL2MCP_WEBHOOK_SECRET, which signs it", path="alert")
+        raise SourceError(
+            "needs the environment variable IDL2MCP_WEBHOOK_SECRET, to sign the alerts",
+            path="alert",
+        )
     telemetry.hide(secret)
     from mcpsol_py.x402.worker.alerts import webhook_alert
 

@@ -1,7 +1,6 @@
-"""What `idl2mcp serve` serves: from the command line and a TOML file (docs/configuration.md) to a Bridge and its
-transport.
+"""The configuration of `idl2mcp serve`: a TOML file and the command line become a Bridge and HTTP settings.
 
-File names are relative to the configuration file. What the command line says wins.
+docs/configuration.md lists the keys. File names are relative to the file. The command line wins over the file.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ OAUTH: Keys = {
 }
 SCOPES: Keys = {"read": TEXT, "build": TEXT, "send": TEXT}
 
-#: the local cluster of `idl2mcp demo` and `serve --demo`
+#: The local cluster of `idl2mcp demo` and `serve --demo`.
 DEMO_SETUP: dict[str, Any] = {
     "wallets": {"alice": 10, "mallory": 1},
     "mints": {"coin": {"decimals": 6}},
@@ -116,8 +115,9 @@ class BridgeConfig:
 
 
 def read_config(path: Path, chain: inputs.Chain) -> BridgeConfig:
-    """The configuration of a TOML file. *chain*: what the command line says, for programs that say nothing else. Raises
-    SourceError.
+    """Read a TOML file. *chain* comes from the command line, for programs that name no chain of their own.
+
+    Raises SourceError.
     """
     document = toml_file(path)
     try:
@@ -127,56 +127,57 @@ def read_config(path: Path, chain: inputs.Chain) -> BridgeConfig:
 
 
 def _config(document: Mapping[str, Any], path: Path, chain: inputs.Chain) -> BridgeConfig:
-    said, base = checked(document, TOP), path.parent
+    values, base = checked(document, TOP), path.parent
     chain = replace(
         chain,
-        url=chain.url or (inputs.endpoint(said["url"]) if "url" in said else None),
-        setup=chain.setup or _file(said, "setup", base),
-        ledger=chain.ledger or _file(said, "ledger", base),
+        url=chain.url or (inputs.endpoint(values["url"]) if "url" in values else None),
+        setup=chain.setup or _file(values, "setup", base),
+        ledger=chain.ledger or _file(values, "ledger", base),
     )
     return BridgeConfig(
         [
             _entry(row, f"program[{place}]", base, chain)
-            for place, row in enumerate(said.get("program", ()))
+            for place, row in enumerate(values.get("program", ()))
         ],
-        mode=said.get("mode", "build"),
-        surface=said.get("surface", "auto"),
-        client=said.get("client", "default"),
-        wallet=said.get("wallet"),
-        keystore=_file(said, "keystore", base),
-        signer=said.get("signer"),
-        audit=_file(said, "audit", base),
-        policy=said.get("policy"),
-        http=said.get("http", {}),
-        payments=read_payments(said["payments"], base) if "payments" in said else None,
+        mode=values.get("mode", "build"),
+        surface=values.get("surface", "auto"),
+        client=values.get("client", "default"),
+        wallet=values.get("wallet"),
+        keystore=_file(values, "keystore", base),
+        signer=values.get("signer"),
+        audit=_file(values, "audit", base),
+        policy=values.get("policy"),
+        http=values.get("http", {}),
+        payments=read_payments(values["payments"], base) if "payments" in values else None,
         origin=str(path),
     )
 
 
 def _entry(row: Any, at: str, base: Path, chain: inputs.Chain) -> ProgramEntry:
-    said = checked(row, PROGRAM, at, required=["source"])
+    values = checked(row, PROGRAM, at, required=["source"])
     entry = replace(
         chain,
-        url=inputs.endpoint(said["url"]) if "url" in said else chain.url,
-        program_id=said.get("program_id", chain.program_id),
-        so=_file(said, "so", base) or chain.so,
+        url=inputs.endpoint(values["url"]) if "url" in values else chain.url,
+        program_id=values.get("program_id", chain.program_id),
+        so=_file(values, "so", base) or chain.so,
     )
-    source, beside = said["source"], base / said["source"]
+    source, beside = values["source"], base / values["source"]
     return ProgramEntry(
-        str(beside) if beside.exists() else source, entry, _file(said, "lock", base)
+        str(beside) if beside.exists() else source, entry, _file(values, "lock", base)
     )
 
 
-def _file(said: Mapping[str, Any], key: str, base: Path) -> Path | None:
-    return base / said[key] if key in said else None
+def _file(values: Mapping[str, Any], key: str, base: Path) -> Path | None:
+    return base / values[key] if key in values else None
 
 
 # --- the bridge ------------------------------------------------------------------------------------------------------
 
 
 def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
-    """The bridge of *config*, with every program read. Raises SourceError and its kind, NoSchema, TransportError,
-    PolicyError.
+    """Read every program of *config* and make the bridge. Return both the bridge and the sources.
+
+    Raises SourceError or a subclass, NoSchema, TransportError, PolicyError.
     """
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.policy.audit_log import AuditLog
@@ -211,15 +212,16 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
 
 
 def _schemas() -> Path | None:
-    """Where schemas of deployed programs are kept: $IDL2MCP_CACHE (nowhere where it is empty), else in the home."""
-    said = os.environ.get("IDL2MCP_CACHE")
+    """The folder that caches schemas of deployed programs: $IDL2MCP_CACHE, or one in the home folder.
+
+    None switches the cache off: $IDL2MCP_CACHE is set but empty, or there is no home folder.
+    """
+    folder = os.environ.get("IDL2MCP_CACHE")
+    if folder is not None:
+        return Path(folder) if folder else None
     try:
-        return (
-            (Path(said) if said else None)
-            if said is not None
-            else Path.home() / ".cache" / "idl2mcp"
-        )
-    except RuntimeError:  # there is no home
+        return Path.home() / ".cache" / "idl2mcp"
+    except RuntimeError:
         return None
 
 
@@ -242,21 +244,24 @@ def _signer(config: BridgeConfig, cluster: LocalCluster | None) -> Signer:
         cluster.address(config.wallet)
         return KeypairSigner(cluster.wallet(config.wallet))
     raise click.UsageError(
-        'mode "send" needs a key: keystore = "…" in the configuration (made by `idl2mcp wallet new`), a signing '
+        'mode "send" needs a key. Give a key file, keystore = "…" (make one with `idl2mcp wallet new`), a signing '
         'service, signer = { url = "…", address = "…" }, or on the local cluster wallet = "@alice".'
     )
 
 
 def _audit_file(config: BridgeConfig) -> Path | None:
-    """Where the audit log is kept. It holds what was spent today, so a bridge with a key that is worth something has
-    one: a client over stdio starts a process for each of its sessions."""
+    """The file of the audit log. A bridge with a valuable key always has one.
+
+    The log records what was spent today, and it must outlive the process: an MCP client over stdio starts a new one
+    for each session.
+    """
     if config.audit is not None or config.mode != "send":
         return config.audit
     if config.keystore is not None:
         return config.keystore.with_name(f"{config.keystore.name}.audit.jsonl")
     if config.signer is not None:
         raise SourceError(
-            "is missing: what was spent today is kept there, and limits a day are worth nothing without it",
+            "is missing: the audit log records what was spent today, and daily limits need it",
             origin=config.origin,
             path="audit",
         )
@@ -264,16 +269,16 @@ def _audit_file(config: BridgeConfig) -> Path | None:
 
 
 def _remote(table: Mapping[str, Any], origin: str) -> Signer:
-    """A signing service. Its token is no part of a file."""
+    """A signing service. Its token comes from $IDL2MCP_SIGNER_TOKEN, never from the file."""
     from mcpsol_py.client.keys import HttpSigner
 
     try:
-        said = checked(table, SIGNER, "signer", required=["url", "address"])
+        values = checked(table, SIGNER, "signer", required=["url", "address"])
         token = os.environ.get("IDL2MCP_SIGNER_TOKEN")
         if token:
             telemetry.hide(token)
         return HttpSigner(
-            inputs.address(said["address"], "signer.address"), said["url"], token=token
+            inputs.address(values["address"], "signer.address"), values["url"], token=token
         )
     except SourceError as error:
         raise error.at(origin=origin) from None
@@ -286,16 +291,17 @@ def http_settings(
     port: int | None = None,
     oauth: Mapping[str, str | None] = MappingProxyType({}),
 ) -> HttpSettings:
-    """The HTTP settings of *config*; $IDL2MCP_TOKEN is a token that is taken, $IDL2MCP_STATE_KEY what replicas share
-    (hex). *oauth*: what the command line says of [http.oauth].
+    """The HTTP settings of *config*. *oauth* holds the command line's values for [http.oauth].
+
+    $IDL2MCP_TOKEN adds a bearer token. $IDL2MCP_STATE_KEY (32 bytes in hex) is the key that replicas share.
     """
     from mcpsol_py.bridge.http import HttpSettings, Tokens
 
     try:
         values = dict(checked(config.http, HTTP, "http"))
-        told = {key: value for key, value in oauth.items() if value is not None}
-        if told or "oauth" in values:
-            values["oauth"] = _oauth({**values.get("oauth", {}), **told})
+        given = {key: value for key, value in oauth.items() if value is not None}
+        if given or "oauth" in values:
+            values["oauth"] = _oauth({**values.get("oauth", {}), **given})
     except SourceError as error:
         raise error.at(origin=config.origin) from None
     values |= {key: tuple(values[key]) for key in ("hosts", "origins", "proxies") if key in values}
@@ -309,7 +315,7 @@ def http_settings(
         try:
             values["state_key"] = bytes.fromhex(state)
         except ValueError as error:
-            raise SourceError("is no hex text of 32 bytes", origin="$IDL2MCP_STATE_KEY") from error
+            raise SourceError("expected 32 bytes in hex", origin="$IDL2MCP_STATE_KEY") from error
     values |= {k: v for k, v in (("host", host), ("port", port)) if v is not None}
     settings = HttpSettings(**values)
     settings.check()
@@ -319,9 +325,9 @@ def http_settings(
 def _oauth(table: Mapping[str, Any]) -> OAuth:
     from mcpsol_py.bridge.http import OAuth
 
-    said = dict(checked(table, OAUTH, "http.oauth", required=["issuer", "resource"]))
-    if "scopes" in said:
-        checked(said["scopes"], SCOPES, "http.oauth.scopes")
-    if "algorithms" in said:
-        said["algorithms"] = tuple(said["algorithms"])
-    return OAuth(**said)
+    values = dict(checked(table, OAUTH, "http.oauth", required=["issuer", "resource"]))
+    if "scopes" in values:
+        checked(values["scopes"], SCOPES, "http.oauth.scopes")
+    if "algorithms" in values:
+        values["algorithms"] = tuple(values["algorithms"])
+    return OAuth(**values)

@@ -1,6 +1,6 @@
-"""What goes into an MCP client's configuration so that it starts, or reaches, this very server.
+"""The text for an MCP client's configuration file, so that it starts or reaches this server.
 
-Each client's own form, as its documentation gives it (looked up in November 2026):
+The forms follow each client's documentation (November 2026):
 Claude Code: `mcpServers` with `type`. Cursor: `mcpServers`, `url`. VS Code: `servers` with `type`, secrets by `inputs`.
 Codex: TOML, `bearer_token_env_var`. Gemini CLI: `mcpServers`, `httpUrl` for streamable HTTP.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 __all__ = ["CLIENTS", "Endpoint", "client_config", "place_of"]
 
-#: client -> where its configuration is
+#: client -> its configuration file
 _PLACES = {
     "claude": ".mcp.json in a project, or with `claude mcp add-json`; Claude Desktop: claude_desktop_config.json",
     "cursor": ".cursor/mcp.json in a project, or ~/.cursor/mcp.json",
@@ -31,21 +31,22 @@ _TOKEN = "IDL2MCP_TOKEN"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server over HTTP. `token`: a bearer token of the configuration is asked (OAuth needs nothing written down)."""
+    """A server over HTTP. `token`: it requires a bearer token (OAuth needs no entry in the file)."""
 
     url: str
     token: bool = False
 
 
 def place_of(client: str) -> str:
-    """Where *client* keeps its configuration."""
+    """The configuration file of *client*."""
     return _PLACES[client]
 
 
 def client_config(client: str, argv: Sequence[str], endpoint: Endpoint | None) -> str:
-    """The text for *client*. *argv*: the arguments of this command. *endpoint* None: the client starts the server.
+    """The configuration text for *client*.
 
-    A token is never written: the client takes it from $IDL2MCP_TOKEN, or asks for it.
+    *argv* are the arguments of this command. Without *endpoint*, the client starts the server itself. A token is never
+    written: the client reads it from $IDL2MCP_TOKEN, or asks for it.
     """
     entry = _remote(client, endpoint) if endpoint is not None else _started(client, argv)
     if client == "codex":
@@ -98,7 +99,7 @@ def _remote(client: str, endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _lasting(argv: Sequence[str]) -> list[str]:
-    """The arguments without --print-config, and with files by their full path: a client starts elsewhere."""
+    """The arguments without --print-config and with absolute file paths: the client starts in another folder."""
     out: list[str] = []
     skip = False
     for arg in argv:

@@ -1,5 +1,6 @@
-"""[payments] of the bridge's configuration: who is paid, where, and what each tool costs
-(docs/configuration.md).
+"""The table [payments] of the bridge's configuration: who is paid, where, and the price of each tool.
+
+docs/configuration.md lists the keys.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from mcpsol_py.toml_schema import FLAG, TABLE, TABLES, TEXT, TEXTS, Keys, checke
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
-    from x402 import x402ResourceServer
 
     from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.x402.chain.payment_chain import PaymentChain
     from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk
     from mcpsol_py.x402.selling.mcp_seller import Paid
+    from mcpsol_py.x402.selling.paid_calls import PaidCalls
     from mcpsol_py.x402.store.channels import SponsoredChannels
     from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.store.executions import Executions
@@ -54,14 +55,14 @@ PAYMENTS: Keys = {
     "collector": TEXT,
 }
 
-#: what `serve --demo --paid` adds to the demo's cluster, and what it sells
+#: What `serve --demo --paid` adds to the demo's cluster, and its prices.
 DEMO_PAYMENTS_SETUP: dict[str, Any] = {
     "wallets": {"alice": 10, "merchant": 1, "sponsor": 10},
     "mints": {"usdc": {"decimals": 6, "address": ids.DEVNET_USDC}},
     "tokens": {
         "alice_usdc": {"mint": "@usdc", "owner": "@alice", "amount": 1_000_000},
         "merchant_usdc": {"mint": "@usdc", "owner": "@merchant"},
-        # what channels need: their payee's, and the program's treasury (x402/program.TREASURY_OWNER)
+        # Channels need token accounts of their payee and of the program's treasury.
         "sponsor_usdc": {"mint": "@usdc", "owner": "@sponsor"},
         "treasury_usdc": {"mint": "@usdc", "owner": ids.X402_TREASURY_OWNER},
     },
@@ -77,7 +78,7 @@ DEMO_PAYMENTS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Payments:
-    """[payments], read. `prices`: pattern -> the prices, any one of which pays; none is free."""
+    """The settings of [payments]. `prices` maps a pattern to prices; any one of them pays, and none means free."""
 
     pay_to: str
     prices: Mapping[str, tuple[Any, ...]]
@@ -99,30 +100,35 @@ class Payments:
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """`paid` goes to Server.middleware, `subscriptions` too where there are plans; `executions` is what was sold."""
+    """What sells a bridge's tools.
+
+    `paid` and `subscriptions` (if there are plans) are middleware for the MCP server. `executions` records the sales.
+    `worker` does the jobs between calls: pending payments, events, due charges, vouchers. (`idl2mcp x402 worker` runs
+    the same jobs in a process of its own.)
+    """
 
     paid: Paid
     executions: Executions
     subscriptions: SubscriptionTools | None = None
-    #: what is to be done between calls: pending payments, events, due charges, vouchers (`x402 worker` does it apart)
     worker: Worker | None = None
 
 
 def read_payments(table: Mapping[str, Any], base: Path = Path()) -> Payments:
-    """The settings of the table [payments]; files are relative to *base*. Raises SourceError with the key's path."""
-    said = dict(checked(table, PAYMENTS, "payments", required=["pay_to", "prices"]))
-    said["plans"] = read_plans(said.get("plans", []))
-    if said["plans"] and not said.get("domain"):
+    """Read the table [payments]; file names are relative to *base*. Raises SourceError with the key's path."""
+    values = dict(checked(table, PAYMENTS, "payments", required=["pay_to", "prices"]))
+    values["plans"] = read_plans(values.get("plans", []))
+    if values["plans"] and not values.get("domain"):
         raise SourceError(
-            "is missing: whom subscribers' signatures are for", path="payments.domain"
+            "is missing: plans need the domain that subscribers sign for", path="payments.domain"
         )
-    said["prices"] = {
-        tool: _prices(price, f"payments.prices.{tool}") for tool, price in said["prices"].items()
+    values["prices"] = {
+        tool: _prices(price, f"payments.prices.{tool}") for tool, price in values["prices"].items()
     }
-    if "url" in said:
-        said["url"] = inputs.endpoint(said["url"])
-    said |= {key: tuple(said[key]) for key in ("facilitators", "sponsors") if key in said}
-    return Payments(**said, base=base)
+    if "url" in values:
+        values["url"] = inputs.endpoint(values["url"])
+    for key in ("facilitators", "sponsors"):
+        values[key] = tuple(values.get(key, ()))
+    return Payments(**values, base=base)
 
 
 def _prices(value: Any, path: str) -> tuple[Any, ...]:
@@ -132,7 +138,8 @@ def _prices(value: Any, path: str) -> tuple[Any, ...]:
     for row in rows:
         if not isinstance(row, (str, dict)) or row == "free":
             raise SourceError(
-                f'{abbr(row)} is no price; "$0.001", "0.001 USDC", {{ amount = "1000", asset = "…" }} and "free" are',
+                f'expected a price ("$0.001", "0.001 USDC", {{ amount = "1000", asset = "…" }} or "free"),'
+                f" got {abbr(row)}",
                 path=path,
             )
     return tuple(rows)
@@ -145,194 +152,266 @@ def open_shop(
     cluster: LocalCluster | None,
     resources: ExitStack,
 ) -> Shop:
-    """What sells *bridge*'s tools. *url*, *cluster*: where the programs run; *resources* closes what is opened.
+    """Open everything that sells *bridge*'s tools.
 
-    Raises SourceError, PaymentError, TransportError.
+    The programs run at *url* or on *cluster*. *resources* closes what is opened here. Raises SourceError, PaymentError,
+    TransportError.
     """
-    import httpx
-    from x402 import x402ResourceServer
-
-    from idl2mcp.x402.worker import jobs_for
-    from mcpsol_py.bridge.pricing import PriceList, sell
-    from mcpsol_py.x402.channels.program import OURS
-    from mcpsol_py.x402.exact.mechanism import ExactServer
-    from mcpsol_py.x402.protocol.receipts import Signatory
-    from mcpsol_py.x402.selling.paid_calls import PaidCalls
-    from mcpsol_py.x402.selling.payment_processor import witness_of
-    from mcpsol_py.x402.store.executions import Executions
-    from mcpsol_py.x402.subscriptions.grants import Grants
-    from mcpsol_py.x402.subscriptions.store import SubscriptionBook
-    from mcpsol_py.x402.worker.worker import Worker
-
-    chain = _chain(payments, url, cluster, resources)
-    kept = _database(payments, cluster, resources)
-    pay_to = cluster.address(payments.pay_to) if cluster is not None else payments.pay_to
-    if not is_address(pay_to):
-        raise SourceError(
-            f"{abbr(pay_to)} is no address (base58 of 32 bytes)", path="payments.pay_to"
-        )
-    if payments.vouchers is not None and cluster is not None:
-        cluster.add_program(bundled_so("x402").read_bytes(), OURS.program_id, "x402")
-    settling = _settling(payments, chain, kept, cluster)
-    core = x402ResourceServer(settling.facilitator)
-    core.register(chain.network, ExactServer())
-    # on a cluster the collector's key stays with `idl2mcp x402 worker`
-    local = cluster is not None and (payments.collector or "").startswith("@")
-    collector = _key(str(payments.collector), payments, cluster) if local else None
-    jobs = jobs_for(kept, chain, collector, payments.merchant, httpx.AsyncClient())
-    schemes: tuple[str, ...] = ("exact",)
-    if payments.vouchers is not None:
-        authorizer = _key(payments.vouchers, payments, cluster)
-        schemes += (
-            _sell_vouchers(authorizer, payments.merchant, core, settling, chain, kept, jobs),
-        )
-    core.initialize()
-    if (
-        payments.vouchers is not None
-        and core.get_supported_kind(2, chain.network, "batch-settlement") is None
-    ):
-        raise SourceError(
-            "no facilitator of these settles vouchers on this cluster", path="payments.vouchers"
-        )
-
-    def landed(signature: str) -> bool | None:
-        return {"landed": True, "failed": False}.get(chain.status(signature).state)
-
-    executions = Executions(kept, payments.merchant)
-    book = SubscriptionBook(kept, payments.merchant)
-    paid_calls = PaidCalls(
-        core,
-        executions,
-        verify_only=payments.verify_only,
-        landed=landed,
-        grants=Grants(book, executions) if payments.plans else None,
-        witness=witness_of(chain)
-        if payments.facilitators
-        else None,  # another's word is held against the chain
-    )
-    prices = PriceList(
-        tuple(payments.prices.items()),
-        pay_to,
-        chain.network,
-        schemes=schemes,
-        public_url=payments.public_url,
-        signatory=Signatory(_key(payments.receipts, payments, cluster))
-        if payments.receipts is not None
-        else None,
-    )
-    try:
-        paid = sell(bridge, core, paid_calls, prices, v1_errors=payments.v1_errors)
-    except PaymentError as error:
-        if error.code != "invalid_price":
-            raise
-        raise SourceError(str(error), path="payments.prices") from error
-    worker = Worker(kept, jobs, tenant=payments.merchant)
-    if not payments.plans:
-        return Shop(paid, executions, worker=worker)
-    renewal = payments.collector
-    if cluster is not None and renewal:
-        renewal = cluster.address(renewal)
-    tools = open_plans(
-        payments.plans,
-        paid,
-        core,
-        paid_calls,
-        executions,
-        book,
-        pay_to=pay_to,
-        network=chain.network,
-        domain=payments.domain,
-        collector=renewal,
-    )
-    return Shop(paid, executions, tools, worker)
+    return _Opening(payments, bridge, url, cluster, resources).shop()
 
 
 @dataclass(frozen=True, slots=True)
 class _Settling:
-    """Who settles. Where it is this process: the desks of the channel schemes, and the channels that it pays for."""
+    """The facilitator that settles.
+
+    If it runs in this process, also the desks of the channel schemes and the channels that it pays for.
+    """
 
     facilitator: Any
     desks: Sequence[ChannelDesk] = ()
     sponsored: SponsoredChannels | None = None
 
 
-def _settling(
-    payments: Payments, chain: PaymentChain, kept: Database, cluster: LocalCluster | None
-) -> _Settling:
-    """The facilitators that are named, else one in this process, whose fees the sponsors pay."""
-    from mcpsol_py.x402.channels.program import OURS
-    from mcpsol_py.x402.exact.settle import KeypairSponsor
-    from mcpsol_py.x402.facilitator.app import LocalFacilitator, channel_desks, make_facilitator
+class _Opening:
+    """The steps of `open_shop`, with the values that they share."""
+
+    def __init__(
+        self,
+        payments: Payments,
+        bridge: Bridge,
+        url: str | None,
+        cluster: LocalCluster | None,
+        resources: ExitStack,
+    ) -> None:
+        from x402 import x402ResourceServer
+
+        from mcpsol_py.x402.store.executions import Executions
+        from mcpsol_py.x402.subscriptions.store import SubscriptionBook
+
+        self.payments = payments
+        self.bridge = bridge
+        self.cluster = cluster
+        self.chain = _chain(payments, url, cluster, resources)
+        self.database = _database(payments, cluster, resources)
+        self.pay_to = self._pay_to()
+        if payments.vouchers is not None and cluster is not None:
+            self._deploy_payment_program(cluster)
+        self.settling = self._settling()
+        self.core = x402ResourceServer(self.settling.facilitator)
+        self.jobs = self._jobs()
+        self.executions = Executions(self.database, payments.merchant)
+        self.book = SubscriptionBook(self.database, payments.merchant)
+
+    def shop(self) -> Shop:
+        """Register the schemes, put prices on the tools, and open the plans."""
+        from mcpsol_py.x402.worker.worker import Worker
+
+        schemes = self._register_schemes()
+        paid_calls = self._paid_calls()
+        paid = self._sell(paid_calls, schemes)
+        worker = Worker(self.database, self.jobs, tenant=self.payments.merchant)
+        subscriptions = self._open_plans(paid, paid_calls) if self.payments.plans else None
+        return Shop(paid, self.executions, subscriptions, worker)
+
+    # --- parties and keys ------------------------------------------------------------------
+
+    def _pay_to(self) -> str:
+        text = self.payments.pay_to
+        pay_to = text if self.cluster is None else self.cluster.address(text)
+        if not is_address(pay_to):
+            raise SourceError(
+                f"expected an address (base58 of 32 bytes), got {abbr(pay_to)}",
+                path="payments.pay_to",
+            )
+        return pay_to
+
+    def _key(self, text: str) -> Keypair:
+        """The key pair of a key file, or of a wallet of the local cluster ("@name")."""
+        from idl2mcp.passphrases import passphrase
+        from mcpsol_py.client.keys import open_keypair
+
+        if text.startswith("@") and self.cluster is not None:
+            self.cluster.address(text)
+            return self.cluster.wallet(text)
+        path = self.payments.base / text
+        return open_keypair(path, passphrase(path))
+
+    def _local_collector(self) -> Keypair | None:
+        """The key that collects due charges, on a local cluster only.
+
+        Elsewhere the collector's key stays with `idl2mcp x402 worker`.
+        """
+        name = self.payments.collector or ""
+        return self._key(name) if self.cluster is not None and name.startswith("@") else None
+
+    def _deploy_payment_program(self, cluster: LocalCluster) -> None:
+        from mcpsol_py.x402.channels.program import OURS
+
+        cluster.add_program(bundled_so("x402").read_bytes(), OURS.program_id, "x402")
+
+    def _jobs(self) -> Jobs:
+        import httpx
+
+        from idl2mcp.x402.worker import jobs_for
+
+        collector, merchant = self._local_collector(), self.payments.merchant
+        return jobs_for(self.database, self.chain, collector, merchant, httpx.AsyncClient())
+
+    # --- settling --------------------------------------------------------------------------
+
+    def _settling(self) -> _Settling:
+        """The facilitators of the configuration, or one in this process whose fees the sponsors pay."""
+        if self.payments.facilitators:
+            return _Settling(_remote_facilitators(self.payments.facilitators))
+        if not self.payments.sponsors:
+            raise SourceError(
+                "needs facilitators or sponsors: somebody must settle the payments", path="payments"
+            )
+        return self._own_facilitator()
+
+    def _own_facilitator(self) -> _Settling:
+        from mcpsol_py.x402.channels.program import OURS
+        from mcpsol_py.x402.exact.settle import KeypairSponsor
+        from mcpsol_py.x402.facilitator.app import LocalFacilitator, channel_desks, make_facilitator
+        from mcpsol_py.x402.store.channels import SponsoredChannels
+        from mcpsol_py.x402.store.settlements import SqlSettlements
+
+        sponsor = KeypairSponsor(*(self._key(text) for text in self.payments.sponsors))
+        settlements, sponsored = SqlSettlements(self.database), SponsoredChannels(self.database)
+        desks = []
+        if self.payments.vouchers is not None:
+            desks = channel_desks(self.chain, sponsor, settlements, sponsored, OURS)
+        facilitator = make_facilitator(self.chain, sponsor, settlements, desks=desks)
+        return _Settling(LocalFacilitator(facilitator), desks, sponsored)
+
+    # --- schemes ---------------------------------------------------------------------------
+
+    def _register_schemes(self) -> tuple[str, ...]:
+        """Register the payment schemes and return their names."""
+        from mcpsol_py.x402.exact.mechanism import ExactServer
+
+        self.core.register(self.chain.network, ExactServer())
+        schemes: tuple[str, ...] = ("exact",)
+        if self.payments.vouchers is not None:
+            self._register_vouchers(self._key(self.payments.vouchers))
+            schemes += ("batch-settlement",)
+        self.core.initialize()
+        for scheme in schemes[1:]:
+            if self.core.get_supported_kind(2, self.chain.network, scheme) is None:
+                raise SourceError(
+                    "no configured facilitator settles vouchers on this cluster",
+                    path="payments.vouchers",
+                )
+        return schemes
+
+    def _register_vouchers(self, authorizer: Keypair) -> None:
+        """Accept vouchers, and let the worker redeem them."""
+        from mcpsol_py.x402.channels.batch_server import BatchServer
+        from mcpsol_py.x402.channels.program import OURS
+        from mcpsol_py.x402.store.channels import PaidChannels
+        from mcpsol_py.x402.worker.worker import add_vouchers
+
+        channels = PaidChannels(self.database, self.payments.merchant)
+        server = BatchServer(authorizer, channels, OURS, self.chain)
+        self.core.register(self.chain.network, server)
+        settling = self.settling
+        tidying = []
+        if settling.sponsored is not None:
+            tidying = [(desk, settling.sponsored) for desk in settling.desks]
+        redeeming = [(server, settling.facilitator, self.chain)]
+        add_vouchers(self.jobs, redeeming=redeeming, tidying=tidying)
+
+    # --- selling ---------------------------------------------------------------------------
+
+    def _paid_calls(self) -> PaidCalls:
+        from mcpsol_py.x402.selling.paid_calls import PaidCalls
+        from mcpsol_py.x402.selling.payment_processor import witness_of
+        from mcpsol_py.x402.subscriptions.grants import Grants
+
+        payments = self.payments
+        return PaidCalls(
+            self.core,
+            self.executions,
+            verify_only=payments.verify_only,
+            landed=self._landed,
+            grants=Grants(self.book, self.executions) if payments.plans else None,
+            # What a remote facilitator reports is compared with the chain.
+            witness=witness_of(self.chain) if payments.facilitators else None,
+        )
+
+    def _landed(self, signature: str) -> bool | None:
+        """True: it landed. False: it failed. None: not known."""
+        return {"landed": True, "failed": False}.get(self.chain.status(signature).state)
+
+    def _sell(self, paid_calls: PaidCalls, schemes: tuple[str, ...]) -> Paid:
+        from mcpsol_py.bridge.pricing import PriceList, sell
+        from mcpsol_py.x402.protocol.receipts import Signatory
+
+        payments = self.payments
+        signatory = None
+        if payments.receipts is not None:
+            signatory = Signatory(self._key(payments.receipts))
+        prices = PriceList(
+            tuple(payments.prices.items()),
+            self.pay_to,
+            self.chain.network,
+            schemes=schemes,
+            public_url=payments.public_url,
+            signatory=signatory,
+        )
+        try:
+            return sell(self.bridge, self.core, paid_calls, prices, v1_errors=payments.v1_errors)
+        except PaymentError as error:
+            if error.code != "invalid_price":
+                raise
+            raise SourceError(str(error), path="payments.prices") from error
+
+    def _open_plans(self, paid: Paid, paid_calls: PaidCalls) -> SubscriptionTools:
+        collector = self.payments.collector
+        if self.cluster is not None and collector:
+            collector = self.cluster.address(collector)
+        return open_plans(
+            self.payments.plans,
+            paid,
+            self.core,
+            paid_calls,
+            self.executions,
+            self.book,
+            pay_to=self.pay_to,
+            network=self.chain.network,
+            domain=self.payments.domain,
+            collector=collector,
+        )
+
+
+def _remote_facilitators(named: Sequence[str]) -> Any:
+    """Facilitators by URL, or by "module:name" for one of the user's own."""
     from mcpsol_py.x402.selling.facilitators import (
         Facilitators,
         HttpFacilitator,
         custom_facilitator,
     )
-    from mcpsol_py.x402.store.channels import SponsoredChannels
-    from mcpsol_py.x402.store.settlements import SqlSettlements
 
-    if payments.facilitators:
-        named = [
-            HttpFacilitator(u) if "://" in u else custom_facilitator(u)
-            for u in payments.facilitators
-        ]
-        return _Settling(Facilitators(named))
-    if not payments.sponsors:
-        raise SourceError(
-            "payments.facilitators or payments.sponsors: one must say who settles the payments",
-            path="payments",
-        )
-    sponsor = KeypairSponsor(*(_key(text, payments, cluster) for text in payments.sponsors))
-    settlements = SqlSettlements(kept)
-    sponsored, desks = SponsoredChannels(kept), []
-    if payments.vouchers is not None:
-        desks = channel_desks(chain, sponsor, settlements, sponsored, OURS)
-    return _Settling(
-        LocalFacilitator(make_facilitator(chain, sponsor, settlements, desks=desks)),
-        desks,
-        sponsored,
+    return Facilitators(
+        [HttpFacilitator(one) if "://" in one else custom_facilitator(one) for one in named]
     )
-
-
-def _sell_vouchers(
-    authorizer: Keypair,
-    merchant: str,
-    core: x402ResourceServer,
-    settling: _Settling,
-    chain: PaymentChain,
-    kept: Database,
-    jobs: Jobs,
-) -> str:
-    """Sells for vouchers too, and has them turned into money now and then. The scheme's name."""
-    from mcpsol_py.x402.channels.batch_server import BatchServer
-    from mcpsol_py.x402.channels.program import OURS
-    from mcpsol_py.x402.store.channels import PaidChannels
-    from mcpsol_py.x402.worker.worker import add_vouchers
-
-    server = BatchServer(authorizer, PaidChannels(kept, merchant), OURS, chain)
-    core.register(chain.network, server)
-    tidying = [
-        (desk, settling.sponsored) for desk in settling.desks if settling.sponsored is not None
-    ]
-    add_vouchers(jobs, redeeming=[(server, settling.facilitator, chain)], tidying=tidying)
-    return "batch-settlement"
 
 
 def _database(payments: Payments, cluster: LocalCluster | None, resources: ExitStack) -> Database:
     from mcpsol_py.x402.store.database import Database
 
     if payments.database is not None:
-        kept = Database(inputs.database_beside(payments.database, payments.base))
-    elif cluster is not None:  # its chain ends with this process, and what was paid on it too
+        database = Database(inputs.database_beside(payments.database, payments.base))
+    elif cluster is not None:  # an embedded chain ends with this process, so its payments may too
         folder = resources.enter_context(tempfile.TemporaryDirectory(prefix="idl2mcp-"))
-        kept = Database(f"sqlite:///{folder}/sales.db")
+        database = Database(f"sqlite:///{folder}/sales.db")
     else:
         raise SourceError(
-            'is missing: where paid calls are remembered, as "sqlite:///sales.db" or "postgresql+psycopg://…"',
+            'is missing: paid calls are stored there; give "sqlite:///sales.db" or "postgresql+psycopg://…"',
             path="payments.database",
         )
-    resources.callback(kept.close)
-    return kept
+    resources.callback(database.close)
+    return database
 
 
 def _chain(
@@ -341,22 +420,11 @@ def _chain(
     from mcpsol_py.x402.chain.payment_chain import svm_chain
     from mcpsol_py.x402.protocol.networks import LOCAL
 
-    at = payments.url or (url if cluster is None else None)
-    if at is not None:
-        chain = inputs.payment_chain(at)
+    settle_at = payments.url or (url if cluster is None else None)
+    if settle_at is not None:
+        chain = inputs.payment_chain(settle_at)
         resources.callback(chain.close)
         return chain
     if cluster is not None:
         return svm_chain(cluster.transport, network=LOCAL)
-    raise SourceError("is missing: the cluster on which payments settle", path="payments.url")
-
-
-def _key(text: str, payments: Payments, cluster: LocalCluster | None) -> Keypair:
-    from idl2mcp.passphrases import passphrase
-    from mcpsol_py.client.keys import open_keypair
-
-    if text.startswith("@") and cluster is not None:
-        cluster.address(text)
-        return cluster.wallet(text)
-    path = payments.base / text
-    return open_keypair(path, passphrase(path))
+    raise SourceError("is missing: payments settle on that cluster", path="payments.url")

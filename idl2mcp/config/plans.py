@@ -1,5 +1,6 @@
-"""[[payments.plans]] of the bridge's configuration: what can be subscribed to, and which calls that grants
-(docs/configuration.md).
+"""The tables [[payments.plans]] of the bridge's configuration: subscription plans, and the calls they grant.
+
+docs/configuration.md lists the keys.
 """
 
 from __future__ import annotations
@@ -49,34 +50,34 @@ class PlanEntry:
     tools: tuple[str, ...] = ("*",)
 
     def plan(self, pay_to: str, network: str) -> Plan:
-        """Raises PaymentError for a price or terms that cannot be."""
+        """The plan's terms. Raises PaymentError for an impossible price or terms."""
         from mcpsol_py.x402.protocol.price import parse_price
         from mcpsol_py.x402.subscriptions.terms import Plan
 
-        said, price = self.settings, parse_price(self.settings["price"], network)
+        values, price = self.settings, parse_price(self.settings["price"], network)
         return Plan(
-            id=said["id"],
-            name=said.get("name", said["id"]),
+            id=values["id"],
+            name=values.get("name", values["id"]),
             network=price.network,
             asset=price.mint,
             pay_to=pay_to,
             price=price.amount,
-            period=said["period"],
-            description=said.get("description", ""),
-            features=tuple(said.get("features", ())),
-            trial_ms=int(said.get("trial_days", 0) * _DAY_MS),
-            grace_ms=int(said.get("grace_days", 3) * _DAY_MS),
-            quota=said.get("quota"),
-            max_charges=said.get("max_charges"),
+            period=values["period"],
+            description=values.get("description", ""),
+            features=tuple(values.get("features", ())),
+            trial_ms=int(values.get("trial_days", 0) * _DAY_MS),
+            grace_ms=int(values.get("grace_days", 3) * _DAY_MS),
+            quota=values.get("quota"),
+            max_charges=values.get("max_charges"),
         )
 
 
 def read_plans(value: Sequence[Any]) -> tuple[PlanEntry, ...]:
-    """The tables [[payments.plans]]. Raises SourceError with the key's path."""
+    """Read the tables [[payments.plans]]. Raises SourceError with the key's path."""
     entries = []
     for index, row in enumerate(value):
-        said = checked(row, PLAN, f"payments.plans[{index}]", required=["id", "price", "period"])
-        entries.append(PlanEntry(said, tuple(said.get("tools", ("*",)))))
+        values = checked(row, PLAN, f"payments.plans[{index}]", required=["id", "price", "period"])
+        entries.append(PlanEntry(values, tuple(values.get("tools", ("*",)))))
     return tuple(entries)
 
 
@@ -93,9 +94,9 @@ def open_plans(
     domain: str,
     collector: str | None,
 ) -> SubscriptionTools:
-    """Offers the plans in *book*, lets *paid* grant their calls, and returns the tools to subscribe with.
+    """Offer the plans, let *paid* grant their calls, and return the subscription tools.
 
-    Plans that the configuration no longer has take no new subscribers. Raises SourceError.
+    Plans that are in *book* but no longer in the configuration accept no new subscribers. Raises SourceError.
     """
     from x402 import ResourceConfig
     from x402.schemas import AssetAmount

@@ -1,6 +1,4 @@
-"""The programs that a bridge serves: read from their sources, held against their locks, and read again when they
-change.
-"""
+"""Read the programs that a bridge serves, compare them with their locks, and read them again when they change."""
 
 from __future__ import annotations
 
@@ -19,21 +17,22 @@ if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
     from idl2mcp.local_cluster import LocalCluster
+    from idl2mcp.schema_diff import Difference
     from mcpsol_py.calls.prepare import ServedProgram
     from mcpsol_py.client.rpc import RpcTransport
     from mcpsol_py.client.transport import Transport
 
 __all__ = ["ProgramEntry", "Programs"]
 
-#: differences that are told of a schema that is not what was locked
+#: Differences shown if a schema is not the locked one.
 _MOST_ROWS = 20
-#: programs that are looked for at once: public nodes count connections (40 on mainnet-beta) and requests
+#: Programs looked up at the same time. Public nodes limit connections (40 on mainnet-beta) and requests.
 _AT_ONCE = 10
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramEntry:
-    """One program of the configuration: its SOURCE, where it runs, and what it was locked to."""
+    """One program of the configuration: its SOURCE, its chain, and its lock file."""
 
     source: str
     chain: inputs.Chain
@@ -49,9 +48,12 @@ class _Found:
 
 
 class Programs:
-    """Reads programs. All that run on the local cluster share one, so that they may call one another; all at one URL
-    share a connection. *genesis*: endpoints are asked which cluster they are. *cache*: where schemas of programs on
-    public clusters are kept (a local one begins anew with other programs at the same addresses and slots).
+    """Reads programs, sharing what they have in common.
+
+    All programs on the local cluster share one cluster, so that they can call one another. All programs at one URL
+    share a connection. With *genesis*, each endpoint is asked for its genesis hash. *cache* is the folder for schemas
+    of programs on public clusters; a local cluster is not cached, since it may restart with other programs at the same
+    addresses and slots.
     """
 
     def __init__(self, *, genesis: bool, cache: Path | None = None) -> None:
@@ -60,18 +62,18 @@ class Programs:
         self.cluster: LocalCluster | None = None
         self._transports: dict[str, Transport] = {}
         self._genesis: dict[str, str] = {}
-        #: by URL and SOURCE
+        # by URL and SOURCE
         self._found: dict[tuple[str, str], _Found | McpsolError] = {}
 
     def look_up(self, entries: Iterable[ProgramEntry]) -> None:
-        """Finds those of *entries* that describe themselves on chain, all at once; `read` then takes what was found."""
+        """Look up, all at once, those *entries* that describe themselves on chain. `read` uses the results."""
         wanted = {
             (entry.chain.url, entry.source): inputs.address(entry.source, "SOURCE")
             for entry in entries
             if entry.chain.url is not None and inputs.names_an_id(entry.source)
         }
         if wanted:
-            with ThreadPoolExecutor(1) as thread:  # whoever calls may have an event loop
+            with ThreadPoolExecutor(1) as thread:  # the caller may have an event loop
                 self._found |= thread.submit(asyncio.run, self._looked_up(wanted)).result()
 
     async def _looked_up(
@@ -103,21 +105,21 @@ class Programs:
         for result in results:
             if isinstance(result, BaseException) and not isinstance(result, McpsolError):
                 raise result
-        return dict(zip(wanted, results, strict=True))  # type: ignore[arg-type]  # what else it may be was raised
+        return dict(zip(wanted, results, strict=True))  # type: ignore[arg-type]  # others were raised
 
     async def _public(self, transport: RpcTransport) -> str:
-        """The genesis hash of a public cluster; "" of a local one, and where the node does not say it."""
+        """The genesis hash of a public cluster; "" for a local one, or if the node does not answer."""
         from mcpsol_py.bridge.policy.rules import CLUSTERS
 
         try:
             genesis = str(await transport.request("getGenesisHash"))
-        except TransportError:  # asked again where the policy needs to know
+        except TransportError:  # asked again if the policy needs it
             return ""
         self._genesis[transport.url] = genesis
         return genesis if genesis in CLUSTERS else ""
 
     def read(self, entry: ProgramEntry) -> tuple[ServedProgram, inputs.Source]:
-        """Raises as inputs.load_source does, and SourceError for a lock file that is none."""
+        """Read one program. Raises as `inputs.load_source` does, and SourceError for an invalid lock file."""
         from mcpsol_py.calls.prepare import ServedProgram
 
         place = (entry.chain.url or "", entry.source)
@@ -140,10 +142,10 @@ class Programs:
 
         async def again() -> ServedProgram:
             if source.cluster is not None or transport is None:
-                return self.read(entry)[0]  # quick, and LiteSVM works in this thread
+                return self.read(entry)[0]  # fast, and LiteSVM is bound to this thread
             return (await asyncio.to_thread(self.read, entry))[0]
 
-        refused, note = _held_against_its_lock(source, entry, slot)
+        refused, note = _compared_with_lock(source, entry, slot)
         served = ServedProgram(
             source.program,
             source.program_id,
@@ -173,7 +175,7 @@ class Programs:
         return self._transports[source.url]
 
     def _cluster_name(self, source: inputs.Source) -> str:
-        """What the policy calls the chain: by its genesis hash, not by what the URL says."""
+        """The cluster's name in the policy, by its genesis hash rather than its URL."""
         if source.cluster is not None:
             return "local"
         if source.url is None:
@@ -190,11 +192,10 @@ class Programs:
         return cluster_of(self._genesis[source.url], source.url)
 
 
-def _held_against_its_lock(
+def _compared_with_lock(
     source: inputs.Source, entry: ProgramEntry, slot: int | None
 ) -> tuple[str, str]:
-    """Why this schema is not served ("" where it is what was accepted, or nothing was locked), and what is to be said
-    of it all the same."""
+    """Compare the schema with its lock: (the reason not to serve it, or "", and a note for the user, or "")."""
     from idl2mcp.schema_diff import differences, facts, read_locked
 
     if entry.lock is None:
@@ -202,17 +203,20 @@ def _held_against_its_lock(
     locked = read_locked(entry.lock)
     drift = differences(facts(source.model), locked.facts)
     if drift:
-        rows: Sequence[str] = [
-            f"{d.path}: now {d.left}, locked {d.right}" for d in drift[:_MOST_ROWS]
-        ]
-        more = f"; and {len(drift) - _MOST_ROWS} more" if len(drift) > _MOST_ROWS else ""
-        accept = f"idl2mcp lock {entry.source} --out {entry.lock.name} --accept"
-        what = f"its schema is not what {entry.lock.name} was locked to ({'; '.join(rows)}{more})"
-        return f"{what}. Its owner looks at it and accepts it: {accept}", ""
-    was = locked.deployed.slot if locked.deployed is not None else None
-    if slot is not None and was is not None and slot != was:
-        return (
-            "",
-            f"it was deployed anew since it was locked (slot {was:,}, now {slot:,}); its schema is the same",
-        )
-    return "", ""
+        return _drift_message(entry, drift), ""
+    locked_slot = locked.deployed.slot if locked.deployed is not None else None
+    if slot is None or locked_slot is None or slot == locked_slot:
+        return "", ""
+    slots = f"slot {locked_slot:,}, now {slot:,}"
+    return "", f"it was redeployed after it was locked ({slots}); its schema is the same"
+
+
+def _drift_message(entry: ProgramEntry, drift: Sequence[Difference]) -> str:
+    assert entry.lock is not None
+    rows = [f"{d.path}: now {d.left}, locked {d.right}" for d in drift[:_MOST_ROWS]]
+    if len(drift) > _MOST_ROWS:
+        rows.append(f"and {len(drift) - _MOST_ROWS} more")
+    return (
+        f"its schema differs from {entry.lock.name} ({'; '.join(rows)}). "
+        f"To accept the new one, run: idl2mcp lock {entry.source} --out {entry.lock.name} --accept"
+    )

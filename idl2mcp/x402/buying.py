@@ -266,13 +266,13 @@ def wallet(config: Path) -> None:
 
     from mcp.server import Server
 
-    from idl2mcp.config.agent_wallet import open_purse
+    from idl2mcp.config.agent_wallet import open_agent_wallet
     from mcpsol_py.bridge.mcp import run_stdio
     from mcpsol_py.telemetry import logs
 
     logs.set_up("text", "warning")
     with ExitStack() as opened:
-        tools = open_purse(config, opened)
+        tools = open_agent_wallet(config, opened)
         server: Server[Any] = Server(
             "idl2mcp wallet", title="An agent's wallet (x402)", on_list_tools=_no_tools
         )

@@ -298,7 +298,7 @@ async def test_a_locked_program_that_is_deployed_anew_with_the_same_schema_stays
         assert "note" not in bridge.health()["programs"]["counter"]
         node.deploy(PROGRAM, COUNTER.read_bytes())
         await until(lambda: bridge.health()["programs"]["counter"]["deployed_slot"] == node.slot)
-        assert "deployed anew since it was locked" in bridge.health()["programs"]["counter"]["note"]
+        assert "redeployed after it was locked" in bridge.health()["programs"]["counter"]["note"]
         assert "increment" in await names(client)
 
 

@@ -122,7 +122,7 @@ def changed_since_locked(cli: Cli) -> str:
 
 def test_a_locked_program_that_changed_is_told_at_the_start(cli: Cli) -> None:
     ran = cli("serve", "--config", changed_since_locked(cli))
-    assert "not served: token: its schema is not what token.lock was locked to" in ran.err
+    assert "not served: token: its schema differs from token.lock" in ran.err
 
 
 async def test_a_locked_program_that_changed_is_not_served(cli: Cli) -> None:

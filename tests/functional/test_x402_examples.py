@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcp import Client
 
-from idl2mcp.config.agent_wallet import open_purse
+from idl2mcp.config.agent_wallet import open_agent_wallet
 from idl2mcp.config.bridge import make_bridge, read_config
 from idl2mcp.config.payments import open_shop
 from idl2mcp.inputs import Chain
@@ -38,7 +38,7 @@ def test_the_wallet_of_the_example_is_read(repo: Path, tmp_path: Path) -> None:
     with listening(SvmNode(World().transport)) as url, ExitStack() as opened:
         file = tmp_path / "wallet.toml"
         file.write_text(text.replace('"devnet"', f'"{url}"'))
-        limits = open_purse(file, opened).wallet.settings.limits
+        limits = open_agent_wallet(file, opened).wallet.settings.limits
         assert (limits.assets[str(USDC)].per_payment, limits.assets[str(USDC)].per_day) == (
             100_000,
             5_000_000,

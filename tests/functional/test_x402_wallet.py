@@ -21,7 +21,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from solders.transaction import VersionedTransaction
 
-from idl2mcp.config.agent_wallet import open_purse
+from idl2mcp.config.agent_wallet import open_agent_wallet
 from idl2mcp.config.payments import DEMO_PAYMENTS_SETUP
 from idl2mcp.local_cluster import wallet
 from mcpsol_py.errors import SourceError
@@ -187,7 +187,7 @@ def test_a_wrong_configuration_names_its_key(
     file = tmp_path / "wallet.toml"
     file.write_text(GOOD.replace(*change).replace("URL", node))
     with ExitStack() as opened, pytest.raises(SourceError) as caught:
-        open_purse(file, opened)
+        open_agent_wallet(file, opened)
     assert caught.value.path == path
 
 
@@ -197,7 +197,7 @@ def test_limits_in_base_units_of_a_mint(tmp_path: Path, node: str) -> None:
         GOOD.replace("[limits.USDC]", f"[limits.{USDC}]").replace('"$1"', "77").replace("URL", node)
     )
     with ExitStack() as opened:
-        limits = open_purse(file, opened).wallet.settings.limits
+        limits = open_agent_wallet(file, opened).wallet.settings.limits
         assert limits.assets[str(USDC)].per_day == 77
 
 
