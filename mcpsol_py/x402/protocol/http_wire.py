@@ -1,9 +1,8 @@
-"""x402 in HTTP headers: version 2, version 1, and the older forms of the seed (X402.md 1.3, seed 000)."""
+"""x402 in HTTP headers: versions 2 and 1, and the older `X-Payment-…` headers."""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -18,7 +17,8 @@ from x402.schemas import (
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.protocol.mcp_wire import Demand, decode_object, parse_demand, parse_payment
+from mcpsol_py.x402.protocol.json_form import decode_object, encode_object, json_of
+from mcpsol_py.x402.protocol.mcp_wire import Demand, parse_demand, parse_payment
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.offer import Offer
 
@@ -32,14 +32,17 @@ __all__ = [
 ]
 
 Payment = PaymentPayload | PaymentPayloadV1
-
-
-def _encode(body: Any) -> str:
-    return base64.b64encode(orjson.dumps(body)).decode()
+_MAX_BODY = 128 * 1024
+#: Seconds that a demand in the older headers gives for the payment: they name none.
+_DEFAULT_TIMEOUT = 60
 
 
 def read_header_payment(headers: Mapping[str, str]) -> Payment | None:
-    """PAYMENT-SIGNATURE (version 2) or X-PAYMENT (version 1); *headers* by lower-case names. Raises PaymentError."""
+    """Return the payment in PAYMENT-SIGNATURE (version 2) or X-PAYMENT (version 1), or None if
+    there is none.
+
+    *headers* by lower-case names. Raises PaymentError.
+    """
     for name in ("payment-signature", "x-payment"):
         if name in headers:
             return parse_payment(decode_object(headers[name], f"the {name} header"))
@@ -47,18 +50,19 @@ def read_header_payment(headers: Mapping[str, str]) -> Payment | None:
 
 
 def payment_headers(payment: Payment) -> dict[str, str]:
-    """The header that pays."""
+    """Return the header that pays."""
     name = "X-PAYMENT" if isinstance(payment, PaymentPayloadV1) else "PAYMENT-SIGNATURE"
-    return {name: _encode(payment.model_dump(by_alias=True, exclude_none=True, mode="json"))}
+    return {name: encode_object(json_of(payment))}
 
 
 def demand_headers(
     offer: Offer, required: PaymentRequired, failed: SettleResponse | None
 ) -> tuple[dict[str, str], bytes]:
-    """(headers, body) of a 402: version 2 in PAYMENT-REQUIRED and in the seed's X-Payment-Required, version 1 as the
-    body.
+    """Return (headers, body) of a 402.
+
+    Version 2 is in PAYMENT-REQUIRED and in the older X-Payment-Required, version 1 is the body.
     """
-    text = _encode(required.model_dump(by_alias=True, exclude_none=True, mode="json"))
+    text = encode_object(json_of(required))
     headers = {
         "PAYMENT-REQUIRED": text,
         "X-Payment-Required": text,
@@ -67,66 +71,75 @@ def demand_headers(
     if failed is not None:
         headers |= receipt_headers(failed)
     body = PaymentRequiredV1(error=required.error, accepts=offer.v1())
-    return headers, orjson.dumps(body.model_dump(by_alias=True, exclude_none=True, mode="json"))
+    return headers, orjson.dumps(json_of(body))
 
 
 def receipt_headers(receipt: SettleResponse) -> dict[str, str]:
-    """The receipt under both versions' names."""
-    text = _encode(receipt.model_dump(by_alias=True, exclude_none=True, mode="json"))
+    """Return the receipt under both versions' names."""
+    text = encode_object(json_of(receipt))
     return {"PAYMENT-RESPONSE": text, "X-PAYMENT-RESPONSE": text}
 
 
 def read_http_receipt(headers: Mapping[str, str]) -> SettleResponse | None:
-    """The receipt of a response; *headers* by lower-case names."""
+    """Return the receipt of a response, or None if it has none that can be read. *headers* by
+    lower-case names.
+    """
     for name in ("payment-response", "x-payment-response"):
-        if name in headers:
-            try:
-                return SettleResponse.model_validate(
-                    decode_object(headers[name], f"the {name} header")
-                )
-            except (PaymentError, ValidationError):
-                return None
+        if name not in headers:
+            continue
+        try:
+            return SettleResponse.model_validate(decode_object(headers[name], f"the {name} header"))
+        except (PaymentError, ValidationError):
+            return None
     return None
 
 
 def read_http_demand(url: str, headers: Mapping[str, str], body: bytes) -> Demand | None:
-    """What a 402 asks, by its headers (version 2), its body (either), or the seed's header by header form. None: it
-    says nothing.
+    """Return what a 402 asks for, or None if it does not say.
+
+    Looks at the headers of version 2, then at the body (either version), then at the older headers.
+    *headers* by lower-case names.
     """
+    for text in _demand_texts(headers, body):
+        found = parse_demand(decode_or_none(text))
+        if found is not None:
+            return Demand(found)
+    terms = _older_terms(headers)
+    if terms is None:
+        return None
+    return Demand(PaymentRequired(accepts=[terms], resource=ResourceInfo(url=url)))
+
+
+def _demand_texts(headers: Mapping[str, str], body: bytes) -> Iterator[str]:
+    """The texts of a 402 that may hold a demand, in order of preference."""
     for name in ("payment-required", "x-payment-required"):
         if name in headers:
-            found = parse_demand(decode_or_none(headers[name]))
-            if found is not None:
-                return Demand(found)
-    found = (
-        parse_demand(decode_or_none(body.decode("utf-8", "replace")))
-        if len(body) <= 128 * 1024
-        else None
-    )
-    if found is not None:
-        return Demand(found)
-    amount, payee = (
-        headers.get("x-payment-amount"),
-        headers.get("x-payment-recipient") or headers.get("x-payment-payto"),
-    )
-    token, network = headers.get("x-payment-token"), headers.get("x-payment-network")
+            yield headers[name]
+    if len(body) <= _MAX_BODY:
+        yield body.decode("utf-8", "replace")
+
+
+def _older_terms(headers: Mapping[str, str]) -> PaymentRequirements | None:
+    """The terms in the older headers, one header for each field."""
+    amount, token = headers.get("x-payment-amount"), headers.get("x-payment-token")
+    payee = headers.get("x-payment-recipient") or headers.get("x-payment-payto")
+    network = headers.get("x-payment-network")
     if not (amount and payee and token and network):
         return None
-    extra = {"feePayer": headers["x-payment-feepayer"]} if "x-payment-feepayer" in headers else {}
-    terms = PaymentRequirements(
+    fee_payer = headers.get("x-payment-feepayer")
+    return PaymentRequirements(
         scheme="exact",
         network=caip2(network),
         asset=token,
         amount=amount,
         pay_to=payee,
-        max_timeout_seconds=60,
-        extra=extra,
+        max_timeout_seconds=_DEFAULT_TIMEOUT,
+        extra={} if fee_payer is None else {"feePayer": fee_payer},
     )
-    return Demand(PaymentRequired(accepts=[terms], resource=ResourceInfo(url=url)))
 
 
 def decode_or_none(text: str) -> dict[str, Any] | None:
-    """The JSON object of a header or body, None where it is none."""
+    """Return the JSON object of a header or body, or None if it is not one."""
     try:
         return decode_object(text, "the demand")
     except PaymentError:

@@ -1,14 +1,12 @@
-"""x402 inside MCP messages: payments, demands and receipts, in all the dialects that peers speak (X402.md 2).
+"""x402 inside MCP messages: payments, demands and receipts, in every dialect that peers use.
 
-Lenient in what is read, since peers differ; one shape in what is written, which all of them read. A payment never
-appears in an error or a log.
+Reading is lenient, because peers differ. Writing uses one shape that all of them read. A payment
+never appears in an error or a log.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,6 +16,15 @@ from x402.schemas import PaymentPayload, PaymentRequired, SettleResponse
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequiredV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.protocol.json_form import (
+    MAX_PAYMENT_BYTES,
+    decode_object,
+    encode_object,
+    faulty_fields,
+    json_of,
+    list_at,
+    mapping_at,
+)
 
 __all__ = [
     "ERROR_META",
@@ -41,62 +48,40 @@ __all__ = [
 
 PAYMENT_META = "x402/payment"
 RESPONSE_META = "x402/payment-response"
-ERROR_META = "x402/error"  # what Cloudflare's client reads, and the only thing it reads
+#: Cloudflare's client reads this key, and no other.
+ERROR_META = "x402/error"
 VERCEL_PAYMENT_META = "x402.payment"
 VERCEL_RESPONSE_META = "x402.payment-response"
-#: The draft extension's capability (X402.md 2.2).
+#: The capability of the draft MCP extension for payments.
 EXTENSION = "org.x402/payment"
-#: A payment is a transaction of 1,232 bytes and its terms; more is no payment.
-MAX_PAYMENT_BYTES = 64 * 1024
 
 Payment = PaymentPayload | PaymentPayloadV1
-#: How a peer wants a payment written.
+#: The form in which a peer reads a payment.
 Dialect = Literal["object", "base64", "vercel"]
 
 
-def decode_object(value: object, what: str) -> dict[str, Any]:
-    """A JSON object given as an object, as JSON text, or as base64 of JSON text. Raises PaymentError."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    if not isinstance(value, str):
-        raise PaymentError("invalid_payload", f"{what} is neither an object nor text")
-    if len(value) > 2 * MAX_PAYMENT_BYTES:
-        raise PaymentError(
-            "invalid_payload",
-            f"{what} has {len(value):,} characters; {2 * MAX_PAYMENT_BYTES:,} are read",
-        )
-    text = value.strip()
-    try:
-        raw = (
-            text.encode()
-            if text.startswith("{")
-            else base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
-        )
-        parsed = orjson.loads(raw)
-    except (ValueError, binascii.Error) as error:
-        raise PaymentError(
-            "invalid_payload", f"{what} is neither JSON nor base64 of JSON"
-        ) from error
-    if not isinstance(parsed, dict):
-        raise PaymentError("invalid_payload", f"{what} is no JSON object")
-    return parsed
+# -- payments ----------------------------------------------------------------------------------
 
 
 def read_payment(meta: Mapping[str, Any] | None) -> Payment | None:
-    """The payment of a request's `_meta`, None where there is none. Raises PaymentError (invalid_payload)."""
+    """Return the payment of a request's `_meta`, or None if it has none. Raises PaymentError."""
     for key in (PAYMENT_META, VERCEL_PAYMENT_META):
-        value = (meta or {}).get(key)
+        value = mapping_at(meta).get(key)
         if value is not None:
             return parse_payment(decode_object(value, f"_meta[{key!r}]"))
     return None
 
 
 def parse_payment(found: Mapping[str, Any]) -> Payment:
-    """A payment of either protocol version. Raises PaymentError (invalid_payload, invalid_x402_version)."""
+    """Return a payment of either protocol version.
+
+    Raises PaymentError (invalid_payload, invalid_x402_version).
+    """
     size = len(orjson.dumps(found, default=str))
     if size > MAX_PAYMENT_BYTES:
         raise PaymentError(
-            "invalid_payload", f"the payment takes {size:,} bytes; {MAX_PAYMENT_BYTES:,} are read"
+            "invalid_payload",
+            f"the payment has {size:,} bytes; at most {MAX_PAYMENT_BYTES:,} are read",
         )
     version = found.get("x402Version")
     try:
@@ -105,35 +90,53 @@ def parse_payment(found: Mapping[str, Any]) -> Payment:
         if version == 1:
             return PaymentPayloadV1.model_validate(found)
     except ValidationError as error:
-        where = ", ".join(".".join(map(str, e["loc"])) for e in error.errors()[:5])
         # from None: pydantic's text repeats the input, and a payment must not reach logs
-        raise PaymentError("invalid_payload", f"the payment lacks or misstates: {where}") from None
+        raise PaymentError(
+            "invalid_payload",
+            f"fields of the payment are missing or invalid: {faulty_fields(error)}",
+        ) from None
     raise PaymentError(
-        "invalid_x402_version", f"x402Version is {str(version)[:20]}; 1 and 2 are known"
+        "invalid_x402_version", f"expected x402Version 1 or 2, got {str(version)[:20]}"
     )
 
 
 def payment_meta(payment: Payment, dialect: Dialect = "object") -> dict[str, Any]:
-    """`_meta` for a request that pays: an object for the official SDKs, base64 for Cloudflare's and Vercel's."""
-    body = payment.model_dump(by_alias=True, exclude_none=True, mode="json")
+    """Return the `_meta` of a request that pays: an object for the official SDKs, base64 for
+    Cloudflare and Vercel.
+    """
+    body = json_of(payment)
     if dialect == "object":
         return {PAYMENT_META: body}
-    text = base64.b64encode(orjson.dumps(body)).decode()
-    return {VERCEL_PAYMENT_META if dialect == "vercel" else PAYMENT_META: text}
+    key = VERCEL_PAYMENT_META if dialect == "vercel" else PAYMENT_META
+    return {key: encode_object(body)}
+
+
+# -- demands for payment -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """A demand for payment as a peer wrote it. `dialect` is the form in which that peer reads a
+    payment.
+    """
+
+    required: PaymentRequired | PaymentRequiredV1
+    dialect: Dialect = "object"
 
 
 def payment_required_result(
     required: PaymentRequired, failed: SettleResponse | None = None
 ) -> dict[str, Any]:
-    """The tool result that asks for payment: structuredContent, the same as text, and Cloudflare's `_meta`.
+    """Return the tool result that asks for payment: structuredContent, the same as text, and
+    Cloudflare's `_meta`.
 
-    After a failed settlement it also carries that settlement, inside structuredContent as the Python SDK puts it, and
-    in `_meta`.
+    After a failed settlement it also has that settlement: inside structuredContent, as the Python
+    SDK puts it, and in `_meta`.
     """
-    body = required.model_dump(by_alias=True, exclude_none=True, mode="json")
+    body = json_of(required)
     meta: dict[str, Any] = {ERROR_META: body}
     if failed is not None:
-        receipt = failed.model_dump(by_alias=True, exclude_none=True, mode="json")
+        receipt = json_of(failed)
         body = {**body, RESPONSE_META: receipt}
         meta = {ERROR_META: body, RESPONSE_META: receipt}
     return {
@@ -145,83 +148,77 @@ def payment_required_result(
 
 
 def v1_error_data(v1: list[PaymentRequirementsV1], error: str) -> dict[str, Any]:
-    """`data` of the JSON-RPC error 402 for peers of protocol version 1 (X402.md 2.3)."""
-    return PaymentRequiredV1(error=error, accepts=v1).model_dump(
-        by_alias=True, exclude_none=True, mode="json"
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """A demand for payment as some peer wrote it. `dialect` is how that peer wants to be paid."""
-
-    required: PaymentRequired | PaymentRequiredV1
-    dialect: Dialect = "object"
+    """Return `data` of the JSON-RPC error 402, by which protocol version 1 asks for payment over
+    MCP.
+    """
+    return json_of(PaymentRequiredV1(error=error, accepts=v1))
 
 
 def read_demand(result: Mapping[str, Any]) -> Demand | None:
-    """The demand in a tool result (by wire names), None where it is an ordinary result."""
+    """Return the demand in a tool result (with the protocol's names), or None if it is an ordinary
+    result.
+    """
     if not result.get("isError") and result.get("resultType") != "payment_required":
         return None
-    structured = result.get("structuredContent")
-    meta = result.get("_meta") or {}
-    for candidate, dialect in ((result.get("paymentRequired"), "object"), (structured, "object")):
+    for candidate, dialect in _candidates(result):
         found = parse_demand(candidate)
         if found is not None:
-            return Demand(found, dialect)  # type: ignore[arg-type]  # the tuple's literals
-    found = parse_demand(meta.get(ERROR_META))
-    if found is not None:
-        return Demand(found, "base64")
-    for block in result.get("content") or []:
-        text = block.get("text") if isinstance(block, Mapping) else None
-        if (
-            not isinstance(text, str)
-            or not text.lstrip().startswith("{")
-            or len(text) > MAX_PAYMENT_BYTES
-        ):
-            continue
-        try:
-            parsed = orjson.loads(text)
-        except ValueError:
-            continue
-        stray = parsed.get(ERROR_META) if isinstance(parsed, dict) else None
-        if isinstance(stray, Mapping):  # the version 1 text has one example of this shape
-            parsed = stray.get("data", stray)
-        found = parse_demand(parsed)
-        if found is not None:
-            return Demand(found)
+            return Demand(found, dialect)
     return None
 
 
+def _candidates(result: Mapping[str, Any]) -> Iterator[tuple[object, Dialect]]:
+    """The places in a result that may hold a demand, in order of preference."""
+    yield result.get("paymentRequired"), "object"
+    yield result.get("structuredContent"), "object"
+    yield mapping_at(result, "_meta").get(ERROR_META), "base64"
+    for block in list_at(result, "content"):
+        yield _demand_in_text(block), "object"
+
+
+def _demand_in_text(block: object) -> object:
+    """The JSON object in a text block, None if it has none."""
+    text = mapping_at(block).get("text")
+    if not isinstance(text, str) or not text.lstrip().startswith("{"):
+        return None
+    if len(text) > MAX_PAYMENT_BYTES:
+        return None
+    try:
+        parsed = orjson.loads(text)
+    except ValueError:
+        return None
+    nested = parsed.get(ERROR_META)
+    if isinstance(nested, Mapping):  # an example in the text of version 1 has this shape
+        return nested.get("data", nested)
+    return parsed
+
+
 def read_demand_error(code: int, data: object) -> Demand | None:
-    """The demand in a JSON-RPC error, None where it is another error."""
+    """Return the demand in a JSON-RPC error, or None if it is another error."""
     found = parse_demand(data) if code == 402 else None
     return None if found is None else Demand(found)
 
 
 def parse_demand(value: object) -> PaymentRequired | PaymentRequiredV1 | None:
-    """A demand of either protocol version, None where *value* is none."""
-    if (
-        not isinstance(value, Mapping)
-        or not isinstance(value.get("accepts"), list)
-        or not value["accepts"]
-    ):
+    """Return *value* as a demand of either protocol version, or None if it is not one."""
+    if not list_at(value, "accepts"):
         return None
     try:
-        if value.get("x402Version") == 1:
+        if mapping_at(value).get("x402Version") == 1:
             return PaymentRequiredV1.model_validate(value)
         return PaymentRequired.model_validate(value)
     except ValidationError:
         return None
 
 
+# -- receipts ----------------------------------------------------------------------------------
+
+
 def read_receipt(result: Mapping[str, Any]) -> SettleResponse | None:
-    """The receipt in a result's `_meta` (or, after a failed settlement, in its structuredContent)."""
-    meta, structured = result.get("_meta") or {}, result.get("structuredContent") or {}
-    candidates = [meta.get(RESPONSE_META), meta.get(VERCEL_RESPONSE_META)]
-    if isinstance(structured, Mapping):
-        candidates.append(structured.get(RESPONSE_META))
-    for candidate in candidates:
+    """Return the receipt in a result's `_meta`, or after a failed settlement in its
+    structuredContent.
+    """
+    for candidate in _receipt_candidates(result):
         if candidate is None:
             continue
         try:
@@ -229,3 +226,10 @@ def read_receipt(result: Mapping[str, Any]) -> SettleResponse | None:
         except (PaymentError, ValidationError):
             continue
     return None
+
+
+def _receipt_candidates(result: Mapping[str, Any]) -> Iterator[object]:
+    meta = mapping_at(result, "_meta")
+    yield meta.get(RESPONSE_META)
+    yield meta.get(VERCEL_RESPONSE_META)
+    yield mapping_at(result, "structuredContent").get(RESPONSE_META)

@@ -1,4 +1,4 @@
-"""Solana's networks and default assets as x402 names them (X402.md 1.4)."""
+"""Solana's networks and default assets, as x402 names them in its versions 1 and 2."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 MAINNET = f"solana:{ids.MAINNET_GENESIS[:32]}"
 DEVNET = f"solana:{ids.DEVNET_GENESIS[:32]}"
 TESTNET = f"solana:{ids.TESTNET_GENESIS[:32]}"
-#: the embedded LiteSVM (client/svm_rpc.py), whose tokens are worth nothing
+#: The embedded LiteSVM (client/svm_rpc.py). Its tokens are worth nothing.
 LOCAL = f"solana:{ids.EMBEDDED_GENESIS[:32]}"
 
 _V1 = {"solana": MAINNET, "solana-devnet": DEVNET, "solana-testnet": TESTNET}
@@ -34,7 +34,7 @@ TOKEN_2022 = ids.TOKEN_2022_PROGRAM
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A token that prices are said in: `decimals` places make one unit of `symbol`."""
+    """A token that prices are given in. One unit of `symbol` is 10**`decimals` base units."""
 
     symbol: str
     mint: str
@@ -60,10 +60,13 @@ DEFAULT_ASSETS: dict[str, tuple[Asset, ...]] = {
     TESTNET: _TEST_ASSETS,
     LOCAL: _TEST_ASSETS,
 }
+_BY_SYMBOL = {(n, a.symbol): a for n, assets in DEFAULT_ASSETS.items() for a in assets}
+_BY_MINT = {(n, a.mint): a for n, assets in DEFAULT_ASSETS.items() for a in assets}
 
 
 def caip2(network: str) -> str:
-    """The CAIP-2 id of a network given by that id or by its v1 name; other text is returned as it is.
+    """Return the CAIP-2 id of a network given by that id or by its v1 name. Other text is returned
+    as it is.
 
     >>> caip2("solana-devnet")
     'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1'
@@ -72,12 +75,12 @@ def caip2(network: str) -> str:
 
 
 def v1_name(network: str) -> str | None:
-    """The v1 name of a network ("solana-devnet"), or None where v1 has none."""
+    """Return the v1 name of a network ("solana-devnet"), or None if v1 has no name for it."""
     return network if network in _V1 else _V1_OF.get(network)
 
 
 def network_of_genesis(genesis_hash: str) -> str:
-    """The CAIP-2 id of the cluster with this genesis hash: its first 32 characters.
+    """Return the CAIP-2 id of the cluster with this genesis hash, which is its first 32 characters.
 
     >>> network_of_genesis("5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d") == MAINNET
     True
@@ -86,11 +89,10 @@ def network_of_genesis(genesis_hash: str) -> str:
 
 
 def asset_by_symbol(network: str, symbol: str) -> Asset | None:
-    """The default asset of that symbol (any case) on the network."""
-    wanted = symbol.upper()
-    return next((a for a in DEFAULT_ASSETS.get(caip2(network), ()) if a.symbol == wanted), None)
+    """Return the default asset of that symbol (any case) on the network."""
+    return _BY_SYMBOL.get((caip2(network), symbol.upper()))
 
 
 def asset_by_mint(network: str, mint: str) -> Asset | None:
-    """The default asset of that mint on the network."""
-    return next((a for a in DEFAULT_ASSETS.get(caip2(network), ()) if a.mint == mint), None)
+    """Return the default asset of that mint on the network."""
+    return _BY_MINT.get((caip2(network), mint))

@@ -1,4 +1,6 @@
-"""What a call is sold for, and what one request comes to: an answer, a demand for payment, or a refusal."""
+"""What a call is sold for, and the replies to one request: an answer, a demand for payment, or a
+refusal.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,14 @@ from mcpsol_py.x402.protocol.networks import v1_name
 from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, challenge
 from mcpsol_py.x402.protocol.receipts import OFFER_RECEIPT, Signatory
 
-__all__ = ["Answer", "PaymentRequiredReply", "Offer", "Refused", "Reply"]
+__all__ = ["Answer", "Offer", "PaymentRequiredReply", "Refused", "Reply"]
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What is sold: `accepts` are the ways to pay, any one of them does. `broadcasts`: it sends a transaction, so it is
-    settled first.
+    """What is sold. `accepts` are the ways to pay; the payer chooses one.
+
+    `broadcasts`: the tool sends a transaction, so its call is settled before it runs.
     """
 
     resource: ResourceInfo
@@ -31,16 +34,16 @@ class Offer:
     broadcasts: bool = False
     payment_id_required: bool = False
     extensions: Mapping[str, Any] = field(default_factory=dict)
-    #: Plans whose subscribers call without paying, and the domain that their proofs name (subscriptions/proof.py).
+    #: Plans whose subscribers call without paying, and the domain that their proofs name.
     plans: tuple[str, ...] = ()
     domain: str = ""
-    #: What buyers are told instead of `resource`: an address from outside, for catalogs.
+    #: Shown to buyers instead of `resource`: an address from outside, for catalogs.
     public: ResourceInfo | None = None
-    #: Signs what is asked and what was paid (receipts.py).
+    #: Signs the offers and the receipts (receipts.py).
     signatory: Signatory | None = None
 
     def payment_required(self, error: str) -> PaymentRequired:
-        """The 402 body."""
+        """Return the 402 body."""
         extensions = dict(self.extensions)
         extensions[PAYMENT_IDENTIFIER] = declare_payment_identifier_extension(
             required=self.payment_id_required
@@ -50,43 +53,50 @@ class Offer:
             extensions[SIGN_IN_WITH_X] = challenge(self.domain, self.resource.url, networks)
         if self.signatory is not None:
             extensions[OFFER_RECEIPT] = self.signatory.offers(self.resource.url, self.accepts)
-        shown = self.public or self.resource
         return PaymentRequired(
-            error=error, resource=shown, accepts=list(self.accepts), extensions=extensions
+            error=error,
+            resource=self.public or self.resource,
+            accepts=list(self.accepts),
+            extensions=extensions,
         )
 
     def receipted(self, settled: SettleResponse) -> SettleResponse:
-        """A settlement that succeeded, with a signed receipt where this offer has a signatory."""
-        return (
-            settled if self.signatory is None else self.signatory.signed(self.resource.url, settled)
-        )
+        """Return a settlement that succeeded, with a signed receipt if this offer has a signatory."""
+        if self.signatory is None:
+            return settled
+        return self.signatory.signed(self.resource.url, settled)
 
     def v1(self) -> list[PaymentRequirementsV1]:
-        """The same for peers of protocol version 1; networks that version 1 does not name are left out."""
+        """Return `accepts` for peers of protocol version 1, which has the scheme "exact" and named
+        networks only.
+        """
         found = []
-        for r in self.accepts:
-            name = v1_name(r.network)
-            if name is not None and r.scheme == "exact":  # version 1 has no other scheme
-                found.append(
-                    PaymentRequirementsV1(
-                        scheme=r.scheme,
-                        network=name,
-                        max_amount_required=r.amount,
-                        resource=self.resource.url,
-                        description=self.resource.description or "",
-                        mime_type=self.resource.mime_type or "application/json",
-                        pay_to=r.pay_to,
-                        max_timeout_seconds=r.max_timeout_seconds,
-                        asset=r.asset,
-                        extra={k: v for k, v in (r.extra or {}).items() if k != "paymentFlow"},
-                    )
-                )
+        for terms in self.accepts:
+            network = v1_name(terms.network)
+            if network is not None and terms.scheme == "exact":
+                found.append(self._v1_terms(terms, network))
         return found
+
+    def _v1_terms(self, terms: PaymentRequirements, network: str) -> PaymentRequirementsV1:
+        extra = {**(terms.extra or {})}
+        extra.pop("paymentFlow", None)
+        return PaymentRequirementsV1(
+            scheme=terms.scheme,
+            network=network,
+            max_amount_required=terms.amount,
+            resource=self.resource.url,
+            description=self.resource.description or "",
+            mime_type=self.resource.mime_type or "application/json",
+            pay_to=terms.pay_to,
+            max_timeout_seconds=terms.max_timeout_seconds,
+            asset=terms.asset,
+            extra=extra,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The tool's result, with the receipt. `repeated`: from an earlier call with the same payment id."""
+    """The tool's result and the receipt. `repeated`: from an earlier call with the same payment id."""
 
     result: dict[str, Any]
     receipt: SettleResponse | None
@@ -95,7 +105,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class PaymentRequiredReply:
-    """402: what to pay, and why what came did not do. `failed` is the settlement that failed, where there was one."""
+    """402: what to pay, and the reason code for which the payment was rejected, or
+    "payment_required".
+
+    `failed` is the settlement that failed, if there was one.
+    """
 
     required: PaymentRequired
     reason: str
@@ -104,8 +118,11 @@ class PaymentRequiredReply:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Neither 402 nor an answer. `code`: "payment_id_conflict", "in_progress", "settlement_pending", "outcome_unknown",
-    "storage_unavailable". Paying again is never the remedy; `receipt` shows what was paid already."""
+    """Neither an answer nor a 402: paying again does not help.
+
+    `code`: "payment_id_conflict", "in_progress", "settlement_pending", "outcome_unknown",
+    "storage_unavailable". `receipt` is of the payment that was made already.
+    """
 
     code: str
     message: str

@@ -1,9 +1,10 @@
-"""The draft MCP extension org.x402/payment (X402.md 2.2): a demand for payment as a result of its own type.
+"""The draft MCP extension org.x402/payment: a demand for payment as a result type.
 
-Experimental: used where both sides offer it, on the protocol's 2026 era, for tools. The SDK's clients can read no
-result types of their own for resources and prompts, so an unpaid one of these stays JSON-RPC error 402.
+Experimental. It is used for tools if both sides offer it, on the protocol's 2026 revision. The
+SDK's clients cannot read new result types for resources and prompts, so an unpaid one of these
+stays JSON-RPC error 402.
 
-    Client(server, extensions=[PaymentExtension()])     # and Buyer(client, payer) as ever
+    Client(server, extensions=[PaymentExtension()])     # Buyer(client, payer) works as before
     Paid(paid_calls, offers).install(server)
 """
 
@@ -29,10 +30,11 @@ class PaymentRequiredResult(types.Result):
 
 
 class PaymentExtension(ClientExtension):
-    """Tells servers that this client reads such demands, and hands them on in the ordinary form, which Buyer pays.
+    """Tells servers that this client reads such demands, and converts them to the ordinary form,
+    which Buyer pays.
 
-    It pays nothing itself: the SDK tells it a tool's name and not its arguments, and who pays within a budget does so
-    in one place.
+    It pays nothing itself: the SDK gives it a tool's name without the arguments, and Buyer is the
+    one place that pays within a budget.
     """
 
     identifier = EXTENSION

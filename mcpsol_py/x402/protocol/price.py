@@ -1,8 +1,9 @@
-"""Prices as people write them, as integers of base units: exact decimal arithmetic, never a float."""
+"""Prices as people write them, in integers of base units. Decimal arithmetic, never a float."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -18,6 +19,9 @@ from mcpsol_py.x402.protocol.networks import (
 __all__ = ["Price", "format_amount", "parse_price"]
 
 _U64_MAX = 2**64 - 1
+_DIGITS = re.compile(r"[0-9]+")
+#: What a price may write for USDC. None: no symbol.
+_USDC_NAMES: Mapping[str | None, str] = {None: "USDC", "USD": "USDC"}
 _MONEY = re.compile(
     r"^(?P<dollar>\$)?\s*(?P<number>[0-9]{1,20}(?:\.[0-9]{1,18})?)\s*(?P<symbol>[A-Za-z][A-Za-z0-9]{0,11})?$"
 )
@@ -39,103 +43,115 @@ def parse_price(
     mint: str | None = None,
     decimals: int | None = None,
 ) -> Price:
-    """A price, however it is written: "$0.001", "0.001 USDC", {"amount": "1000", "asset": mint}, or base units (an int
-    or digits) with *mint*.
+    """Read a price in any form: "$0.001", "0.001 USDC", {"amount": "1000", "asset": mint}, or base
+    units with *mint*.
 
-    "$" and no symbol at all mean the network's first default asset (USDC), unless *mint* and *decimals* say another.
-    The amount must come out as a whole number of base units from 1 to 2**64-1. Raises PaymentError (invalid_price).
+    Base units are an int or digits. "$" and no symbol mean the network's first default asset
+    (USDC), unless *mint* and *decimals* name another. The amount must be a whole number of base
+    units from 1 to 2**64-1. Raises PaymentError (invalid_price).
     """
     network = caip2(network)
-    if isinstance(price, dict):
-        amount, asset = price.get("amount"), price.get("asset", mint)
-        if (
-            not isinstance(asset, str)
-            or not isinstance(amount, (str, int))
-            or isinstance(amount, bool)
-        ):
-            raise PaymentError(
-                "invalid_price",
-                f"{abbr(price)} is no price; {{'amount': base units, 'asset': mint}} is one",
+    match price:
+        case dict():
+            return _from_object(price, network, mint)
+        case str():
+            return _from_text(price, network, mint, decimals)
+        case int() if not isinstance(price, bool):
+            return _from_base_units(price, network, mint)
+        case _:
+            raise _invalid(
+                f'expected a price as text, such as "$0.001", got {abbr(price)}; a float is never read'
             )
-        return Price(_base_units(str(amount), price), asset, network)
-    if isinstance(price, bool) or not isinstance(price, (str, int)):
-        raise PaymentError(
-            "invalid_price",
-            f'{abbr(price)} is no price; a float is never one. Write it as text: "$0.001"',
+
+
+def _from_object(price: Mapping[str, object], network: str, mint: str | None) -> Price:
+    amount, asset = price.get("amount"), price.get("asset", mint)
+    is_amount = isinstance(amount, (str, int)) and not isinstance(amount, bool)
+    if not isinstance(asset, str) or not is_amount:
+        raise _invalid(f"expected {{'amount': base units, 'asset': mint}}, got {abbr(price)}")
+    return Price(_base_units(str(amount), price), asset, network)
+
+
+def _from_base_units(price: int, network: str, mint: str | None) -> Price:
+    if mint is None:
+        raise _invalid(
+            f'{price} is in base units of an unknown token: give its mint, or write "$0.001"'
         )
-    if isinstance(price, int):
-        if mint is None:
-            raise PaymentError(
-                "invalid_price",
-                f'{price} base units of which token? Give its mint, or write "$0.001"',
-            )
-        return Price(_base_units(str(price), price), mint, network)
+    return Price(_base_units(str(price), price), mint, network)
+
+
+def _from_text(price: str, network: str, mint: str | None, decimals: int | None) -> Price:
     text = price.strip()
-    if mint is not None and decimals is None and text.isascii() and text.isdigit():
+    if mint is not None and decimals is None and _DIGITS.fullmatch(text):
         return Price(_base_units(text, price), mint, network)
     match = _MONEY.match(text)
     if match is None:
-        raise PaymentError(
-            "invalid_price",
-            f'{abbr(price)} is no price; "$0.001", "0.001 USDC" and base units with a mint are',
+        raise _invalid(
+            f'expected "$0.001", "0.001 USDC" or base units with a mint, got {abbr(price)}'
         )
-    asset_found = _asset(network, match["symbol"], mint, decimals)
-    scaled = Decimal(match["number"]).scaleb(asset_found.decimals)
+    asset = _asset(network, match["symbol"], mint, decimals)
+    scaled = Decimal(match["number"]).scaleb(asset.decimals)
     if scaled != scaled.to_integral_value():
-        raise PaymentError(
-            "invalid_price",
-            f"{abbr(price)} has more than {asset_found.decimals} decimals of {asset_found.symbol or asset_found.mint}",
+        raise _invalid(
+            f"{abbr(price)} has more than the {asset.decimals} decimals of "
+            f"{asset.symbol or asset.mint}"
         )
-    return Price(_base_units(str(int(scaled)), price), asset_found.mint, network)
+    return Price(_base_units(str(int(scaled)), price), asset.mint, network)
 
 
 def _asset(network: str, symbol: str | None, mint: str | None, decimals: int | None) -> Asset:
+    """The token that a price is in."""
     if symbol is None and mint is not None:
-        if decimals is not None:
-            return Asset("", mint, decimals)
-        known = asset_by_mint(network, mint)
-        if known is not None:
-            return known
-        raise PaymentError(
-            "invalid_price",
-            f"the decimals of {mint} are not known here: give them, or the price in base units",
-        )
-    found = asset_by_symbol(network, symbol or "USDC") or (
-        asset_by_symbol(network, "USDC") if symbol == "USD" else None
+        return _asset_of_mint(network, mint, decimals)
+    name = _USDC_NAMES.get(symbol, str(symbol))
+    found = asset_by_symbol(network, name)
+    if found is not None:
+        return found
+    if mint is not None and decimals is not None:
+        return Asset(str(symbol).upper(), mint, decimals)
+    known = ", ".join(a.symbol for a in DEFAULT_ASSETS.get(network, ())) or "none"
+    raise _invalid(
+        f"token {name!r} is not known on {network} (known: {known}): give its mint and decimals"
     )
-    if found is None and symbol is not None and mint is not None and decimals is not None:
-        return Asset(symbol.upper(), mint, decimals)
-    if found is None:
-        names = ", ".join(a.symbol for a in DEFAULT_ASSETS.get(network, ())) or "none"
-        raise PaymentError(
-            "invalid_price",
-            f"no token {symbol or 'USDC'!r} is known on {network} (known: {names}): give its mint and decimals",
+
+
+def _asset_of_mint(network: str, mint: str, decimals: int | None) -> Asset:
+    if decimals is not None:
+        return Asset("", mint, decimals)
+    known = asset_by_mint(network, mint)
+    if known is None:
+        raise _invalid(
+            f"the decimals of {mint} are not known: give them, or give the price in base units"
         )
-    return found
+    return known
 
 
 def _base_units(digits: str, price: object) -> int:
-    if not (digits.isascii() and digits.isdigit()):
-        raise PaymentError("invalid_price", f"{abbr(price)}: base units are a whole number")
+    if not _DIGITS.fullmatch(digits):
+        raise _invalid(f"expected a whole number of base units, got {abbr(price)}")
     amount = int(digits)
     if not 0 < amount <= _U64_MAX:
-        raise PaymentError(
-            "invalid_price", f"{abbr(price)} is {amount} base units; 1 to {_U64_MAX} fit"
-        )
+        raise _invalid(f"expected 1 to {_U64_MAX} base units, got {amount} from {abbr(price)}")
     return amount
 
 
+def _invalid(message: str) -> PaymentError:
+    return PaymentError("invalid_price", message)
+
+
 def format_amount(amount: int, network: str, mint: str, decimals: int | None = None) -> str:
-    """*amount* base units as people read them: "0.001 USDC", or the base units where the token is not known.
+    """Write *amount* base units as people read them: "0.001 USDC", or base units if the token is
+    not known.
 
     >>> format_amount(1000, "solana-devnet", "4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU")
     '0.001 USDC'
     """
     known = asset_by_mint(network, mint)
-    places = decimals if decimals is not None else known.decimals if known else None
-    if places is None:
+    if decimals is None and known is not None:
+        decimals = known.decimals
+    if decimals is None:
         return f"{amount} base units of {mint}"
-    text = f"{Decimal(amount).scaleb(-places):f}"
+    text = f"{Decimal(amount).scaleb(-decimals):f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return f"{text} {known.symbol if known else mint}"

@@ -1,14 +1,17 @@
-"""Who asks: a wallet's signature over one request, in the form of x402's extension `sign-in-with-x` (X402.md 5).
+"""Proving who asks: a wallet's signature over one request, in the form of x402's extension
+`sign-in-with-x`.
 
-The message is Sign-In-With-Solana text, as the official SDKs write it, so their clients sign it too. It cannot be
-forged, since the wallet signs; it cannot be used elsewhere, since it names the seller's domain and the resource; it
-cannot be used twice, since its nonce names one call for ever (grants.py). Our client also signs `requestId`, a hash of
-the arguments, so that nobody on the way can change them.
+The message is Sign-In-With-Solana text, as the official SDKs write it, so their clients can sign it
+too. The wallet's signature cannot be forged. The proof cannot be used elsewhere, because it names
+the seller's domain and the resource. It cannot be used twice, because its nonce names one call for
+ever (subscriptions/grants.py). Our client also signs `requestId`, a hash of the arguments, so that
+nobody on the way can change them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -27,7 +30,12 @@ from x402.extensions.sign_in_with_x import (
 )
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.protocol.mcp_wire import MAX_PAYMENT_BYTES, decode_object
+from mcpsol_py.x402.protocol.json_form import (
+    MAX_PAYMENT_BYTES,
+    decode_object,
+    faulty_fields,
+    mapping_at,
+)
 
 __all__ = [
     "PROOF_HEADER",
@@ -44,15 +52,17 @@ __all__ = [
 
 PROOF_META = "x402/sign-in-with-x"
 PROOF_HEADER = "sign-in-with-x"
-#: A proof is this old at most, and clocks may be this far apart, in milliseconds each.
+#: The greatest age of a proof, in milliseconds.
 MAX_AGE_MS = 300_000
+#: How far the signer's clock may be off, in milliseconds.
 SKEW_MS = 300_000
+_NONCE = re.compile(r"[0-9A-Za-z]{8,128}")
 
 
 def challenge(
     domain: str, uri: str, networks: list[str], statement: str = "Use my subscription"
 ) -> dict[str, Any]:
-    """The extension as it stands in a demand's `extensions`: what to sign, with a nonce of its own."""
+    """Return the extension for a demand's `extensions`: what to sign, with a new nonce."""
     info = {
         "domain": domain,
         "uri": uri,
@@ -68,7 +78,7 @@ def challenge(
 
 
 def request_mark(uri: str, arguments: object) -> str:
-    """What `requestId` says of a request: hex of SHA-256 over the resource and its arguments."""
+    """Return the `requestId` of a request: SHA-256 of the resource and its arguments, as hex."""
     return hashlib.sha256(orjson.dumps([uri, arguments], option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
@@ -80,7 +90,10 @@ def sign_proof(
     request_id: str | None = None,
     nonce: str | None = None,
 ) -> dict[str, Any]:
-    """Signs a challenge's `info` for *network* (CAIP-2). *nonce*: of ours, to name a call that is repeated as one."""
+    """Sign a challenge's `info` for *network* (CAIP-2) and return the proof.
+
+    *nonce* replaces the challenge's. It makes a repeated call the same call.
+    """
     body = {k: v for k, v in info.items() if v is not None}
     body |= {
         "chainId": network,
@@ -98,37 +111,43 @@ def sign_proof(
 
 
 def proof_meta(proof: Mapping[str, Any]) -> dict[str, Any]:
-    """`_meta` for a request that proves who asks."""
+    """Return the `_meta` of a request that proves who asks."""
     return {PROOF_META: dict(proof)}
 
 
 def read_proof(meta: Mapping[str, Any] | None) -> SIWxPayload | None:
-    """The proof of a request's `_meta`, None where there is none. Raises PaymentError (invalid_siwx)."""
-    value = (meta or {}).get(PROOF_META)
-    return None if value is None else _parse(value)
+    """Return the proof in a request's `_meta`, or None if it has none. Raises PaymentError
+    (invalid_siwx).
+    """
+    return _parse(mapping_at(meta).get(PROOF_META))
 
 
 def read_proof_header(headers: Mapping[str, str]) -> SIWxPayload | None:
-    """The proof of HTTP headers (names in lower case), None where there is none. Raises PaymentError (invalid_siwx)."""
-    value = headers.get(PROOF_HEADER)
-    return None if value is None else _parse(value)
+    """Return the proof in HTTP headers (names in lower case), or None if they have none. Raises
+    PaymentError (invalid_siwx).
+    """
+    return _parse(headers.get(PROOF_HEADER))
 
 
-def _parse(value: object) -> SIWxPayload:
+def _parse(value: object) -> SIWxPayload | None:
+    if value is None:
+        return None
     try:
         found = decode_object(value, "the proof")
-        if len(orjson.dumps(found, default=str)) > MAX_PAYMENT_BYTES:
-            raise PaymentError(
-                "invalid_siwx", f"the proof takes more than {MAX_PAYMENT_BYTES:,} bytes"
-            )
-        return SIWxPayload.model_validate(found)
-    except ValidationError as error:
-        where = ", ".join(".".join(map(str, e["loc"])) for e in error.errors()[:5])
-        raise PaymentError(
-            "invalid_siwx", f"the proof lacks or misstates: {where}"
-        ) from None  # it repeats the input
     except PaymentError as error:
         raise PaymentError("invalid_siwx", str(error)) from None
+    size = len(orjson.dumps(found, default=str))
+    if size > MAX_PAYMENT_BYTES:
+        raise PaymentError(
+            "invalid_siwx", f"the proof has {size:,} bytes; at most {MAX_PAYMENT_BYTES:,} are read"
+        )
+    try:
+        return SIWxPayload.model_validate(found)
+    except ValidationError as error:
+        # from None: pydantic's text repeats the input
+        raise PaymentError(
+            "invalid_siwx", f"fields of the proof are missing or invalid: {faulty_fields(error)}"
+        ) from None
 
 
 def check_proof(
@@ -140,8 +159,21 @@ def check_proof(
     arguments: object,
     now_ms: int,
 ) -> str:
-    """The wallet that signed, when the proof is one for this request now. Raises PaymentError with the protocol's
-    reason (`invalid_siwx_…`)."""
+    """Return the wallet that signed the proof, if the proof is valid for this request now.
+
+    Raises PaymentError with the protocol's reason (`invalid_siwx_…`).
+    """
+    _check_place(proof, domain, uri, networks)
+    _check_nonce(proof.nonce)
+    _check_age(proof, now_ms)
+    _check_validity(proof, now_ms)
+    if proof.request_id is not None and proof.request_id != request_mark(uri, arguments):
+        raise _refuse("request_mismatch", "the proof is for a request with other arguments")
+    return _signer(proof)
+
+
+def _check_place(proof: SIWxPayload, domain: str, uri: str, networks: list[str]) -> None:
+    """The proof must be for this domain, resource and network."""
     if proof.domain != domain:
         raise _refuse(
             "domain_mismatch", f"the proof is for domain {proof.domain[:80]!r}, not {domain!r}"
@@ -151,49 +183,54 @@ def check_proof(
     if proof.chain_id not in networks or proof.type != "ed25519":
         raise _refuse(
             "unsupported_chain",
-            f"the proof is of chain {proof.chain_id[:80]!r}; {networks} are known here",
+            f"the proof is for chain {proof.chain_id[:80]!r}; supported are {networks} with ed25519",
         )
-    if not 8 <= len(proof.nonce) <= 128 or not proof.nonce.isascii() or not proof.nonce.isalnum():
+
+
+def _check_nonce(nonce: str) -> None:
+    if not _NONCE.fullmatch(nonce):
         raise _refuse("nonce", "a nonce is 8 to 128 letters and digits")
-    issued = _read_time(proof.issued_at, "issued_at")
-    if now_ms - issued > MAX_AGE_MS + SKEW_MS:
+
+
+def _check_age(proof: SIWxPayload, now_ms: int) -> None:
+    age = now_ms - _read_time(proof.issued_at, "issued_at")
+    if age > MAX_AGE_MS + SKEW_MS:
+        raise _refuse("issued_at_too_old", f"the proof is {age // 1000:,} s old; sign a new one")
+    if age < -SKEW_MS:
         raise _refuse(
-            "issued_at_too_old", f"the proof is {(now_ms - issued) // 1000:,} s old; sign a new one"
+            "issued_at_in_future", f"the proof's time is {-age // 1000:,} s ahead of ours"
         )
-    if issued - now_ms > SKEW_MS:
-        raise _refuse(
-            "issued_at_in_future",
-            f"the proof's time is {(issued - now_ms) // 1000:,} s ahead of ours",
-        )
-    if (
-        proof.expiration_time is not None
-        and _read_time(proof.expiration_time, "expiration_time") + SKEW_MS < now_ms
-    ):
-        raise _refuse("expired", "the proof has expired")
-    if (
-        proof.not_before is not None
-        and _read_time(proof.not_before, "not_before") - SKEW_MS > now_ms
-    ):
-        raise _refuse("not_yet_valid", "the proof is not valid yet")
-    if proof.request_id is not None and proof.request_id != request_mark(uri, arguments):
-        raise _refuse("request_mismatch", "the proof is for a request with other arguments")
+
+
+def _check_validity(proof: SIWxPayload, now_ms: int) -> None:
+    """`expirationTime` and `notBefore`, if the proof has them."""
+    if proof.expiration_time is not None:
+        expires = _read_time(proof.expiration_time, "expiration_time")
+        if expires + SKEW_MS < now_ms:
+            raise _refuse("expired", "the proof has expired")
+    if proof.not_before is not None:
+        begins = _read_time(proof.not_before, "not_before")
+        if begins - SKEW_MS > now_ms:
+            raise _refuse("not_yet_valid", "the proof is not valid yet")
+
+
+def _signer(proof: SIWxPayload) -> str:
     try:
-        wallet, signature = (
-            Pubkey.from_string(proof.address),
-            Signature.from_string(proof.signature),
-        )
+        wallet = Pubkey.from_string(proof.address)
+        signature = Signature.from_string(proof.signature)
     except ValueError:
         raise _refuse("malformed_signature", "address or signature cannot be read") from None
     if not signature.verify(wallet, format_siws_message(proof, proof.address).encode()):
-        raise _refuse("signature", "the signature does not sign this proof")
+        raise _refuse("signature", "the signature is not of this proof")
     return str(wallet)
 
 
 def _read_time(text: str, what: str) -> int:
+    """Milliseconds since 1970 of a time in ISO 8601."""
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:
-        raise _refuse(what, f"{what} is no time in ISO 8601") from None
+        raise _refuse(what, f"{what} is not a time in ISO 8601") from None
     aware = parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
     return int(aware.timestamp() * 1000)
 
