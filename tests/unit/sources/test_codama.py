@@ -61,7 +61,8 @@ from mcpsol_py.model.types import (
     Variant,
     ZeroableOption,
 )
-from mcpsol_py.sources.codama import _TYPES, read_codama
+from mcpsol_py.sources.codama import read_codama
+from mcpsol_py.sources.codama.types import TYPE_NODES
 from mcpsol_py.sources.detect import read
 from tests.unit.sources.fixtures import account, document, instruction, load
 
@@ -104,7 +105,7 @@ def test_type_nodes(name: str) -> None:
 
 def test_the_fixture_holds_every_type_node_that_is_read() -> None:
     text = orjson.dumps(document("codama/every")).decode()
-    assert [kind for kind in _TYPES if f'"{kind}"' not in text] == []
+    assert [kind for kind in TYPE_NODES if f'"{kind}"' not in text] == []
 
 
 def test_enums_keep_their_tag_width_and_explicit_tags() -> None:
@@ -314,7 +315,7 @@ def test_a_digit_alone_is_a_byte_in_base_16() -> None:
     assert model.instructions[0].discriminator == Discriminator(b"\x09", "codama")
     first["defaultValue"] = _bytes("123")  # an encoder would make 0x1200 of it
     assert any(
-        f.level == "error" and "'123' is no 'base16'" in f.message
+        f.level == "error" and "'123' is not valid 'base16'" in f.message
         for f in check(read_codama(_program(instructions=[ix])))
     )
 
