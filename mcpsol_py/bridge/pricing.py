@@ -1,7 +1,8 @@
-"""Prices on a bridge's tools: which tool costs what, and the middleware that sells its calls (x402/seller.py).
+"""Prices of a bridge's tools, and the middleware that sells their calls.
 
-A tool that only builds or reads is verified, run and settled; one that sends (mode "send") is rehearsed, settled, then
-run, and its signature is recorded before it is sent, so that a crash in between is decided by the chain.
+A call that only builds or reads is verified, run and settled. A call that sends (mode "send") is
+rehearsed, settled, then run; its signature is recorded before it is sent, so that after a crash the
+chain tells whether it took effect.
 """
 
 from __future__ import annotations
@@ -30,28 +31,32 @@ from mcpsol_py.x402.selling.tool_run import current_run
 __all__ = ["FREE", "Price", "PriceList", "sell"]
 
 FREE = "free"
-#: as x402/price.py reads it: "$0.001", "0.001 USDC", {"amount": base units, "asset": mint}
+#: "$0.001", "0.001 USDC" or {"amount": base units, "asset": mint}, as x402/protocol/price.py reads
 Price = str | Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class PriceList:
-    """What tools cost. `rows`: (pattern, prices) in order, the first pattern that fits a tool's name counts ("vault_*",
-    "*"); any one of its prices pays, and no price is free. `pay_to`: the merchant's address.
+    """The prices of tools.
+
+    `rows` are (pattern, prices): the first pattern that matches a tool's name ("vault_*", "*")
+    applies, and the caller pays one of its prices. A tool without prices is free. `pay_to` is the
+    merchant's address.
     """
 
     rows: Sequence[tuple[str, Sequence[Price]]]
     pay_to: str
     network: str
-    #: the ways to pay each price; a tool that sends is paid by the first alone: vouchers become money after the call
+    #: Payment schemes for each price. A tool that sends accepts only the first one, because
+    #: vouchers are redeemed after the call.
     schemes: tuple[str, ...] = ("exact",)
-    #: The bridge's address from outside: where it is given, facilitators are asked to list the tools (bazaar).
+    #: The bridge's public URL. If it is given, facilitators are asked to list the tools (bazaar).
     public_url: str | None = None
     #: Signs offers and receipts.
     signatory: Signatory | None = None
 
     def prices(self, tool: str) -> Sequence[Price]:
-        """Those of *tool*; none where it is free."""
+        """Return the prices of *tool*, empty if it is free."""
         return next((prices for pattern, prices in self.rows if fnmatchcase(tool, pattern)), ())
 
 
@@ -63,95 +68,129 @@ def sell(
     *,
     v1_errors: bool = False,
 ) -> Paid:
-    """The middleware that sells *bridge*'s tools, for `Server.middleware`; *bridge* knows the prices afterwards.
+    """Return the middleware that sells *bridge*'s tools, for `Server.middleware`.
 
-    *server* is initialised, and *paid_calls* stands on it. Raises SourceError for a pattern that fits no tool, and
-    PaymentError for a price that cannot be read.
+    Also tells *bridge* the prices, so that other pages can show them. *server* must be initialised,
+    and *paid_calls* must use it.
+
+    Raises SourceError for a pattern that matches no tool, and PaymentError for a price that cannot
+    be read.
     """
-    shop = _Shop(bridge, server, prices)
-    for pattern, asked in prices.rows:
-        fitting = [
-            name for name in bridge.box.tools if shop.sellable(name) and fnmatchcase(name, pattern)
-        ]
-        if not fitting and pattern != "*":
-            names = [n for n in bridge.box.tools if shop.sellable(n)]
-            raise SourceError(
-                f"no tool is called so. {suggest(pattern, names)}",
-                path=f"payments.prices.{pattern}",
-            )
-        for price in asked:
-            shop.requirements(price, broadcasts=False)  # a wrong one stops the start, not a call
-    bridge.price = shop.text
-    bridge.will_send = _record
+    offers = _ToolOffers(bridge, server, prices)
+    offers.check()
+    bridge.price = offers.text
+    bridge.will_send = _record_signature
     return Paid(
-        paid_calls, shop.offer, v1_errors=v1_errors, unwrap=shop.unwrap, rehearse=shop.rehearse
+        paid_calls,
+        offers.offer,
+        v1_errors=v1_errors,
+        unwrap=offers.unwrap,
+        rehearse=offers.rehearse,
     )
 
 
-async def _record(signature: str) -> None:
+async def _record_signature(signature: str) -> None:
     run = current_run()
     if run is not None:
         await run.will_send(signature)
 
 
-class _Shop:
-    """The offers of a bridge's tools, made when they are first asked for: tools come and go with a redeployment."""
+class _ToolOffers:
+    """The offers of a bridge's tools.
+
+    Made when they are first needed, because tools come and go with redeployments.
+    """
 
     def __init__(self, bridge: Bridge, server: x402ResourceServer, prices: PriceList) -> None:
         self._bridge, self._server, self._prices = bridge, server, prices
         self._made: dict[tuple[str, bool], Offer] = {}
 
-    def sellable(self, name: str) -> bool:
-        """Search and the like stay free: they show what there is to buy."""
+    def check(self) -> None:
+        """Raise SourceError or PaymentError for a wrong row of the price list.
+
+        So a mistake stops the start of the bridge and not a call.
+        """
+        sellable = [name for name in self._bridge.box.tools if self._is_sellable(name)]
+        for pattern, prices in self._prices.rows:
+            matches = any(fnmatchcase(name, pattern) for name in sellable)
+            if not matches and pattern != "*":
+                raise SourceError(
+                    f"no tool matches this pattern. {suggest(pattern, sellable)}",
+                    path=f"payments.prices.{pattern}",
+                )
+            for price in prices:
+                self._requirements(price, broadcasts=False)
+
+    def offer(self, name: str) -> Offer | None:
+        """Return the offer for a call of the tool, or None if it is free or does not exist."""
+        tool = self._bridge.box.tools.get(name)
+        prices = self._prices.prices(name) if self._is_sellable(name) else ()
+        if tool is None or not prices:
+            return None
+        broadcasts = self._broadcasts(tool)
+        made = self._made.get((name, broadcasts))
+        if made is None:
+            made = self._made[name, broadcasts] = self._make(tool, prices, broadcasts)
+        return made
+
+    def text(self, name: str) -> str | None:
+        """Return the tool's price for people, or None if it is free."""
+        offer = self.offer(name)
+        if offer is None:
+            return None
+        amounts = [format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts]
+        return " or ".join(dict.fromkeys(amounts))
+
+    def unwrap(self, name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Return the tool and arguments that are sold: for call_tool, those that it calls."""
+        tool = self._bridge.box.tools.get(name)
+        if tool is None or tool.kind != "lazy" or tool.target != "call_tool":
+            return name, arguments
+        inner = arguments.get("name")
+        if not isinstance(inner, str):
+            return name, arguments
+        given = opened(arguments.get("arguments", {}))
+        return inner, given if isinstance(given, dict) else {}
+
+    async def rehearse(self, name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the refusal that the call would get, if that is known before it is paid for."""
+        refused = await self._bridge.rehearse(name, arguments)
+        return None if refused is None else tool_result(refused)
+
+    def _is_sellable(self, name: str) -> bool:
+        """Return True for tools that may cost something. Search tools show what can be bought."""
         tool = self._bridge.box.tools.get(name)
         return tool is not None and tool.kind != "lazy"
 
-    def offer(self, name: str) -> Offer | None:
-        """What a call of the tool costs; None where it is free, or no tool."""
-        tool = self._bridge.box.tools.get(name)
-        prices = self._prices.prices(name) if self.sellable(name) else ()
-        if tool is None or not prices:
-            return None
-        sends = tool.kind == "instruction" and not tool.definition["annotations"]["readOnlyHint"]
-        broadcasts = self._bridge.mode == "send" and sends
-        made = self._made.get((name, broadcasts))
-        if made is None:
-            title = str(tool.definition.get("title") or name)
-            info = ResourceInfo(
-                url=f"mcp://tool/{name}", description=title, mime_type="application/json"
-            )
-            accepts = tuple(
-                r for price in prices for r in self.requirements(price, broadcasts=broadcasts)
-            )
-            made = Offer(
-                info, accepts, broadcasts, signatory=self._prices.signatory, **self._listing(tool)
-            )
-            self._made[name, broadcasts] = made
-        return made
+    def _broadcasts(self, tool: BridgeTool) -> bool:
+        """Return True if a call of the tool sends a transaction."""
+        if self._bridge.mode != "send" or tool.kind != "instruction":
+            return False
+        return not tool.definition["annotations"]["readOnlyHint"]
 
-    def _listing(self, tool: BridgeTool) -> dict[str, Any]:
-        """How catalogs are to show the tool."""
-        url = self._prices.public_url
-        if url is None:
-            return {}
-        about = str(tool.definition["description"])[:500]
-        declared = declare_mcp_discovery_extension(
-            DeclareMcpDiscoveryConfig(
-                tool_name=tool.name,
-                description=about,
-                input_schema=tool.definition["inputSchema"],
-                transport="streamable-http",
-            )
+    def _make(self, tool: BridgeTool, prices: Sequence[Price], broadcasts: bool) -> Offer:
+        title = str(tool.definition.get("title") or tool.name)
+        info = ResourceInfo(
+            url=f"mcp://tool/{tool.name}", description=title, mime_type="application/json"
         )
-        return {"public": ResourceInfo(url=url, description=about), "extensions": declared}
+        accepts: list[PaymentRequirements] = []
+        for price in prices:
+            accepts += self._requirements(price, broadcasts=broadcasts)
+        return Offer(
+            info,
+            tuple(accepts),
+            broadcasts,
+            signatory=self._prices.signatory,
+            **self._listing(tool),
+        )
 
-    def requirements(self, price: Price, *, broadcasts: bool) -> list[PaymentRequirements]:
-        """Raises PaymentError for what is no price here."""
-        asked = parse_price(
-            dict(price) if isinstance(price, Mapping) else price, self._prices.network
-        )
-        made: list[PaymentRequirements] = []
-        for scheme in self._prices.schemes[:1] if broadcasts else self._prices.schemes:
+    def _requirements(self, price: Price, *, broadcasts: bool) -> list[PaymentRequirements]:
+        """Return the payment requirements of one price. Raises PaymentError."""
+        raw = dict(price) if isinstance(price, Mapping) else price
+        asked = parse_price(raw, self._prices.network)
+        schemes = self._prices.schemes[:1] if broadcasts else self._prices.schemes
+        requirements: list[PaymentRequirements] = []
+        for scheme in schemes:
             config = ResourceConfig(
                 scheme=scheme,
                 pay_to=self._prices.pay_to,
@@ -159,33 +198,21 @@ class _Shop:
                 network=self._prices.network,
                 extra={"paymentFlow": "upfront"} if broadcasts else {},
             )
-            made += self._server.build_payment_requirements(config)
-        return made
+            requirements += self._server.build_payment_requirements(config)
+        return requirements
 
-    def text(self, name: str) -> str | None:
-        """What it costs, for people."""
-        offer = self.offer(name)
-        if offer is None:
-            return None
-        return " or ".join(
-            dict.fromkeys(format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts)
+    def _listing(self, tool: BridgeTool) -> dict[str, Any]:
+        """Return how catalogs list the tool, as keyword arguments of Offer."""
+        url = self._prices.public_url
+        if url is None:
+            return {}
+        about = str(tool.definition["description"])[:500]
+        extensions = declare_mcp_discovery_extension(
+            DeclareMcpDiscoveryConfig(
+                tool_name=tool.name,
+                description=about,
+                input_schema=tool.definition["inputSchema"],
+                transport="streamable-http",
+            )
         )
-
-    def unwrap(self, name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The call that call_tool of the lazy surface makes is the one that is sold."""
-        tool = self._bridge.box.tools.get(name)
-        inner = arguments.get("name")
-        if (
-            tool is None
-            or tool.kind != "lazy"
-            or tool.target != "call_tool"
-            or not isinstance(inner, str)
-        ):
-            return name, arguments
-        given = opened(arguments.get("arguments", {}))
-        return inner, given if isinstance(given, dict) else {}
-
-    async def rehearse(self, name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
-        """The refusal that the call would get, if it can be seen before it is paid for."""
-        refused = await self._bridge.rehearse(name, arguments)
-        return None if refused is None else tool_result(refused)
+        return {"public": ResourceInfo(url=url, description=about), "extensions": extensions}

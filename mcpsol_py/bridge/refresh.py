@@ -1,9 +1,9 @@
-"""Served programs kept current: what a program is read from is watched, and read anew when it changes.
+"""Keeps served programs current: watches their deployments, IDL accounts and files for changes.
 
-Of a deployed program these are the deployment (the slot of its last one, a few bytes) and the accounts that hold its
-IDL; of files, when they were written. A new schema takes the old one's place; one that is not what was locked, or that
-cannot be read, takes the program's tools away until that is mended. What is in flight meanwhile ends as it began,
-except that nothing more is signed for a program that was replaced.
+When the source of a schema changes, the schema is read again and replaces the old one. If it does
+not match its lock, or cannot be read, the program's tools are removed until it does. Calls in
+progress finish with the schema that they began with, except that nothing more is signed for a
+program that was replaced.
 """
 
 from __future__ import annotations
@@ -34,190 +34,259 @@ __all__ = ["Refresher"]
 
 logger = logging.getLogger(__name__)
 
-#: a deployment is several transactions, and is seen a slot before it can be run: this long it settles
-_SETTLES = 0.6
-#: how long it is tried to read a new schema, in growing steps, before the program's tools are taken away
-_PATIENCE = (0.5, 1.0, 2.0, 4.0, 8.0)
-#: between attempts to reach a chain that does not answer
-_AGAIN = 15.0
-#: seconds between looks at files
-_FILES = 1.0
+#: A deployment takes several transactions and is seen a slot before it can run, so wait this long.
+_SETTLE_SECONDS = 0.6
+#: Waits between attempts to read a new schema, before the program's tools are removed.
+_RETRY_SECONDS = (0.5, 1.0, 2.0, 4.0, 8.0)
+#: Wait between attempts to reach a chain that does not answer.
+_RECONNECT_SECONDS = 15.0
+#: Interval between checks of files.
+_FILE_SECONDS = 1.0
+
+
+class _Unreadable(Exception):
+    """A program's schema could not be read. The message says why."""
 
 
 class Refresher:
-    """Keeps the programs of *bridge* current while `run` runs. *watches*: the accounts of each of its chains."""
+    """Keeps the programs of *bridge* current while `run` runs.
+
+    *watches* returns the watched accounts of a chain.
+    """
 
     def __init__(self, bridge: Bridge, watches: Callable[[Transport], AccountWatch]) -> None:
         self.bridge, self.watches = bridge, watches
-        self._dirty = {
+        #: Label -> event that is set when the program's schema must be read again.
+        self._changed = {
             served.label: asyncio.Event()
             for served in bridge.box.programs
             if served.again is not None
         }
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Refresh programs until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for label in self._dirty:
-                group.create_task(self._keep(label))
+            for label in self._changed:
+                group.create_task(self._keep_current(label))
 
-    def _now(self, label: str) -> ServedProgram:
+    def _served(self, label: str) -> ServedProgram:
         return self.bridge.box.labels[label]
 
-    async def _keep(self, label: str) -> None:
-        dirty = self._dirty[label]
-        served = self._now(label)
+    async def _keep_current(self, label: str) -> None:
+        changed = self._changed[label]
+        served = self._served(label)
         async with contextlib.AsyncExitStack() as stack:
-            if served.files:
-                looking = asyncio.create_task(self._look_at(served.files, dirty))
-                stack.callback(looking.cancel)
-            if served.on_chain and served.transport is not None and served.program_id is not None:
-                await self._watch(served, dirty, stack)
-            elif isinstance(served.transport, RpcTransport) and served.program_id is not None:
-                minding = asyncio.create_task(
-                    self._mind(label, served.transport, served.program_id)
-                )
-                stack.callback(minding.cancel)
+            await self._start_watching(label, served, changed, stack)
             while True:
-                await dirty.wait()
-                await asyncio.sleep(_SETTLES if served.on_chain else 0)
-                dirty.clear()
-                await self._renew(label)
+                await changed.wait()
+                await asyncio.sleep(_SETTLE_SECONDS if served.on_chain else 0)
+                changed.clear()
+                await self._refresh(label)
 
-    async def _watch(
-        self, served: ServedProgram, dirty: asyncio.Event, stack: contextlib.AsyncExitStack
+    # --- watching ------------------------------------------------------------------------------
+
+    async def _start_watching(
+        self,
+        label: str,
+        served: ServedProgram,
+        changed: asyncio.Event,
+        stack: contextlib.AsyncExitStack,
     ) -> None:
-        """The deployment, and the places of IDLs: another rung of the ladder may appear as well as change."""
-        assert served.transport is not None
-        assert served.program_id is not None
-        program_id, watch = served.program_id, self.watches(served.transport)
-        wanted: list[tuple[Pubkey, int | None]] = [
-            (programdata_address(program_id), PROGRAMDATA_HEADER)
-        ]
-        wanted.append((program_id, PROGRAMDATA_HEADER))
-        in_program = served.program.model.dialect.startswith("list_tools")  # the highest rung
-        if not in_program:
-            wanted += [(key, None) for key in idl_places(program_id)]
-        for key, head in wanted:
-            while True:
-                try:
-                    stack.callback(await watch.add(key, dirty.set, head=head))
-                    break
-                except TransportError:
-                    await asyncio.sleep(_AGAIN)
-        # it may have changed between the reading of its schema and now; an account does not say when it did
-        with contextlib.suppress(TransportError):
-            if not in_program or (await standing(served.transport, program_id)).slot != served.slot:
-                dirty.set()
+        """Set *changed* when the source of a schema changes, until *stack* is closed."""
+        if served.files:
+            files = asyncio.create_task(_watch_files(served.files, changed))
+            stack.callback(files.cancel)
+        transport, program_id = served.transport, served.program_id
+        if transport is None or program_id is None:
+            return
+        if served.on_chain:
+            await self._watch_schema(served, transport, program_id, changed, stack)
+        elif isinstance(transport, RpcTransport):
+            deployment = asyncio.create_task(self._note_deployments(label, transport, program_id))
+            stack.callback(deployment.cancel)
 
-    async def _mind(self, label: str, transport: Transport, program_id: Pubkey) -> None:
-        """A schema from a file does not change with the deployment, and may then be older than it: that is said."""
+    async def _watch_schema(
+        self,
+        served: ServedProgram,
+        transport: Transport,
+        program_id: Pubkey,
+        changed: asyncio.Event,
+        stack: contextlib.AsyncExitStack,
+    ) -> None:
+        """Watch the deployment, and every account that may hold an IDL.
+
+        An IDL may also appear in an account that did not exist before.
+        """
+        watch = self.watches(transport)
+        keys: list[tuple[Pubkey, int | None]] = [
+            (programdata_address(program_id), PROGRAMDATA_HEADER),
+            (program_id, PROGRAMDATA_HEADER),
+        ]
+        # list_tools is tried before any IDL, so a program that answers it has no IDL to watch.
+        has_list_tools = served.program.model.dialect.startswith("list_tools")
+        if not has_list_tools:
+            keys += [(key, None) for key in idl_places(program_id)]
+        for key, head in keys:
+            stack.callback(await _add_watch(watch, key, changed.set, head))
+        # The schema may have changed after it was read and before the watch began. Only the
+        # deployment has a slot that shows this; an IDL account has none.
+        with contextlib.suppress(TransportError):
+            if not has_list_tools or await _slot(transport, program_id) != served.slot:
+                changed.set()
+
+    async def _note_deployments(self, label: str, transport: Transport, program_id: Pubkey) -> None:
+        """Add a note to a program whose schema is from a file when it is deployed again.
+
+        The file does not change with the deployment, so it may be out of date afterwards.
+        """
         changed = asyncio.Event()
-        end: Callable[[], None] | None = None
+        watch = self.watches(transport)
+        stop = await _add_watch(
+            watch, programdata_address(program_id), changed.set, PROGRAMDATA_HEADER
+        )
         try:
-            while True:
-                try:
-                    if end is None:
-                        watch = self.watches(transport)
-                        end = await watch.add(
-                            programdata_address(program_id), changed.set, head=PROGRAMDATA_HEADER
-                        )
-                    first = (await standing(transport, program_id)).slot
-                    break
-                except TransportError:
-                    await asyncio.sleep(_AGAIN)
+            first = await _first_slot(transport, program_id)
             while True:
                 await changed.wait()
                 changed.clear()
                 with contextlib.suppress(TransportError):
-                    slot = (await standing(transport, program_id)).slot
-                    now = self._now(label)
-                    if slot not in (first, now.slot):
-                        note = f"it was deployed anew in slot {slot}, and its schema, from a file, may be older"
-                        self.bridge.replace(now, replace(now, slot=slot, note=note))
-                        telemetry.event(
-                            "program refreshed", program=label, outcome="noted", slot=slot or 0
-                        )
+                    slot = await _slot(transport, program_id)
+                    self._note_deployment(label, slot, first)
         finally:
-            if end is not None:
-                end()
+            stop()
 
-    async def _look_at(self, files: Iterable[Path], dirty: asyncio.Event) -> None:
-        seen = _stamps(files)
-        while True:
-            await asyncio.sleep(_FILES)
-            now = _stamps(files)
-            if now != seen:
-                seen = now
-                dirty.set()
+    def _note_deployment(self, label: str, slot: int | None, first: int | None) -> None:
+        served = self._served(label)
+        if slot in (first, served.slot):
+            return
+        note = f"deployed again in slot {slot}; its schema is from a file and may be out of date"
+        self.bridge.replace(served, replace(served, slot=slot, note=note))
+        telemetry.event("program refreshed", program=label, outcome="noted", slot=slot or 0)
 
-    async def _renew(self, label: str) -> None:
-        old = self._now(label)
-        assert old.again is not None
-        failed: McpsolError | None = None
-        for wait in (*_PATIENCE, None):
+    # --- refreshing ----------------------------------------------------------------------------
+
+    async def _refresh(self, label: str) -> None:
+        """Read a program's schema again and replace the old one."""
+        old = self._served(label)
+        try:
+            new = await self._read_with_retries(label, old)
+        except TransportError:
+            # Not the program's fault: keep its schema and try again later.
+            self._changed[label].set()
+            await asyncio.sleep(_RECONNECT_SECONDS)
+            return
+        except _Unreadable as error:
+            why = f"the program has changed, and its schema cannot be read now: {error}"
+            slot = old.slot
+            with contextlib.suppress(TransportError):
+                slot = await _deployed_slot(old)
+            new = replace(old, slot=slot, refused=why)
+        self._replace(old, new)
+
+    async def _read_with_retries(self, label: str, old: ServedProgram) -> ServedProgram:
+        """Return the program with its new schema.
+
+        A program on a chain is tried several times, because a deployment takes a while. Raises
+        TransportError, and _Unreadable if the last attempt failed.
+        """
+        waits = (*_RETRY_SECONDS, None) if old.on_chain else (None,)
+        for wait in waits:
             try:
-                before = await self._slot(old)
-                new = await old.again()
-                if await self._slot(old) != before:
-                    # deployed between two of the reads: the old pages must not be taken for the new deployment's
-                    raise McpsolError("it was deployed while its schema was read")
-            except McpsolError as error:
-                failed = error
-            except Exception as error:  # a spec is its author's code: reading it may raise anything
-                logger.warning("reading %s again failed", label, exc_info=error)
-                failed = McpsolError(f"reading it raised {type(error).__name__}")
-            else:
-                self._take(old, new)
-                return
-            if isinstance(failed, TransportError):
-                self._dirty[
-                    label
-                ].set()  # not the program's fault: the schema stays, and it is asked again
-                await asyncio.sleep(_AGAIN)
-                return
-            if wait is None or not old.on_chain:
-                break
+                return await self._read(label, old)
+            except _Unreadable:
+                if wait is None:
+                    raise
             await asyncio.sleep(wait)
-        slot = old.slot
-        with contextlib.suppress(TransportError):
-            slot = await self._slot(old)
-        self._take(
-            old,
-            replace(
-                old,
-                slot=slot,
-                refused=f"it has changed, and its schema cannot be read now: {failed}",
-            ),
-        )
+        raise AssertionError("the last attempt returns or raises")
 
-    @staticmethod
-    async def _slot(served: ServedProgram) -> int | None:
-        """Of the last deployment, where the schema comes from the chain. Raises TransportError."""
-        if not served.on_chain or served.transport is None or served.program_id is None:
-            return served.slot
-        return (await standing(served.transport, served.program_id)).slot
+    async def _read(self, label: str, old: ServedProgram) -> ServedProgram:
+        """Read a program's schema once. Raises TransportError and _Unreadable."""
+        assert old.again is not None
+        try:
+            before = await _deployed_slot(old)
+            new = await old.again()
+            after = await _deployed_slot(old)
+        except TransportError:
+            raise
+        except McpsolError as error:
+            raise _Unreadable(str(error)) from error
+        except Exception as error:  # a spec is Python code, which may raise anything
+            logger.warning("reading %s again failed", label, exc_info=error)
+            raise _Unreadable(f"reading it raised {type(error).__name__}") from error
+        if after != before:
+            # The pages may be from the old program, so they do not describe the new one.
+            raise _Unreadable("it was deployed while its schema was read")
+        return new
 
-    def _take(self, old: ServedProgram, new: ServedProgram) -> None:
+    def _replace(self, old: ServedProgram, new: ServedProgram) -> None:
         new = replace(new, label=old.label)
-        same = new.program.model == old.program.model and (new.how, new.refused) == (
-            old.how,
-            old.refused,
-        )
+        same_schema = new.program.model == old.program.model
+        same = same_schema and new.how == old.how and new.refused == old.refused
         if same and new.slot == old.slot:
             return
-        self.bridge.replace(old, replace(new, program=old.program) if same else new)
-        outcome = "the same" if same else "refused" if new.refused else "changed"
+        if same:
+            new = replace(new, program=old.program)
+            outcome = "the same"
+        else:
+            outcome = "refused" if new.refused else "changed"
+        self.bridge.replace(old, new)
         telemetry.event("program refreshed", program=old.label, outcome=outcome, slot=new.slot or 0)
 
 
-def _stamps(files: Iterable[Path]) -> list[tuple[int, int] | None]:
-    out: list[tuple[int, int] | None] = []
+async def _add_watch(
+    watch: AccountWatch, key: Pubkey, on_change: Callable[[], None], head: int | None
+) -> Callable[[], None]:
+    """Watch an account, waiting for the chain if it does not answer."""
+    while True:
+        try:
+            return await watch.add(key, on_change, head=head)
+        except TransportError:
+            await asyncio.sleep(_RECONNECT_SECONDS)
+
+
+async def _slot(transport: Transport, program_id: Pubkey) -> int | None:
+    """Return the slot of a program's last deployment. Raises TransportError."""
+    return (await standing(transport, program_id)).slot
+
+
+async def _first_slot(transport: Transport, program_id: Pubkey) -> int | None:
+    """Return the slot of a program's last deployment, waiting for the chain if necessary."""
+    while True:
+        try:
+            return await _slot(transport, program_id)
+        except TransportError:
+            await asyncio.sleep(_RECONNECT_SECONDS)
+
+
+async def _deployed_slot(served: ServedProgram) -> int | None:
+    """Return the slot of the last deployment, if the schema is read from the chain.
+
+    Raises TransportError.
+    """
+    if not served.on_chain or served.transport is None or served.program_id is None:
+        return served.slot
+    return await _slot(served.transport, served.program_id)
+
+
+async def _watch_files(files: Iterable[Path], changed: asyncio.Event) -> None:
+    """Set *changed* each time one of *files* is written."""
+    before = _file_stamps(files)
+    while True:
+        await asyncio.sleep(_FILE_SECONDS)
+        now = _file_stamps(files)
+        if now != before:
+            before = now
+            changed.set()
+
+
+def _file_stamps(files: Iterable[Path]) -> list[tuple[int, int] | None]:
+    """Return the modification time and size of each file, None for a missing one."""
+    stamps: list[tuple[int, int] | None] = []
     for path in files:
         try:
             stat = path.stat()
         except OSError:
-            out.append(None)
+            stamps.append(None)
         else:
-            out.append((stat.st_mtime_ns, stat.st_size))
-    return out
+            stamps.append((stat.st_mtime_ns, stat.st_size))
+    return stamps

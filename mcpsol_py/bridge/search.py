@@ -1,9 +1,10 @@
-"""Finding a tool among hundreds by words: the lazy surface's `search_tools`.
+"""Full-text search over tools: the index behind `search_tools`.
 
-Each word of a question is looked up by BM25 as SQLite's FTS5 computes it (with Porter stemming), in four indexes:
-names, the program's name, what it says of the tool, arguments and accounts. A word counts once, by its best hit:
-itself, one that begins with it, or one that means the same on chains ("claim" for "collect"; less). Tools that answer
-more of the question come first, and of those the ones whose name says little else.
+Each word of a query is looked up with BM25, as SQLite's FTS5 computes it (with Porter stemming), in
+four indexes: tool names, program names, descriptions, and parameters and accounts. A word counts
+once, by its best match: the word itself, a word that begins with it, or a synonym in the language
+of chains ("claim" for "collect"), which counts less. Tools that match more of the query come first,
+and among those the ones whose name has fewer other words.
 """
 
 from __future__ import annotations
@@ -16,22 +17,29 @@ from mcpsol_py.names import words
 
 __all__ = ["SearchHit", "ToolIndex"]
 
-#: how much a hit counts in each index
+#: The weight of a match in each index.
 _WEIGHTS = {"names": 3.0, "programs": 0.5, "texts": 1.0, "parameters": 0.4}
-#: how much a word counts that begins with one of the question, or means the same
-_BEGINS, _MEANS = 0.5, 0.6
-#: what a word counts that most tools have: BM25 gives it nothing, but where several words are asked for it decides
-_THERE = 0.3
-#: shorter words are not taken for the beginning of others
-_SHORTEST = 4
-_MOST_WORDS = 24
+#: The weight of a word that begins with a word of the query, and of a synonym.
+_PREFIX_WEIGHT, _SYNONYM_WEIGHT = 0.5, 0.6
+#: Added to each match. BM25 gives nothing to words that most tools have, but they must count if
+#: the query has several words.
+_BASE_SCORE = 0.3
+#: Shorter words of a query are not matched as prefixes.
+_MIN_PREFIX = 4
+_MAX_WORDS = 24
+_MAX_QUERY = 2000
+#: Factors for tools that read accounts, if the query asks to read and if it does not.
+_READER_WANTED, _READER_NOT_WANTED = 1.25, 0.6
+_DEPRECATED = 0.5
+#: Added if the query is the tool's name.
+_EXACT_NAME = 1000
 
 
 def _set_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: words of a question that say nothing of what is looked for
+#: Words of a query that do not say what to look for.
 _FILLERS = _set_of(
     """
     a about again also am an and another any are as at back be been by can could did do does else for from get had
@@ -41,11 +49,11 @@ _FILLERS = _set_of(
     why will with would you  your
     """
 )
-#: a question with one of these asks to read accounts
+#: A query with one of these words asks to read accounts.
 _READING = _set_of("show read view see list display inspect fetch look state info status")
 
-#: words that stand for one another in names of instructions and in questions about them
-_SAME = tuple(
+#: Synonyms in names of instructions and in queries about them.
+_SYNONYM_GROUPS = tuple(
     _set_of(row)
     for row in (
         "create initialize init open new make start setup launch register",
@@ -92,7 +100,7 @@ _SAME = tuple(
 
 def _synonyms() -> Mapping[str, frozenset[str]]:
     out: dict[str, frozenset[str]] = {}
-    for row in _SAME:
+    for row in _SYNONYM_GROUPS:
         for word in row:
             out[word] = out.get(word, frozenset()) | (row - {word})
     return out
@@ -101,17 +109,158 @@ def _synonyms() -> Mapping[str, frozenset[str]]:
 _SYNONYMS = _synonyms()
 
 
+#: Endings of inflected words and their replacements, tried in order.
+_INFLECTIONS = (
+    ("", ""),
+    ("s", ""),
+    ("es", ""),
+    ("ing", ""),
+    ("ing", "e"),
+    ("ed", ""),
+    ("d", ""),
+    ("ies", "y"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A tool that was found; a higher `score` is better."""
+    """A tool that matches a query. A higher `score` is better."""
 
     name: str
     score: float
 
 
-def _split(text: str) -> str:
-    """*text* followed by the words inside its identifiers, so that "openPosition" is found by "open" and by
-    "position".
+@dataclass(slots=True)
+class _Match:
+    """How well a tool matches one word of a query, or all of them."""
+
+    #: The summed score of the words.
+    score: float = 0.0
+    #: How many words of the query it matches; a synonym or prefix counts less than one.
+    matched: float = 0.0
+    #: How many words of the tool's name the query explains.
+    name_words: float = 0.0
+
+
+class ToolIndex:
+    """An index over tools, given as (name, program, description, parameter names).
+
+    *readers* are the names of the tools that read accounts.
+    """
+
+    def __init__(
+        self, rows: Iterable[tuple[str, str, str, Sequence[str]]], readers: Iterable[str] = ()
+    ) -> None:
+        rows = list(rows)
+        self._names = [name for name, *_ in rows]
+        self._readers = frozenset(readers)
+        self._name_sizes = [len(_plain_words(name)) or 1 for name in self._names]
+        self._db = sqlite3.connect(":memory:", check_same_thread=False)
+        texts = {
+            "names": (" ".join(_plain_words(name)) for name in self._names),
+            "programs": (_with_parts(program) for _, program, _, _ in rows),
+            "texts": (_with_parts(text) for _, _, text, _ in rows),
+            "parameters": (_with_parts(" ".join(names)) for *_, names in rows),
+        }
+        for index in _WEIGHTS:
+            self._db.execute(
+                f"CREATE VIRTUAL TABLE {index} USING fts5(words, tokenize = 'porter unicode61')"
+            )
+            self._db.executemany(
+                f"INSERT INTO {index} (rowid, words) VALUES (?, ?)", enumerate(texts[index])
+            )
+
+    def search(self, query: str, limit: int = 10) -> list[SearchHit]:
+        """Return the best *limit* tools for *query*, best first. A tool's name finds that tool."""
+        asked = _query_words(query)
+        terms = [word for word in asked if word not in _FILLERS] or asked
+        terms = terms[:_MAX_WORDS]
+        asks_to_read = asked[:1] == ["get"] or any(_lemma(term) in _READING for term in terms)
+        exact_name = query.strip().lower()
+        hits = []
+        for place, match in self._matches(terms).items():
+            score = self._score(place, match, len(terms), asks_to_read)
+            if self._names[place].lower() == exact_name:
+                score += _EXACT_NAME
+            hits.append(SearchHit(self._names[place], round(score, 3)))
+        hits.sort(key=lambda hit: (-hit.score, hit.name))
+        return hits[:limit]
+
+    def _score(self, place: int, match: _Match, terms: int, asks_to_read: bool) -> float:
+        """Return the score of a tool that matches a query of *terms* words."""
+        name = self._names[place]
+        matched_share = match.matched / terms
+        name_share = min(1.0, match.name_words / self._name_sizes[place])
+        score = match.score + 0.05
+        score *= matched_share * (0.6 + 0.4 * name_share)
+        if name in self._readers:
+            score *= _READER_WANTED if asks_to_read else _READER_NOT_WANTED
+        if "deprecated" in name.lower():
+            score *= _DEPRECATED
+        return score
+
+    def _matches(self, terms: Iterable[str]) -> dict[int, _Match]:
+        """Return the tools that match any of *terms*, by their place."""
+        totals: dict[int, _Match] = {}
+        for term in terms:
+            for place, match in self._term_matches(term).items():
+                total = totals.setdefault(place, _Match())
+                total.score += match.score
+                total.matched += match.matched
+                total.name_words += match.name_words
+        return totals
+
+    def _term_matches(self, term: str) -> dict[int, _Match]:
+        """Return the tools that match *term*, its synonyms, or *term* as a prefix."""
+        matches: dict[int, _Match] = {}
+        for expression, weight in _alternatives(term):
+            for place, (score, in_name) in self._lookup(expression).items():
+                match = matches.setdefault(place, _Match())
+                match.score = max(match.score, weight * score)
+                match.matched = max(match.matched, weight)
+                # One word may explain several: "vote" explains both words of castVote.
+                if in_name and (weight == _SYNONYM_WEIGHT or not match.name_words):
+                    match.name_words += weight
+        return matches
+
+    def _lookup(self, expression: str) -> dict[int, tuple[float, bool]]:
+        """Return the weighted BM25 scores of an FTS5 expression, and if a tool's name matches."""
+        found: dict[int, tuple[float, bool]] = {}
+        for index, weight in _WEIGHTS.items():
+            rows = self._db.execute(
+                f"SELECT rowid, bm25({index}) FROM {index} WHERE {index} MATCH ?", (expression,)
+            )
+            for place, rank in rows:
+                score, in_name = found.get(place, (0.0, False))
+                score += weight * (_BASE_SCORE - rank)
+                found[place] = score, in_name or index == "names"
+        return found
+
+
+def _alternatives(term: str) -> list[tuple[str, float]]:
+    """Return the FTS5 expressions for a word of a query, with their weights."""
+    synonyms = _SYNONYMS.get(term) or _SYNONYMS.get(_lemma(term), frozenset())
+    expressions = [(f'"{term}"', 1.0)]
+    expressions += [(f'"{word}"', _SYNONYM_WEIGHT) for word in sorted(synonyms)]
+    if len(term) >= _MIN_PREFIX:
+        expressions.append((f'"{term}"*', _PREFIX_WEIGHT))
+    return expressions
+
+
+def _query_words(query: str) -> list[str]:
+    """Return the words of a query, and the words inside its identifiers, each once."""
+    found: dict[str, None] = {}
+    for token in query[:_MAX_QUERY].split():
+        for word in (*words(token), token):
+            found[_plain(word)] = None
+    found.pop("", None)
+    return list(found)
+
+
+def _with_parts(text: str) -> str:
+    """Return *text* with the words inside its identifiers added.
+
+    So "openPosition" is found by "open" and by "position".
     """
     out = []
     for token in text.split():
@@ -122,121 +271,19 @@ def _split(text: str) -> str:
     return " ".join(out)
 
 
-class ToolIndex:
-    """An index over tools given as (name, program, what it says, parameter names).
-
-    *readers*: the names of those that read accounts.
-    """
-
-    def __init__(
-        self, rows: Iterable[tuple[str, str, str, Sequence[str]]], readers: Iterable[str] = ()
-    ) -> None:
-        rows = list(rows)
-        self._names = [name for name, *_ in rows]
-        self._readers = frozenset(readers)
-        self._sizes = [len(_plain_words(name)) or 1 for name in self._names]
-        self._db = sqlite3.connect(":memory:", check_same_thread=False)
-        for place, index in enumerate(_WEIGHTS):
-            self._db.execute(
-                f"CREATE VIRTUAL TABLE {index} USING fts5(words, tokenize = 'porter unicode61')"
-            )
-            cells = (
-                " ".join(_plain_words(r[0])) if place == 0 else _split(_text(r[place]))
-                for r in rows
-            )
-            self._db.executemany(
-                f"INSERT INTO {index} (rowid, words) VALUES (?, ?)", enumerate(cells)
-            )
-
-    def search(self, query: str, limit: int = 10) -> list[SearchHit]:
-        """The best *limit* tools for *query*, best first. A tool's name finds that tool."""
-        asked = [
-            w
-            for token in query[:2000].split()
-            for w in dict.fromkeys((*words(token), token.lower()))
-        ]
-        asked = list(dict.fromkeys(p for w in asked if (p := _plain(w))))
-        terms = [w for w in asked if w not in _FILLERS][:_MOST_WORDS] or asked[:_MOST_WORDS]
-        score = [0.0] * len(self._names)
-        named = [0.0] * len(self._names)
-        answered = [0.0] * len(self._names)
-        for term in terms:
-            for place, (worth, share, in_name) in self._hits(term).items():
-                score[place] += worth
-                answered[place] += share
-                named[place] += in_name
-        reads = any(_lemma(term) in _READING for term in terms) or asked[:1] == ["get"]
-        ranked = []
-        for place, name in enumerate(self._names):
-            if not answered[place]:
-                continue
-            # what of the question it answers, and how much of its name the question explains
-            worth = score[place] + 0.05
-            worth *= (answered[place] / len(terms)) * (
-                0.6 + 0.4 * min(1.0, named[place] / self._sizes[place])
-            )
-            if name in self._readers:
-                worth *= 1.25 if reads else 0.6
-            if "deprecated" in name.lower():
-                worth *= 0.5
-            if name.lower() == query.strip().lower():
-                worth += 1000
-            ranked.append(SearchHit(name, round(worth, 3)))
-        ranked.sort(key=lambda hit: (-hit.score, hit.name))
-        return ranked[:limit]
-
-    def _hits(self, term: str) -> dict[int, tuple[float, float, float]]:
-        """Of each tool that *term* finds: what that is worth, which share of the term it answers, and which part of a
-        word of its name it explains."""
-        out: dict[int, tuple[float, float, float]] = {}
-        same = _SYNONYMS.get(term) or _SYNONYMS.get(_lemma(term), frozenset())
-        ways = [(f'"{term}"', 1.0)] + [(f'"{word}"', _MEANS) for word in sorted(same)]
-        if len(term) >= _SHORTEST:
-            ways.append((f'"{term}"*', _BEGINS))
-        for match, worth in ways:
-            found: dict[int, tuple[float, bool]] = {}
-            for index, weight in _WEIGHTS.items():
-                for place, rank in self._db.execute(
-                    f"SELECT rowid, bm25({index}) FROM {index} WHERE {index} MATCH ?", (match,)
-                ):
-                    before, in_name = found.get(place, (0.0, False))
-                    found[place] = (before + weight * (_THERE - rank), in_name or index == "names")
-            for place, (value, in_name) in found.items():
-                best, share, explained = out.get(place, (0.0, 0.0, 0.0))
-                if in_name and (
-                    worth == _MEANS or not explained
-                ):  # "vote" explains both words of castVote
-                    explained += worth
-                out[place] = (max(best, worth * value), max(share, worth), explained)
-        return out
-
-
-def _text(cell: str | Sequence[str]) -> str:
-    return cell if isinstance(cell, str) else " ".join(cell)
-
-
 def _plain_words(name: str) -> list[str]:
-    return [p for w in words(name) if (p := _plain(w))]
+    return [plain for word in words(name) if (plain := _plain(word))]
 
 
 def _plain(text: str) -> str:
-    """Letters and digits only: what FTS5's tokenizer would keep, so that no query can be syntax."""
+    """Return only the letters and digits, as FTS5's tokenizer does: no query can be syntax."""
     return "".join(c for c in text if c.isalnum()).lower()
 
 
 def _lemma(word: str) -> str:
-    """The form of *word* that the table of synonyms has, where it is a form of one."""
-    for end, instead in (
-        ("", ""),
-        ("s", ""),
-        ("es", ""),
-        ("ing", ""),
-        ("ing", "e"),
-        ("ed", ""),
-        ("d", ""),
-        ("ies", "y"),
-    ):
-        stem = word[: len(word) - len(end)] + instead if word.endswith(end) else word
+    """Return the form of *word* that the tables of words have, or *word* if they have none."""
+    for ending, replacement in _INFLECTIONS:
+        stem = word[: len(word) - len(ending)] + replacement if word.endswith(ending) else word
         if stem in _SYNONYMS or stem in _READING:
             return stem
     return word

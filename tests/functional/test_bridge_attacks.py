@@ -295,7 +295,7 @@ async def test_a_yes_is_good_for_one_transaction() -> None:
             seen.append(again)
     assert not seen[0].is_error
     assert seen[1].is_error
-    assert "used up" in seen[1].content[0].text
+    assert "already used" in seen[1].content[0].text
     assert s.held("bob_usdc") == 310_000
 
 

@@ -41,10 +41,10 @@ COUNTER, VAULT = (bundled_so(n) for n in ("counter", "vault"))
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "POLL", 0.1)
-    monkeypatch.setattr(refreshing, "_SETTLES", 0.05)
-    monkeypatch.setattr(refreshing, "_PATIENCE", (0.05, 0.05))
-    monkeypatch.setattr(refreshing, "_AGAIN", 0.1)
-    monkeypatch.setattr(refreshing, "_FILES", 0.05)
+    monkeypatch.setattr(refreshing, "_SETTLE_SECONDS", 0.05)
+    monkeypatch.setattr(refreshing, "_RETRY_SECONDS", (0.05, 0.05))
+    monkeypatch.setattr(refreshing, "_RECONNECT_SECONDS", 0.1)
+    monkeypatch.setattr(refreshing, "_FILE_SECONDS", 0.05)
 
 
 class Node:

@@ -1,12 +1,13 @@
-"""The audit log: one JSON object a line, each with the hash of the one before it, so that no line can be changed or
-taken out of the middle unseen. (Lines taken off the end leave a shorter, valid chain: keep the last hash elsewhere to
-notice.)
+"""The audit log: a file of JSON lines, each with the hash of the line before it.
 
-A line is on disk before what it tells of happens ("intent"; "signed", with the signature, before it is handed in), and
-another after ("sent", "failed", "unknown").
+So no line can be changed or removed from the middle without notice. Removing lines from the end
+leaves a shorter but valid chain; keep the last hash elsewhere to notice that.
 
-While a process has the log open it remembers the last line that it saw: a log that is cut, replaced or taken away under
-it is noticed at the next line, and nothing is signed any more.
+A line is on disk before the step that it announces ("intent", and "signed" with the signature,
+before the transaction is sent); another line follows it ("sent", "failed", "unknown").
+
+A process that has the log open remembers the last line that it saw. If the log is cut, replaced or
+removed meanwhile, the next write notices it, and nothing is signed any more.
 """
 
 from __future__ import annotations
@@ -31,102 +32,124 @@ from mcpsol_py.errors import PolicyError, SourceError
 __all__ = ["AuditLog", "verify_log"]
 
 _START = "0" * 64
-#: seconds that another process's lock is waited for, and between two tries
+#: Seconds to wait for another process's lock, and between two attempts.
 _LOCK_SECONDS, _LOCK_STEP = 10.0, 0.01
 
 
 def _digest(entry: Mapping[str, Any]) -> str:
-    body = {k: v for k, v in entry.items() if k != "hash"}
-    return hashlib.sha256(
-        json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
-    ).hexdigest()
+    """Return the hash of a line."""
+    body = {key: value for key, value in entry.items() if key != "hash"}
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def verify_log(path: Path) -> tuple[int, str]:
-    """The number of lines and the last hash. Raises SourceError at the first line that is no JSON, out of order or
-    changed.
+    """Return the number of lines of an audit log and its last hash.
+
+    Raises SourceError at the first line that is not JSON, out of order or changed.
     """
     count, last = 0, _START
     for entry in _entries(path):
         count += 1
-        _follows(entry, count, last, path)
+        _check_order(entry, count, last, path)
         last = entry["hash"]
     return count, last
 
 
-def _follows(entry: Mapping[str, Any], count: int, last: str, path: Path) -> None:
-    """Raises SourceError unless *entry* is line *count*, after one of the hash *last*."""
-    where = f"line {count}"
+def _check_order(entry: Mapping[str, Any], count: int, last: str, path: Path) -> None:
+    """Raise SourceError unless *entry* is line *count* and follows a line with the hash *last*."""
     if entry.get("n") != count:
-        raise SourceError(
-            f"is number {entry.get('n')}: a line is missing or was added",
-            origin=str(path),
-            path=where,
+        raise _line_error(
+            f"expected number {count}, got {entry.get('n')}: a line is missing or was added",
+            path,
+            count,
         )
     if entry.get("prev") != last:
-        raise SourceError("does not follow from the line before it", origin=str(path), path=where)
+        raise _line_error("does not follow from the line before it", path, count)
     if entry.get("hash") != _digest(entry):
-        raise SourceError("was changed after it was written", origin=str(path), path=where)
+        raise _line_error("was changed after it was written", path, count)
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any]]:
     with path.open("rb") as file:
-        for place, line in enumerate(file, 1):
-            yield _entry(line, place, path)
+        for number, line in enumerate(file, 1):
+            yield _parsed(line, number, path)
 
 
-def _entry(line: bytes, place: int, path: Path) -> dict[str, Any]:
-    where = f"line {place}"
+def _parsed(line: bytes, number: int, path: Path) -> dict[str, Any]:
+    """Return a line as JSON. Raises SourceError."""
     if not line.endswith(b"\n"):
-        why = "is cut off: whoever wrote it was stopped. What it tells of was not sent by it; take it out"
-        raise SourceError(why, origin=str(path), path=where)
+        raise _line_error(
+            "is incomplete, because its writer was stopped. What it announces was not sent. "
+            "Remove this line",
+            path,
+            number,
+        )
     try:
         entry = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"no JSON: {error}", origin=str(path), path=where) from error
+        raise _line_error(f"is not JSON: {error}", path, number) from error
     if not isinstance(entry, dict):
-        raise SourceError("no JSON object", origin=str(path), path=where)
+        raise _line_error("is not a JSON object", path, number)
     return entry
 
 
-@dataclass(slots=True)
-class _Ledger:
-    """What the lines so far come to: intents by their number, (wallet, day, base units by mint), as far as they count;
-    marks of yeses; the last line, and where the file went on after it.
-    """
+def _line_error(why: str, path: Path, number: int) -> SourceError:
+    return SourceError(why, origin=str(path), path=f"line {number}")
 
-    intents: dict[int, tuple[str, str, dict[str, int]]] = field(default_factory=dict)
+
+@dataclass(slots=True)
+class _Intent:
+    """A transaction that the bridge was about to send. `amounts` are base units by mint."""
+
+    wallet: str
+    day: str
+    amounts: dict[str, int]
+
+
+@dataclass(slots=True)
+class _LogState:
+    """What the lines so far add up to."""
+
+    #: Intents by line number.
+    intents: dict[int, _Intent] = field(default_factory=dict)
+    #: Marks of confirmations that were used.
     marks: set[str] = field(default_factory=set)
+    #: Number and hash of the last line.
     count: int = 0
     last: str = _START
-    end: int = 0
+    #: The last line itself, and the file's size after it.
     line: bytes = b""
+    end: int = 0
 
-    def take(self, entry: Mapping[str, Any]) -> None:
-        """One more line."""
+    def add(self, entry: Mapping[str, Any]) -> None:
+        """Take one more line into account."""
         self.count, self.last = entry["n"], entry["hash"]
-        if entry.get("event") == "intent":
+        event = entry.get("event")
+        if event == "intent":
             day, wallet = str(entry.get("at", ""))[:10], str(entry.get("wallet"))
-            self.intents[self.count] = wallet, day, _units(entry)
+            self.intents[self.count] = _Intent(wallet, day, _amounts(entry))
             if "yes" in entry:
                 self.marks.add(str(entry["yes"]))
-        elif (
-            entry.get("event") == "failed"
-            and (found := self.intents.get(entry.get("intent", 0))) is not None
-        ):
-            # what failed took no more than its line says: nothing, or the fee where it landed
-            self.intents[entry["intent"]] = (*found[:2], _units(entry))
+        elif event == "failed":
+            intent = self.intents.get(entry.get("intent", 0))
+            if intent is not None:
+                # A failed transaction took only what its line says: nothing, or the fee.
+                intent.amounts = _amounts(entry)
 
     def spent(self, wallet: str, day: str, *, and_later: bool) -> dict[str, int]:
+        """Return base units by mint that left *wallet* on *day*, *and_later* if asked."""
         totals: dict[str, int] = {}
-        for whose, when, amounts in self.intents.values():
-            if whose == wallet and (when == day or (and_later and when > day)):
-                for mint, amount in amounts.items():
-                    totals[mint] = totals.get(mint, 0) + amount
+        for intent in self.intents.values():
+            on_day = intent.day == day or (and_later and intent.day > day)
+            if intent.wallet != wallet or not on_day:
+                continue
+            for mint, amount in intent.amounts.items():
+                totals[mint] = totals.get(mint, 0) + amount
         return totals
 
 
-def _units(entry: Mapping[str, Any]) -> dict[str, int]:
+def _amounts(entry: Mapping[str, Any]) -> dict[str, int]:
     found = {str(mint): int(amount) for mint, amount in entry.get("outflow", {}).items()}
     if any(amount < 0 for amount in found.values()):
         raise ValueError("an amount below 0")
@@ -134,71 +157,75 @@ def _units(entry: Mapping[str, Any]) -> dict[str, int]:
 
 
 class AuditLog:
-    """The log at *path* (None: kept in memory only). Several processes may append to one file: each line is written
-    under a lock. Raises SourceError for a log that is not whole, or that others may write.
+    """The audit log at *path*, or in memory only if *path* is None.
+
+    Several processes may append to one file: each line is written under a lock. Raises SourceError
+    for a log that is not intact, or that others may write.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self._memory: list[dict[str, Any]] = []
-        self._ledger = _Ledger()
+        self._state = _LogState()
         self._lock = threading.Lock()
         if path is not None and path.exists():
-            mode = path.stat().st_mode
-            if not stat.S_ISREG(mode):
-                raise SourceError("is no file that keeps what is written to it", origin=str(path))
-            if os.name == "posix" and mode & 0o002:
-                raise SourceError(
-                    "others may write this log; run chmod o-w on it", origin=str(path)
-                )
-            with path.open("rb") as file:
-                try:
-                    _locked(file.fileno(), alone=False)
-                except OSError as error:
-                    raise SourceError(
-                        f"cannot be read ({error.strerror})", origin=str(path)
-                    ) from error
-                self._catch_up(file)
+            self._open(path)
+
+    def _open(self, path: Path) -> None:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            raise SourceError("is not a regular file", origin=str(path))
+        if os.name == "posix" and mode & 0o002:
+            raise SourceError("others may write this log; run chmod o-w on it", origin=str(path))
+        with path.open("rb") as file:
+            try:
+                _lock_file(file.fileno(), exclusive=False)
+            except OSError as error:
+                raise SourceError(f"cannot be read ({error.strerror})", origin=str(path)) from error
+            self._catch_up(file)
 
     def append(self, event: str, **facts: Any) -> dict[str, Any]:
-        """Adds a line and returns it, once it is on disk. *facts* are JSON values; never a key. Raises PolicyError
-        where the log cannot be written, or is not what it was.
+        """Add a line and return it once it is on disk. *facts* are JSON values, never keys.
+
+        Raises PolicyError if the log cannot be written or was changed meanwhile.
         """
         return self._write(event, facts, None)
 
     def reserve(
         self, wallet: str, check: Callable[[Mapping[str, int]], None], mark: str = "", **facts: Any
     ) -> dict[str, Any]:
-        """Adds the line "intent" of *wallet*, if *check*, given what it has spent today, does not raise.
+        """Add the line "intent" of *wallet*, if *check* accepts what it has spent today.
 
-        *mark*: of the yes that a person gave to it, which is good for one intent. Raises PolicyError for a second one,
-        and as `append`. Nothing is added by another thread or process in between, so that two cannot both take the last
-        of a limit.
+        *check* raises to refuse. No other thread or process can add a line in between, so two
+        calls cannot both use the last of a limit. *mark* identifies a person's confirmation, which
+        is good for one intent.
+
+        Raises PolicyError for a mark that was used before, and as `append` does.
         """
         if mark:
             facts["yes"] = mark
 
-        def decide(ledger: _Ledger) -> None:
-            if mark and mark in ledger.marks:
+        def decide(state: _LogState) -> None:
+            if mark and mark in state.marks:
                 raise PolicyError(
-                    "outflow.confirm_above", "that yes was given to an earlier call, and is used up"
+                    "outflow.confirm_above", "this confirmation was already used for another call"
                 )
-            check(ledger.spent(wallet, _today(), and_later=True))
+            check(state.spent(wallet, _today(), and_later=True))
 
         return self._write("intent", {"wallet": wallet, **facts}, decide)
 
     def _write(
-        self, event: str, facts: Mapping[str, Any], decide: Callable[[_Ledger], None] | None
+        self, event: str, facts: Mapping[str, Any], decide: Callable[[_LogState], None] | None
     ) -> dict[str, Any]:
         with self._lock:
             if self.path is None:
                 if decide is not None:
-                    decide(self._ledger)
+                    decide(self._state)
                 entry = self._next(event, facts)
-                self._ledger.take(entry)
+                self._state.add(entry)
                 self._memory.append(entry)
                 return entry
-            with _usable(self.path, "written"):
+            with _policy_errors(self.path, "written"):
                 return self._write_line(self.path, event, facts, decide)
 
     def _write_line(
@@ -206,17 +233,16 @@ class AuditLog:
         path: Path,
         event: str,
         facts: Mapping[str, Any],
-        decide: Callable[[_Ledger], None] | None,
+        decide: Callable[[_LogState], None] | None,
     ) -> dict[str, Any]:
-        new = (
-            os.O_CREAT if self._ledger.count == 0 else 0
-        )  # one that was there does not come back empty
-        handle = os.open(path, os.O_RDWR | new | os.O_APPEND, 0o600)
+        # A log that was removed meanwhile must not be made again as an empty one.
+        create = os.O_CREAT if self._state.count == 0 else 0
+        handle = os.open(path, os.O_RDWR | create | os.O_APPEND, 0o600)
         with os.fdopen(handle, "r+b", buffering=0) as file:
-            _locked(file.fileno(), alone=True)
+            _lock_file(file.fileno(), exclusive=True)
             self._catch_up(file)
             if decide is not None:
-                decide(self._ledger)
+                decide(self._state)
             entry = self._next(event, facts)
             line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
             try:
@@ -224,64 +250,69 @@ class AuditLog:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 os.fsync(file.fileno())
             except OSError:
-                with suppress(OSError):  # a part of a line would spoil the log
-                    os.ftruncate(file.fileno(), self._ledger.end)
+                with suppress(OSError):  # a partial line would break the log
+                    os.ftruncate(file.fileno(), self._state.end)
                 raise
-            self._took(entry, line)
+            self._remember(entry, line)
         return entry
 
     def _catch_up(self, file: IO[bytes]) -> None:
-        """Reads what others have added, up to the last whole line. Raises SourceError where what was seen is not there
-        any more, and for new lines that do not follow from it.
+        """Read the lines that others have added.
+
+        Raises SourceError if the last line that was seen is gone, or if a new line does not follow.
         """
         assert self.path is not None
-        ledger = self._ledger
-        start = ledger.end - len(ledger.line)
-        file.seek(start)
-        if file.read(len(ledger.line)) != ledger.line:
-            why = "the last line that was seen is gone: the log was cut, or another stands in its place"
-            raise SourceError(why, origin=str(self.path), path=f"line {ledger.count}")
+        state = self._state
+        file.seek(state.end - len(state.line))
+        if file.read(len(state.line)) != state.line:
+            raise _line_error(
+                "is not the line that was there before: the log was cut or replaced",
+                self.path,
+                state.count,
+            )
         for line in io.BytesIO(file.read()):
-            entry = _entry(line, ledger.count + 1, self.path)
-            _follows(entry, ledger.count + 1, ledger.last, self.path)
+            entry = _parsed(line, state.count + 1, self.path)
+            _check_order(entry, state.count + 1, state.last, self.path)
             try:
-                self._took(entry, line)
+                self._remember(entry, line)
             except (TypeError, ValueError, AttributeError) as error:
-                where = f"line {ledger.count}"
-                raise SourceError(
-                    f"no line of ours: {error}", origin=str(self.path), path=where
+                raise _line_error(
+                    f"is not a line of an audit log: {error}", self.path, state.count
                 ) from error
 
-    def _took(self, entry: Mapping[str, Any], line: bytes) -> None:
-        self._ledger.take(entry)
-        self._ledger.end, self._ledger.line = self._ledger.end + len(line), line
+    def _remember(self, entry: Mapping[str, Any], line: bytes) -> None:
+        self._state.add(entry)
+        self._state.line = line
+        self._state.end += len(line)
 
     def entries(self) -> list[dict[str, Any]]:
-        """Every line so far. Raises SourceError for one that is none."""
+        """Return all lines. Raises SourceError for a line that is not JSON."""
         if self.path is None:
             return list(self._memory)
         return list(_entries(self.path)) if self.path.exists() else []
 
     def spent(self, wallet: str, day: str | None = None) -> dict[str, int]:
-        """Base units by mint that left *wallet* on *day* (UTC, "2026-11-27"; None: today): of every intent not called
-        off. Today's are also those of later days, should the clock have been set back.
+        """Return base units by mint that left *wallet* on *day* (UTC, "2026-11-27").
 
-        A send whose outcome is unknown counts: it may have landed. Raises PolicyError as `append`.
+        Counts every intent that did not fail, so a send whose outcome is unknown counts: it may
+        have landed. None: today, and any later day, in case the clock was set back.
+
+        Raises PolicyError as `append` does.
         """
         with self._lock:
-            if self.path is not None and (self._ledger.count or self.path.exists()):
-                with _usable(self.path, "read"), self.path.open("rb", buffering=0) as file:
-                    _locked(file.fileno(), alone=False)
+            if self.path is not None and (self._state.count or self.path.exists()):
+                with _policy_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
+                    _lock_file(file.fileno(), exclusive=False)
                     self._catch_up(file)
-            return self._ledger.spent(wallet, day or _today(), and_later=day is None)
+            return self._state.spent(wallet, day or _today(), and_later=day is None)
 
     def _next(self, event: str, facts: Mapping[str, Any]) -> dict[str, Any]:
         entry = {
-            "n": self._ledger.count + 1,
+            "n": self._state.count + 1,
             "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "event": event,
             **facts,
-            "prev": self._ledger.last,
+            "prev": self._state.last,
         }
         entry["hash"] = _digest(entry)
         return entry
@@ -292,27 +323,35 @@ def _today() -> str:
 
 
 @contextmanager
-def _usable(path: Path, done: str) -> Iterator[None]:
-    """PolicyError for a log that is not what it was, or cannot be *done* (read, written)."""
+def _policy_errors(path: Path, action: str) -> Iterator[None]:
+    """Turn the errors of a log that was changed, or cannot be read or written, into PolicyError.
+
+    *action* is "read" or "written".
+    """
     try:
         yield
     except SourceError as error:
-        raise PolicyError("audit", f"nothing is signed without a whole log: {error}") from error
+        raise PolicyError(
+            "audit", f"nothing is signed unless the audit log is intact: {error}"
+        ) from error
     except OSError as error:
-        raise PolicyError("audit", f"{path.name} cannot be {done} ({error.strerror})") from error
+        raise PolicyError("audit", f"{path.name} cannot be {action} ({error.strerror})") from error
 
 
-def _locked(descriptor: int, *, alone: bool) -> None:
-    """Locks the file as long as it is open: to write *alone*, or to read. Raises OSError where another process keeps
-    it locked."""
+def _lock_file(descriptor: int, *, exclusive: bool) -> None:
+    """Lock the file until it is closed: *exclusive* to write, shared to read.
+
+    Raises OSError if another process keeps it locked.
+    """
     try:
         import fcntl
-    except ImportError:  # Windows: one process a log
+    except ImportError:  # on Windows, only one process may use a log
         return
+    operation = fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH
     until = time.monotonic() + _LOCK_SECONDS
     while True:
         try:
-            fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
             return
         except BlockingIOError as error:
             if time.monotonic() >= until:

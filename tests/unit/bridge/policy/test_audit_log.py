@@ -168,7 +168,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("what", ["/dev/null", "/dev/full", "a folder"])
 def test_what_keeps_no_lines_is_no_log(tmp_path: Path, what: str) -> None:
-    with pytest.raises(SourceError, match="no file"):
+    with pytest.raises(SourceError, match="not a regular file"):
         AuditLog(tmp_path if what == "a folder" else Path(what))
 
 
@@ -238,13 +238,13 @@ def test_what_is_spent_is_not_read_from_the_start_each_time(
 ) -> None:
     _, log = started(tmp_path, 50)
     taken: list[int] = []
-    inner = audit._Ledger.take
+    inner = audit._LogState.add
 
     def counted(self: Any, entry: Any) -> None:
         taken.append(entry["n"])
         inner(self, entry)
 
-    monkeypatch.setattr(audit._Ledger, "take", counted)
+    monkeypatch.setattr(audit._LogState, "add", counted)
     log.append("sent", intent=50)
     log.spent("w")
     assert taken == [51]
