@@ -1,4 +1,4 @@
-"""What a command is given: SOURCE in all its forms, where the chain is, and JSON arguments."""
+"""SOURCE in all its forms, and the options that say which chain it runs on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import functools
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from idl2mcp.program_files import build_record, built, is_elf, own_id, read_elf
 from mcpsol_py.bundled import bundled_programs, bundled_so
 from mcpsol_py.errors import InvalidProgram, SourceError, abbr, suggest
 
@@ -36,21 +36,15 @@ __all__ = [
     "Chain",
     "Source",
     "address",
-    "build_record",
-    "built",
     "chain_options",
     "database_beside",
-    "default_id",
     "endpoint",
     "endpoint_at",
     "files_of",
-    "json_list",
-    "json_object",
     "key_file",
     "load_source",
     "names_an_id",
     "payment_chain",
-    "read_elf",
     "local_options",
     "refuse_errors",
     "source_argument",
@@ -58,10 +52,10 @@ __all__ = [
     "transport_of",
 ]
 
-#: what `--client` takes: the MCP clients whose limits are known (FIELD-NOTES D)
+#: Values of `--client`: the MCP clients with known limits.
 PROFILES = ("default", "claude", "openai", "codex", "vscode", "gemini", "cursor", "strict")
 
-#: short names for --url, as the Solana CLI has them
+#: Short names for --url, as in the Solana CLI.
 CLUSTERS = {
     "localhost": "http://127.0.0.1:8899",
     "localnet": "http://127.0.0.1:8899",
@@ -72,35 +66,34 @@ CLUSTERS = {
 }
 
 _LONGEST = 4096
-_MAX_BYTES = 50 * 1024 * 1024
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(:[A-Za-z_]\w*)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Where instructions run: a JSON-RPC `url`, or the local cluster with a `.so`, a setup and a ledger file."""
+    """The chain that runs instructions: a JSON-RPC `url`, or the local cluster with its files."""
 
     url: str | None = None
     program_id: str | None = None
     so: Path | None = None
     setup: Path | None = None
     ledger: Path | None = None
-    #: one that is open already: several programs can share it
+    #: a cluster that is open already; several programs can share it
     cluster: LocalCluster | None = None
 
     @property
     def local(self) -> bool:
-        """Was the local cluster asked for by an option?"""
+        """True if an option asks for the local cluster."""
         return any(part is not None for part in (self.so, self.setup, self.ledger, self.cluster))
 
 
 @dataclass(slots=True)
 class Source:
-    """A program, and what came with it.
+    """A loaded program.
 
-    `kind`: "document" (an IDL), "spec", "so", "bundled" or "chain". `cluster` is the local cluster that runs it, if
-    any; `url` the RPC endpoint. `how` says in words where the schema came from.
+    `kind` is "document" (an IDL), "spec", "so", "bundled" or "chain". `how` describes the origin of the schema.
+    `cluster` is the local cluster that runs the program, if any; `url` is its RPC endpoint.
     """
 
     model: ProgramModel
@@ -114,7 +107,7 @@ class Source:
 
     @property
     def program(self) -> Program:
-        """The model with its codecs; made when first asked for, since reading and converting needs none."""
+        """The model with its codecs, made at first use: reading and converting do not need them."""
         if self._program is None:
             from mcpsol_py.program import Program
 
@@ -126,7 +119,7 @@ source_argument = click.argument("source", metavar="SOURCE")
 
 
 def chain_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--url`` and ``--program-id``; the parameter is `chain`."""
+    """Add ``--url`` and ``--program-id``; the command's parameter is `chain`."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, url: str | None, program_id: str | None, **kwargs: Any) -> Any:
@@ -135,27 +128,27 @@ def chain_options(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     with_id = click.option(
-        "--program-id", metavar="ID", help="The program's id, where SOURCE does not say it."
+        "--program-id", metavar="ID", help="The program's id, if SOURCE does not contain it."
     )(wrapped)
     return url_option()(with_id)
 
 
 def pages_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--descriptions`` and ``--form``: how pages of list_tools are written."""
+    """Add ``--descriptions`` and ``--form``: how to write pages of list_tools."""
     for option in (
         click.option(
             "--form",
             type=click.Choice(["compact", "verbose"]),
             default="compact",
             show_default=True,
-            help="Which of mcpsol's two forms its pages have.",
+            help="The form of the pages: one of mcpsol's two.",
         ),
         click.option(
             "--descriptions",
             type=click.Choice(["full", "short", "none"]),
             default="full",
             show_default=True,
-            help="How much prose its pages have.",
+            help="How much of the descriptions to include.",
         ),
     ):
         function = option(function)
@@ -163,7 +156,7 @@ def pages_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def url_option(*, required: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """``--url``; `endpoint` says what it means."""
+    """Add ``--url``; `endpoint` interprets its value."""
     return click.option(
         "--url",
         "-u",
@@ -175,7 +168,7 @@ def url_option(*, required: bool = False) -> Callable[[Callable[..., Any]], Call
 
 
 def local_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--so``, ``--setup`` and ``--ledger``: the local cluster. Stands above `chain_options`, which collects them."""
+    """Add ``--so``, ``--setup`` and ``--ledger``, for the local cluster. `chain_options`, below it, collects them."""
     path = click.Path(dir_okay=False, path_type=Path)
     for option in (
         click.option(
@@ -224,26 +217,25 @@ def address(text: str, option: str) -> Pubkey:
 
 
 def load_source(text: str, chain: Chain | str | None = None) -> Source:
-    """SOURCE as a program.
+    """Load the program that SOURCE means.
 
-    In this order: an existing file (a `.so`, a Python spec, else an IDL of any dialect), the name of a bundled
-    program, a program id (with a URL), a Python module. *chain* may be a URL.
+    Tried in this order: an existing file (a `.so`, a Python spec, or an IDL in any dialect), the name of a bundled
+    program, a program id (needs a URL), a Python module. *chain* may be a URL.
 
-    Raises SourceError and its kind for what cannot be read, NoSchema and TransportError for a chain's answers, and
-    click.UsageError where an option is missing.
+    Raises SourceError or a subclass if it cannot be read, NoSchema and TransportError for a chain's answers, and
+    click.UsageError if an option is missing.
     """
     chain = Chain(url=chain) if isinstance(chain, str) else chain or Chain()
     if len(text) > _LONGEST:
-        raise SourceError(f"{len(text):,} characters are no name of a program", origin=text[:80])
+        raise SourceError(
+            f"expected the name of a program, got {len(text):,} characters", origin=text[:80]
+        )
     path = built(Path(text))
-    try:
-        there = path.exists()
-    except OSError:  # a part of it is longer than the file system allows
-        there = False
-    if text.endswith(".so") or (there and _is_elf(path)):
+    there = _exists(path)
+    if text.endswith(".so") or (there and is_elf(path)):
         return _from_so(path, chain)
     if not there and _looks_like_a_path(text) and (near := _near_file(path)):
-        raise SourceError(f"there is no such file. {near}", origin=text)
+        raise SourceError(f"no such file. {near}", origin=text)
     if there or _looks_like_a_path(text):
         return _from_file(path, chain)
     if text in bundled_programs():
@@ -257,13 +249,20 @@ def load_source(text: str, chain: Chain | str | None = None) -> Source:
             if not _is_missing(error.__cause__, text):
                 raise
     raise SourceError(
-        f"is no file, no program id and no Python module, and none of the bundled programs. {_near(text)}",
+        f"expected a file, a program id, a Python module or a bundled program; found none of that name. {_near(text)}",
         origin=text[:200],
     )
 
 
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a part of the path is longer than the file system allows
+        return False
+
+
 def _is_missing(cause: BaseException | None, module: str) -> bool:
-    """Is the module itself not there? One that it imports may be missing as well."""
+    """Return True if the module itself is missing, rather than one that it imports."""
     return (
         isinstance(cause, ModuleNotFoundError)
         and cause.name is not None
@@ -272,7 +271,7 @@ def _is_missing(cause: BaseException | None, module: str) -> bool:
 
 
 def _near(text: str) -> str:
-    """What may have been meant: a file beside the one that was named, or a bundled program."""
+    """A suggestion: a file of a similar name in the same folder, or a bundled program."""
     return _near_file(Path(text)) or suggest(text, bundled_programs())
 
 
@@ -287,36 +286,8 @@ def _near_file(path: Path) -> str:
     return ""
 
 
-def built(path: Path) -> Path:
-    """*path*; of "X.so" that is not there, where X is a crate's folder: the one .so that was built in it."""
-    if path.suffix != ".so" or path.exists() or not path.with_suffix("").is_dir():
-        return path
-    found = sorted(path.with_suffix("").glob("*.so"))
-    return found[0] if len(found) == 1 else path
-
-
-def built_in(folder: Path) -> Path:
-    """The one .so in a crate's folder: <name>.so where several stand there. Raises SourceError."""
-    found = sorted(folder.glob("*.so"))
-    named = folder / f"{folder.absolute().name}.so"
-    if named in found or len(found) == 1:
-        return named if named in found else found[0]
-    said = f"has {len(found)} .so files" if found else "has no .so"
-    raise SourceError(
-        f"{said}. Build it with `idl2mcp build`, or name one with --so", origin=str(folder)
-    )
-
-
 def _looks_like_a_path(text: str) -> bool:
     return os.sep in text or text.endswith((".json", ".py", ".toml", ".ts", ".js"))
-
-
-def _is_elf(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(4) == b"\x7fELF"
-    except OSError:
-        return False
 
 
 def _is_address(text: str) -> bool:
@@ -330,7 +301,7 @@ def _is_address(text: str) -> bool:
 
 
 def names_an_id(text: str) -> bool:
-    """Is SOURCE the id of a deployed program, and no file or bundled program?"""
+    """Return True if SOURCE is a program id, and not a file or a bundled program."""
     there = len(text) <= _LONGEST and Path(text).exists()
     return (
         not there
@@ -341,7 +312,7 @@ def names_an_id(text: str) -> bool:
 
 
 def files_of(text: str, chain: Chain) -> tuple[Path, ...]:
-    """The files that SOURCE is read from; when one is written, the program may be another."""
+    """The files that SOURCE is read from. If one of them is written, the program may change."""
     found = [] if chain.so is None else [chain.so]
     if names_an_id(text):
         return tuple(found)
@@ -369,9 +340,9 @@ def _from_file(path: Path, chain: Chain) -> Source:
 
     if path.is_dir():
         raise SourceError(
-            "is a folder; name a file in it (an IDL, a spec.py or a .so)", origin=str(path)
+            "is a folder; give a file in it (an IDL, a spec.py or a .so)", origin=str(path)
         )
-    named = path if path.suffix else path.absolute()  # a bare word would be read as a module's name
+    named = path if path.suffix else path.absolute()  # a bare word would mean a module
     return _with_chain(read(named), "spec" if path.suffix == ".py" else "document", chain)
 
 
@@ -386,7 +357,7 @@ def _with_chain(model: ProgramModel, kind: str, chain: Chain) -> Source:
     if chain.so is not None:
         source.cluster = open_cluster(chain, chain.so)
         elf = read_elf(chain.so)
-        source.program_id = source.program_id or _own_id(chain.so)
+        source.program_id = source.program_id or own_id(chain.so)
         source.cluster.add_program(elf, source.program_id, str(chain.so))
     elif chain.local and chain.url is None:
         source.cluster = open_cluster(chain)
@@ -404,66 +375,14 @@ def _from_bundled(name: str, chain: Chain) -> Source:
     return source
 
 
-def read_elf(path: Path) -> bytes:
-    """The bytes of a compiled program. Raises SourceError where it is no ELF file, or over 50 MB."""
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise SourceError(
-                f"{path.stat().st_size:,} bytes; a program has at most 10 MB", origin=str(path)
-            )
-        data = path.read_bytes()
-    except OSError as error:
-        raise SourceError(f"{error.strerror}. Name a file that exists", origin=str(path)) from error
-    if data[:4] != b"\x7fELF":
-        raise SourceError(
-            f"starts with {abbr(data[:8])}; a program is an ELF file (made by `idl2mcp build`)",
-            origin=str(path),
-        )
-    return data
-
-
-def default_id(name: str) -> Pubkey:
-    """An id for a program that does not say its own: made from its file's name, so that it stays when it is built
-    anew.
-    """
-    import hashlib
-
-    from solders.pubkey import Pubkey
-
-    return Pubkey(hashlib.sha256(b"mcpsol local program: " + name.encode()).digest())
-
-
-def build_record(so: Path) -> dict[str, Any]:
-    """What `idl2mcp build` wrote down beside a .so; {} where it did not, or that is no record."""
-    try:
-        record = json.loads(so.with_suffix(".build.json").read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def _own_id(so: Path) -> Pubkey:
-    """Where a .so is deployed when nobody says: at the id that it declares (Anchor programs run nowhere else), else
-    at any.
-    """
-    from solders.pubkey import Pubkey
-
-    try:
-        return Pubkey.from_string(str(build_record(so)["program_id"]))
-    except (KeyError, ValueError):
-        return default_id(so.stem)
-
-
 def open_cluster(chain: Chain, so: Path | None = None) -> LocalCluster:
-    """The local cluster, with its ledger read and its setup applied. *so*: the program that it will run."""
+    """Open the local cluster: read its ledger and apply its setup. *so* is the program that it will run."""
     from idl2mcp.local_cluster import LocalCluster
 
     if chain.cluster is not None:
         return chain.cluster
     transport = None
-    if (
-        so is not None and build_record(so).get("route") == "std"
-    ):  # such programs need every feature (SBF.md, route 2)
+    if so is not None and build_record(so).get("route") == "std":
         from mcpsol_py.client.svm import SvmTransport
 
         transport = SvmTransport(features="all")
@@ -478,7 +397,7 @@ def _from_so(path: Path, chain: Chain) -> Source:
 
     elf = read_elf(path)
     cluster = open_cluster(chain, path)
-    first = address(chain.program_id, "--program-id") if chain.program_id else _own_id(path)
+    first = address(chain.program_id, "--program-id") if chain.program_id else own_id(path)
     cluster.add_program(elf, first, str(path))
     found = discover_sync(cluster.transport, first, all_pages=True)
     program_id = _program_id(found.program.model, chain) or first
@@ -499,7 +418,9 @@ def _from_chain(text: str, chain: Chain) -> Source:
     from mcpsol_py.client.discovery import discover_sync
 
     if chain.url is None:
-        raise click.UsageError(f"{text} is a program id: say where it is deployed, with --url.")
+        raise click.UsageError(
+            f"{text} is a program id. Add --url to say which cluster it is deployed on."
+        )
     program_id = address(text, "SOURCE")
     with endpoint_at(chain.url) as transport:
         return source_of(
@@ -508,7 +429,7 @@ def _from_chain(text: str, chain: Chain) -> Source:
 
 
 def source_of(found: Discovery, program_id: Pubkey, url: str) -> Source:
-    """A program that was found on chain."""
+    """The source of a program that was found on chain."""
     how = found.source + (f" {found.address}" if found.address else "")
     return Source(
         found.program.model,
@@ -523,7 +444,7 @@ def source_of(found: Discovery, program_id: Pubkey, url: str) -> Source:
 
 @contextmanager
 def endpoint_at(url: str) -> Iterator[RpcTransport]:
-    """A JSON-RPC endpoint for code without an event loop, closed at the end."""
+    """Open a JSON-RPC endpoint for code without an event loop, and close it at the end."""
     from mcpsol_py.client.rpc import RpcTransport
     from mcpsol_py.client.transport import run
 
@@ -535,7 +456,7 @@ def endpoint_at(url: str) -> Iterator[RpcTransport]:
 
 
 def payment_chain(url: str) -> PaymentChain:
-    """The cluster at *url* (or of that name) for payments; whoever asks closes it. Raises TransportError."""
+    """Open the cluster at *url* (or of that name) for payments. The caller closes it. Raises TransportError."""
     from mcpsol_py.errors import TransportError
     from mcpsol_py.x402.chain import ChainUnavailable, rpc_chain
 
@@ -546,13 +467,13 @@ def payment_chain(url: str) -> PaymentChain:
 
 
 def database_beside(url: str, base: Path) -> str:
-    """A database's URL from a configuration in *base*: a relative file of SQLite stands beside it."""
+    """A database URL from a configuration file in *base*. Relative SQLite files are relative to *base*."""
     prefix = "sqlite:///"
     return prefix + str(base / url.removeprefix(prefix)) if url.startswith(prefix) else url
 
 
 def transport_of(source: Source, *, blocking: bool = False) -> Transport | None:
-    """The chain of a source: its local cluster, or its endpoint (*blocking*: for code without an event loop)."""
+    """The chain of a source: its local cluster or its endpoint. With *blocking*, for code without an event loop."""
     if source.cluster is not None:
         return source.cluster.transport
     if source.url is not None:
@@ -563,8 +484,10 @@ def transport_of(source: Source, *, blocking: bool = False) -> Transport | None:
 
 
 def key_file(path: Path) -> Keypair:
-    """The key pair of a file: the Solana CLI's (a JSON list of 64 numbers), or one of `idl2mcp wallet new`, whose
-    passphrase is then asked for. Raises SourceError; messages never show a file's content.
+    """Read the key pair of a file.
+
+    The file is one of the Solana CLI (a JSON list of 64 numbers), or one of `idl2mcp wallet new`, which needs its
+    passphrase. Raises SourceError. Messages never show a file's content.
     """
     from solders.keypair import Keypair
 
@@ -580,81 +503,23 @@ def key_file(path: Path) -> Keypair:
         raise SourceError(f"{error.strerror}", origin=str(path)) from error
     except (ValueError, TypeError):
         raise SourceError(
-            "no key file of the Solana CLI (a JSON list of 64 numbers)", origin=str(path)
+            "expected a key file: a JSON list of 64 numbers (Solana CLI), or one of `idl2mcp wallet new`",
+            origin=str(path),
         ) from None
 
 
-# --- arguments -------------------------------------------------------------------------------------------------------
-
-
-def json_object(text: str | None, option: str) -> dict[str, Any]:
-    """An option's JSON object: the text itself, ``@file`` or ``-`` for stdin; None is {}.
-
-    Integers keep every digit. Raises SourceError with line and column.
-    """
-    value, origin = _json(text, option)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise SourceError(
-            f'{abbr(value)}: a JSON object is wanted, like {{"amount": "5"}}', origin=origin
-        )
-    return value
-
-
-def json_list(text: str | None, option: str) -> list[Any]:
-    """As `json_object`, of a list; None is []."""
-    value, origin = _json(text, option)
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise SourceError(f"{abbr(value)}: a JSON list is wanted", origin=origin)
-    return value
-
-
-def _json(text: str | None, option: str) -> tuple[Any, str]:
-    origin = option
-    if text is None:
-        return None, origin
-    if text == "-":
-        text = sys.stdin.read()
-    elif text.startswith("@"):
-        origin = text[1:]
-        try:
-            text = Path(origin).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise SourceError(f"cannot be read: {error}", origin=origin) from error
-    try:
-        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique), origin
-    except (ValueError, RecursionError) as error:
-        raise SourceError(f"no JSON: {error}", origin=origin) from error
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f'{name} stands bare; write "{name}", in quotes')
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in out:
-            raise ValueError(f"{key!r} stands twice")
-        out[key] = value
-    return out
-
-
-#: Errors that leave no way to tell two instructions apart on chain: no program can be written from such a document.
-#: Others disable what needs the faulty part, and are told.
+#: Errors that make two instructions ambiguous on chain: no program can be written from such a document. Other errors
+#: only disable the instructions that need the faulty part, and are reported.
 _BLOCKING = re.compile(r"reserved-discriminator|shadowed-discriminator|duplicate-name")
 _INSTRUCTION = re.compile(r"(program\.)?instructions\[\d+\](\.discriminator)?")
 
 
 def refuse_errors(source: Source, *, deployed: bool = False) -> None:
-    """Raises InvalidProgram with every finding that must be mended first, all at once.
+    """Raise InvalidProgram with all findings that must be fixed first.
 
-    Of a spec, which is its author's to mend, that is every error; of an IDL only what makes instructions ambiguous,
-    and the other errors are counted on stderr. *deployed*: the IDL is only described in another form, of a program
-    that is what it is, so nothing of it is refused.
+    For a spec, which its author can fix, these are all errors. For an IDL, these are errors that make instructions
+    ambiguous; the number of other errors goes to stderr. With *deployed*, the program exists already and its IDL is
+    only converted, so nothing is refused.
     """
     from idl2mcp.report import note
     from mcpsol_py.model.check import check
@@ -670,6 +535,6 @@ def refuse_errors(source: Source, *, deployed: bool = False) -> None:
         raise InvalidProgram(blocking, source.model.origin)
     if errors:
         note(
-            f"{source.model.origin}: findings of level error: {len(errors)}; what needs the faulty parts is left out "
+            f"{source.model.origin}: {len(errors)} errors; instructions that need the faulty parts are left out "
             f"or marked (see `idl2mcp lint`). First: {errors[0]}"
         )

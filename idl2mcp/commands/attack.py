@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs, report
+from idl2mcp.program_files import build_record, built_in, read_elf
 
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
@@ -81,10 +82,10 @@ def command(
         from mcpsol_py.program import Program
         from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 
-        built = so or inputs.built_in(folder)
+        built = so or built_in(folder)
         source = inputs.load_source(str(spec or folder / "spec.py"))
-        elf = inputs.read_elf(built)
-        record = inputs.build_record(built)
+        elf = read_elf(built)
+        record = build_record(built)
         program = Program(source.model)
         given = scenario or (spec.parent if spec is not None else folder) / "attack.py"
         calls = read_scenario(given, program) if scenario is not None or given.is_file() else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs, report
+from idl2mcp.json_input import json_list, json_object
 from mcpsol_py.errors import MissingAccount
 
 if TYPE_CHECKING:
@@ -90,9 +91,9 @@ def command(
     """
     from mcpsol_py.client.transport import run
 
-    args = inputs.json_object(args_text, "--args")
-    accounts = inputs.json_object(accounts_text, "--accounts")
-    remaining = inputs.json_list(remaining_text, "--remaining")
+    args = json_object(args_text, "--args")
+    accounts = json_object(accounts_text, "--accounts")
+    remaining = json_list(remaining_text, "--remaining")
     with report.progress(f"calling {instruction}") as running:
         loaded = inputs.load_source(source, chain)
         transport = inputs.transport_of(loaded, blocking=True)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from idl2mcp import inputs, report
+from idl2mcp import report
 from idl2mcp.demo.payments import Payments
+from idl2mcp.program_files import default_id, read_elf
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.errors import ProgramFailed, SourceError
 
@@ -69,8 +70,8 @@ class Demo:
         from mcpsol_py.calls.prepare import ServedProgram
         from mcpsol_py.client.discovery import discover
 
-        elf = inputs.read_elf(bundled_so(name))
-        program_id = inputs.default_id(name)
+        elf = read_elf(bundled_so(name))
+        program_id = default_id(name)
         self.cluster.add_program(elf, program_id, name)
         found = await discover(self.cluster.transport, program_id, all_pages=True)
         if found.program.address is not None and found.program.address != program_id:

@@ -11,6 +11,7 @@ import click
 
 from idl2mcp import deploy_options as deploying
 from idl2mcp import inputs, report
+from idl2mcp.program_files import build_record, read_elf
 from idl2mcp.report import sol
 from mcpsol_py.errors import DeployRefused, McpsolError, SourceError
 
@@ -53,7 +54,7 @@ def command(
     Stopped by a dropped connection or by Ctrl-C, the same command goes on: the buffer's address is derived from the
     authority and the program id, and only chunks whose bytes differ are written. At the end every byte is compared.
     """
-    elf = inputs.read_elf(so)
+    elf = read_elf(so)
     payer, authority = target.keys()
     program = _Program.of(so, program_option)
     if not target.close_buffer:
@@ -284,7 +285,7 @@ def _check_record(so: Path, elf: bytes, program_id: Pubkey, mainnet: bool) -> No
     """Where `idl2mcp build` left a record: is it of this file, and is its program id the one? Raises DeployRefused."""
     import hashlib
 
-    record = inputs.build_record(so)
+    record = build_record(so)
     if not record:
         return
     where = so.with_suffix(".build.json")

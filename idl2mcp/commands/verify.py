@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs, report
+from idl2mcp.program_files import built, read_elf
 from idl2mcp.schema_diff import (
     KINDS,
     Difference,
@@ -97,7 +98,7 @@ def _code(
     if set(sides) != {"so", "chain"}:
         return []
     (name, _), (_, deployed) = sides["so"], sides["chain"]
-    elf = inputs.read_elf(inputs.built(Path(name)))
+    elf = read_elf(built(Path(name)))
     assert deployed.url is not None
     assert deployed.program_id is not None
     with inputs.endpoint_at(deployed.url) as transport:

@@ -72,7 +72,7 @@ def pay(
 
     Prints the answer; with --json also the receipt. The same --id again gets the same answer, and is not charged again.
     """
-    from idl2mcp.inputs import json_object
+    from idl2mcp.json_input import json_object
     from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
     from mcpsol_py.x402.buying.wallet import wallet_payer
 

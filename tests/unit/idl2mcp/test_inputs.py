@@ -7,7 +7,9 @@ from typing import Any
 import click
 import pytest
 
-from idl2mcp.inputs import Chain, default_id, endpoint, json_list, json_object, load_source
+from idl2mcp.inputs import Chain, endpoint, load_source
+from idl2mcp.json_input import json_list, json_object
+from idl2mcp.program_files import default_id
 from mcpsol_py.errors import SourceError
 
 IDL: dict[str, Any] = {
