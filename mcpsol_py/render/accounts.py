@@ -7,6 +7,7 @@ anything changed: resized, created. Accounts are closed after the handler.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from mcpsol_py.errors import RenderError
@@ -43,12 +44,12 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.model.types import Field as ModelField
 from mcpsol_py.names import snake
-from mcpsol_py.render.rust import Names, Rust, address, byte_string, code, comment, doc
+from mcpsol_py.render.addresses import Addresses
+from mcpsol_py.render.rust import Names, Rust, byte_string, code, doc
 from mcpsol_py.render.rust_types import Types
 from mcpsol_py.render.state import StateView
 from mcpsol_py.render.targets import Target
 from mcpsol_py.solana import ids
-from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["AccountsView", "SeedsView", "Slot", "accounts_view", "flatten"]
 
@@ -61,8 +62,6 @@ class Slot:
     type: Rust
     build: Rust
     docs: tuple[Rust, ...]
-    #: "0. `[writable, signer]` The new counter." for the instruction's table
-    row: tuple[Rust, ...]
     #: read from the accounts that are left behind the ones that must be there
     is_tail: bool
     #: the program's own id stands for an absent one
@@ -105,7 +104,6 @@ class AccountsView:
     finish: list[Rust] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)
     seeds: list[SeedsView] = field(default_factory=list)
-    constants: list[Rust] = field(default_factory=list)
     states: list[Rust] = field(default_factory=list)
     uses_args: bool = False
     uses_seed: bool = False
@@ -150,9 +148,13 @@ def accounts_view(
     error_names: dict[str, Rust],
     arg_names: dict[str, Rust] | None,
     api: Target,
+    addresses: Addresses,
+    author: str,
 ) -> AccountsView:
     """The view of *ix*'s accounts. Raises RenderError where a spec's constraint cannot become code."""
-    return _Builder(ix, types, states, error_type, error_names, arg_names, api).build()
+    return _Builder(
+        ix, types, states, error_type, error_names, arg_names, api, addresses, author
+    ).build()
 
 
 def flatten(
@@ -178,8 +180,12 @@ class _Builder:
         error_names: dict[str, Rust],
         arg_names: dict[str, Rust] | None,
         api: Target,
+        addresses: Addresses,
+        author: str,
     ) -> None:
         self.api = api
+        self.addresses = addresses
+        self.author = author
         self.ix = ix
         self.types = types
         self.states = states
@@ -201,7 +207,6 @@ class _Builder:
         self.bumps: dict[tuple[str, ...], str] = {}
         self.seeds_of: dict[tuple[str, ...], list[str]] = {}
         self.captured: dict[tuple[tuple[str, ...], str], str] = {}
-        self.constant_names = Names()
 
     # --- small pieces -------------------------------------------------------------------------------------------------
 
@@ -235,22 +240,14 @@ class _Builder:
     def constant(self, account: _Account, suffix: str, text: str) -> Rust:
         """A named constant for an address."""
         try:
-            data = address_bytes(text)
+            name = self.addresses.take(
+                text, f"{account.name.removeprefix('r#')}_{suffix}".strip("_")
+            )
         except ValueError as error:
             raise RenderError(
                 f"{self.ix.name}.{'.'.join(account.path)}: {text!r} is no address: {error}."
             ) from error
-        if not any(data):
-            return code("checks::SYSTEM_PROGRAM")
-        name = self.constant_names.take(
-            f"{account.name.removeprefix('r#')}_{suffix}".strip("_"), "screaming"
-        )
-        self.view.constants += [
-            code(""),
-            *comment([text]),
-            code(f"const {name}: Address = {address(data)};"),
-        ]
-        return name
+        return code(f"ids::{name}")
 
     def guarded(self, account: _Account, statements: list[str]) -> list[str]:
         """The statements, only run where an optional account is there."""
@@ -273,7 +270,7 @@ class _Builder:
         view.takes_rest = bool(tail) or view.remaining
         rest = "rest @ .." if tail or view.remaining else ".."
         view.pattern = code(f"[{', '.join([*(a.name for a in head), rest])}]")
-        view.slots = tuple(self.slot(i, a) for i, a in enumerate(self.accounts))
+        view.slots = tuple(self.slot(a) for a in self.accounts)
         self.flags()
         self.fixed()
         self.owners()
@@ -285,23 +282,9 @@ class _Builder:
         self.closings()
         return view
 
-    def slot(self, index: int, a: _Account) -> Slot:
+    def slot(self, a: _Account) -> Slot:
         m = a.model
         pointer = self.api.written if m.writable else self.api.read
-        flags = [
-            f
-            for f, on in (
-                ("writable", m.writable),
-                ("signer", m.signer is True),
-                ("optional", m.optional),
-            )
-            if on
-        ]
-        text = doc([" ".join([".".join(a.path), *m.docs])]) or (code("///"),)
-        row = [code(text[0].replace("///", f"/// {index}. `[{', '.join(flags)}]`", 1))]
-        row += [
-            code(line.replace("/// ", "/// " + " " * len(f"{index}. "), 1)) for line in text[1:]
-        ]
         same = m.writable or not m.optional or not self.api.accounts_mut
         build = a.name if same else code(f"{a.name}: {a.name}.map(|account| &*account)")
         return Slot(
@@ -309,7 +292,6 @@ class _Builder:
             code(f"Option<{pointer}>" if m.optional else pointer),
             build,
             doc(m.docs),
-            tuple(row),
             a.tail,
             m.optional and not a.tail,
             code(f"Some({a.name}).filter(|account| {self.api.address('account')} != program_id)"),
@@ -371,7 +353,7 @@ class _Builder:
             elif named is not None:
                 target = f"{self.api.address(named.name)}"
             elif owner == ids.SYSTEM_PROGRAM:
-                target = "&checks::SYSTEM_PROGRAM"
+                target = "&ids::SYSTEM_PROGRAM"
             else:
                 target = f"&{self.constant(a, 'owner', owner)}"
             kind = "AccountNotSystemOwned" if owner == ids.SYSTEM_PROGRAM else "ConstraintOwner"
@@ -552,12 +534,14 @@ class _Builder:
             bump = self.names.take(f"{a.name.removeprefix('r#')}_bump")
             self.line(f"let {bump} = checks::found({a.name}, {array}, program_id, {fault})?;")
         self.bumps[a.path] = bump
+        self.seeds_of[a.path] = [s.check for s in seeds]
         view = self.view
+        if not self.may_sign(a, bump):
+            return
         view.uses_seed = True
         view.kept.append(Kept(code(bump), code("u8"), doc([f"The bump of {a.name}'s address."])))
         view.kept.extend(s.kept for s in seeds if s.kept is not None and s.kept not in view.kept)
         later = [*(s.later for s in seeds), f"core::slice::from_ref(&self.{bump})"]
-        self.seeds_of[a.path] = [s.check for s in seeds]
         stem = a.name.removeprefix("r#")
         view.seeds.append(
             SeedsView(
@@ -567,6 +551,29 @@ class _Builder:
                 tuple(code(self.api.seed_of(t)) for t in later),
             )
         )
+
+    def may_sign(self, a: _Account, bump: str) -> bool:
+        """May the handler need the seeds of *a*, to sign for it or to store its bump?
+
+        Only if it can call another program. The system program alone is none of those for state, which this program
+        owns, once validation has stored the bump. What the author's code names is always kept.
+        """
+        if re.search(rf"\b({bump}|{a.name.removeprefix('r#')}_seeds)\b", self.author):
+            return True
+        c = a.constraints
+        if c.init is not None and (a.model.pda is None or a.model.pda.bump is None):
+            return True
+        called = {
+            address
+            for x in self.accounts
+            if x.constraints.executable or x.model.address
+            for address in (x.model.address, *x.constraints.one_of)
+        }
+        others = called - {None, ids.SYSTEM_PROGRAM} or any(
+            x.constraints.executable and x.model.address is None for x in self.accounts
+        )
+        can_call = bool(others) or bool(self.ix.remaining)
+        return can_call or (c.state is None and ids.SYSTEM_PROGRAM in called)
 
     def given_bump(self, a: _Account) -> str | None:
         """A local variable with the bump that an argument gives; None where none does."""
@@ -821,4 +828,6 @@ class _Builder:
                 raise RenderError(
                     f"{self.ix.name}.{'.'.join(a.path)}: an account that may be absent cannot be closed."
                 )
-            self.view.finish.append(code(f"checks::close(self.{a.name}, self.{other.name})?;"))
+            self.view.finish.append(
+                code(f"checks::close(accounts.{a.name}, accounts.{other.name})?;")
+            )

@@ -1,8 +1,9 @@
-"""The file plan of a crate: which template makes which file, and who owns it."""
+"""Render a program model: which template makes which file of the crate, and who owns it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +14,21 @@ from mcpsol_py.render.anchor import anchor_plan, anchor_view, module_plan, pages
 from mcpsol_py.render.environment import environment
 from mcpsol_py.render.facade import facade_plan, facade_view
 from mcpsol_py.render.imports import Imports
+from mcpsol_py.render.prune import Usage, bare, prune
+from mcpsol_py.render.rust import Rust, code
 from mcpsol_py.render.targets import target_of
-from mcpsol_py.render.view import CrateView, crate_view
-from mcpsol_py.render.write import Planned, RenderResult, format_rust, write_plan
+from mcpsol_py.render.view import CrateView, InstructionView, crate_view
+from mcpsol_py.render.write import Planned, RenderResult, author_files, format_rust, write_plan
 from mcpsol_py.schema.pages import Descriptions, Form
 
 __all__ = ["plan", "render"]
 
-#: the author's own module beside the handlers, known when the file is there
+#: An optional module of the author, for what several handlers need.
 _SHARED = "src/processor/shared.rs"
+
+#: Functions of checks.rs that are kept although no generated file calls them: handlers need them.
+_FOR_HANDLERS = ("ensure",)
+_FOR_TOKEN_HANDLERS = ("token_amount", "transfer_tokens")
 
 
 def render(
@@ -35,47 +42,56 @@ def render(
     lossless: bool = True,
     source: str = "",
 ) -> RenderResult:
-    """Writes the crate of *model* to the folder *out*, which may hold an earlier one: handlers stay, generated files
-    are made anew.
+    """Write the crate of *model* to the folder *out*.
 
-    `target` is one of TARGETS; "anchor-module" writes only what adds list_tools to an Anchor program that exists.
-    `facade`: the address of the program that *model* describes; then a small program is written that serves list_tools
-    for it and passes every other call on (target "pinocchio" only). `descriptions`, `form`, `lossless` say what the
-    schema pages hold. `source` is named in each generated file (the model's origin if not given). Raises RenderError,
-    EditedByHand, SchemaError; nothing is written then.
+    If *out* has an earlier crate, its generated files are replaced, and the author's files stay as they are.
+
+    Args:
+        model: The program.
+        target: One of TARGETS. "anchor-module" writes only the module that adds list_tools to an existing Anchor
+            program.
+        facade: The address of the program that *model* describes. If given, a small program is written that serves
+            list_tools for it and passes every other call on (only with target "pinocchio").
+        out: The crate's folder.
+        descriptions: The descriptions in the schema pages.
+        form: The form of the schema pages.
+        lossless: Whether the pages have the stream with the whole model.
+        source: The source's name in the header of generated files. The model's origin if empty.
+
+    Raises RenderError, EditedByHand, SchemaError. Nothing is written then.
     """
     out = Path(out)
-    source = source or _source(model, out)
+    source = source or _source_name(model, out)
     model = replace(
         model, instructions=tuple(ix for ix in model.instructions if not answers_schema(ix))
     )
+    pages: dict[str, Any] = {"form": form, "descriptions": descriptions, "lossless": lossless}
     if facade is not None:
         if target != "pinocchio":
-            raise RenderError(f"a facade is written for pinocchio; --target {target} has none.")
-        files, formatted = format_rust(
-            facade_plan(
-                facade_view(model, facade, form=form, descriptions=descriptions, lossless=lossless)
-            )
-        )
-        return write_plan(files, out, source, handlers="src/processor", formatted=formatted)
+            raise RenderError(f"a facade needs target pinocchio, not {target}.")
+        return _write(facade_plan(facade_view(model, facade, **pages)), out, source)
     if target == "anchor-module":
-        pages = pages_view(model, form=form, descriptions=descriptions, lossless=lossless)
-        files, formatted = format_rust(module_plan(pages, model.name), root="src/list_tools.rs")
+        planned = module_plan(pages_view(model, **pages), model.name)
+        files, formatted = format_rust(planned, root="src/list_tools.rs")
         return write_plan(files, out, source, formatted=formatted)
     shared = (out / _SHARED).is_file()
     if target == "anchor":
-        program = anchor_view(model, form=form, descriptions=descriptions, lossless=lossless)
-        files, formatted = format_rust(anchor_plan(program, shared=shared))
-        return write_plan(files, out, source, handlers="src/processor", formatted=formatted)
-    found = target_of(target)
-    view = crate_view(model, found, form=form, descriptions=descriptions, lossless=lossless)
-    files, formatted = format_rust(plan(view, shared=shared))
+        return _write(anchor_plan(anchor_view(model, **pages), shared=shared), out, source)
+    author = author_files(out)
+    view = crate_view(model, target_of(target), author="\n".join(author.values()), **pages)
+    return _write(plan(view, shared=shared, author=author), out, source)
+
+
+def _write(planned: list[Planned], out: Path, source: str) -> RenderResult:
+    files, formatted = format_rust(planned)
     return write_plan(files, out, source, handlers="src/processor", formatted=formatted)
 
 
-def _source(model: ProgramModel, out: Path) -> str:
-    """The source's name as it stands in generated files: from the crate's folder if it is in it, else only its last
-    part, so that the same source gives the same files on every machine."""
+def _source_name(model: ProgramModel, out: Path) -> str:
+    """The source's name in generated files: its path in the crate's folder, or else only its file name.
+
+    It does not depend on where the folder lies, so the same source gives the same files on every machine.
+    """
     if not model.origin:
         return "an IDL"
     path = Path(model.origin)
@@ -85,62 +101,165 @@ def _source(model: ProgramModel, out: Path) -> str:
         return path.name
 
 
-def plan(view: CrateView, *, shared: bool = False) -> list[Planned]:
-    """Every file of the crate, before rustfmt and without headers. `shared`: the author has a module `shared` beside
-    the handlers, for what several of them need."""
+def plan(
+    view: CrateView, *, shared: bool = False, author: Mapping[str, str] | None = None
+) -> list[Planned]:
+    """Return every file of the crate, before rustfmt and without headers.
+
+    `shared`: the author has a module `shared` next to the handlers. `author`: the text of the author's files by path;
+    generated functions that only they use are kept.
+    """
     shared = shared and all(ix.module != "shared" for ix in view.instructions)
-    env = environment(*view.target.folders)
-    imports = Imports(
-        view.target.imports
-        | {str(t.name): "crate::types" for t in view.types}
-        | {str(s.name): "crate::state" for s in view.states}
-        | {str(view.error_type): "crate::error"}
-    )
+    return _Plan(view, shared, author or {}).files()
 
-    def made(template: str, path: str, owned: bool = False, **more: Any) -> Planned:
-        text = env.get_template(template + ".jinja").render(crate=view, **more)
-        local = {}
-        home = "crate::" + path.removeprefix("src/").removesuffix(".rs").replace("/", "::")
-        if owned and "ix" in more:
-            local = dict.fromkeys(("Accounts", "Args"), f"crate::instruction::{more['ix'].module}")
-        return Planned(path, imports.fill(text, home, **local).encode(), owned)
 
-    files = [made("Cargo.toml", "Cargo.toml", owned=True)]
-    names = ["lib", "entrypoint", "schema", "error", "checks", "codec", "log"]
-    if view.constants:
-        names.append("constants")
-    if view.types:
-        names.append("types")
-    if view.events:
-        names.append("events")
-    files += [made(f"src/{name}.rs", f"src/{name}.rs") for name in names]
-    if view.has_stream:
-        files.append(Planned("src/schema.bin", view.stream))
-    if view.states:
-        files.append(made("src/state/mod.rs", "src/state/mod.rs"))
-    for state in view.states:
-        files.append(
-            made("src/state/account.rs", f"src/state/{_file(state.module)}.rs", state=state)
+@dataclass(frozen=True, slots=True)
+class NumberView:
+    """A type of codec.rs for a number in an account's data."""
+
+    name: Rust
+    type: Rust
+    size: Rust
+
+
+_NUMBERS = tuple(
+    NumberView(code(f"{kind}{bits}"), code(f"{kind.lower()}{bits}"), code(str(bits // 8)))
+    for kind, sizes in (("U", (16, 32, 64, 128)), ("I", (16, 32, 64, 128)), ("F", (32, 64)))
+    for bits in sizes
+)
+
+
+class _Plan:
+    """Renders the files of one crate: first those of the program, then the library files that these use."""
+
+    def __init__(self, view: CrateView, shared: bool, author: Mapping[str, str]) -> None:
+        self.view = view
+        self.shared = shared
+        self.author = author
+        self.env = environment(*view.target.folders)
+        self.library_imports = Imports(view.target.imports | view.target.library_imports)
+        self.imports = Imports(
+            view.target.imports
+            | {str(t.name): "crate::types" for t in view.types}
+            | {str(s.name): "crate::state" for s in view.states}
+            | {str(view.error_type): "crate::error"}
         )
-    files.append(made("src/instruction/mod.rs", "src/instruction/mod.rs"))
-    files.append(made("src/processor/mod.rs", "src/processor/mod.rs", shared=shared))
-    if shared:
-        files.append(Planned(_SHARED, b"", owned=True))
-    for ix in view.instructions:
-        files.append(
-            made("src/instruction/instruction.rs", f"src/instruction/{_file(ix.module)}.rs", ix=ix)
+
+    def files(self) -> list[Planned]:
+        """All files, in the order in which they are written."""
+        entry = {f"src/{name}.rs": self.library_file(name) for name in ("entrypoint", "schema")}
+        program = self.program_files()
+        handlers = {_handler_path(ix): self.handler(ix) for ix in self.view.instructions}
+        generated = {**entry, **program}
+        library = self.library_files(self.usage(generated, handlers))
+        generated |= library
+        generated["src/processor/mod.rs"] = self.text("processor/mod", shared=self.shared)
+        generated["src/lib.rs"] = self.text("lib", modules=_modules(generated))
+        files = [Planned("Cargo.toml", self.manifest(library), owned=True)]
+        files += [Planned(path, text.encode()) for path, text in generated.items()]
+        files += [Planned(path, text.encode(), owned=True) for path, text in handlers.items()]
+        if self.shared:
+            files.append(Planned(_SHARED, b"", owned=True))
+        if self.view.has_stream:
+            files.append(Planned("src/schema.bin", self.view.stream))
+        return files
+
+    def text(self, template: str, **more: object) -> str:
+        """What the template of a Rust file makes, before its imports are filled in."""
+        return self.env.get_template(f"src/{template}.rs.jinja").render(crate=self.view, **more)
+
+    def program_files(self) -> dict[str, str]:
+        """The files of the source's types, accounts and instructions."""
+        view = self.view
+        files = [
+            self.program_file(name)
+            for name in ("constants", "types", "events")
+            if getattr(view, name)
+        ]
+        if view.states:
+            files.append(self.program_file("state/mod"))
+        for state in view.states:
+            name = f"state/{_file(state.module)}"
+            files.append(self.program_file("state/account", name, state=state))
+        files.append(self.program_file("instruction/mod"))
+        for ix in view.instructions:
+            name = f"instruction/{_file(ix.module)}"
+            files.append(self.program_file("instruction/instruction", name, ix=ix))
+        return dict(files)
+
+    def program_file(self, template: str, name: str = "", **more: object) -> tuple[str, str]:
+        name = name or template
+        home = "crate::" + name.replace("/", "::")
+        return f"src/{name}.rs", self.imports.fill(self.text(template, **more), home)
+
+    def handler(self, ix: InstructionView) -> str:
+        local = dict.fromkeys(("Accounts", "Args"), f"crate::instruction::{ix.module}")
+        return self.imports.fill(self.text("processor/handler", ix=ix), local=local)
+
+    def library_file(self, name: str, usage: Usage | None = None, **more: object) -> str:
+        """A file that has nothing of the source; with *usage* only the items that are used."""
+        text = self.text(name, **more)
+        if usage is not None:
+            text = prune(text, usage)
+        return self.library_imports.fill(text, f"crate::{name}")
+
+    def usage(self, generated: Mapping[str, str], handlers: Mapping[str, str]) -> Usage:
+        """What the crate uses of its library files: by generated files, by handlers and by the author."""
+        pages_out = {p: t for p, t in generated.items() if p != "src/schema.rs"}
+        stubs = [text for path, text in handlers.items() if path not in self.author]
+        usage = Usage.of_generated([*pages_out.values(), _SCHEMA_USES, *stubs])
+        usage.add(Usage.of_author("\n".join(self.author.values())))
+        usage.calls.update(_FOR_HANDLERS)
+        if {"token_account", "mint_account"} & usage.calls:
+            usage.calls.update(_FOR_TOKEN_HANDLERS)
+        return usage
+
+    def library_files(self, usage: Usage) -> dict[str, str]:
+        """checks.rs, codec.rs, error.rs, ids.rs and log.rs with the items in *usage*."""
+        numbers = [n for n in _NUMBERS if n.name in usage.words]
+        usage.words.add("numbers")  # the macro that declares them
+        usage.calls.add("log")  # called by every error
+        files = {
+            "checks": self.library_file("checks", usage),
+            "codec": self.library_file("codec", usage, numbers=numbers),
+            "log": self.library_file("log", usage),
+        }
+        checks = [check for check in self.view.checks if check.name in usage.words]
+        files["error"] = self.library_file("error", checks=checks)
+        ids = self.view.addresses.views(usage.words)
+        if ids:
+            files["ids"] = self.library_file("ids", ids=ids)
+        return {f"src/{name}.rs": files[name] for name in sorted(files)}
+
+    def manifest(self, library: Mapping[str, str]) -> bytes:
+        """Cargo.toml with the crates that the library files use, and SPL Token's if handlers need it."""
+        text = bare("".join(library.values()))
+        made = self.env.get_template("Cargo.toml.jinja").render(
+            crate=self.view,
+            uses_system="pinocchio_system::" in text,
+            uses_tokens="fn token_account" in text or "pinocchio_token::" in text,
+            uses_associated="pinocchio_associated_token_account::" in text,
         )
-        files.append(
-            made(
-                "src/processor/handler.rs",
-                f"src/processor/{_file(ix.module)}.rs",
-                owned=True,
-                ix=ix,
-            )
-        )
-    return files
+        return made.encode()
+
+
+#: The names that schema.rs uses: its pages are long, and are not searched.
+_SCHEMA_USES = "return_data(page); Check::InstructionFallbackNotFound"
+
+
+def _modules(paths: Iterable[str]) -> list[Rust]:
+    """The modules of lib.rs: the first part of each path."""
+    return [code(name) for name in sorted({_file_stem(path) for path in paths})]
+
+
+def _file_stem(path: str) -> str:
+    return path.split("/")[1].removesuffix(".rs")
+
+
+def _handler_path(ix: InstructionView) -> str:
+    return f"src/processor/{_file(ix.module)}.rs"
 
 
 def _file(module: str) -> str:
-    """The file of a module: rustc looks for r#type in type.rs."""
+    """The file name of a module: rustc looks for r#type in type.rs."""
     return module.removeprefix("r#")

@@ -14,8 +14,8 @@ from mcpsol_py.errors import RenderError
 from mcpsol_py.model.facade import facade_model
 from mcpsol_py.model.program import AccountGroup, AccountItem, ProgramModel
 from mcpsol_py.render.environment import environment
-from mcpsol_py.render.faults import CHECKS
 from mcpsol_py.render.imports import Imports
+from mcpsol_py.render.prune import Usage, prune
 from mcpsol_py.render.rust import (
     Rust,
     byte_array,
@@ -25,11 +25,9 @@ from mcpsol_py.render.rust import (
     crate_name,
     crate_version,
     doc,
-    number,
-    string,
 )
 from mcpsol_py.render.targets import PINOCCHIO
-from mcpsol_py.render.view import ErrorView
+from mcpsol_py.render.view import ErrorView, check_views
 from mcpsol_py.render.write import Planned
 from mcpsol_py.schema.pages import Descriptions, Form, page_set
 from mcpsol_py.solana import ids
@@ -47,7 +45,7 @@ _CALLED_BY_NONE = {
     ids.SECP256R1_PROGRAM: "the secp256r1 precompile",
 }
 #: What the facade refuses by itself.
-_OWN_CHECKS = ("AccountNotEnoughKeys", "InvalidProgramId")
+_OWN_CHECKS = ("InstructionFallbackNotFound", "AccountNotEnoughKeys", "InvalidProgramId")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +124,7 @@ def facade_view(
             for page, end in zip(pages.stream_pages, ends, strict=True)
         ),
         stream=b"".join(pages.stream_pages),
-        checks=tuple(
-            ErrorView(code(name), number(value), doc([text]), string(f"{name} ({value}): {text}"))
-            for value, name, text in CHECKS
-            if name in _OWN_CHECKS
-        ),
+        checks=tuple(check for check in check_views() if check.name in _OWN_CHECKS),
     )
 
 
@@ -143,7 +137,7 @@ def _has_optional(items: tuple[AccountItem, ...]) -> bool:
 def facade_plan(view: FacadeView) -> list[Planned]:
     """Every file of the crate, before rustfmt and without headers."""
     env = environment("facade", "pinocchio")
-    imports = Imports(PINOCCHIO.imports)
+    imports = Imports(PINOCCHIO.imports | PINOCCHIO.library_imports)
     files = [
         Planned(
             "Cargo.toml",
@@ -152,7 +146,9 @@ def facade_plan(view: FacadeView) -> list[Planned]:
         )
     ]
     for name in ("lib", "entrypoint", "forward", "schema", "error", "log"):
-        text = env.get_template(f"src/{name}.rs.jinja").render(crate=view)
+        text = env.get_template(f"src/{name}.rs.jinja").render(crate=view, checks=view.checks)
+        if name == "log":
+            text = prune(text, Usage({"log"}, {"log"}, set(), set()))
         files.append(Planned(f"src/{name}.rs", imports.fill(text, f"crate::{name}").encode()))
     if view.has_stream:
         files.append(Planned("src/schema.bin", view.stream))

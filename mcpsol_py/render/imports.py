@@ -1,57 +1,105 @@
-"""The `use` lines of a rendered file: what its code names, and nothing else (unused imports are warnings, so refused).
+"""The `use` lines of a rendered file: one group with the names that its code uses, and no others.
 
-A template marks the place with a line `// imports`. What stands in comments and literals does not count.
+Rust warns about unused imports, so the names are looked up in the text. A template marks the place with a line
+`// imports`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 
 from mcpsol_py.render.rust import Rust, code
 
-__all__ = ["Imports"]
+__all__ = ["IMPORTS_MARK", "Imports", "use_lines"]
 
-_SKIPPED = re.compile(r'//[^\n]*|b?"(?:\\.|[^"\\])*"')
-_WORD = re.compile(r"(?<![\w:])[A-Za-z_]\w*")
-_DEFINED = re.compile(r"\b(?:struct|enum|trait|mod|fn)\s+(\w+)|\buse\s+[\w:]*?(\w+);|\bas (\w+);")
+IMPORTS_MARK = "// imports\n"
+
+_COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|b?"(?:\\.|[^"\\])*"')
+#: A type, trait or constant counts as a word; a function or module only where it is called or opened.
+_UPPER = re.compile(r"(?<![\w:])[A-Z]\w*")
+_LOWER = re.compile(r"(?<![\w:.])([a-z]\w*)(?=\(|::)")
+_DEFINED = re.compile(
+    r"\b(?:struct|enum|trait|mod|const)\s+(\w+)"
+    r"|^(?:pub(?:\(crate\))? |const |unsafe |extern \S+ )*fn (\w+)"  # not a method
+    r"|\buse\s+[\w:]*?(\w+);|\bas (\w+);",
+    re.MULTILINE,
+)
 _OUTPUT = re.compile(r"\b(?:w|bytes)\.(?:put|zeros|padded|length|length_be|short_u16|exactly)\b")
-_VARIANT = re.compile(
-    r"(?m)^    [A-Z]\w*(?=,| \{| =|\()"
-)  # as templates indent the variants of an enum
-_MARK = "// imports\n"
+#: The variants of an enum, as templates indent them.
+_VARIANT = re.compile(r"(?m)^    [A-Z]\w*(?=,| \{| =|\()")
 
 
 class Imports:
-    """Writes the `use` lines of a crate's files.
+    """Writes the imports of a crate's files. `paths`: name -> the path of its module."""
 
-    `paths`: name -> the path that it is imported from; a path that says " as " is imported as it stands.
-    """
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        self.paths = dict(paths)
 
-    def __init__(self, paths: dict[str, str]) -> None:
-        self.paths = paths
+    def fill(self, text: str, home: str = "", local: Mapping[str, str] | None = None) -> Rust:
+        """Return *text* with its mark replaced by a `use` group.
 
-    def fill(self, text: str, home: str = "", **local: str) -> Rust:
-        """*text* with its mark replaced by the lines that it needs. `local`: names that only this file uses.
-        `home`: the module that the file is, from which it imports nothing."""
-        paths = {**self.paths, **local}
-        head, mark, body = text.partition(_MARK)
+        `home` is the file's own module, from which it imports nothing. `local` are names that only this file uses.
+        """
+        head, mark, body = text.partition(IMPORTS_MARK)
         if not mark:
             return code(text)
-        bare = _VARIANT.sub("", _SKIPPED.sub("", body))
-        used = set(_WORD.findall(bare))
-        for groups in _DEFINED.findall(bare):
-            used.difference_update(groups)
-        if _OUTPUT.search(bare):  # a trait's methods want the trait
-            used.add("Output")
-        wanted: dict[str, list[str]] = {}
-        for name in sorted(used & paths.keys()):
-            if paths[name] == home:
-                continue
-            wanted.setdefault(paths[name], []).append(name)
-        lines = [
-            f"use {path};\n"
-            if " as " in path
-            else f"use {path}::{names[0] if len(names) == 1 else '{' + ', '.join(names) + '}'};\n"
-            for path, names in sorted(wanted.items())
+        paths = self.paths | dict(local or {})
+        wanted = [
+            _joined(paths[name], name)
+            for name in used_names(body)
+            if name in paths and paths[name] != home
         ]
-        return code(head + "".join(lines) + body)
+        return code(head + use_lines(wanted) + body)
+
+
+def used_names(text: str) -> set[str]:
+    """The names in *text* that it does not define itself, outside of comments and literals."""
+    bare = _VARIANT.sub("", _COMMENTS_AND_STRINGS.sub("", text))
+    used = set(_UPPER.findall(bare)) | set(_LOWER.findall(bare))
+    for groups in _DEFINED.findall(bare):
+        used.difference_update(groups)
+    if _OUTPUT.search(bare):  # methods of a trait need the trait
+        used.add("Output")
+    if "Rent::get(" in bare:
+        used.add("Sysvar")
+    return used
+
+
+def _joined(path: str, name: str) -> str:
+    """The full path of a name. A path with " as " has it already."""
+    return path if " as " in path else f"{path}::{name}"
+
+
+def use_lines(paths: Iterable[str]) -> str:
+    """One `use` with all *paths*, grouped by crate and module. Empty if there are none.
+
+    >>> use_lines(["b::c::D", "b::E", "a::f"])
+    'use {a::f, b::{c::D, E}};\\n'
+    """
+    tree: dict[str, dict[str, object]] = {}
+    for path in paths:
+        node: dict[str, object] = tree  # type: ignore[assignment]  # the same shape at every depth
+        for part in path.split("::"):
+            node = node.setdefault(part, {})  # type: ignore[assignment]
+    if not tree:
+        return ""
+    text = _group(tree)
+    return f"use {text};\n"
+
+
+def _group(tree: Mapping[str, object]) -> str:
+    parts = [_branch(name, tree[name]) for name in sorted(tree, key=_rank)]
+    return parts[0] if len(parts) == 1 else "{" + ", ".join(parts) + "}"
+
+
+def _branch(name: str, below: object) -> str:
+    assert isinstance(below, dict)
+    return f"{name}::{_group(below)}" if below else name
+
+
+def _rank(name: str) -> tuple[int, str]:
+    """rustfmt's order: modules and functions, then types, then constants."""
+    if name[:1].islower():
+        return 0, name
+    return (2 if name.isupper() and len(name) > 1 else 1), name

@@ -161,6 +161,9 @@ class StructView:
     writes: tuple[Rust, ...]
     build: Rust
     is_struct: bool = True
+    #: the program reads values of this type, and writes them
+    is_read: bool = True
+    is_written: bool = True
 
     @property
     def reader(self) -> Rust:
@@ -201,6 +204,8 @@ class EnumView:
     read_tag: Rust
     has_payload: bool
     is_struct: bool = False
+    is_read: bool = True
+    is_written: bool = True
 
     @property
     def reader(self) -> Rust:

@@ -37,6 +37,12 @@ class Target:
     #: the variable `data` that holds it, as a slice
     loaded: str
     imports: dict[str, str] = field(default_factory=dict)
+    #: names that only the library files (checks, codec, entrypoint, schema) import
+    library_imports: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def mutable(self) -> Rust:
+        return code("mut " if self.accounts_mut else "")
 
     def address(self, x: str) -> str:
         """The expression for the account's address: a reference."""
@@ -68,9 +74,10 @@ _CRATE = {
     "F64": "crate::codec",
     "Check": "crate::error",
     "Call": "crate::entrypoint",
-    "Context": "crate::entrypoint",
-    "exit_code": "crate::entrypoint",
     "checks": "crate",
+    "ids": "crate",
+    "instruction": "crate",
+    "schema": "crate",
     "processor": "crate",
     "log": "crate::log",
     "log_data": "crate::log",
@@ -103,6 +110,21 @@ PINOCCHIO = Target(
         "Vec": "alloc::vec",
         "Box": "alloc::boxed",
     },
+    library_imports={
+        "MaybeUninit": "core::mem",
+        "PhantomData": "core::marker",
+        "from_raw_parts": "core::slice",
+        "from_raw_parts_mut": "core::slice",
+        "address_eq": "pinocchio::address",
+        "cold_path": "pinocchio::hint",
+        "deserialize": "pinocchio::entrypoint",
+        "MAX_PERMITTED_DATA_INCREASE": "pinocchio::account",
+        "Rent": "pinocchio::sysvars::rent",
+        "Sysvar": "pinocchio::sysvars",
+        "InitializeAccount3": "pinocchio_token::instructions",
+        "InitializeMint2": "pinocchio_token::instructions",
+        "Transfer": "pinocchio_system::instructions",
+    },
 )
 
 NATIVE = Target(
@@ -126,6 +148,16 @@ NATIVE = Target(
         "Address": "solana_program::pubkey::Pubkey as Address",
         "ProgramResult": "solana_program::entrypoint",
         "ProgramError": "solana_program::program_error",
+    },
+    library_imports={
+        "MaybeUninit": "core::mem",
+        "AccountMeta": "solana_program::instruction",
+        "Instruction": "solana_program::instruction",
+        "MAX_PERMITTED_DATA_INCREASE": "solana_program::entrypoint",
+        "Rent": "solana_program::rent",
+        "Sysvar": "solana_program::sysvar",
+        "invoke": "solana_program::program",
+        "invoke_signed": "solana_program::program",
     },
 )
 

@@ -3,7 +3,9 @@ templates/."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from mcpsol_py.errors import NotUsable, RenderError, abbr
@@ -14,6 +16,7 @@ from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import BOOL, PUBKEY, Int, Struct
 from mcpsol_py.names import pascal, snake
 from mcpsol_py.render.accounts import AccountsView, accounts_view
+from mcpsol_py.render.addresses import Addresses
 from mcpsol_py.render.faults import CHECKS
 from mcpsol_py.render.rust import (
     Names,
@@ -56,7 +59,6 @@ class ErrorView:
 
     name: Rust
     code: Rust
-    docs: tuple[Rust, ...]
     text: Rust
 
 
@@ -112,7 +114,8 @@ class InstructionView:
     args_data: Rust
     args_reads: tuple[Rust, ...]
     args_build: Rust
-    wrong_size: Rust
+    #: the arguments have this size: a condition on `data`
+    right_size: Rust
     has_exact_size: bool
     has_args: bool
     is_raw: bool
@@ -126,12 +129,13 @@ class InstructionView:
     returns: Rust
     has_returns: bool
     returns_borrow: bool
-    returns_write: tuple[Rust, ...]
-    returns_size: Rust
-    returns_fixed: bool
+    #: the call of the handler, what follows it, and the result
+    handling: tuple[Rust, ...]
     inline: Rust
     #: bytes of discriminator before the arguments
     skip: Rust
+    #: the author's code writes arguments
+    is_encoded: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +169,8 @@ class CrateView:
     error_type: Rust
     checks: tuple[ErrorView, ...]
     types: tuple[StructView | EnumView, ...]
+    #: not Rust: the addresses that the program knows
+    addresses: Addresses
     constants: tuple[ConstantView, ...]
     skipped: tuple[Rust, ...]
     #: whether the code that makes an account stands in the one place that needs it, or apart
@@ -188,8 +194,13 @@ def crate_view(
     form: Form = "compact",
     descriptions: Descriptions = "full",
     lossless: bool = True,
+    author: str = "",
 ) -> CrateView:
-    """The view of *model*. Raises RenderError, SchemaError."""
+    """The view of *model*. `author`: the Rust that the author wrote, whose use of generated code is kept.
+
+    Raises RenderError, SchemaError.
+    """
+    encodes = re.search(r"\bencode\b", author) is not None
     if not model.instructions:
         raise RenderError(
             f"{model.name or 'this program'} has no instruction, so there is nothing to render."
@@ -204,9 +215,22 @@ def crate_view(
     names_of = {e.name: v.name for e, v in zip(model.errors, errors, strict=True)}
     error_type = types.names.take(f"{_ascii(model.name)} error", "pascal")
     modules = Names("r#mod", "instruction", "processor")
+    addresses = Addresses()
     many = len(model.instructions) > 8
     instructions = tuple(
-        _instruction(ix, target, types, states, error_type, names_of, modules, many, skipped)
+        _instruction(
+            ix,
+            target,
+            types,
+            states,
+            error_type,
+            names_of,
+            modules,
+            many,
+            skipped,
+            addresses,
+            author,
+        )
         for ix in _unique(model.instructions)
     )
     events = _events(model, types, skipped)
@@ -232,11 +256,9 @@ def crate_view(
         events=events,
         errors=errors,
         error_type=error_type,
-        checks=tuple(
-            ErrorView(code(name), number(value), doc([text]), string(f"{name} ({value}): {text}"))
-            for value, name, text in CHECKS
-        ),
-        types=types.views(),
+        checks=check_views(),
+        types=_used_types(types.views(), instructions, states, events, encodes),
+        addresses=addresses,
         constants=constants_view(model),
         skipped=comment(skipped, limit=20000),
         has_long_types=_has_long_types(instructions, types, states),
@@ -248,6 +270,13 @@ def crate_view(
         stream_count=code(str(len(pages.stream_pages))),
         stream_parts=_parts(pages.stream_pages),
         stream=_stream(pages.stream_pages),
+    )
+
+
+def check_views() -> tuple[ErrorView, ...]:
+    """The errors of the generated checks."""
+    return tuple(
+        ErrorView(code(name), code(str(value)), string(text)) for value, name, text in CHECKS
     )
 
 
@@ -303,6 +332,48 @@ def _has_long_types(
     return any(complexity(f"Result<{text}, ProgramError>") > _LONG_TYPE for text in texts)
 
 
+def _used_types(
+    views: tuple[StructView | EnumView, ...],
+    instructions: tuple[InstructionView, ...],
+    states: dict[str, StateView],
+    events: tuple[EventView, ...],
+    encodes: bool,
+) -> tuple[StructView | EnumView, ...]:
+    """The types, each with the functions that the program needs: to read it, to write it, or both."""
+    in_state = [
+        text
+        for state in states.values()
+        for text in (state.value_type, *(c.type for c in state.complexes))
+    ]
+    arguments = [f.type for ix in instructions for f in ix.args]
+    written = [*in_state, *(e.type for e in events), *(ix.returns for ix in instructions)]
+    read_names = _reached(views, [*in_state, *arguments])
+    written_names = _reached(views, [*written, *(arguments if encodes else [])])
+    return tuple(
+        replace(view, is_read=view.name in read_names, is_written=view.name in written_names)
+        for view in views
+    )
+
+
+def _reached(views: Iterable[StructView | EnumView], texts: list[Rust]) -> set[str]:
+    """The names of the types that values of these Rust types consist of."""
+    parts = {str(view.name): _part_types(view) for view in views}
+    reached: set[str] = set()
+    left = list(texts)
+    while left:
+        for name in re.findall(r"\w+", left.pop()):
+            if name in parts and name not in reached:
+                reached.add(name)
+                left += parts[name]
+    return reached
+
+
+def _part_types(view: StructView | EnumView) -> list[Rust]:
+    if isinstance(view, StructView):
+        return [f.type for f in view.fields]
+    return [v.declaration for v in view.variants]
+
+
 def _creates(ix: InstructionView) -> int:
     """How many accounts the instruction makes by itself; associated token accounts are made by their program."""
     return sum("checks::Create {" in line for line in ix.accounts.changes)
@@ -350,10 +421,7 @@ def _parts(pages: list[bytes]) -> tuple[Rust, ...]:
 def _error(error: ErrorCode, names: Names) -> ErrorView:
     name = names.take(error.name, "pascal")
     message = abbr(error.message, 200)[1:-1] if len(error.message) > 200 else error.message
-    text = f"{name} ({error.code})" + (f": {message}" if message else "")
-    return ErrorView(
-        name, number(error.code % 2**32), doc([error.message or error.name]), string(text)
-    )
+    return ErrorView(name, code(str(error.code % 2**32)), string(message or error.name))
 
 
 def _fixed_states(model: ProgramModel, resolver: Resolver) -> list[str]:
@@ -431,6 +499,8 @@ def _instruction(
     modules: Names,
     many: bool,
     skipped: list[str],
+    addresses: Addresses,
+    author: str,
 ) -> InstructionView:
     module = modules.take(ix.name)
     fields, raw = _arguments(ix, types)
@@ -439,12 +509,15 @@ def _instruction(
     args = () if raw else fields
     borrows = raw != "" or any("'a" in f.type for f in args)
     names = {f.name: v.name for f, v in zip(ix.args, args, strict=True)} if not raw else None
-    accounts = accounts_view(ix, types, states, error_type, error_names, names, target)
+    accounts = accounts_view(
+        ix, types, states, error_type, error_names, names, target, addresses, author
+    )
     size: int | None = None
     if not raw:
         size = fixed_size(types.resolver, Struct(ix.args))
     returns, writes, returns_borrow = _returns(ix, types, skipped)
     returned = None if ix.returns is None else fixed_size(types.resolver, ix.returns)
+    has_returns = ix.returns is not None and returns != "()"
     rows: list[Rust] = []
     for i, f in enumerate(ix.args):
         lines = doc([" ".join([f"{f.name}: {type_text(f.type)}", *f.docs])])
@@ -469,7 +542,7 @@ def _instruction(
         args_data=code("&'a [u8]" if borrows else "&[u8]"),
         args_reads=tuple(code(f"let {f.name} = {f.read};") for f in args),
         args_build=code(f"Self {{ {', '.join(f.name for f in args)} }}" if args else "Self {}"),
-        wrong_size=code(f"data.len() != {size}" if size else "!data.is_empty()"),
+        right_size=code(f"data.len() == {size}" if size else "data.is_empty()"),
         has_exact_size=size is not None and not raw,
         has_args=bool(args) or raw != "",
         is_raw=raw != "",
@@ -481,13 +554,52 @@ def _instruction(
         else code("<'a>"),
         listed=target.listed if has_accounts else code(target.listed.replace("'info", "'_")),
         returns=returns,
-        has_returns=ix.returns is not None and returns != "()",
+        has_returns=has_returns,
         returns_borrow=returns_borrow,
-        returns_write=writes,
-        returns_size=code(str(returned)),
-        returns_fixed=returned is not None and returned <= 1024,
+        handling=_handling(
+            module,
+            target,
+            _return_data(writes, returned) if has_returns else (),
+            accounts.finish,
+        ),
         inline=code("never" if heavy else "always"),
         skip=code(str(len(ix.discriminator.value) if ix.discriminator.consumed else 0)),
+        is_encoded=re.search(r"\bencode\b", author) is not None,
+    )
+
+
+def _handling(
+    module: Rust, target: Target, returning: tuple[Rust, ...], finish: list[Rust]
+) -> tuple[Rust, ...]:
+    """The call of the handler, the statements that follow it, and the result of the instruction."""
+    call = f"processor::{module}::process(&{target.mutable}accounts, &args)"
+    if returning:
+        return (code(f"let returned = {call}?;"), *returning, *finish, code("Ok(())"))
+    if finish:
+        return (code(f"{call}?;"), *finish, code("Ok(())"))
+    return (code(call),)
+
+
+#: What the runtime takes as return data.
+_MOST_RETURNED = 1024
+
+
+def _return_data(writes: tuple[Rust, ...], size: int | None) -> tuple[Rust, ...]:
+    """Statements that write the handler's value to the return data."""
+    if size is not None and size <= _MOST_RETURNED:
+        return (
+            code(f"let mut bytes = [0; {size}];"),
+            code("let w = &mut Writer::new(&mut bytes);"),
+            *writes,
+            code("return_data(&bytes);"),
+        )
+    fits = f"bytes.len() <= {number(_MOST_RETURNED)}"
+    return (
+        code("let mut bytes = Vec::new();"),
+        code("let w = &mut bytes;"),
+        *writes,
+        code(f"checks::ensure({fits}, Check::InstructionDidNotSerialize)?;"),
+        code("return_data(&bytes);"),
     )
 
 

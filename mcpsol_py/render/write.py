@@ -17,7 +17,15 @@ from tempfile import TemporaryDirectory
 
 from mcpsol_py.errors import EditedByHand, RenderError
 
-__all__ = ["Planned", "RenderResult", "digest", "format_rust", "header", "write_plan"]
+__all__ = [
+    "Planned",
+    "RenderResult",
+    "author_files",
+    "digest",
+    "format_rust",
+    "header",
+    "write_plan",
+]
 
 _HEADER = re.compile(
     rb"^// Rendered by idl2mcp from [^\n]*; edit the source\. \[([0-9a-f]{16})\]\n"
@@ -53,6 +61,17 @@ def header(source: str, text: bytes) -> bytes:
     """The line that a generated file opens with."""
     name = re.sub(r"[^ -~]|;", "_", source) or "the source"
     return f"// Rendered by idl2mcp from {name}; edit the source. [{digest(text)}]\n".encode()
+
+
+def author_files(out: Path) -> dict[str, str]:
+    """The Rust files of the crate in *out* that the author wrote, by their path from its root."""
+    found: dict[str, str] = {}
+    for folder in ("src", "tests", "examples", "benches"):
+        for path in sorted((out / folder).rglob("*.rs")):
+            data = path.read_bytes()
+            if not _HEADER.match(data):
+                found[path.relative_to(out).as_posix()] = data.decode(errors="replace")
+    return found
 
 
 def _rustfmt() -> str | None:

@@ -39,8 +39,9 @@ _LOGGED = re.compile(r"^Program log: (\w+) \(\d+\)")
 def echoing_crate(model: ProgramModel, folder: Path) -> dict[str, bool]:
     """Writes the crate of *model* with echoing handlers. Returns by instruction whether its arguments are decoded;
     those that no client can reach (their discriminator is an earlier one's) are left out."""
-    view = crate_view(model, lossless=False)
-    write_plan(plan(view), folder, "", handlers="src/processor", formatted=False)
+    view = crate_view(model, lossless=False, author=_ECHO)
+    files = plan(view, author={"src/processor/echo.rs": _ECHO + _UNWRITTEN})
+    write_plan(files, folder, "", handlers="src/processor", formatted=False)
     for handler in (folder / "src/processor").glob("*.rs"):
         text = handler.read_text(encoding="utf-8")
         if handler.name != "mod.rs":

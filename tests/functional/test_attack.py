@@ -341,7 +341,7 @@ DERIVED = """        checks::derived(
 """
 SYSTEM_PROGRAM = """        checks::equal(
             system_program.address(),
-            &checks::SYSTEM_PROGRAM,
+            &ids::SYSTEM_PROGRAM,
             Check::InvalidProgramId,
         )?;
 """
@@ -378,8 +378,8 @@ FEW = [
         "trailing bytes",
         "counter",
         INCREMENT,
-        "if data.len() != 8 {",
-        "if data.len() < 8 {",
+        "ensure(data.len() == 8,",
+        "ensure(data.len() >= 8,",
         "hole trailing-data increment",
     ),
     mutant(

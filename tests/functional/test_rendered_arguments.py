@@ -109,8 +109,9 @@ def ask(crate: Path, library: str, lines: list[str]) -> list[str]:
 )
 def test_every_argument_comes_back_as_it_was_encoded(idl: Path, tmp_path: Path) -> None:
     model = read(idl)
-    view = crate_view(model, lossless=False)
-    write_plan(plan(view), tmp_path, "", handlers="src/processor", formatted=False)
+    view = crate_view(model, lossless=False, author="encode")
+    files = plan(view, author={"examples/echo.rs": "Args::decode; Args::encode"})
+    write_plan(files, tmp_path, "", handlers="src/processor", formatted=False)
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples/echo.rs").write_text(echo(view))
     with (tmp_path / "Cargo.toml").open("a") as manifest:

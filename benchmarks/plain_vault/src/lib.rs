@@ -355,30 +355,59 @@ enum Error {
 }
 
 impl Error {
-    /// Its number, and what the log says.
-    const fn told(self) -> (u32, &'static str) {
+    /// The code and the log message.
+    const fn text(self) -> (u32, &'static str) {
         match self {
-            Self::InstructionFallbackNotFound => (101, "InstructionFallbackNotFound (101): No instruction has this discriminator"),
-            Self::InstructionDidNotDeserialize => (102, "InstructionDidNotDeserialize (102): The instruction's arguments are too short, too long or not of their types"),
-            Self::ConstraintMut => (2000, "ConstraintMut (2000): An account that is written was not marked as writable"),
-            Self::ConstraintHasOne => (2001, "ConstraintHasOne (2001): A field of an account's state names another account than the one given"),
-            Self::ConstraintSeeds => (2006, "ConstraintSeeds (2006): An account stands at another address than its seeds give"),
-            Self::ConstraintTokenMint => (2014, "ConstraintTokenMint (2014): A token account is of another mint"),
-            Self::ConstraintTokenOwner => (2015, "ConstraintTokenOwner (2015): A token account has another authority"),
-            Self::ConstraintDuplicateMutableAccount => (2040, "ConstraintDuplicateMutableAccount (2040): Two accounts that are both written are the same one"),
-            Self::AccountDiscriminatorAlreadySet => (3000, "AccountDiscriminatorAlreadySet (3000): The account to create exists already"),
-            Self::AccountDiscriminatorNotFound => (3001, "AccountDiscriminatorNotFound (3001): An account is too short to hold a discriminator"),
-            Self::AccountDiscriminatorMismatch => (3002, "AccountDiscriminatorMismatch (3002): An account holds another type than it must"),
-            Self::AccountDidNotDeserialize => (3003, "AccountDidNotDeserialize (3003): An account's data is too short or not of its type"),
-            Self::AccountNotEnoughKeys => (3005, "AccountNotEnoughKeys (3005): Too few accounts were given"),
-            Self::AccountOwnedByWrongProgram => (3007, "AccountOwnedByWrongProgram (3007): An account is owned by another program"),
-            Self::InvalidProgramId => (3008, "InvalidProgramId (3008): An account is not the program that it must be"),
-            Self::AccountNotSigner => (3010, "AccountNotSigner (3010): An account that must sign did not"),
-            Self::AccountNotInitialized => (3012, "AccountNotInitialized (3012): An account does not exist yet"),
+            Self::InstructionFallbackNotFound => (
+                101,
+                "InstructionFallbackNotFound (101): No instruction has this discriminator",
+            ),
+            Self::InstructionDidNotDeserialize => (
+                102,
+                "InstructionDidNotDeserialize (102): Arguments are too short, too long or malformed",
+            ),
+            Self::ConstraintMut => (2000, "ConstraintMut (2000): Account is not writable"),
+            Self::ConstraintHasOne => (
+                2001,
+                "ConstraintHasOne (2001): Account does not match a field of the state",
+            ),
+            Self::ConstraintSeeds => (2006, "ConstraintSeeds (2006): Account address does not match its seeds"),
+            Self::ConstraintTokenMint => (2014, "ConstraintTokenMint (2014): Token account has another mint"),
+            Self::ConstraintTokenOwner => (2015, "ConstraintTokenOwner (2015): Token account has another authority"),
+            Self::ConstraintDuplicateMutableAccount => (
+                2040,
+                "ConstraintDuplicateMutableAccount (2040): Two writable accounts are the same account",
+            ),
+            Self::AccountDiscriminatorAlreadySet => (
+                3000,
+                "AccountDiscriminatorAlreadySet (3000): Account to create already exists",
+            ),
+            Self::AccountDiscriminatorNotFound => (
+                3001,
+                "AccountDiscriminatorNotFound (3001): Account is too short for a discriminator",
+            ),
+            Self::AccountDiscriminatorMismatch => {
+                (3002, "AccountDiscriminatorMismatch (3002): Account is of another type")
+            }
+            Self::AccountDidNotDeserialize => (
+                3003,
+                "AccountDidNotDeserialize (3003): Account data is too short or malformed",
+            ),
+            Self::AccountNotEnoughKeys => (3005, "AccountNotEnoughKeys (3005): Too few accounts"),
+            Self::AccountOwnedByWrongProgram => (
+                3007,
+                "AccountOwnedByWrongProgram (3007): Account is owned by another program",
+            ),
+            Self::InvalidProgramId => (3008, "InvalidProgramId (3008): Account is not the expected program"),
+            Self::AccountNotSigner => (3010, "AccountNotSigner (3010): Account did not sign"),
+            Self::AccountNotInitialized => (3012, "AccountNotInitialized (3012): Account does not exist"),
             Self::ZeroAmount => (6000, "ZeroAmount (6000): The amount must be more than zero"),
             Self::NotEnoughTokens => (6001, "NotEnoughTokens (6001): The vault holds fewer tokens than that"),
             Self::WrongAuthority => (6002, "WrongAuthority (6002): Only the vault's authority may do this"),
-            Self::Overflow => (6003, "Overflow (6003): The vault has counted more than 18446744073709551615 base units"),
+            Self::Overflow => (
+                6003,
+                "Overflow (6003): The vault has counted more than 18446744073709551615 base units",
+            ),
         }
     }
 }
@@ -386,7 +415,7 @@ impl Error {
 #[cold]
 #[inline(never)]
 fn fail(error: Error) -> ProgramError {
-    let (code, text) = error.told();
+    let (code, text) = error.text();
     #[cfg(any(target_os = "solana", target_arch = "bpf"))]
     // SAFETY: the syscall reads `text.len()` bytes from `text`.
     unsafe {

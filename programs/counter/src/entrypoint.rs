@@ -1,36 +1,24 @@
-// Rendered by idl2mcp from spec.py; edit the source. [a938639b1f6972ec]
-//! Where the program starts: list_tools is answered at once, all else goes to the instruction
-//! that its first bytes name.
+// Rendered by idl2mcp from spec.py; edit the source. [3a144e6dae4d7167]
+//! The entry: answers list_tools, and hands every other call to its instruction.
 
 use {
-    crate::{
-        error::Check,
-        instruction,
-        schema::{self, Outcome},
+    crate::{error::Check, instruction, schema},
+    core::{
+        marker::PhantomData,
+        mem::MaybeUninit,
+        slice::{from_raw_parts, from_raw_parts_mut},
     },
-    core::{marker::PhantomData, mem::MaybeUninit, slice},
-    pinocchio::{
-        default_allocator, entrypoint::deserialize, error::ProgramError, hint::cold_path,
-        nostd_panic_handler, AccountView, Address, ProgramResult,
-    },
+    pinocchio::{entrypoint::deserialize, hint::cold_path, AccountView, Address, ProgramResult},
 };
 
-default_allocator!();
-nostd_panic_handler!();
+pinocchio::default_allocator!();
+pinocchio::nostd_panic_handler!();
 
-/// Accounts of the largest instruction; more than these are not looked at.
+/// Accounts of the largest instruction. Further accounts are ignored.
 const MAX_ACCOUNTS: usize = 3;
 
-/// What an instruction is given.
-pub struct Context<'a> {
-    pub program_id: &'a Address,
-    pub accounts: &'a mut [AccountView],
-    pub arguments: &'a [u8],
-}
-
-/// The instruction's data and the program's id, in one word: that of the loader's buffer where
-/// the data's length stands, then the data, then the id. The data opens with SKIP bytes of
-/// discriminator.
+/// A pointer to the instruction data in the loader's buffer: its length, the data, then the
+/// program's id. One word, so that it is passed in a register. SKIP: bytes of discriminator.
 #[derive(Clone, Copy)]
 pub struct Call<'a, const SKIP: usize> {
     length: *const u8,
@@ -40,32 +28,35 @@ pub struct Call<'a, const SKIP: usize> {
 impl<'a, const SKIP: usize> Call<'a, SKIP> {
     /// # Safety
     ///
-    /// `data` is the instruction data as it stands in the loader's buffer, of SKIP bytes at least.
+    /// `data` is the instruction data in the loader's buffer, and has at least SKIP bytes.
     #[inline(always)]
     unsafe fn new(data: &'a [u8]) -> Self {
+        // SAFETY: the length lies before the data.
+        let length = unsafe { data.as_ptr().sub(8) };
         Self {
-            // SAFETY: its length stands before it.
-            length: unsafe { data.as_ptr().sub(8) },
+            length,
             buffer: PhantomData,
         }
     }
 
-    /// The program's id, and the arguments.
+    /// Runs an instruction on the program's id and the arguments. Returns the exit code.
     #[inline(always)]
-    pub fn parts(self) -> (&'a Address, &'a [u8]) {
-        // SAFETY: the loader's buffer, as `new` was promised.
-        unsafe {
+    pub fn run(self, instruction: impl FnOnce(&'a Address, &'a [u8]) -> ProgramResult) -> u64 {
+        // SAFETY: `new` was given the loader's buffer.
+        let (program_id, arguments) = unsafe {
             let length = self.length.cast::<u64>().read() as usize;
             let data = self.length.add(8);
-            let arguments = slice::from_raw_parts(data.add(SKIP), length.wrapping_sub(SKIP));
-            (&*data.add(length).cast(), arguments)
-        }
+            (
+                &*data.add(length).cast(),
+                from_raw_parts(data.add(SKIP), length.wrapping_sub(SKIP)),
+            )
+        };
+        exit_code(instruction(program_id, arguments))
     }
 }
 
-/// What a program returns to the runtime: 0, or its error's code.
 #[inline(always)]
-pub fn exit_code(result: ProgramResult) -> u64 {
+fn exit_code(result: ProgramResult) -> u64 {
     match result {
         Ok(()) => 0,
         Err(error) => {
@@ -77,19 +68,21 @@ pub fn exit_code(result: ProgramResult) -> u64 {
 
 /// # Safety
 ///
-/// `input` is the buffer that the loader lays out, as `deserialize` wants it.
+/// `input` is the loader's buffer.
 #[no_mangle]
 pub unsafe extern "C" fn entrypoint(input: *mut u8) -> u64 {
-    // SAFETY: the loader's buffer, passed on.
-    if let Some(outcome) = unsafe { schema::asked_without_accounts(input) } {
-        return outcome;
-    }
     let mut accounts = [const { MaybeUninit::<AccountView>::uninit() }; MAX_ACCOUNTS];
-    // SAFETY: as above.
-    let (_, count, data) = unsafe { deserialize::<MAX_ACCOUNTS>(input, &mut accounts) };
-    // SAFETY: the first `count` accounts were written just now.
-    let accounts = unsafe { slice::from_raw_parts_mut(accounts.as_mut_ptr().cast(), count) };
-    process_instruction(accounts, data)
+    // SAFETY: `input` is the loader's buffer, and `deserialize` writes the first `count` accounts.
+    unsafe {
+        if let Some(exit) = schema::list_tools_without_accounts(input) {
+            return exit;
+        }
+        let (_, count, data) = deserialize::<MAX_ACCOUNTS>(input, &mut accounts);
+        process_instruction(
+            from_raw_parts_mut(accounts.as_mut_ptr().cast(), count),
+            data,
+        )
+    }
 }
 
 // initialize: sha256("global:initialize")[..8]
@@ -104,7 +97,6 @@ const DECREMENT: u64 = u64::from_le_bytes([0x6a, 0xe3, 0xa8, 0x3b, 0xf8, 0x1b, 0
 // close: sha256("global:close")[..8]
 const CLOSE: u64 = u64::from_le_bytes([0x62, 0xa5, 0xc9, 0xb1, 0x6c, 0x41, 0xce, 0x60]);
 
-/// Hands the instruction to its processor.
 #[inline(always)]
 fn process_instruction(accounts: &mut [AccountView], data: &[u8]) -> u64 {
     let Some((discriminator, arguments)) = data.split_first_chunk::<8>() else {
@@ -117,16 +109,6 @@ fn process_instruction(accounts: &mut [AccountView], data: &[u8]) -> u64 {
         INCREMENT => instruction::increment::dispatch(accounts, call),
         DECREMENT => instruction::decrement::dispatch(accounts, call),
         CLOSE => instruction::close::dispatch(accounts, call),
-        other => otherwise(schema::list_tools(other, arguments)),
+        other => schema::list_tools(other, arguments),
     }
-}
-
-/// No instruction was found in the data: it was list_tools, or nothing that this program knows.
-#[inline(always)]
-fn otherwise(outcome: Outcome) -> u64 {
-    exit_code(match outcome {
-        Outcome::Answered => Ok(()),
-        Outcome::NoSuchPage => Err(ProgramError::InvalidInstructionData),
-        Outcome::NotAsked => Err(Check::InstructionFallbackNotFound.into()),
-    })
 }

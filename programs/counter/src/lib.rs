@@ -1,14 +1,7 @@
-// Rendered by idl2mcp from spec.py; edit the source. [9eb38727c68faf3b]
+// Rendered by idl2mcp from spec.py; edit the source. [11215daacafbf2d3]
 //! A counter for each wallet, which only that wallet can change.
 //!
-//! | module | holds | written by |
-//! |---|---|---|
-//! | `processor` | what each instruction does | the author |
-//! | `entrypoint` | which instruction is meant | idl2mcp |
-//! | `instruction` | its arguments and accounts, decoded and checked | idl2mcp |
-//! | `state`, `types`, `events`, `error` | what the source defines | idl2mcp |
-//! | `schema` | the answers to `list_tools` | idl2mcp |
-//! | `checks`, `codec`, `log` | what they are made with | idl2mcp |
+//! `processor` is written by the author, all other modules by idl2mcp.
 
 #![no_std]
 
@@ -19,6 +12,7 @@ pub mod codec;
 pub mod entrypoint;
 pub mod error;
 pub mod events;
+pub mod ids;
 pub mod instruction;
 pub mod log;
 pub mod processor;
@@ -26,7 +20,7 @@ pub mod schema;
 pub mod state;
 pub mod types;
 
-/// The program's id, as its source gives it.
+/// The program's address.
 // J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb
 pub const ID: pinocchio::Address = pinocchio::Address::new_from_array([
     0xfe, 0x9c, 0x44, 0x6b, 0x1b, 0x86, 0x6b, 0xfd, 0x80, 0xda, 0x58, 0x6d, 0x06, 0xde, 0x4a, 0x63,

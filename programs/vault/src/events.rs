@@ -1,18 +1,21 @@
-// Rendered by idl2mcp from spec.py; edit the source. [4702f256966249fb]
-//! Events: `emit` writes one to the transaction's log, behind the bytes by which clients know it.
+// Rendered by idl2mcp from spec.py; edit the source. [e0643c62a47c574e]
+//! Events, written to the transaction's log.
 
-use crate::codec::{Output, Writer};
-use crate::log::log_data;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        codec::{Output, Writer},
+        log::log_data,
+    },
+    pinocchio::ProgramResult,
+};
 
 pub use crate::types::Deposited;
 pub use crate::types::Withdrawn;
 
 impl Deposited {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0x6f, 0x8d, 0x1a, 0x2d, 0xa1, 0x23, 0x64, 0x39];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 80];
         let w = &mut Writer::new(&mut bytes);
@@ -24,10 +27,9 @@ impl Deposited {
 }
 
 impl Withdrawn {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0x14, 0x59, 0xdf, 0xc6, 0xc2, 0x7c, 0xdb, 0x0d];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 48];
         let w = &mut Writer::new(&mut bytes);

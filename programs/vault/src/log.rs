@@ -1,7 +1,7 @@
-// Rendered by idl2mcp from spec.py; edit the source. [007843fd06d49cd6]
-//! The log and return data, by the runtime's syscalls; on the host there is nobody to tell.
+// Rendered by idl2mcp from spec.py; edit the source. [f7b7fb03c26b1c4c]
+//! Logs and return data. Off chain they do nothing.
 
-/// A line of text in the transaction's log.
+/// Logs a line of text.
 #[inline(always)]
 pub fn log(text: &str) {
     #[cfg(any(target_os = "solana", target_arch = "bpf"))]
@@ -13,22 +13,20 @@ pub fn log(text: &str) {
     core::hint::black_box(text);
 }
 
-/// Bytes in the transaction's log, as "Program data: base64".
+/// Logs bytes, as "Program data: base64".
 #[inline(always)]
 pub fn log_data(bytes: &[u8]) {
+    let parts = [bytes];
     #[cfg(any(target_os = "solana", target_arch = "bpf"))]
-    {
-        let parts = [bytes];
-        // SAFETY: the syscall reads one slice, which is laid out as an address and a length.
-        unsafe {
-            pinocchio::syscalls::sol_log_data(parts.as_ptr().cast(), parts.len() as u64);
-        }
+    // SAFETY: the syscall reads one slice, an address and a length.
+    unsafe {
+        pinocchio::syscalls::sol_log_data(parts.as_ptr().cast(), 1);
     }
     #[cfg(not(any(target_os = "solana", target_arch = "bpf")))]
-    core::hint::black_box(bytes);
+    core::hint::black_box(parts);
 }
 
-/// What the caller gets back, 1,024 bytes at most.
+/// Sets the return data, at most 1,024 bytes.
 #[inline(always)]
 pub fn return_data(bytes: &[u8]) {
     #[cfg(any(target_os = "solana", target_arch = "bpf"))]

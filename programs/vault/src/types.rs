@@ -1,9 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f6625ab0ca70cd00]
-//! The program's own types, as they stand in instruction data, state and events.
+// Rendered by idl2mcp from spec.py; edit the source. [39c2f8439b92bd42]
+//! The program's types, in instruction data, accounts and events.
 
-use crate::codec::{Output, Reader};
-use pinocchio::error::ProgramError;
-use pinocchio::{Address, ProgramResult};
+use {
+    crate::codec::Output,
+    pinocchio::{Address, ProgramResult},
+};
 
 /// Tokens were put in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,18 +18,6 @@ pub struct Deposited {
 }
 
 impl Deposited {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let vault = Address::new_from_array(*r.array()?);
-        let depositor = Address::new_from_array(*r.array()?);
-        let amount = u64::from_le_bytes(*r.array()?);
-        Ok(Self {
-            vault,
-            depositor,
-            amount,
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.vault.as_array().as_slice())?;
         w.put(self.depositor.as_array().as_slice())?;
@@ -47,13 +36,6 @@ pub struct Withdrawn {
 }
 
 impl Withdrawn {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let vault = Address::new_from_array(*r.array()?);
-        let amount = u64::from_le_bytes(*r.array()?);
-        Ok(Self { vault, amount })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.vault.as_array().as_slice())?;
         w.put(&self.amount.to_le_bytes())?;

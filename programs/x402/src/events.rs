@@ -1,9 +1,13 @@
-// Rendered by idl2mcp from spec.py; edit the source. [6c2db8e99ca8caa0]
-//! Events: `emit` writes one to the transaction's log, behind the bytes by which clients know it.
+// Rendered by idl2mcp from spec.py; edit the source. [73ee1087e2bebad2]
+//! Events, written to the transaction's log.
 
-use crate::codec::{Output, Writer};
-use crate::log::log_data;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        codec::{Output, Writer},
+        log::log_data,
+    },
+    pinocchio::ProgramResult,
+};
 
 pub use crate::types::Cancelled;
 pub use crate::types::Charged;
@@ -26,10 +30,9 @@ pub use crate::types::SubscriptionClosed;
 pub use crate::types::ToppedUp;
 
 impl Opened {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0xa6, 0xac, 0x61, 0x09, 0x4d, 0x4c, 0xbd, 0x6d];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 48];
         let w = &mut Writer::new(&mut bytes);
@@ -41,10 +44,9 @@ impl Opened {
 }
 
 impl PayoutRedirected {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0xd1, 0x16, 0xb9, 0xd7, 0x54, 0xa7, 0x54, 0x50];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 82];
         let w = &mut Writer::new(&mut bytes);
@@ -56,10 +58,9 @@ impl PayoutRedirected {
 }
 
 impl Settled {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0xe8, 0xd2, 0x28, 0x11, 0x8e, 0x7c, 0x91, 0xee];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 48];
         let w = &mut Writer::new(&mut bytes);
@@ -71,10 +72,9 @@ impl Settled {
 }
 
 impl ToppedUp {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0x61, 0x51, 0xee, 0xb6, 0x61, 0xea, 0xb1, 0x98];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 48];
         let w = &mut Writer::new(&mut bytes);
@@ -86,10 +86,9 @@ impl ToppedUp {
 }
 
 impl CloseRequested {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0x88, 0x78, 0xaa, 0x4e, 0xa8, 0xec, 0x2f, 0x76];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 48];
         let w = &mut Writer::new(&mut bytes);
@@ -101,10 +100,9 @@ impl CloseRequested {
 }
 
 impl Sealed {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0x52, 0x70, 0x65, 0xda, 0x4f, 0x3a, 0x31, 0x1e];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 48];
         let w = &mut Writer::new(&mut bytes);
@@ -116,10 +114,9 @@ impl Sealed {
 }
 
 impl Distributed {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0x0a, 0xd4, 0x18, 0x4e, 0x23, 0xca, 0xb6, 0x86];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 49];
         let w = &mut Writer::new(&mut bytes);
@@ -131,10 +128,9 @@ impl Distributed {
 }
 
 impl PayerWithdrew {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0xe5, 0xfb, 0x95, 0x15, 0xae, 0x8e, 0x05, 0x5a];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 48];
         let w = &mut Writer::new(&mut bytes);
@@ -146,10 +142,9 @@ impl PayerWithdrew {
 }
 
 impl Reclaimed {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0xe6, 0x19, 0x20, 0x87, 0x28, 0xa7, 0x89, 0x82];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 40];
         let w = &mut Writer::new(&mut bytes);
@@ -161,10 +156,9 @@ impl Reclaimed {
 }
 
 impl Paid<'_> {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0xf0, 0xc1, 0x11, 0xee, 0xee, 0xd2, 0x81, 0xeb];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 208];
         let w = &mut Writer::new(&mut bytes);
@@ -176,10 +170,9 @@ impl Paid<'_> {
 }
 
 impl ReceiptClosed<'_> {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0x7f, 0xe8, 0xa1, 0x45, 0x2e, 0xbb, 0x9f, 0xbc];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 72];
         let w = &mut Writer::new(&mut bytes);
@@ -191,10 +184,9 @@ impl ReceiptClosed<'_> {
 }
 
 impl PlanCreated {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0xd7, 0x0b, 0x87, 0x79, 0xd0, 0x77, 0x95, 0x95];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 116];
         let w = &mut Writer::new(&mut bytes);
@@ -206,10 +198,9 @@ impl PlanCreated {
 }
 
 impl PlanOpened {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0xb4, 0x28, 0x8b, 0x84, 0xf8, 0x22, 0xd5, 0x3a];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 41];
         let w = &mut Writer::new(&mut bytes);
@@ -221,10 +212,9 @@ impl PlanOpened {
 }
 
 impl PlanClosed {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0xf4, 0x87, 0x2c, 0xa7, 0x68, 0xee, 0xcf, 0x0c];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 40];
         let w = &mut Writer::new(&mut bytes);
@@ -236,10 +226,9 @@ impl PlanClosed {
 }
 
 impl Subscribed {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0x87, 0x3b, 0x69, 0x4c, 0xbe, 0xec, 0x8a, 0xe4];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 124];
         let w = &mut Writer::new(&mut bytes);
@@ -251,10 +240,9 @@ impl Subscribed {
 }
 
 impl Charged {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0xa7, 0xaa, 0x43, 0xb3, 0x2f, 0x58, 0xdd, 0x84];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 60];
         let w = &mut Writer::new(&mut bytes);
@@ -266,10 +254,9 @@ impl Charged {
 }
 
 impl PlanChanged {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0xb7, 0xf4, 0x56, 0xd5, 0x2a, 0xd2, 0xd9, 0x48];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 84];
         let w = &mut Writer::new(&mut bytes);
@@ -281,10 +268,9 @@ impl PlanChanged {
 }
 
 impl Cancelled {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0x88, 0x17, 0x2a, 0x41, 0x8f, 0xe9, 0xea, 0x2e];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 49];
         let w = &mut Writer::new(&mut bytes);
@@ -296,10 +282,9 @@ impl Cancelled {
 }
 
 impl SubscriptionClosed {
-    /// What stands before the event in the log.
+    /// The first bytes of the event's log entry.
     pub const DISCRIMINATOR: [u8; 8] = [0x08, 0x68, 0x11, 0x48, 0x71, 0x33, 0x9c, 0x5c];
 
-    /// Logs the event.
     pub fn emit(&self) -> ProgramResult {
         let mut bytes = [0; 40];
         let w = &mut Writer::new(&mut bytes);

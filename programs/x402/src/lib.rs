@@ -1,16 +1,8 @@
-// Rendered by idl2mcp from spec.py; edit the source. [776904b7d5fa6ad1]
+// Rendered by idl2mcp from spec.py; edit the source. [b08a9e824be7a140]
 //! Payments for tools and APIs: exact payments with receipts, channels with vouchers,
 //! subscriptions.
 //!
-//! | module | holds | written by |
-//! |---|---|---|
-//! | `processor` | what each instruction does | the author |
-//! | `entrypoint` | which instruction is meant | idl2mcp |
-//! | `instruction` | its arguments and accounts, decoded and checked | idl2mcp |
-//! | `state`, `types`, `events`, `error` | what the source defines | idl2mcp |
-//! | `schema` | the answers to `list_tools` | idl2mcp |
-//! | `constants` | the source's constants | idl2mcp |
-//! | `checks`, `codec`, `log` | what they are made with | idl2mcp |
+//! `processor` is written by the author, all other modules by idl2mcp.
 
 #![no_std]
 
@@ -22,6 +14,7 @@ pub mod constants;
 pub mod entrypoint;
 pub mod error;
 pub mod events;
+pub mod ids;
 pub mod instruction;
 pub mod log;
 pub mod processor;
@@ -29,7 +22,7 @@ pub mod schema;
 pub mod state;
 pub mod types;
 
-/// The program's id, as its source gives it.
+/// The program's address.
 // 8nQhkjXpoGbhdNGys4oBbMT926kyNa5SsDoxjWXWnicz
 pub const ID: pinocchio::Address = pinocchio::Address::new_from_array([
     0x73, 0xa3, 0xbe, 0xdd, 0xbc, 0x78, 0x8f, 0x33, 0xbc, 0x04, 0xb8, 0xf3, 0x93, 0x1d, 0x76, 0xc8,

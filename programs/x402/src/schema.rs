@@ -1,23 +1,15 @@
-// Rendered by idl2mcp from spec.py; edit the source. [011da02705ac6237]
+// Rendered by idl2mcp from spec.py; edit the source. [b92e617bc0320891]
 //! The pages of list_tools, and how they are found.
-//!
-//! It is asked without accounts. The loader then writes
-//!
-//! ```text
-//! +0   u64  number of accounts, 0
-//! +8   u64  length of the instruction data
-//! +16       the instruction data: 8 bytes of discriminator, then the cursor (none, u8 or u16)
-//! ```
-//!
-//! so it is told apart by loads at fixed places, before accounts are read. The number of accounts
-//! is asked first: the ordinary way needs it too, and asks it again for nothing.
 
-use pinocchio::hint::cold_path;
+use {
+    crate::error::Check,
+    pinocchio::{error::ProgramError, hint::cold_path},
+};
 
 /// sha256("global:list_tools")[..8]
 pub const LIST_TOOLS: u64 = u64::from_le_bytes([0x42, 0x19, 0x5e, 0x6a, 0x55, 0xfd, 0x41, 0xc0]);
 
-/// One JSON page for each cursor from 0.
+/// The JSON page of each cursor from 0.
 static PAGES: [&[u8]; 23] = [
     b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[{\"n\":\"open\",\"d\":\"01\",\"p\":{\"payer_sw\":\"pubkey\",\"rent_payer_sw\":\"pubkey\",\"payee\":\"pubkey\",\"mint\":\"pubkey\",\"authorized_signer\":\"pubkey\",\"channel_w\":\"pubkey\",\"payer_token_account_w\":\"pubkey\",\"channel_token_account_w\":\"pubkey\",\"token_program\":\"pubkey\",\"system_program\":\"pubkey\",\"rent\":\"pubkey\",\"associated_token_program\":\"pubkey\",\"event_authority\":\"pubkey\",\"self_program\":\"pubkey\",\"salt\":\"u64\",\"deposit\":\"u64\",\"grace_period\":\"u32\",\"open_slot\":\"u64\",\"recipients\":\"Vec<DistributionEntry>\",\"read x\":\"x\"},\"r\":[\"payer_sw\",\"rent_payer_sw\",\"payee\",\"mint\",\"authorized_signer\",\"channel_w\",\"payer_token_account_w\",\"channel_token_account_w\",\"token_program\",\"system_program\",\"rent\",\"associated_token_program\",\"event_authority\",\"self_program\",\"salt\",\"deposit\",\"grace_period\",\"open_slot\",\"recipients\",\"read x\"]}],\"stream\":{\"at\":32768,\"size\":8419,\"text\":47233,\"sha256\":\"fb442b3535453591dfe883b98fb4468028c6dcfd5b19f0703ec5f9478de38a06\"},\"nextCursor\":\"1\"}",
     b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[{\"n\":\"settle\",\"i\":\"Settle a voucher: the Ed25519 instruction right before this one proves it. Anyone may.\",\"d\":\"02\",\"p\":{\"channel_w\":\"pubkey\",\"instructions_sysvar\":\"pubkey\"},\"r\":[\"channel_w\",\"instructions_sysvar\"]},{\"n\":\"top_up\",\"i\":\"Put more tokens into an open channel.\",\"d\":\"03\",\"p\":{\"payer_sw\":\"pubkey\",\"channel_w\":\"pubkey\",\"payer_token_account_w\":\"pubkey\",\"channel_token_account_w\":\"pubkey\",\"mint\":\"pubkey\",\"token_program\":\"pubkey\",\"amount\":\"u64\"},\"r\":[\"payer_sw\",\"channel_w\",\"payer_token_account_w\",\"channel_token_account_w\",\"mint\",\"token_program\",\"amount\"]},{\"n\":\"settle_and_seal\",\"i\":\"Seal a channel as its payee, after a last voucher or without one: no voucher counts any more.\",\"d\":\"04\",\"p\":{\"payee_s\":\"pubkey\",\"channel_w\":\"pubkey\",\"instructions_sysvar\":\"pubkey\",\"has_voucher\":\"u8\"},\"r\":[\"payee_s\",\"channel_w\",\"instructions_sysvar\",\"has_voucher\"]}],\"nextCursor\":\"2\"}",
@@ -44,11 +36,10 @@ static PAGES: [&[u8]; 23] = [
     b"{\"v\":\"2024-11-05\",\"name\":\"x402\",\"x\":1,\"tools\":[],\"types\":[{\"name\":\"SubscriptionReport\",\"type\":[\"struct\",[[\"state\",\"@SubscriptionState\",[\"Pending (trial), Active, PastDue, Cancelled or Expired.\"]],[\"chargeable\",\"bool\",[\"A charge would be right now.\"]],[\"price\",\"u64\",[\"Tokens for each charge, in base units.\"]],[\"charges\",\"u32\",[\"How many charges were made under these terms.\"]],[\"max_charges\",\"u32\",[\"How many may be made.\"]],[\"due_at\",\"i64\",[\"When the next charge is due, or what is paid ends, in seconds since 1970.\"]],[\"expires_at\",\"i64\",[\"When it expires without a charge, in seconds since 1970.\"]]]]},{\"name\":\"SubscriptionState\",\"type\":[\"enum\",[[\"Pending\"],[\"Active\"],[\"PastDue\"],[\"Cancelled\"],[\"Expired\"]]]}]}",
 ];
 
-/// The lossless stream: the whole model, compressed, in pages at high cursors. Page 0 says
-/// where, how long it is and its sha256.
+/// The whole model, compressed. Page 0 has its cursor, length and sha256.
 const STREAM_BYTES: &[u8] = include_bytes!("schema.bin");
 
-/// One page of the stream for each cursor from `STREAM_BASE`.
+/// The page of the stream for each cursor from `STREAM_BASE`.
 static STREAM: [&[u8]; 9] = [
     part(0, 1024),
     part(1024, 2048),
@@ -61,21 +52,17 @@ static STREAM: [&[u8]; 9] = [
     part(8192, 8509),
 ];
 
-/// The cursor of the stream's first page.
 const STREAM_BASE: usize = 32768;
 
-/// Bytes `from` to `to` of the stream, cut while the program is compiled.
 const fn part(from: usize, to: usize) -> &'static [u8] {
     STREAM_BYTES.split_at(to).0.split_at(from).1
 }
 
-/// The JSON page at `cursor`, if there is one.
 #[inline(always)]
 fn json_page(cursor: usize) -> Option<&'static [u8]> {
     PAGES.get(cursor).copied()
 }
 
-/// The page at `cursor`, if there is one.
 #[inline(always)]
 fn any_page(cursor: usize) -> Option<&'static [u8]> {
     match json_page(cursor) {
@@ -84,20 +71,19 @@ fn any_page(cursor: usize) -> Option<&'static [u8]> {
     }
 }
 
-/// What the program returns if this is list_tools asked without accounts; None for all else,
-/// which goes the ordinary way, a cursor without a page too.
+/// Answers list_tools if it comes without accounts, as clients send it. Returns the exit code, or
+/// None for every other call and for a cursor without a page.
 ///
-/// The order is that of need: a cursor of one byte, which clients send, then two bytes, then
-/// none; and the first page before others, since every client asks for it and its place is known
-/// at compile time.
+/// Without accounts the loader's buffer has each part at a fixed offset, so nothing is parsed:
+/// the number of accounts at 0, the length of the data at 8, the data at 16. The most frequent
+/// cursors come first: one byte, then two, then none.
 ///
 /// # Safety
 ///
-/// `input` is the loader's buffer. It holds at least 48 bytes: both counts and the program's id.
+/// `input` is the loader's buffer, which has at least 48 bytes.
 #[inline(always)]
-pub unsafe fn asked_without_accounts(input: *const u8) -> Option<u64> {
-    // SAFETY: 8 bytes at +0, +8 and +16 are there (see above) and aligned; a cursor is read only
-    // where the length says so.
+pub unsafe fn list_tools_without_accounts(input: *const u8) -> Option<u64> {
+    // SAFETY: these words are there and aligned, and the cursor is within the data's length.
     unsafe {
         let accounts = input.cast::<u64>().read();
         if accounts != 0 || input.add(16).cast::<u64>().read() != LIST_TOOLS {
@@ -124,67 +110,51 @@ pub unsafe fn asked_without_accounts(input: *const u8) -> Option<u64> {
     }
 }
 
-/// Hands `page` to the caller. The syscall leaves 0, success, in the register that a program
-/// returns by.
+/// Returns `page` to the caller. The syscall leaves 0 in the register of the exit code.
 #[inline(always)]
 fn answer(page: &[u8]) -> u64 {
     // SAFETY: the syscall reads `page.len()` bytes from `page`.
-    unsafe { syscalls::sol_set_return_data(page.as_ptr(), page.len() as u64) }
+    unsafe { sol_set_return_data(page.as_ptr(), page.len() as u64) }
 }
 
+// As in solana-define-syscall, but with the result, which is 0.
 #[cfg(any(target_os = "solana", target_arch = "bpf"))]
-mod syscalls {
-    // As solana-define-syscall's own, but with the result, which is 0.
-    solana_define_syscall::define_syscall!(fn sol_set_return_data(data: *const u8, length: u64) -> u64);
-}
+solana_define_syscall::define_syscall!(fn sol_set_return_data(data: *const u8, length: u64) -> u64);
 
 #[cfg(not(any(target_os = "solana", target_arch = "bpf")))]
-mod syscalls {
-    /// On the host there is no caller to tell.
-    pub unsafe fn sol_set_return_data(data: *const u8, length: u64) -> u64 {
-        core::hint::black_box((data, length));
-        0
-    }
+unsafe fn sol_set_return_data(data: *const u8, length: u64) -> u64 {
+    core::hint::black_box((data, length));
+    0
 }
 
-/// What came of instruction data in which no instruction was found.
-pub enum Outcome {
-    Answered,
-    NoSuchPage,
-    NotAsked,
-}
-
-/// The end of dispatch, where no other instruction was meant: answers list_tools that comes with
-/// accounts.
+/// Answers list_tools if it comes with accounts, and fails for an unknown instruction. Returns the
+/// exit code.
 ///
-/// A function of its own, so that no other instruction pays for the comparison.
+/// A function apart, so that other instructions do not pay for the comparison.
 #[cold]
 #[inline(never)]
-pub fn list_tools(discriminator: u64, cursor: &[u8]) -> Outcome {
+pub fn list_tools(discriminator: u64, cursor: &[u8]) -> u64 {
     if discriminator != LIST_TOOLS {
-        return Outcome::NotAsked;
+        return ProgramError::from(Check::InstructionFallbackNotFound).into();
     }
     let cursor = match *cursor {
-        [] => 0,
-        [low] => usize::from(low),
-        [low, high] => usize::from(u16::from_le_bytes([low, high])),
-        _ => return Outcome::NoSuchPage,
+        [] => Some(0),
+        [low] => Some(usize::from(low)),
+        [low, high] => Some(usize::from(u16::from_le_bytes([low, high]))),
+        _ => None,
     };
-    match any_page(cursor) {
-        Some(page) => {
-            answer(page);
-            Outcome::Answered
-        }
-        None => Outcome::NoSuchPage,
+    match cursor.and_then(any_page) {
+        Some(page) => answer(page),
+        None => ProgramError::InvalidInstructionData.into(),
     }
 }
 
-/// As `list_tools`, for instruction data of which nothing was read yet.
+/// Like `list_tools`, for the whole instruction data.
 #[cold]
 #[inline(never)]
-pub fn list_tools_in(data: &[u8]) -> Outcome {
+pub fn list_tools_in(data: &[u8]) -> u64 {
     match data.split_first_chunk() {
         Some((discriminator, cursor)) => list_tools(u64::from_le_bytes(*discriminator), cursor),
-        None => Outcome::NotAsked,
+        None => ProgramError::from(Check::InstructionFallbackNotFound).into(),
     }
 }

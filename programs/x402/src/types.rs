@@ -1,10 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [d5687c608ca2fd59]
-//! The program's own types, as they stand in instruction data, state and events.
+// Rendered by idl2mcp from spec.py; edit the source. [24c7506c4b4f191a]
+//! The program's types, in instruction data, accounts and events.
 
-use crate::codec::{Output, Reader};
-use crate::error::Check;
-use pinocchio::error::ProgramError;
-use pinocchio::{Address, ProgramResult};
+use {
+    crate::codec::{Output, Reader},
+    pinocchio::{error::ProgramError, Address, ProgramResult},
+};
 
 /// A part of what a channel's payee gets, for someone else.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,26 +50,6 @@ pub struct Quote {
 }
 
 impl Quote {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let price = u64::from_le_bytes(*r.array()?);
-        let first_charge = u64::from_le_bytes(*r.array()?);
-        let allowance = u64::from_le_bytes(*r.array()?);
-        let first_due = i64::from_le_bytes(*r.array()?);
-        let period = u32::from_le_bytes(*r.array()?);
-        let mint = Address::new_from_array(*r.array()?);
-        let open = r.flag::<1>()?;
-        Ok(Self {
-            price,
-            first_charge,
-            allowance,
-            first_due,
-            period,
-            mint,
-            open,
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(&self.price.to_le_bytes())?;
         w.put(&self.first_charge.to_le_bytes())?;
@@ -102,26 +82,6 @@ pub struct ChannelReport {
 }
 
 impl ChannelReport {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let state = ChannelState::decode(r)?;
-        let deposit = u64::from_le_bytes(*r.array()?);
-        let settled = u64::from_le_bytes(*r.array()?);
-        let undistributed = u64::from_le_bytes(*r.array()?);
-        let unspent = u64::from_le_bytes(*r.array()?);
-        let seal_at = i64::from_le_bytes(*r.array()?);
-        let reclaim_slot = u64::from_le_bytes(*r.array()?);
-        Ok(Self {
-            state,
-            deposit,
-            settled,
-            undistributed,
-            unspent,
-            seal_at,
-            reclaim_slot,
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         self.state.encode(w)?;
         w.put(&self.deposit.to_le_bytes())?;
@@ -136,7 +96,7 @@ impl ChannelReport {
 
 /// Where a channel stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(clippy::enum_variant_names)] // the source says what they are called
+#[allow(clippy::enum_variant_names)] // the source's
 pub enum ChannelState {
     Open,
     Sealed,
@@ -145,16 +105,6 @@ pub enum ChannelState {
 }
 
 impl ChannelState {
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        Ok(match r.byte()? {
-            0 => Self::Open,
-            1 => Self::Sealed,
-            2 => Self::Closing,
-            3 => Self::Distributed,
-            _ => return Err(Check::InstructionDidNotDeserialize.into()),
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         match self {
             Self::Open => {
@@ -194,26 +144,6 @@ pub struct SubscriptionReport {
 }
 
 impl SubscriptionReport {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let state = SubscriptionState::decode(r)?;
-        let chargeable = r.flag::<1>()?;
-        let price = u64::from_le_bytes(*r.array()?);
-        let charges = u32::from_le_bytes(*r.array()?);
-        let max_charges = u32::from_le_bytes(*r.array()?);
-        let due_at = i64::from_le_bytes(*r.array()?);
-        let expires_at = i64::from_le_bytes(*r.array()?);
-        Ok(Self {
-            state,
-            chargeable,
-            price,
-            charges,
-            max_charges,
-            due_at,
-            expires_at,
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         self.state.encode(w)?;
         w.length::<1>(usize::from(self.chargeable))?;
@@ -228,7 +158,7 @@ impl SubscriptionReport {
 
 /// Where a subscription stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(clippy::enum_variant_names)] // the source says what they are called
+#[allow(clippy::enum_variant_names)] // the source's
 pub enum SubscriptionState {
     Pending,
     Active,
@@ -238,17 +168,6 @@ pub enum SubscriptionState {
 }
 
 impl SubscriptionState {
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        Ok(match r.byte()? {
-            0 => Self::Pending,
-            1 => Self::Active,
-            2 => Self::PastDue,
-            3 => Self::Cancelled,
-            4 => Self::Expired,
-            _ => return Err(Check::InstructionDidNotDeserialize.into()),
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         match self {
             Self::Pending => {
@@ -279,13 +198,6 @@ pub struct Opened {
 }
 
 impl Opened {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let channel = Address::new_from_array(*r.array()?);
-        let open_slot = u64::from_le_bytes(*r.array()?);
-        Ok(Self { channel, open_slot })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.channel.as_array().as_slice())?;
         w.put(&self.open_slot.to_le_bytes())?;
@@ -305,22 +217,6 @@ pub struct PayoutRedirected {
 }
 
 impl PayoutRedirected {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let channel = Address::new_from_array(*r.array()?);
-        let owner = Address::new_from_array(*r.array()?);
-        let amount = u64::from_le_bytes(*r.array()?);
-        let beneficiary = PayoutBeneficiary::decode(r)?;
-        let reason = RedirectReason::decode(r)?;
-        Ok(Self {
-            channel,
-            owner,
-            amount,
-            beneficiary,
-            reason,
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.channel.as_array().as_slice())?;
         w.put(self.owner.as_array().as_slice())?;
@@ -333,7 +229,7 @@ impl PayoutRedirected {
 
 /// Whose payout went to the treasury.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(clippy::enum_variant_names)] // the source says what they are called
+#[allow(clippy::enum_variant_names)] // the source's
 pub enum PayoutBeneficiary {
     Recipient,
     Payee,
@@ -341,15 +237,6 @@ pub enum PayoutBeneficiary {
 }
 
 impl PayoutBeneficiary {
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        Ok(match r.byte()? {
-            0 => Self::Recipient,
-            1 => Self::Payee,
-            2 => Self::Payer,
-            _ => return Err(Check::InstructionDidNotDeserialize.into()),
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         match self {
             Self::Recipient => {
@@ -368,7 +255,7 @@ impl PayoutBeneficiary {
 
 /// Why it did: what is wrong with the beneficiary's token account.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(clippy::enum_variant_names)] // the source says what they are called
+#[allow(clippy::enum_variant_names)] // the source's
 pub enum RedirectReason {
     UnsupportedExtension,
     ClosedOrMalformed,
@@ -377,16 +264,6 @@ pub enum RedirectReason {
 }
 
 impl RedirectReason {
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        Ok(match r.byte()? {
-            0 => Self::UnsupportedExtension,
-            1 => Self::ClosedOrMalformed,
-            2 => Self::NotInitialized,
-            3 => Self::ReassignedAuthority,
-            _ => return Err(Check::InstructionDidNotDeserialize.into()),
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         match self {
             Self::UnsupportedExtension => {
@@ -414,13 +291,6 @@ pub struct Settled {
 }
 
 impl Settled {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let channel = Address::new_from_array(*r.array()?);
-        let settled = u64::from_le_bytes(*r.array()?);
-        Ok(Self { channel, settled })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.channel.as_array().as_slice())?;
         w.put(&self.settled.to_le_bytes())?;
@@ -436,13 +306,6 @@ pub struct ToppedUp {
 }
 
 impl ToppedUp {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let channel = Address::new_from_array(*r.array()?);
-        let deposit = u64::from_le_bytes(*r.array()?);
-        Ok(Self { channel, deposit })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.channel.as_array().as_slice())?;
         w.put(&self.deposit.to_le_bytes())?;
@@ -458,13 +321,6 @@ pub struct CloseRequested {
 }
 
 impl CloseRequested {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let channel = Address::new_from_array(*r.array()?);
-        let seal_at = i64::from_le_bytes(*r.array()?);
-        Ok(Self { channel, seal_at })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.channel.as_array().as_slice())?;
         w.put(&self.seal_at.to_le_bytes())?;
@@ -480,13 +336,6 @@ pub struct Sealed {
 }
 
 impl Sealed {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let channel = Address::new_from_array(*r.array()?);
-        let settled = u64::from_le_bytes(*r.array()?);
-        Ok(Self { channel, settled })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.channel.as_array().as_slice())?;
         w.put(&self.settled.to_le_bytes())?;
@@ -504,18 +353,6 @@ pub struct Distributed {
 }
 
 impl Distributed {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let channel = Address::new_from_array(*r.array()?);
-        let watermark = u64::from_le_bytes(*r.array()?);
-        let drained = r.flag::<1>()?;
-        Ok(Self {
-            channel,
-            watermark,
-            drained,
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.channel.as_array().as_slice())?;
         w.put(&self.watermark.to_le_bytes())?;
@@ -532,13 +369,6 @@ pub struct PayerWithdrew {
 }
 
 impl PayerWithdrew {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let channel = Address::new_from_array(*r.array()?);
-        let amount = u64::from_le_bytes(*r.array()?);
-        Ok(Self { channel, amount })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.channel.as_array().as_slice())?;
         w.put(&self.amount.to_le_bytes())?;
@@ -553,12 +383,6 @@ pub struct Reclaimed {
 }
 
 impl Reclaimed {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let channel = Address::new_from_array(*r.array()?);
-        Ok(Self { channel })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.channel.as_array().as_slice())?;
         Ok(())
@@ -578,26 +402,6 @@ pub struct Paid<'a> {
 }
 
 impl<'a> Paid<'a> {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'a>) -> Result<Self, ProgramError> {
-        let receipt = Address::new_from_array(*r.array()?);
-        let payer = Address::new_from_array(*r.array()?);
-        let payee = Address::new_from_array(*r.array()?);
-        let mint = Address::new_from_array(*r.array()?);
-        let amount = u64::from_le_bytes(*r.array()?);
-        let payment_id = r.array()?;
-        let call_hash = r.array()?;
-        Ok(Self {
-            receipt,
-            payer,
-            payee,
-            mint,
-            amount,
-            payment_id,
-            call_hash,
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.receipt.as_array().as_slice())?;
         w.put(self.payer.as_array().as_slice())?;
@@ -618,16 +422,6 @@ pub struct ReceiptClosed<'a> {
 }
 
 impl<'a> ReceiptClosed<'a> {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'a>) -> Result<Self, ProgramError> {
-        let receipt = Address::new_from_array(*r.array()?);
-        let payment_id = r.array()?;
-        Ok(Self {
-            receipt,
-            payment_id,
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.receipt.as_array().as_slice())?;
         w.put(self.payment_id.as_slice())?;
@@ -646,22 +440,6 @@ pub struct PlanCreated {
 }
 
 impl PlanCreated {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let plan = Address::new_from_array(*r.array()?);
-        let merchant = Address::new_from_array(*r.array()?);
-        let mint = Address::new_from_array(*r.array()?);
-        let price = u64::from_le_bytes(*r.array()?);
-        let period = u32::from_le_bytes(*r.array()?);
-        Ok(Self {
-            plan,
-            merchant,
-            mint,
-            price,
-            period,
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.plan.as_array().as_slice())?;
         w.put(self.merchant.as_array().as_slice())?;
@@ -680,13 +458,6 @@ pub struct PlanOpened {
 }
 
 impl PlanOpened {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let plan = Address::new_from_array(*r.array()?);
-        let open = r.flag::<1>()?;
-        Ok(Self { plan, open })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.plan.as_array().as_slice())?;
         w.length::<1>(usize::from(self.open))?;
@@ -701,12 +472,6 @@ pub struct PlanClosed {
 }
 
 impl PlanClosed {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let plan = Address::new_from_array(*r.array()?);
-        Ok(Self { plan })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.plan.as_array().as_slice())?;
         Ok(())
@@ -725,24 +490,6 @@ pub struct Subscribed {
 }
 
 impl Subscribed {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let subscription = Address::new_from_array(*r.array()?);
-        let plan = Address::new_from_array(*r.array()?);
-        let subscriber = Address::new_from_array(*r.array()?);
-        let price = u64::from_le_bytes(*r.array()?);
-        let max_charges = u32::from_le_bytes(*r.array()?);
-        let due_at = i64::from_le_bytes(*r.array()?);
-        Ok(Self {
-            subscription,
-            plan,
-            subscriber,
-            price,
-            max_charges,
-            due_at,
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.subscription.as_array().as_slice())?;
         w.put(self.plan.as_array().as_slice())?;
@@ -764,20 +511,6 @@ pub struct Charged {
 }
 
 impl Charged {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let subscription = Address::new_from_array(*r.array()?);
-        let amount = u64::from_le_bytes(*r.array()?);
-        let charges = u32::from_le_bytes(*r.array()?);
-        let due_at = i64::from_le_bytes(*r.array()?);
-        Ok(Self {
-            subscription,
-            amount,
-            charges,
-            due_at,
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.subscription.as_array().as_slice())?;
         w.put(&self.amount.to_le_bytes())?;
@@ -797,20 +530,6 @@ pub struct PlanChanged {
 }
 
 impl PlanChanged {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let subscription = Address::new_from_array(*r.array()?);
-        let terms = Address::new_from_array(*r.array()?);
-        let price = u64::from_le_bytes(*r.array()?);
-        let max_charges = u32::from_le_bytes(*r.array()?);
-        Ok(Self {
-            subscription,
-            terms,
-            price,
-            max_charges,
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.subscription.as_array().as_slice())?;
         w.put(self.terms.as_array().as_slice())?;
@@ -829,18 +548,6 @@ pub struct Cancelled {
 }
 
 impl Cancelled {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let subscription = Address::new_from_array(*r.array()?);
-        let by_merchant = r.flag::<1>()?;
-        let refunded = u64::from_le_bytes(*r.array()?);
-        Ok(Self {
-            subscription,
-            by_merchant,
-            refunded,
-        })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.subscription.as_array().as_slice())?;
         w.length::<1>(usize::from(self.by_merchant))?;
@@ -856,12 +563,6 @@ pub struct SubscriptionClosed {
 }
 
 impl SubscriptionClosed {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let subscription = Address::new_from_array(*r.array()?);
-        Ok(Self { subscription })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.subscription.as_array().as_slice())?;
         Ok(())

@@ -50,12 +50,10 @@ CARGO = shutil.which("cargo")
 @pytest.mark.parametrize("spec", specs(), ids=lambda path: path.parent.name)
 def test_the_committed_crate_is_what_its_spec_renders_to(spec: Path, tmp_path: Path) -> None:
     committed = spec.parent
-    shared = Path(
-        "src/processor/shared.rs"
-    )  # the author's, if they want it; what lists the handlers then names it
-    if (committed / shared).exists():
-        (tmp_path / shared).parent.mkdir(parents=True)
-        shutil.copy(committed / shared, tmp_path / shared)
+    handlers = Path("src/processor")  # the author's; the crate keeps the functions that they use
+    shutil.copytree(
+        committed / handlers, tmp_path / handlers, ignore=shutil.ignore_patterns("mod.rs")
+    )
     regenerate(spec, tmp_path)
     made = sorted(p.relative_to(tmp_path) for p in tmp_path.rglob("*") if p.is_file())
     owned = [

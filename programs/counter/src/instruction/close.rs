@@ -1,59 +1,37 @@
-// Rendered by idl2mcp from spec.py; edit the source. [6496df33eca754b0]
+// Rendered by idl2mcp from spec.py; edit the source. [3f6b4f702edca213]
 //! Close the counter and give its rent back to the wallet.
 //!
 //! When to use: When the counter stands at zero and is not needed any more.
 
-use crate::codec::Output;
-use crate::entrypoint::{exit_code, Call, Context};
-use crate::error::Check;
-use crate::state::State;
-use crate::{checks, processor};
-use pinocchio::cpi::Seed;
-use pinocchio::error::ProgramError;
-use pinocchio::{AccountView, Address, ProgramResult};
+use {
+    crate::{checks, entrypoint::Call, error::Check, processor, state::State},
+    pinocchio::{error::ProgramError, AccountView, Address},
+};
 
-/// This instruction expects no data.
 pub struct Args {}
 
 impl Args {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if !data.is_empty() {
-            return Err(Check::InstructionDidNotDeserialize.into());
-        }
+        checks::ensure(data.is_empty(), Check::InstructionDidNotDeserialize)?;
         Ok(Self {})
-    }
-
-    /// The arguments as instruction data, without the discriminator.
-    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
-        w.put(&[])
     }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[writable]` counter The wallet's counter.
-/// 1. `[writable, signer]` authority The wallet that owns the counter; it gets the rent.
 pub struct Accounts<'a> {
-    /// This program.
     pub program_id: &'a Address,
     /// The wallet's counter.
     pub counter: &'a mut AccountView,
     /// The wallet that owns the counter; it gets the rent.
     pub authority: &'a mut AccountView,
-    /// The bump of counter's address.
-    pub counter_bump: u8,
 }
 
 impl<'a> Accounts<'a> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
         accounts: &'a mut [AccountView],
-        _args: &Args,
     ) -> Result<Self, ProgramError> {
         let [counter, authority, ..] = accounts else {
             return Err(Check::AccountNotEnoughKeys.into());
@@ -86,49 +64,18 @@ impl<'a> Accounts<'a> {
             program_id,
             counter,
             authority,
-            counter_bump,
         })
     }
-
-    /// The seeds of `counter`, to sign for it.
-    #[inline(always)]
-    pub fn counter_seeds(&self) -> [Seed<'_>; 3] {
-        [
-            Seed::from(b"counter".as_slice()),
-            Seed::from(self.authority.address().as_ref()),
-            Seed::from(core::slice::from_ref(&self.counter_bump)),
-        ]
-    }
-
-    /// Closes what this instruction closes.
-    #[inline(always)]
-    fn finish(self) -> ProgramResult {
-        checks::close(self.counter, self.authority)?;
-        Ok(())
-    }
 }
 
-/// `run`, as the entry wants it: what goes in and comes out stands in registers.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(Context {
-        program_id,
-        accounts,
-        arguments,
-    }))
-}
-
-/// Decodes and checks, then lets the handler work.
-#[inline(always)]
-fn run(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
-    let args = Args::decode(arguments)?;
-    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
-    processor::close::process(&mut accounts, &args)?;
-    accounts.finish()
+    call.run(|program_id, arguments| {
+        let args = Args::decode(arguments)?;
+        let mut accounts = Accounts::validate(program_id, accounts)?;
+        processor::close::process(&mut accounts, &args)?;
+        checks::close(accounts.counter, accounts.authority)?;
+        Ok(())
+    })
 }

@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [ebff022024663730]
-//! The instructions: what each is given, decoded and checked.
+// Rendered by idl2mcp from spec.py; edit the source. [d3caba8346bf6e73]
+//! The arguments and accounts of each instruction, decoded and checked.
 
 pub mod close;
 pub mod decrement;

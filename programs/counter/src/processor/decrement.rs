@@ -1,10 +1,14 @@
 //! Take an amount from the counter, and return what is left.
 
-use crate::error::CounterError;
-use crate::events::Changed;
-use crate::instruction::decrement::{Accounts, Args};
-use crate::state::State;
-use pinocchio::error::ProgramError;
+use {
+    crate::{
+        error::CounterError,
+        events::Changed,
+        instruction::decrement::{Accounts, Args},
+        state::State,
+    },
+    pinocchio::error::ProgramError,
+};
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> Result<u64, ProgramError> {
     let count = {

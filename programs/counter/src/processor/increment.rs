@@ -1,10 +1,14 @@
 //! Add an amount to the counter.
 
-use crate::error::CounterError;
-use crate::events::Changed;
-use crate::instruction::increment::{Accounts, Args};
-use crate::state::State;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        error::CounterError,
+        events::Changed,
+        instruction::increment::{Accounts, Args},
+        state::State,
+    },
+    pinocchio::ProgramResult,
+};
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     let count = {

@@ -1,9 +1,13 @@
 //! Create the counter of a wallet.
 
-use crate::events::Changed;
-use crate::instruction::initialize::{Accounts, Args};
-use crate::state::State;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        events::Changed,
+        instruction::initialize::{Accounts, Args},
+        state::State,
+    },
+    pinocchio::ProgramResult,
+};
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     {

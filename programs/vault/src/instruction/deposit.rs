@@ -1,58 +1,27 @@
-// Rendered by idl2mcp from spec.py; edit the source. [de3152e7338ce9d2]
+// Rendered by idl2mcp from spec.py; edit the source. [7361e7925ce03956]
 //! Put tokens into a vault. Anyone may; only the vault's authority can take them out.
 
-use crate::codec::{Output, Reader};
-use crate::entrypoint::{exit_code, Call, Context};
-use crate::error::Check;
-use crate::state::State;
-use crate::{checks, processor};
-use pinocchio::cpi::Seed;
-use pinocchio::error::ProgramError;
-use pinocchio::{AccountView, Address, ProgramResult};
+use {
+    crate::{checks, codec::Reader, entrypoint::Call, error::Check, ids, processor, state::State},
+    pinocchio::{cpi::Seed, error::ProgramError, AccountView, Address},
+};
 
-// TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA
-const TOKEN_PROGRAM: Address = Address::new_from_array([
-    0x06, 0xdd, 0xf6, 0xe1, 0xd7, 0x65, 0xa1, 0x93, 0xd9, 0xcb, 0xe1, 0x46, 0xce, 0xeb, 0x79, 0xac,
-    0x1c, 0xb4, 0x85, 0xed, 0x5f, 0x5b, 0x37, 0x91, 0x3a, 0x8c, 0xf5, 0x85, 0x7e, 0xff, 0x00, 0xa9,
-]);
-
-/// Data expected by this instruction:
-///
-/// 0. amount: u64 How many tokens.
 pub struct Args {
     /// How many tokens.
     pub amount: u64,
 }
 
 impl Args {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if data.len() != 8 {
-            return Err(Check::InstructionDidNotDeserialize.into());
-        }
+        checks::ensure(data.len() == 8, Check::InstructionDidNotDeserialize)?;
         let r = &mut Reader::new(data);
         let amount = u64::from_le_bytes(*r.array()?);
         Ok(Self { amount })
     }
-
-    /// The arguments as instruction data, without the discriminator.
-    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
-        w.put(&self.amount.to_le_bytes())?;
-        Ok(())
-    }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[writable]` vault The vault that gets the tokens.
-/// 1. `[writable]` tokens
-/// 2. `[writable]` source The token account that gives them.
-/// 3. `[]` mint
-/// 4. `[signer]` depositor The wallet that owns the source.
-/// 5. `[]` token_program
 pub struct Accounts<'a> {
-    /// This program.
     pub program_id: &'a Address,
     /// The vault that gets the tokens.
     pub vault: &'a mut AccountView,
@@ -72,13 +41,11 @@ pub struct Accounts<'a> {
 }
 
 impl<'a> Accounts<'a> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
         accounts: &'a mut [AccountView],
-        _args: &Args,
     ) -> Result<Self, ProgramError> {
         let [vault, tokens, source, mint, depositor, token_program, ..] = accounts else {
             return Err(Check::AccountNotEnoughKeys.into());
@@ -90,7 +57,7 @@ impl<'a> Accounts<'a> {
         checks::signer(depositor)?;
         checks::equal(
             token_program.address(),
-            &TOKEN_PROGRAM,
+            &ids::TOKEN_PROGRAM,
             Check::InvalidProgramId,
         )?;
         checks::different(vault, tokens)?;
@@ -172,27 +139,12 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// `run`, as the entry wants it: what goes in and comes out stands in registers.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<8>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(Context {
-        program_id,
-        accounts,
-        arguments,
-    }))
-}
-
-/// Decodes and checks, then lets the handler work.
-#[inline(always)]
-fn run(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
-    let args = Args::decode(arguments)?;
-    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
-    processor::deposit::process(&mut accounts, &args)?;
-    Ok(())
+    call.run(|program_id, arguments| {
+        let args = Args::decode(arguments)?;
+        let mut accounts = Accounts::validate(program_id, accounts)?;
+        processor::deposit::process(&mut accounts, &args)
+    })
 }

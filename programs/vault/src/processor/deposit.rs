@@ -1,12 +1,16 @@
 //! Put tokens into a vault. Anyone may; only the vault's authority can take them out.
 
-use crate::checks::ensure;
-use crate::error::VaultError;
-use crate::events::Deposited;
-use crate::instruction::deposit::{Accounts, Args};
-use crate::state::State;
-use pinocchio::ProgramResult;
-use pinocchio_token::instructions::Transfer;
+use {
+    crate::{
+        checks::ensure,
+        error::VaultError,
+        events::Deposited,
+        instruction::deposit::{Accounts, Args},
+        state::State,
+    },
+    pinocchio::ProgramResult,
+    pinocchio_token::instructions::Transfer,
+};
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     let amount = args.amount;

@@ -1,13 +1,16 @@
 //! Take tokens out of a vault, and return how many are left in it.
 
-use crate::checks::{ensure, token_amount};
-use crate::error::VaultError;
-use crate::events::Withdrawn;
-use crate::instruction::withdraw::{Accounts, Args};
-use crate::state::State;
-use pinocchio::cpi::Signer;
-use pinocchio::error::ProgramError;
-use pinocchio_token::instructions::Transfer;
+use {
+    crate::{
+        checks::{ensure, token_amount},
+        error::VaultError,
+        events::Withdrawn,
+        instruction::withdraw::{Accounts, Args},
+        state::State,
+    },
+    pinocchio::{cpi::Signer, error::ProgramError},
+    pinocchio_token::instructions::Transfer,
+};
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> Result<u64, ProgramError> {
     let amount = args.amount;

@@ -1,52 +1,46 @@
-// Rendered by idl2mcp from spec.py; edit the source. [a4b72bc1959d70c4]
+// Rendered by idl2mcp from spec.py; edit the source. [89131e7551efda63]
 //! How a channel stands now. Changes nothing.
 
-use crate::codec::{Output, Writer};
-use crate::entrypoint::{exit_code, Call, Context};
-use crate::error::Check;
-use crate::log::return_data;
-use crate::state::Channel;
-use crate::{checks, processor};
-use pinocchio::error::ProgramError;
-use pinocchio::{AccountView, Address, ProgramResult};
+use {
+    crate::{
+        checks,
+        codec::{Output, Writer},
+        entrypoint::Call,
+        error::Check,
+        log::return_data,
+        processor,
+        state::Channel,
+    },
+    pinocchio::{error::ProgramError, AccountView, Address, ProgramResult},
+};
 
-/// This instruction expects no data.
 pub struct Args {}
 
 impl Args {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if !data.is_empty() {
-            return Err(Check::InstructionDidNotDeserialize.into());
-        }
+        checks::ensure(data.is_empty(), Check::InstructionDidNotDeserialize)?;
         Ok(Self {})
     }
 
-    /// The arguments as instruction data, without the discriminator.
+    /// Writes the arguments as instruction data, without the discriminator.
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(&[])
     }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[]` channel The channel.
 pub struct Accounts<'a> {
-    /// This program.
     pub program_id: &'a Address,
     /// The channel.
     pub channel: &'a AccountView,
 }
 
 impl<'a> Accounts<'a> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
         accounts: &'a mut [AccountView],
-        _args: &Args,
     ) -> Result<Self, ProgramError> {
         let [channel, ..] = accounts else {
             return Err(Check::AccountNotEnoughKeys.into());
@@ -66,31 +60,17 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// `run`, as the entry wants it: what goes in and comes out stands in registers.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(Context {
-        program_id,
-        accounts,
-        arguments,
-    }))
-}
-
-/// Decodes and checks, then lets the handler work.
-#[inline(always)]
-fn run(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
-    let args = Args::decode(arguments)?;
-    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
-    let returned = processor::channel_status::process(&mut accounts, &args)?;
-    let mut bytes = [0; 49];
-    let w = &mut Writer::new(&mut bytes);
-    returned.encode(w)?;
-    return_data(&bytes);
-    Ok(())
+    call.run(|program_id, arguments| {
+        let args = Args::decode(arguments)?;
+        let mut accounts = Accounts::validate(program_id, accounts)?;
+        let returned = processor::channel_status::process(&mut accounts, &args)?;
+        let mut bytes = [0; 49];
+        let w = &mut Writer::new(&mut bytes);
+        returned.encode(w)?;
+        return_data(&bytes);
+        Ok(())
+    })
 }

@@ -1,39 +1,34 @@
-// Rendered by idl2mcp from spec.py; edit the source. [0db548a3e5ebda34]
+// Rendered by idl2mcp from spec.py; edit the source. [f6bfeb4fbbce7782]
 //! Give a plan's rent back. Subscriptions go on with the terms that they have.
 
-use crate::codec::Output;
-use crate::entrypoint::{exit_code, Call, Context};
-use crate::error::{Check, X402Error};
-use crate::state::Plan;
-use crate::{checks, processor};
-use pinocchio::error::ProgramError;
-use pinocchio::{AccountView, Address, ProgramResult};
+use {
+    crate::{
+        checks,
+        codec::Output,
+        entrypoint::Call,
+        error::{Check, X402Error},
+        processor,
+        state::Plan,
+    },
+    pinocchio::{error::ProgramError, AccountView, Address, ProgramResult},
+};
 
-/// This instruction expects no data.
 pub struct Args {}
 
 impl Args {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if !data.is_empty() {
-            return Err(Check::InstructionDidNotDeserialize.into());
-        }
+        checks::ensure(data.is_empty(), Check::InstructionDidNotDeserialize)?;
         Ok(Self {})
     }
 
-    /// The arguments as instruction data, without the discriminator.
+    /// Writes the arguments as instruction data, without the discriminator.
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(&[])
     }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[writable]` plan The plan.
-/// 1. `[writable, signer]` merchant The plan's merchant.
 pub struct Accounts<'a> {
-    /// This program.
     pub program_id: &'a Address,
     /// The plan.
     pub plan: &'a mut AccountView,
@@ -42,13 +37,11 @@ pub struct Accounts<'a> {
 }
 
 impl<'a> Accounts<'a> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
         accounts: &'a mut [AccountView],
-        _args: &Args,
     ) -> Result<Self, ProgramError> {
         let [plan, merchant, ..] = accounts else {
             return Err(Check::AccountNotEnoughKeys.into());
@@ -71,36 +64,16 @@ impl<'a> Accounts<'a> {
             merchant,
         })
     }
-
-    /// Closes what this instruction closes.
-    #[inline(always)]
-    fn finish(self) -> ProgramResult {
-        checks::close(self.plan, self.merchant)?;
-        Ok(())
-    }
 }
 
-/// `run`, as the entry wants it: what goes in and comes out stands in registers.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(Context {
-        program_id,
-        accounts,
-        arguments,
-    }))
-}
-
-/// Decodes and checks, then lets the handler work.
-#[inline(always)]
-fn run(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
-    let args = Args::decode(arguments)?;
-    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
-    processor::close_plan::process(&mut accounts, &args)?;
-    accounts.finish()
+    call.run(|program_id, arguments| {
+        let args = Args::decode(arguments)?;
+        let mut accounts = Accounts::validate(program_id, accounts)?;
+        processor::close_plan::process(&mut accounts, &args)?;
+        checks::close(accounts.plan, accounts.merchant)?;
+        Ok(())
+    })
 }

@@ -1,40 +1,35 @@
-// Rendered by idl2mcp from spec.py; edit the source. [118765be7797c4b6]
+// Rendered by idl2mcp from spec.py; edit the source. [0e8f330b333d8924]
 //! Give the rent of a subscription back that is cancelled or expired, once what is paid has
 //! ended. Anyone may.
 
-use crate::codec::Output;
-use crate::entrypoint::{exit_code, Call, Context};
-use crate::error::{Check, X402Error};
-use crate::state::Subscription;
-use crate::{checks, processor};
-use pinocchio::error::ProgramError;
-use pinocchio::{AccountView, Address, ProgramResult};
+use {
+    crate::{
+        checks,
+        codec::Output,
+        entrypoint::Call,
+        error::{Check, X402Error},
+        processor,
+        state::Subscription,
+    },
+    pinocchio::{error::ProgramError, AccountView, Address, ProgramResult},
+};
 
-/// This instruction expects no data.
 pub struct Args {}
 
 impl Args {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if !data.is_empty() {
-            return Err(Check::InstructionDidNotDeserialize.into());
-        }
+        checks::ensure(data.is_empty(), Check::InstructionDidNotDeserialize)?;
         Ok(Self {})
     }
 
-    /// The arguments as instruction data, without the discriminator.
+    /// Writes the arguments as instruction data, without the discriminator.
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(&[])
     }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[writable]` subscription The subscription.
-/// 1. `[writable]` rent_payer Who paid for it.
 pub struct Accounts<'a> {
-    /// This program.
     pub program_id: &'a Address,
     /// The subscription.
     pub subscription: &'a mut AccountView,
@@ -43,13 +38,11 @@ pub struct Accounts<'a> {
 }
 
 impl<'a> Accounts<'a> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
         accounts: &'a mut [AccountView],
-        _args: &Args,
     ) -> Result<Self, ProgramError> {
         let [subscription, rent_payer, ..] = accounts else {
             return Err(Check::AccountNotEnoughKeys.into());
@@ -75,36 +68,16 @@ impl<'a> Accounts<'a> {
             rent_payer,
         })
     }
-
-    /// Closes what this instruction closes.
-    #[inline(always)]
-    fn finish(self) -> ProgramResult {
-        checks::close(self.subscription, self.rent_payer)?;
-        Ok(())
-    }
 }
 
-/// `run`, as the entry wants it: what goes in and comes out stands in registers.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(Context {
-        program_id,
-        accounts,
-        arguments,
-    }))
-}
-
-/// Decodes and checks, then lets the handler work.
-#[inline(always)]
-fn run(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
-    let args = Args::decode(arguments)?;
-    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
-    processor::close_subscription::process(&mut accounts, &args)?;
-    accounts.finish()
+    call.run(|program_id, arguments| {
+        let args = Args::decode(arguments)?;
+        let mut accounts = Accounts::validate(program_id, accounts)?;
+        processor::close_subscription::process(&mut accounts, &args)?;
+        checks::close(accounts.subscription, accounts.rent_payer)?;
+        Ok(())
+    })
 }

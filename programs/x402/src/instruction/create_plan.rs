@@ -1,35 +1,22 @@
-// Rendered by idl2mcp from spec.py; edit the source. [25516bb040a13321]
+// Rendered by idl2mcp from spec.py; edit the source. [6d50a2f6a1ddcf20]
 //! Offer a plan that others can subscribe to.
 
-use crate::codec::{Output, Reader};
-use crate::entrypoint::{exit_code, Call, Context};
-use crate::error::{Check, X402Error};
-use crate::state::Plan;
-use crate::{checks, processor};
-use pinocchio::cpi::{Seed, Signer};
-use pinocchio::error::ProgramError;
-use pinocchio::{AccountView, Address, ProgramResult};
+use {
+    crate::{
+        checks,
+        codec::{Output, Reader},
+        entrypoint::Call,
+        error::{Check, X402Error},
+        ids, processor,
+        state::Plan,
+    },
+    pinocchio::{
+        cpi::{Seed, Signer},
+        error::ProgramError,
+        AccountView, Address, ProgramResult,
+    },
+};
 
-// TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA
-const TOKEN_PROGRAM_0: Address = Address::new_from_array([
-    0x06, 0xdd, 0xf6, 0xe1, 0xd7, 0x65, 0xa1, 0x93, 0xd9, 0xcb, 0xe1, 0x46, 0xce, 0xeb, 0x79, 0xac,
-    0x1c, 0xb4, 0x85, 0xed, 0x5f, 0x5b, 0x37, 0x91, 0x3a, 0x8c, 0xf5, 0x85, 0x7e, 0xff, 0x00, 0xa9,
-]);
-
-// TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb
-const TOKEN_PROGRAM_1: Address = Address::new_from_array([
-    0x06, 0xdd, 0xf6, 0xe1, 0xee, 0x75, 0x8f, 0xde, 0x18, 0x42, 0x5d, 0xbc, 0xe4, 0x6c, 0xcd, 0xda,
-    0xb6, 0x1a, 0xfc, 0x4d, 0x83, 0xb9, 0x0d, 0x27, 0xfe, 0xbd, 0xf9, 0x28, 0xd8, 0xa1, 0x8b, 0xfc,
-]);
-
-/// Data expected by this instruction:
-///
-/// 0. plan_id: u64 Any number; another one gives another plan.
-/// 1. price: u64 Tokens for each period.
-/// 2. period: u32 Length of a period.
-/// 3. trial: u32 Time before the first charge; 0 charges at once.
-/// 4. grace: u32 How long after it is due a charge can still be made.
-/// 5. max_charges: u32 How many charges a subscriber can agree to at most.
 pub struct Args {
     /// Any number; another one gives another plan.
     pub plan_id: u64,
@@ -46,12 +33,9 @@ pub struct Args {
 }
 
 impl Args {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if data.len() != 32 {
-            return Err(Check::InstructionDidNotDeserialize.into());
-        }
+        checks::ensure(data.len() == 32, Check::InstructionDidNotDeserialize)?;
         let r = &mut Reader::new(data);
         let plan_id = u64::from_le_bytes(*r.array()?);
         let price = u64::from_le_bytes(*r.array()?);
@@ -69,7 +53,7 @@ impl Args {
         })
     }
 
-    /// The arguments as instruction data, without the discriminator.
+    /// Writes the arguments as instruction data, without the discriminator.
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(&self.plan_id.to_le_bytes())?;
         w.put(&self.price.to_le_bytes())?;
@@ -81,15 +65,7 @@ impl Args {
     }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[writable]` plan The new plan.
-/// 1. `[writable, signer]` merchant Who is paid; pays the rent.
-/// 2. `[]` mint The mint of the tokens.
-/// 3. `[]` token_program
-/// 4. `[]` system_program
 pub struct Accounts<'a> {
-    /// This program.
     pub program_id: &'a Address,
     /// The new plan.
     pub plan: &'a mut AccountView,
@@ -106,8 +82,7 @@ pub struct Accounts<'a> {
 }
 
 impl<'a> Accounts<'a> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first, then creates or resizes accounts.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
@@ -123,12 +98,12 @@ impl<'a> Accounts<'a> {
         checks::writable(merchant)?;
         checks::one_of(
             token_program.address(),
-            &[&TOKEN_PROGRAM_0, &TOKEN_PROGRAM_1],
+            &[&ids::TOKEN_PROGRAM, &ids::TOKEN_2022_PROGRAM],
             X402Error::WrongTokenProgram,
         )?;
         checks::equal(
             system_program.address(),
-            &checks::SYSTEM_PROGRAM,
+            &ids::SYSTEM_PROGRAM,
             Check::InvalidProgramId,
         )?;
         checks::mint_account(mint, None, None, Some(token_program.address()))?;
@@ -184,27 +159,12 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// `run`, as the entry wants it: what goes in and comes out stands in registers.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(Context {
-        program_id,
-        accounts,
-        arguments,
-    }))
-}
-
-/// Decodes and checks, then lets the handler work.
-#[inline(always)]
-fn run(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
-    let args = Args::decode(arguments)?;
-    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
-    processor::create_plan::process(&mut accounts, &args)?;
-    Ok(())
+    call.run(|program_id, arguments| {
+        let args = Args::decode(arguments)?;
+        let mut accounts = Accounts::validate(program_id, accounts, &args)?;
+        processor::create_plan::process(&mut accounts, &args)
+    })
 }

@@ -1,71 +1,28 @@
-// Rendered by idl2mcp from spec.py; edit the source. [6d3dca8b71819cce]
+// Rendered by idl2mcp from spec.py; edit the source. [23ac3c1cd191cbf8]
 //! Pay out what vouchers proved. Of a sealed channel the payer gets the rest, and the escrow
 //! is closed. Anyone
 //! may.
 
-use crate::codec::{Output, Reader};
-use crate::entrypoint::{exit_code, Call, Context};
-use crate::error::{Check, X402Error};
-use crate::state::Channel;
-use crate::types::DistributionEntry;
-use crate::{checks, processor};
-use alloc::vec::Vec;
-use pinocchio::cpi::Seed;
-use pinocchio::error::ProgramError;
-use pinocchio::{AccountView, Address, ProgramResult};
+use {
+    crate::{
+        checks,
+        codec::{Output, Reader},
+        entrypoint::Call,
+        error::{Check, X402Error},
+        ids, processor,
+        state::Channel,
+        types::DistributionEntry,
+    },
+    alloc::vec::Vec,
+    pinocchio::{cpi::Seed, error::ProgramError, AccountView, Address, ProgramResult},
+};
 
-// TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA
-const TOKEN_PROGRAM_0: Address = Address::new_from_array([
-    0x06, 0xdd, 0xf6, 0xe1, 0xd7, 0x65, 0xa1, 0x93, 0xd9, 0xcb, 0xe1, 0x46, 0xce, 0xeb, 0x79, 0xac,
-    0x1c, 0xb4, 0x85, 0xed, 0x5f, 0x5b, 0x37, 0x91, 0x3a, 0x8c, 0xf5, 0x85, 0x7e, 0xff, 0x00, 0xa9,
-]);
-
-// TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb
-const TOKEN_PROGRAM_1: Address = Address::new_from_array([
-    0x06, 0xdd, 0xf6, 0xe1, 0xee, 0x75, 0x8f, 0xde, 0x18, 0x42, 0x5d, 0xbc, 0xe4, 0x6c, 0xcd, 0xda,
-    0xb6, 0x1a, 0xfc, 0x4d, 0x83, 0xb9, 0x0d, 0x27, 0xfe, 0xbd, 0xf9, 0x28, 0xd8, 0xa1, 0x8b, 0xfc,
-]);
-
-// 8nQhkjXpoGbhdNGys4oBbMT926kyNa5SsDoxjWXWnicz
-const SELF_PROGRAM: Address = Address::new_from_array([
-    0x73, 0xa3, 0xbe, 0xdd, 0xbc, 0x78, 0x8f, 0x33, 0xbc, 0x04, 0xb8, 0xf3, 0x93, 0x1d, 0x76, 0xc8,
-    0x01, 0xb2, 0x6c, 0xdc, 0x6f, 0x9a, 0xc2, 0xdf, 0x23, 0x33, 0xe0, 0x4c, 0xe3, 0xd2, 0x20, 0xc3,
-]);
-
-// ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL
-const CHANNEL_TOKEN_ACCOUNT_SEEDS_PROGRAM: Address = Address::new_from_array([
-    0x8c, 0x97, 0x25, 0x8f, 0x4e, 0x24, 0x89, 0xf1, 0xbb, 0x3d, 0x10, 0x29, 0x14, 0x8e, 0x0d, 0x83,
-    0x0b, 0x5a, 0x13, 0x99, 0xda, 0xff, 0x10, 0x84, 0x04, 0x8e, 0x7b, 0xd8, 0xdb, 0xe9, 0xf8, 0x59,
-]);
-
-// ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL
-const PAYER_TOKEN_ACCOUNT_SEEDS_PROGRAM: Address = Address::new_from_array([
-    0x8c, 0x97, 0x25, 0x8f, 0x4e, 0x24, 0x89, 0xf1, 0xbb, 0x3d, 0x10, 0x29, 0x14, 0x8e, 0x0d, 0x83,
-    0x0b, 0x5a, 0x13, 0x99, 0xda, 0xff, 0x10, 0x84, 0x04, 0x8e, 0x7b, 0xd8, 0xdb, 0xe9, 0xf8, 0x59,
-]);
-
-// ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL
-const PAYEE_TOKEN_ACCOUNT_SEEDS_PROGRAM: Address = Address::new_from_array([
-    0x8c, 0x97, 0x25, 0x8f, 0x4e, 0x24, 0x89, 0xf1, 0xbb, 0x3d, 0x10, 0x29, 0x14, 0x8e, 0x0d, 0x83,
-    0x0b, 0x5a, 0x13, 0x99, 0xda, 0xff, 0x10, 0x84, 0x04, 0x8e, 0x7b, 0xd8, 0xdb, 0xe9, 0xf8, 0x59,
-]);
-
-// ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL
-const TREASURY_TOKEN_ACCOUNT_SEEDS_PROGRAM: Address = Address::new_from_array([
-    0x8c, 0x97, 0x25, 0x8f, 0x4e, 0x24, 0x89, 0xf1, 0xbb, 0x3d, 0x10, 0x29, 0x14, 0x8e, 0x0d, 0x83,
-    0x0b, 0x5a, 0x13, 0x99, 0xda, 0xff, 0x10, 0x84, 0x04, 0x8e, 0x7b, 0xd8, 0xdb, 0xe9, 0xf8, 0x59,
-]);
-
-/// Data expected by this instruction:
-///
-/// 0. recipients: Vec\<DistributionEntry\> The entries that the channel was opened with.
 pub struct Args {
     /// The entries that the channel was opened with.
     pub recipients: Vec<DistributionEntry>,
 }
 
 impl Args {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
         let r = &mut Reader::new(data);
@@ -77,7 +34,7 @@ impl Args {
         Ok(Self { recipients })
     }
 
-    /// The arguments as instruction data, without the discriminator.
+    /// Writes the arguments as instruction data, without the discriminator.
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.length::<4>(self.recipients.len())?;
         for item in self.recipients.iter() {
@@ -87,21 +44,7 @@ impl Args {
     }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[writable]` channel The channel.
-/// 1. `[writable]` payer The channel's payer.
-/// 2. `[writable]` rent_payer Who paid for the channel's accounts.
-/// 3. `[writable]` channel_token_account
-/// 4. `[writable]` payer_token_account
-/// 5. `[writable]` payee_token_account
-/// 6. `[writable]` treasury_token_account Gets rounding remainders, and what a beneficiary cannot get.
-/// 7. `[]` mint
-/// 8. `[]` token_program
-/// 9. `[]` event_authority
-/// 10. `[]` self_program
 pub struct Accounts<'a> {
-    /// This program.
     pub program_id: &'a Address,
     /// The channel.
     pub channel: &'a mut AccountView,
@@ -139,13 +82,11 @@ pub struct Accounts<'a> {
 }
 
 impl<'a> Accounts<'a> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
         accounts: &'a mut [AccountView],
-        _args: &Args,
     ) -> Result<Self, ProgramError> {
         let [channel, payer, rent_payer, channel_token_account, payer_token_account, payee_token_account, treasury_token_account, mint, token_program, event_authority, self_program, rest @ ..] =
             accounts
@@ -162,12 +103,12 @@ impl<'a> Accounts<'a> {
         checks::writable(treasury_token_account)?;
         checks::one_of(
             token_program.address(),
-            &[&TOKEN_PROGRAM_0, &TOKEN_PROGRAM_1],
+            &[&ids::TOKEN_PROGRAM, &ids::TOKEN_2022_PROGRAM],
             X402Error::InvalidMintTokenProgram,
         )?;
         checks::equal(
             self_program.address(),
-            &SELF_PROGRAM,
+            &ids::SELF_PROGRAM,
             Check::InvalidProgramId,
         )?;
         // channel: its state, and what its fields must equal
@@ -232,7 +173,7 @@ impl<'a> Accounts<'a> {
                 token_program.address().as_ref(),
                 mint.address().as_ref(),
             ],
-            &CHANNEL_TOKEN_ACCOUNT_SEEDS_PROGRAM,
+            &ids::ASSOCIATED_TOKEN_PROGRAM,
             X402Error::ChannelAccountMismatch,
         )?;
         checks::found(
@@ -242,7 +183,7 @@ impl<'a> Accounts<'a> {
                 token_program.address().as_ref(),
                 mint.address().as_ref(),
             ],
-            &PAYER_TOKEN_ACCOUNT_SEEDS_PROGRAM,
+            &ids::ASSOCIATED_TOKEN_PROGRAM,
             X402Error::PayerAccountMismatch,
         )?;
         let payee_token_account_seed_0 = channel_payee;
@@ -253,10 +194,10 @@ impl<'a> Accounts<'a> {
                 token_program.address().as_ref(),
                 mint.address().as_ref(),
             ],
-            &PAYEE_TOKEN_ACCOUNT_SEEDS_PROGRAM,
+            &ids::ASSOCIATED_TOKEN_PROGRAM,
             X402Error::PayeeAccountMismatch,
         )?;
-        checks::found(treasury_token_account, &[b"\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef".as_slice(), token_program.address().as_ref(), mint.address().as_ref()], &TREASURY_TOKEN_ACCOUNT_SEEDS_PROGRAM, X402Error::TreasuryAccountMismatch)?;
+        checks::found(treasury_token_account, &[b"\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef\xbe\xef".as_slice(), token_program.address().as_ref(), mint.address().as_ref()], &ids::ASSOCIATED_TOKEN_PROGRAM, X402Error::TreasuryAccountMismatch)?;
         let event_authority_bump = checks::found(
             event_authority,
             &[b"event_authority".as_slice()],
@@ -314,27 +255,12 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// `run`, as the entry wants it: what goes in and comes out stands in registers.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(Context {
-        program_id,
-        accounts,
-        arguments,
-    }))
-}
-
-/// Decodes and checks, then lets the handler work.
-#[inline(always)]
-fn run(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
-    let args = Args::decode(arguments)?;
-    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
-    processor::distribute::process(&mut accounts, &args)?;
-    Ok(())
+    call.run(|program_id, arguments| {
+        let args = Args::decode(arguments)?;
+        let mut accounts = Accounts::validate(program_id, accounts)?;
+        processor::distribute::process(&mut accounts, &args)
+    })
 }

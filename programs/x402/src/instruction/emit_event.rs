@@ -1,24 +1,23 @@
-// Rendered by idl2mcp from spec.py; edit the source. [7f99ddfbae4ff8b1]
+// Rendered by idl2mcp from spec.py; edit the source. [16f12ee72f75cc1a]
 //! The program's own call to itself that carries an event. Nobody else can make it.
 
-use crate::codec::{Output, Reader};
-use crate::entrypoint::{exit_code, Call, Context};
-use crate::error::{Check, X402Error};
-use crate::{checks, processor};
-use pinocchio::cpi::Seed;
-use pinocchio::error::ProgramError;
-use pinocchio::{AccountView, Address, ProgramResult};
+use {
+    crate::{
+        checks,
+        codec::{Output, Reader},
+        entrypoint::Call,
+        error::{Check, X402Error},
+        processor,
+    },
+    pinocchio::{cpi::Seed, error::ProgramError, AccountView, Address, ProgramResult},
+};
 
-/// Data expected by this instruction:
-///
-/// 0. event: \[u8\] The event's bytes.
 pub struct Args<'a> {
     /// The event's bytes.
     pub event: &'a [u8],
 }
 
 impl<'a> Args<'a> {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &'a [u8]) -> Result<Self, ProgramError> {
         let r = &mut Reader::new(data);
@@ -27,18 +26,14 @@ impl<'a> Args<'a> {
         Ok(Self { event })
     }
 
-    /// The arguments as instruction data, without the discriminator.
+    /// Writes the arguments as instruction data, without the discriminator.
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.event)?;
         Ok(())
     }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[signer]` event_authority
 pub struct Accounts<'a> {
-    /// This program.
     pub program_id: &'a Address,
     pub event_authority: &'a AccountView,
     /// The bump of event_authority's address.
@@ -46,13 +41,11 @@ pub struct Accounts<'a> {
 }
 
 impl<'a> Accounts<'a> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
         accounts: &'a mut [AccountView],
-        _args: &Args,
     ) -> Result<Self, ProgramError> {
         let [event_authority, ..] = accounts else {
             return Err(Check::AccountNotEnoughKeys.into());
@@ -83,27 +76,12 @@ impl<'a> Accounts<'a> {
     }
 }
 
-/// `run`, as the entry wants it: what goes in and comes out stands in registers.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
 pub fn dispatch(accounts: &mut [AccountView], call: Call<1>) -> u64 {
-    let (program_id, arguments) = call.parts();
-    exit_code(run(Context {
-        program_id,
-        accounts,
-        arguments,
-    }))
-}
-
-/// Decodes and checks, then lets the handler work.
-#[inline(always)]
-fn run(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
-    let args = Args::decode(arguments)?;
-    let mut accounts = Accounts::validate(program_id, accounts, &args)?;
-    processor::emit_event::process(&mut accounts, &args)?;
-    Ok(())
+    call.run(|program_id, arguments| {
+        let args = Args::decode(arguments)?;
+        let mut accounts = Accounts::validate(program_id, accounts)?;
+        processor::emit_event::process(&mut accounts, &args)
+    })
 }

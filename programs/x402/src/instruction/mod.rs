@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [e1e963d10f11786e]
-//! The instructions: what each is given, decoded and checked.
+// Rendered by idl2mcp from spec.py; edit the source. [92e0a44692c03955]
+//! The arguments and accounts of each instruction, decoded and checked.
 
 pub mod cancel;
 pub mod change_plan;

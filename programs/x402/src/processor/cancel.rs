@@ -1,14 +1,17 @@
 //! Cancel a subscription as its subscriber, at any time. What is paid stays paid; nothing more is
 //! charged.
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::events::Cancelled;
-use crate::instruction::cancel::{Accounts, Args};
-use crate::processor::shared::allowance::Allowance;
-use crate::processor::shared::{now, terms, tokens};
-use crate::state::Subscription;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::ensure,
+        error::X402Error,
+        events::Cancelled,
+        instruction::cancel::{Accounts, Args},
+        processor::shared::{allowance::Allowance, now, terms, tokens},
+        state::Subscription,
+    },
+    pinocchio::ProgramResult,
+};
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
     let address = *accounts.subscription.address();

@@ -1,15 +1,22 @@
 //! Agree to the terms of another plan of the same merchant, from the next charge on; or to more
 //! periods of the same plan.
 
-use crate::error::X402Error;
-use crate::events::PlanChanged;
-use crate::instruction::change_plan::{Accounts, Args};
-use crate::processor::shared::allowance::Allowance;
-use crate::processor::shared::terms::{self, Agreed};
-use crate::processor::shared::{now, tokens};
-use crate::state::{Plan, Subscription};
-use crate::types::SubscriptionState;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        error::X402Error,
+        events::PlanChanged,
+        instruction::change_plan::{Accounts, Args},
+        processor::shared::{
+            allowance::Allowance,
+            now,
+            terms::{self, Agreed},
+            tokens,
+        },
+        state::{Plan, Subscription},
+        types::SubscriptionState,
+    },
+    pinocchio::ProgramResult,
+};
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     tokens::mint_to_pass(accounts.mint)?;

@@ -1,11 +1,15 @@
 //! How a channel stands now. Changes nothing.
 
-use crate::error::X402Error;
-use crate::instruction::channel_status::{Accounts, Args};
-use crate::processor::shared::channel;
-use crate::state::Channel;
-use crate::types::{ChannelReport, ChannelState};
-use pinocchio::error::ProgramError;
+use {
+    crate::{
+        error::X402Error,
+        instruction::channel_status::{Accounts, Args},
+        processor::shared::channel,
+        state::Channel,
+        types::{ChannelReport, ChannelState},
+    },
+    pinocchio::error::ProgramError,
+};
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> Result<ChannelReport, ProgramError> {
     let data = accounts.channel.try_borrow()?;

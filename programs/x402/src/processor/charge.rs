@@ -1,13 +1,16 @@
 //! Charge a subscription that is due. Anyone may; once a period, and missed periods do not pile up.
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::events::Charged;
-use crate::instruction::charge::{Accounts, Args};
-use crate::processor::shared::{now, terms, tokens};
-use crate::state::Subscription;
-use pinocchio::cpi::Signer;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::ensure,
+        error::X402Error,
+        events::Charged,
+        instruction::charge::{Accounts, Args},
+        processor::shared::{now, terms, tokens},
+        state::Subscription,
+    },
+    pinocchio::{cpi::Signer, ProgramResult},
+};
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
     let now = now()?;

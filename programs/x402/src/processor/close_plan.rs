@@ -1,8 +1,12 @@
 //! Give a plan's rent back. Subscriptions go on with the terms that they have.
 
-use crate::events::PlanClosed;
-use crate::instruction::close_plan::{Accounts, Args};
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        events::PlanClosed,
+        instruction::close_plan::{Accounts, Args},
+    },
+    pinocchio::ProgramResult,
+};
 
 /// The account is closed after this, as the spec says.
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {

@@ -1,13 +1,17 @@
 //! Give a receipt's rent back, 7 days after its expiry. Anyone may.
 
-use crate::checks::ensure;
-use crate::constants::RECEIPT_RETENTION;
-use crate::error::X402Error;
-use crate::events::ReceiptClosed;
-use crate::instruction::close_receipt::{Accounts, Args};
-use crate::processor::shared::now;
-use crate::state::Receipt;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::ensure,
+        constants::RECEIPT_RETENTION,
+        error::X402Error,
+        events::ReceiptClosed,
+        instruction::close_receipt::{Accounts, Args},
+        processor::shared::now,
+        state::Receipt,
+    },
+    pinocchio::ProgramResult,
+};
 
 /// The account is closed after this, as the spec says.
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {

@@ -1,14 +1,18 @@
 //! Give the rent of a subscription back that is cancelled or expired, once what is paid has ended.
 //! Anyone may.
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::events::SubscriptionClosed;
-use crate::instruction::close_subscription::{Accounts, Args};
-use crate::processor::shared::{now, terms};
-use crate::state::Subscription;
-use crate::types::SubscriptionState;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::ensure,
+        error::X402Error,
+        events::SubscriptionClosed,
+        instruction::close_subscription::{Accounts, Args},
+        processor::shared::{now, terms},
+        state::Subscription,
+        types::SubscriptionState,
+    },
+    pinocchio::ProgramResult,
+};
 
 /// The account is closed after this, as the spec says.
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {

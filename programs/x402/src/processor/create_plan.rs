@@ -1,12 +1,16 @@
 //! Offer a plan that others can subscribe to.
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::events::PlanCreated;
-use crate::instruction::create_plan::{Accounts, Args};
-use crate::processor::shared::tokens;
-use crate::state::Plan;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::ensure,
+        error::X402Error,
+        events::PlanCreated,
+        instruction::create_plan::{Accounts, Args},
+        processor::shared::tokens,
+        state::Plan,
+    },
+    pinocchio::ProgramResult,
+};
 
 /// The plan's account was created before this, as the spec says.
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {

@@ -1,22 +1,31 @@
 //! Pay out what vouchers proved. Of a sealed channel the payer gets the rest, and the escrow is
 //! closed. Anyone may.
 
-use crate::checks::{close, ensure, equal};
-use crate::error::X402Error;
-use crate::events::{Distributed, PayoutRedirected};
-use crate::instruction::distribute::{Accounts, Args};
-use crate::processor::open::hash;
-use crate::processor::shared::channel;
-use crate::processor::shared::emit::Emitter;
-use crate::processor::shared::tokens::{self, Flaw, Move};
-use crate::state::Channel;
-use crate::types::{PayoutBeneficiary, RedirectReason};
-use pinocchio::cpi::{Seed, Signer};
-use pinocchio::error::ProgramError;
-use pinocchio::sysvars::clock::Clock;
-use pinocchio::sysvars::Sysvar;
-use pinocchio::{AccountView, Address, ProgramResult};
-use pinocchio_token::instructions::CloseAccount;
+use {
+    crate::{
+        checks::{close, ensure, equal},
+        error::X402Error,
+        events::{Distributed, PayoutRedirected},
+        instruction::distribute::{Accounts, Args},
+        processor::{
+            open::hash,
+            shared::{
+                channel,
+                emit::Emitter,
+                tokens::{self, Flaw, Move},
+            },
+        },
+        state::Channel,
+        types::{PayoutBeneficiary, RedirectReason},
+    },
+    pinocchio::{
+        cpi::{Seed, Signer},
+        error::ProgramError,
+        sysvars::{clock::Clock, Sysvar},
+        AccountView, Address, ProgramResult,
+    },
+    pinocchio_token::instructions::CloseAccount,
+};
 
 const ESCROW: [X402Error; 3] = [
     X402Error::ChannelAccountMismatch,

@@ -1,13 +1,17 @@
 //! Cancel a subscription as its merchant: the unused part of the paid period goes back to the
 //! subscriber.
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::events::Cancelled;
-use crate::instruction::merchant_cancel::{Accounts, Args};
-use crate::processor::shared::{now, terms, tokens};
-use crate::state::Subscription;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::ensure,
+        error::X402Error,
+        events::Cancelled,
+        instruction::merchant_cancel::{Accounts, Args},
+        processor::shared::{now, terms, tokens},
+        state::Subscription,
+    },
+    pinocchio::ProgramResult,
+};
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
     let now = now()?;

@@ -1,6 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [562ef6a8eea5a0aa]
-//! What each instruction does. These files are the author's: they are written once and never
-//! touched again.
+// Rendered by idl2mcp from spec.py; edit the source. [172fc3115a158747]
+//! The handler of each instruction, written by the author.
 
 pub mod cancel;
 pub mod change_plan;

@@ -1,19 +1,23 @@
 //! Open a channel: put tokens in that vouchers of the authorized signer give to the payee bit by bit.
 
-use crate::checks::ensure;
-use crate::codec::{Output, Writer};
-use crate::constants::OPEN_SLOT_WINDOW;
-use crate::error::X402Error;
-use crate::events::Opened;
-use crate::instruction::open::{Accounts, Args};
-use crate::processor::shared::emit::Emitter;
-use crate::processor::shared::{channel, tokens};
-use crate::state::Channel;
-use crate::types::DistributionEntry;
-use pinocchio::sysvars::clock::Clock;
-use pinocchio::sysvars::Sysvar;
-use pinocchio::ProgramResult;
-use pinocchio_associated_token_account::instructions::CreateIdempotent;
+use {
+    crate::{
+        checks::ensure,
+        codec::{Output, Writer},
+        constants::OPEN_SLOT_WINDOW,
+        error::X402Error,
+        events::Opened,
+        instruction::open::{Accounts, Args},
+        processor::shared::{channel, emit::Emitter, tokens},
+        state::Channel,
+        types::DistributionEntry,
+    },
+    pinocchio::{
+        sysvars::{clock::Clock, Sysvar},
+        ProgramResult,
+    },
+    pinocchio_associated_token_account::instructions::CreateIdempotent,
+};
 
 /// 4 bytes of count and 32 entries of 34 bytes.
 const MOST_BYTES: usize = 1_092;

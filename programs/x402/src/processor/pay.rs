@@ -3,18 +3,23 @@
 //! A payment id carries its expiry in its first 8 bytes, and the receipt stays longer than that. So
 //! there is no time at which the same id could be paid again, and a receipt's rent need not be lost.
 
-use crate::checks::{self, ensure};
-use crate::constants::MAX_PAYMENT_TIME;
-use crate::error::X402Error;
-use crate::events::Paid;
-use crate::instruction::pay::{Accounts, Args};
-use crate::log::return_data;
-use crate::processor::shared::tokens;
-use crate::state::Receipt;
-use pinocchio::cpi::{Seed, Signer};
-use pinocchio::sysvars::clock::Clock;
-use pinocchio::sysvars::Sysvar;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::{self, ensure},
+        constants::MAX_PAYMENT_TIME,
+        error::X402Error,
+        events::Paid,
+        instruction::pay::{Accounts, Args},
+        log::return_data,
+        processor::shared::tokens,
+        state::Receipt,
+    },
+    pinocchio::{
+        cpi::{Seed, Signer},
+        sysvars::{clock::Clock, Sysvar},
+        ProgramResult,
+    },
+};
 
 /// A retry: nothing is moved, the caller gets the first receipt and hears whether it is for the same.
 #[inline(never)]

@@ -1,12 +1,16 @@
 //! What subscribing to a plan for some periods would cost now. Changes nothing.
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::instruction::quote::{Accounts, Args};
-use crate::processor::shared::{now, terms};
-use crate::state::Plan;
-use crate::types::Quote;
-use pinocchio::error::ProgramError;
+use {
+    crate::{
+        checks::ensure,
+        error::X402Error,
+        instruction::quote::{Accounts, Args},
+        processor::shared::{now, terms},
+        state::Plan,
+        types::Quote,
+    },
+    pinocchio::error::ProgramError,
+};
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> Result<Quote, ProgramError> {
     let data = accounts.plan.try_borrow()?;

@@ -1,14 +1,19 @@
 //! Give the account of a drained channel back, once its window has passed. Anyone may.
 
-use crate::checks::{close, ensure};
-use crate::error::X402Error;
-use crate::events::Reclaimed;
-use crate::instruction::reclaim::{Accounts, Args};
-use crate::processor::shared::channel;
-use crate::state::Channel;
-use pinocchio::sysvars::clock::Clock;
-use pinocchio::sysvars::Sysvar;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::{close, ensure},
+        error::X402Error,
+        events::Reclaimed,
+        instruction::reclaim::{Accounts, Args},
+        processor::shared::channel,
+        state::Channel,
+    },
+    pinocchio::{
+        sysvars::{clock::Clock, Sysvar},
+        ProgramResult,
+    },
+};
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
     let address = *accounts.channel.address();

@@ -1,10 +1,14 @@
 //! Ask to close a channel as its payer: the payee has the grace period for a last voucher.
 
-use crate::events::CloseRequested;
-use crate::instruction::request_close::{Accounts, Args};
-use crate::processor::shared::{channel, now};
-use crate::state::Channel;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        events::CloseRequested,
+        instruction::request_close::{Accounts, Args},
+        processor::shared::{channel, now},
+        state::Channel,
+    },
+    pinocchio::ProgramResult,
+};
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
     let address = *accounts.channel.address();

@@ -1,12 +1,16 @@
 //! Seal a closing channel after its grace period. Anyone may.
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::events::Sealed;
-use crate::instruction::seal::{Accounts, Args};
-use crate::processor::shared::{channel, now};
-use crate::state::Channel;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::ensure,
+        error::X402Error,
+        events::Sealed,
+        instruction::seal::{Accounts, Args},
+        processor::shared::{channel, now},
+        state::Channel,
+    },
+    pinocchio::ProgramResult,
+};
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
     let address = *accounts.channel.address();

@@ -1,9 +1,13 @@
 //! Open a plan to new subscribers, or close it to them.
 
-use crate::events::PlanOpened;
-use crate::instruction::set_plan_open::{Accounts, Args};
-use crate::state::Plan;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        events::PlanOpened,
+        instruction::set_plan_open::{Accounts, Args},
+        state::Plan,
+    },
+    pinocchio::ProgramResult,
+};
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     let address = *accounts.plan.address();

@@ -1,10 +1,14 @@
 //! Settle a voucher: the Ed25519 instruction right before this one proves it. Anyone may.
 
-use crate::events::Settled;
-use crate::instruction::settle::{Accounts, Args};
-use crate::processor::shared::channel;
-use crate::state::Channel;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        events::Settled,
+        instruction::settle::{Accounts, Args},
+        processor::shared::channel,
+        state::Channel,
+    },
+    pinocchio::ProgramResult,
+};
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> ProgramResult {
     let address = *accounts.channel.address();

@@ -1,12 +1,16 @@
 //! Seal a channel as its payee, after a last voucher or without one: no voucher counts any more.
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::events::Sealed;
-use crate::instruction::settle_and_seal::{Accounts, Args};
-use crate::processor::shared::{channel, now};
-use crate::state::Channel;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::ensure,
+        error::X402Error,
+        events::Sealed,
+        instruction::settle_and_seal::{Accounts, Args},
+        processor::shared::{channel, now},
+        state::Channel,
+    },
+    pinocchio::ProgramResult,
+};
 
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {
     let address = *accounts.channel.address();

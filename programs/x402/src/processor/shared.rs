@@ -8,9 +8,10 @@ pub mod terms;
 pub mod tokens;
 pub mod voucher;
 
-use pinocchio::error::ProgramError;
-use pinocchio::sysvars::clock::Clock;
-use pinocchio::sysvars::Sysvar;
+use pinocchio::{
+    error::ProgramError,
+    sysvars::{clock::Clock, Sysvar},
+};
 
 /// Seconds since 1970, as the cluster counts them.
 #[inline(always)]

@@ -1,15 +1,22 @@
 //! Subscribe to a plan: charges the first period at once unless there is a trial, and lets later
 //! charges take no more than the agreed number of periods.
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::events::{Charged, Subscribed};
-use crate::instruction::subscribe::{Accounts, Args};
-use crate::processor::shared::allowance::Allowance;
-use crate::processor::shared::terms::{self, Agreed};
-use crate::processor::shared::{now, tokens};
-use crate::state::{Plan, Subscription};
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::ensure,
+        error::X402Error,
+        events::{Charged, Subscribed},
+        instruction::subscribe::{Accounts, Args},
+        processor::shared::{
+            allowance::Allowance,
+            now,
+            terms::{self, Agreed},
+            tokens,
+        },
+        state::{Plan, Subscription},
+    },
+    pinocchio::ProgramResult,
+};
 
 /// The subscription's account was created before this, as the spec says.
 pub fn process(accounts: &mut Accounts, args: &Args) -> ProgramResult {

@@ -1,10 +1,14 @@
 //! How a subscription stands now. Changes nothing.
 
-use crate::instruction::subscription_status::{Accounts, Args};
-use crate::processor::shared::{now, terms};
-use crate::state::Subscription;
-use crate::types::{SubscriptionReport, SubscriptionState};
-use pinocchio::error::ProgramError;
+use {
+    crate::{
+        instruction::subscription_status::{Accounts, Args},
+        processor::shared::{now, terms},
+        state::Subscription,
+        types::{SubscriptionReport, SubscriptionState},
+    },
+    pinocchio::error::ProgramError,
+};
 
 pub fn process(accounts: &mut Accounts, _args: &Args) -> Result<SubscriptionReport, ProgramError> {
     let data = accounts.subscription.try_borrow()?;

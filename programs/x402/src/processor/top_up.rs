@@ -1,12 +1,16 @@
 //! Put more tokens into an open channel.
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::events::ToppedUp;
-use crate::instruction::top_up::{Accounts, Args};
-use crate::processor::shared::{channel, tokens};
-use crate::state::Channel;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::ensure,
+        error::X402Error,
+        events::ToppedUp,
+        instruction::top_up::{Accounts, Args},
+        processor::shared::{channel, tokens},
+        state::Channel,
+    },
+    pinocchio::ProgramResult,
+};
 
 const ESCROW: [X402Error; 3] = [
     X402Error::ChannelAccountMismatch,

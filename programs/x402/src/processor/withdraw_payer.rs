@@ -1,13 +1,16 @@
 //! Take out of a sealed channel, as its payer, what no voucher proved. Once.
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::events::PayerWithdrew;
-use crate::instruction::withdraw_payer::{Accounts, Args};
-use crate::processor::shared::{channel, now, tokens};
-use crate::state::Channel;
-use pinocchio::cpi::Signer;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::ensure,
+        error::X402Error,
+        events::PayerWithdrew,
+        instruction::withdraw_payer::{Accounts, Args},
+        processor::shared::{channel, now, tokens},
+        state::Channel,
+    },
+    pinocchio::{cpi::Signer, ProgramResult},
+};
 
 const ESCROW: [X402Error; 3] = [
     X402Error::ChannelAccountMismatch,

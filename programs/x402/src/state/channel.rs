@@ -1,15 +1,17 @@
-// Rendered by idl2mcp from spec.py; edit the source. [31f481fcd9189207]
-//! Channel: what stands in an account, and how it is read and written.
+// Rendered by idl2mcp from spec.py; edit the source. [6de33facf4227e20]
+//! The account type Channel.
 
-use crate::codec::{I64, U32, U64};
-use crate::error::Check;
-use pinocchio::error::ProgramError;
-use pinocchio::{Address, ProgramResult};
+use {
+    crate::{
+        codec::{I64, U32, U64},
+        error::Check,
+    },
+    pinocchio::{error::ProgramError, Address, ProgramResult},
+};
 
 /// A channel: tokens of a payer, which vouchers give to a payee bit by bit.
 ///
-/// It lies over the account's data as it is: every field is aligned to one byte, so nothing is
-/// copied.
+/// Used in place in the account's data: every field has an alignment of one byte.
 #[repr(C)]
 pub struct Channel {
     discriminator_: [u8; 1],
@@ -52,13 +54,12 @@ pub struct Channel {
 const _: () = assert!(size_of::<Channel>() == Channel::LEN && align_of::<Channel>() == 1);
 
 impl Channel {
-    /// The bytes by which the account is known.
     pub const DISCRIMINATOR: [u8; 1] = [0x01];
 
-    /// Bytes in the account, the discriminator included.
+    /// Size of the account, with its discriminator.
     pub const LEN: usize = 256;
 
-    /// The account holds this type.
+    /// Checks that the account is of this type.
     #[inline(always)]
     fn check(data: &[u8]) -> ProgramResult {
         match data.first_chunk::<1>() {
@@ -67,7 +68,7 @@ impl Channel {
         }
     }
 
-    /// Why it does not; in one place, so that state which is right pays for no error.
+    /// Why it is not of this type. A function apart, so that good state costs nothing more.
     #[cold]
     #[inline(never)]
     fn fault(data: &[u8]) -> Check {
@@ -78,16 +79,13 @@ impl Channel {
         }
     }
 
-    /// The state in an account's data.
     #[inline(always)]
     pub fn load(data: &[u8]) -> Result<&Self, ProgramError> {
         Self::check(data)?;
-        // SAFETY: there are at least LEN bytes, any bytes are a valid value, and one byte is
-        // alignment enough (see above).
+        // SAFETY: there are LEN bytes, all bytes are values, and the alignment is 1 (see above).
         Ok(unsafe { &*data.as_ptr().cast::<Self>() })
     }
 
-    /// The state in an account's data, to be changed.
     #[inline(always)]
     pub fn load_mut(data: &mut [u8]) -> Result<&mut Self, ProgramError> {
         Self::check(data)?;
@@ -95,7 +93,7 @@ impl Channel {
         Ok(unsafe { &mut *data.as_mut_ptr().cast::<Self>() })
     }
 
-    /// The state in the data of an account that was just created: marks it, all else is zero.
+    /// Writes the discriminator to the data of a new account, in which all else is zero.
     #[inline(always)]
     pub fn create(data: &mut [u8]) -> Result<&mut Self, ProgramError> {
         data.first_chunk_mut()

@@ -1,15 +1,17 @@
-// Rendered by idl2mcp from spec.py; edit the source. [f0406ba393819775]
-//! Plan: what stands in an account, and how it is read and written.
+// Rendered by idl2mcp from spec.py; edit the source. [a52643258699651b]
+//! The account type Plan.
 
-use crate::codec::{Flag, U32, U64};
-use crate::error::Check;
-use pinocchio::error::ProgramError;
-use pinocchio::{Address, ProgramResult};
+use {
+    crate::{
+        codec::{Flag, U32, U64},
+        error::Check,
+    },
+    pinocchio::{error::ProgramError, Address, ProgramResult},
+};
 
 /// What a merchant offers to subscribers. Only \`open\` ever changes.
 ///
-/// It lies over the account's data as it is: every field is aligned to one byte, so nothing is
-/// copied.
+/// Used in place in the account's data: every field has an alignment of one byte.
 #[repr(C)]
 pub struct Plan {
     discriminator_: [u8; 1],
@@ -38,13 +40,12 @@ pub struct Plan {
 const _: () = assert!(size_of::<Plan>() == Plan::LEN && align_of::<Plan>() == 1);
 
 impl Plan {
-    /// The bytes by which the account is known.
     pub const DISCRIMINATOR: [u8; 1] = [0x20];
 
-    /// Bytes in the account, the discriminator included.
+    /// Size of the account, with its discriminator.
     pub const LEN: usize = 99;
 
-    /// The account holds this type.
+    /// Checks that the account is of this type.
     #[inline(always)]
     fn check(data: &[u8]) -> ProgramResult {
         match data.first_chunk::<1>() {
@@ -53,7 +54,7 @@ impl Plan {
         }
     }
 
-    /// Why it does not; in one place, so that state which is right pays for no error.
+    /// Why it is not of this type. A function apart, so that good state costs nothing more.
     #[cold]
     #[inline(never)]
     fn fault(data: &[u8]) -> Check {
@@ -64,16 +65,13 @@ impl Plan {
         }
     }
 
-    /// The state in an account's data.
     #[inline(always)]
     pub fn load(data: &[u8]) -> Result<&Self, ProgramError> {
         Self::check(data)?;
-        // SAFETY: there are at least LEN bytes, any bytes are a valid value, and one byte is
-        // alignment enough (see above).
+        // SAFETY: there are LEN bytes, all bytes are values, and the alignment is 1 (see above).
         Ok(unsafe { &*data.as_ptr().cast::<Self>() })
     }
 
-    /// The state in an account's data, to be changed.
     #[inline(always)]
     pub fn load_mut(data: &mut [u8]) -> Result<&mut Self, ProgramError> {
         Self::check(data)?;
@@ -81,7 +79,7 @@ impl Plan {
         Ok(unsafe { &mut *data.as_mut_ptr().cast::<Self>() })
     }
 
-    /// The state in the data of an account that was just created: marks it, all else is zero.
+    /// Writes the discriminator to the data of a new account, in which all else is zero.
     #[inline(always)]
     pub fn create(data: &mut [u8]) -> Result<&mut Self, ProgramError> {
         data.first_chunk_mut()

@@ -1,11 +1,12 @@
 //! What the program's delegate may take from a subscriber's token account: together what all
 //! subscriptions of that account have left. Each subscription alone is bounded by its own terms.
 
-use super::tokens;
-use crate::error::X402Error;
-use pinocchio::error::ProgramError;
-use pinocchio::{AccountView, ProgramResult};
-use pinocchio_token::instructions::{Approve, Revoke};
+use {
+    super::tokens,
+    crate::error::X402Error,
+    pinocchio::{error::ProgramError, AccountView, ProgramResult},
+    pinocchio_token::instructions::{Approve, Revoke},
+};
 
 pub struct Allowance<'a> {
     pub source: &'a AccountView,

@@ -1,11 +1,9 @@
 //! What all channel instructions agree on.
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::processor::shared::now;
-use crate::state::Channel;
-use pinocchio::error::ProgramError;
-use pinocchio::ProgramResult;
+use {
+    crate::{checks::ensure, error::X402Error, processor::shared::now, state::Channel},
+    pinocchio::{error::ProgramError, ProgramResult},
+};
 
 pub const VERSION: u8 = 1;
 

@@ -1,9 +1,13 @@
 //! Events by CPI: the program calls itself, so that an event cannot be cut from the log.
 
-use crate::codec::{Output, Writer};
-use pinocchio::cpi::{invoke_signed, Seed, Signer};
-use pinocchio::instruction::{InstructionAccount, InstructionView};
-use pinocchio::{AccountView, Address, ProgramResult};
+use {
+    crate::codec::{Output, Writer},
+    pinocchio::{
+        cpi::{invoke_signed, Seed, Signer},
+        instruction::{InstructionAccount, InstructionView},
+        AccountView, Address, ProgramResult,
+    },
+};
 
 /// sha256("anchor:event")[..8], reversed; its first byte is emit_event's discriminator.
 const TAG: [u8; 8] = [0xe4, 0x45, 0xa5, 0x2e, 0x51, 0xcb, 0x9a, 0x1d];

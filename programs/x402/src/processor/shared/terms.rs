@@ -10,12 +10,15 @@
 //! Pending is PastDue from the end of the trial on. Only the times are stored; the state follows from
 //! them and the clock, so that no crank is needed to expire.
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::state::{Plan, Subscription};
-use crate::types::SubscriptionState;
-use pinocchio::error::ProgramError;
-use pinocchio::ProgramResult;
+use {
+    crate::{
+        checks::ensure,
+        error::X402Error,
+        state::{Plan, Subscription},
+        types::SubscriptionState,
+    },
+    pinocchio::{error::ProgramError, ProgramResult},
+};
 
 fn later(time: i64, seconds: u32) -> Result<i64, ProgramError> {
     time.checked_add(i64::from(seconds))

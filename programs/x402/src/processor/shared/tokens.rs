@@ -11,13 +11,15 @@
 //! +165  Token-2022: 1 mint, 2 account; extensions from +166
 //! ```
 
-use super::extensions::{self, Found};
-use crate::checks::ensure;
-use crate::error::{Check, X402Error};
-use pinocchio::cpi::Signer;
-use pinocchio::error::ProgramError;
-use pinocchio::{AccountView, Address, ProgramResult};
-use pinocchio_token::instructions::TransferChecked;
+use {
+    super::extensions::{self, Found},
+    crate::{
+        checks::ensure,
+        error::{Check, X402Error},
+    },
+    pinocchio::{cpi::Signer, error::ProgramError, AccountView, Address, ProgramResult},
+    pinocchio_token::instructions::TransferChecked,
+};
 
 const ACCOUNT_SIZE: usize = 165;
 const MINT_SIZE: usize = 82;

@@ -9,12 +9,10 @@
 //! +112 message
 //! ```
 
-use crate::checks::ensure;
-use crate::error::X402Error;
-use crate::state::Channel;
-use pinocchio::error::ProgramError;
-use pinocchio::sysvars::instructions::Instructions;
-use pinocchio::{AccountView, Address};
+use {
+    crate::{checks::ensure, error::X402Error, state::Channel},
+    pinocchio::{error::ProgramError, sysvars::instructions::Instructions, AccountView, Address},
+};
 
 // Ed25519SigVerify111111111111111111111111111
 const ED25519_PROGRAM: Address = Address::new_from_array([

@@ -1,21 +1,14 @@
-// Rendered by idl2mcp from spec.py; edit the source. [4cc1b8de5e9df100]
-//! Where the program starts: list_tools is answered at once, all else goes to the instruction
-//! that its first bytes name.
+// Rendered by idl2mcp from spec.py; edit the source. [fbb46d86ff9c530b]
+//! The entry: hands every call to its instruction, or to list_tools.
 
-use crate::error::Check;
-use crate::{instruction, schema};
-use solana_program::account_info::AccountInfo;
-use solana_program::entrypoint::ProgramResult;
-use solana_program::pubkey::Pubkey as Address;
+use {
+    crate::{error::Check, instruction, schema},
+    solana_program::{
+        account_info::AccountInfo, entrypoint::ProgramResult, pubkey::Pubkey as Address,
+    },
+};
 
 solana_program::entrypoint!(process_instruction);
-
-/// What an instruction is given.
-pub struct Context<'a, 'info> {
-    pub program_id: &'a Address,
-    pub accounts: &'a [AccountInfo<'info>],
-    pub arguments: &'a [u8],
-}
 
 // initialize: sha256("global:initialize")[..8]
 const INITIALIZE: u64 = u64::from_le_bytes([0xaf, 0xaf, 0x6d, 0x1f, 0x0d, 0x98, 0x9b, 0xed]);
@@ -29,7 +22,6 @@ const DECREMENT: u64 = u64::from_le_bytes([0x6a, 0xe3, 0xa8, 0x3b, 0xf8, 0x1b, 0
 // close: sha256("global:close")[..8]
 const CLOSE: u64 = u64::from_le_bytes([0x62, 0xa5, 0xc9, 0xb1, 0x6c, 0x41, 0xce, 0x60]);
 
-/// Hands the instruction to its processor.
 pub fn process_instruction(
     program_id: &Address,
     accounts: &[AccountInfo],
@@ -38,24 +30,11 @@ pub fn process_instruction(
     let Some((discriminator, arguments)) = data.split_first_chunk::<8>() else {
         return Err(Check::InstructionFallbackNotFound.into());
     };
-    let context = Context {
-        program_id,
-        accounts,
-        arguments,
-    };
     match u64::from_le_bytes(*discriminator) {
-        INITIALIZE => instruction::initialize::dispatch(context),
-        INCREMENT => instruction::increment::dispatch(context),
-        DECREMENT => instruction::decrement::dispatch(context),
-        CLOSE => instruction::close::dispatch(context),
-        _ => other(data),
-    }
-}
-
-/// list_tools, or an instruction that nobody knows.
-fn other(data: &[u8]) -> ProgramResult {
-    match schema::list_tools(data) {
-        Some(outcome) => outcome,
-        None => Err(Check::InstructionFallbackNotFound.into()),
+        INITIALIZE => instruction::initialize::dispatch(program_id, accounts, arguments),
+        INCREMENT => instruction::increment::dispatch(program_id, accounts, arguments),
+        DECREMENT => instruction::decrement::dispatch(program_id, accounts, arguments),
+        CLOSE => instruction::close::dispatch(program_id, accounts, arguments),
+        _ => schema::list_tools(data),
     }
 }

@@ -1,10 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [8c145f2178140c21]
-//! The program's own types, as they stand in instruction data, state and events.
+// Rendered by idl2mcp from spec.py; edit the source. [8642a821d34434ac]
+//! The program's types, in instruction data, accounts and events.
 
-use crate::codec::{Output, Reader};
-use solana_program::entrypoint::ProgramResult;
-use solana_program::program_error::ProgramError;
-use solana_program::pubkey::Pubkey as Address;
+use {
+    crate::codec::Output,
+    solana_program::{entrypoint::ProgramResult, pubkey::Pubkey as Address},
+};
 
 /// The counter has a new value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,13 +16,6 @@ pub struct Changed {
 }
 
 impl Changed {
-    #[inline(always)]
-    pub fn decode(r: &mut Reader<'_>) -> Result<Self, ProgramError> {
-        let counter = Address::new_from_array(*r.array()?);
-        let count = u64::from_le_bytes(*r.array()?);
-        Ok(Self { counter, count })
-    }
-
     pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
         w.put(self.counter.as_array().as_slice())?;
         w.put(&self.count.to_le_bytes())?;

@@ -1,46 +1,27 @@
-// Rendered by idl2mcp from spec.py; edit the source. [e21bb455b68504d0]
-//! What accounts are checked for. Each check says by its error what was wrong; the error is
-//! logged where it is made.
+// Rendered by idl2mcp from spec.py; edit the source. [f5b40b5eab83fc4f]
+//! Checks of accounts. Each fails with the error that names the fault, and logs it.
 
-use crate::error::Check;
-use solana_program::account_info::AccountInfo;
-use solana_program::entrypoint::{ProgramResult, MAX_PERMITTED_DATA_INCREASE};
-use solana_program::instruction::{AccountMeta, Instruction};
-use solana_program::program::{invoke, invoke_signed};
-use solana_program::program_error::ProgramError;
-use solana_program::pubkey::Pubkey as Address;
-use solana_program::rent::Rent;
-use solana_program::sysvar::Sysvar;
-
-/// The system program.
-pub const SYSTEM_PROGRAM: Address = Address::new_from_array([0; 32]);
-
-/// SPL Token.
-// TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA
-pub const TOKEN_PROGRAM: Address = Address::new_from_array([
-    0x06, 0xdd, 0xf6, 0xe1, 0xd7, 0x65, 0xa1, 0x93, 0xd9, 0xcb, 0xe1, 0x46, 0xce, 0xeb, 0x79, 0xac,
-    0x1c, 0xb4, 0x85, 0xed, 0x5f, 0x5b, 0x37, 0x91, 0x3a, 0x8c, 0xf5, 0x85, 0x7e, 0xff, 0x00, 0xa9,
-]);
-
-/// SPL Token-2022.
-// TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb
-const TOKEN_2022_PROGRAM: Address = Address::new_from_array([
-    0x06, 0xdd, 0xf6, 0xe1, 0xee, 0x75, 0x8f, 0xde, 0x18, 0x42, 0x5d, 0xbc, 0xe4, 0x6c, 0xcd, 0xda,
-    0xb6, 0x1a, 0xfc, 0x4d, 0x83, 0xb9, 0x0d, 0x27, 0xfe, 0xbd, 0xf9, 0x28, 0xd8, 0xa1, 0x8b, 0xfc,
-]);
-
-/// The associated token account program.
-// ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL
-const ASSOCIATED_TOKEN_PROGRAM: Address = Address::new_from_array([
-    0x8c, 0x97, 0x25, 0x8f, 0x4e, 0x24, 0x89, 0xf1, 0xbb, 0x3d, 0x10, 0x29, 0x14, 0x8e, 0x0d, 0x83,
-    0x0b, 0x5a, 0x13, 0x99, 0xda, 0xff, 0x10, 0x84, 0x04, 0x8e, 0x7b, 0xd8, 0xdb, 0xe9, 0xf8, 0x59,
-]);
+use {
+    crate::{error::Check, ids},
+    solana_program::{
+        account_info::AccountInfo,
+        entrypoint::ProgramResult,
+        instruction::{AccountMeta, Instruction},
+        program::{invoke, invoke_signed},
+        program_error::ProgramError,
+        pubkey::Pubkey as Address,
+        rent::Rent,
+        sysvar::Sysvar,
+    },
+};
 
 const TOKEN_ACCOUNT_SIZE: usize = 165;
+
 const MINT_SIZE: usize = 82;
+
 const MULTISIG_SIZE: usize = 355;
 
-/// `condition`, or the error.
+/// Returns the error unless `condition` holds.
 pub fn ensure<E: Into<ProgramError>>(condition: bool, otherwise: E) -> ProgramResult {
     if condition {
         Ok(())
@@ -49,31 +30,14 @@ pub fn ensure<E: Into<ProgramError>>(condition: bool, otherwise: E) -> ProgramRe
     }
 }
 
-/// The first of the accounts that are left, if there is one.
-pub fn next<'a, 'info>(rest: &mut &'a [AccountInfo<'info>]) -> Option<&'a AccountInfo<'info>> {
-    let (first, others) = rest.split_first()?;
-    *rest = others;
-    Some(first)
-}
-
 pub fn signer(account: &AccountInfo) -> ProgramResult {
     ensure(account.is_signer, Check::AccountNotSigner)
-}
-
-/// As `signer`, with the program's own error.
-pub fn signer_or<E: Into<ProgramError>>(account: &AccountInfo, otherwise: E) -> ProgramResult {
-    ensure(account.is_signer, otherwise)
 }
 
 pub fn writable(account: &AccountInfo) -> ProgramResult {
     ensure(account.is_writable, Check::ConstraintMut)
 }
 
-pub fn executable(account: &AccountInfo) -> ProgramResult {
-    ensure(account.executable, Check::InvalidProgramExecutable)
-}
-
-/// Two addresses are the same.
 pub fn equal<E: Into<ProgramError>>(
     found: &Address,
     wanted: &Address,
@@ -82,16 +46,7 @@ pub fn equal<E: Into<ProgramError>>(
     ensure(found == wanted, otherwise)
 }
 
-/// An address is one of these.
-pub fn one_of<E: Into<ProgramError>>(
-    found: &Address,
-    wanted: &[&Address],
-    otherwise: E,
-) -> ProgramResult {
-    ensure(wanted.contains(&found), otherwise)
-}
-
-/// Two accounts that are both written are not the same one.
+/// Two writable accounts must not be the same account.
 pub fn different(one: &AccountInfo, other: &AccountInfo) -> ProgramResult {
     ensure(
         one.key != other.key,
@@ -99,34 +54,28 @@ pub fn different(one: &AccountInfo, other: &AccountInfo) -> ProgramResult {
     )
 }
 
-pub fn owner<E: Into<ProgramError>>(
-    account: &AccountInfo,
-    program: &Address,
-    otherwise: E,
-) -> ProgramResult {
-    ensure(account.owner == program, otherwise)
-}
-
-/// The account is state of this program.
+/// This program owns the account.
 pub fn state(account: &AccountInfo, program_id: &Address) -> ProgramResult {
     if account.owner == program_id {
         return Ok(());
     }
-    Err(
-        if *account.owner == SYSTEM_PROGRAM && account.data_is_empty() {
-            Check::AccountNotInitialized.into()
-        } else {
-            Check::AccountOwnedByWrongProgram.into()
-        },
-    )
+    Err(wrong_owner(account))
 }
 
-/// Nothing was made at this address yet; lamports may stand there already.
+/// The account does not exist yet. It may have lamports already.
 pub fn is_new(account: &AccountInfo) -> bool {
-    account.data_is_empty() && *account.owner == SYSTEM_PROGRAM
+    account.data_is_empty() && *account.owner == ids::SYSTEM_PROGRAM
 }
 
-/// The address is derived from these seeds, with a bump that this program found and kept.
+fn wrong_owner(account: &AccountInfo) -> ProgramError {
+    if is_new(account) {
+        Check::AccountNotInitialized.into()
+    } else {
+        Check::AccountOwnedByWrongProgram.into()
+    }
+}
+
+/// The account's address is derived from these seeds and this bump, which the program stored.
 pub fn derived<const N: usize, E: Into<ProgramError>>(
     account: &AccountInfo,
     seeds: &[&[u8]; N],
@@ -143,8 +92,7 @@ pub fn derived<const N: usize, E: Into<ProgramError>>(
     }
 }
 
-/// The address is derived from these seeds; the bump is the first that gives an address off the
-/// curve.
+/// The account's address is derived from these seeds. Returns the canonical bump.
 pub fn found<const N: usize, E: Into<ProgramError>>(
     account: &AccountInfo,
     seeds: &[&[u8]; N],
@@ -162,30 +110,26 @@ fn at<const N: usize>(data: &[u8], offset: usize) -> Option<&[u8; N]> {
     data.get(offset..)?.first_chunk()
 }
 
-/// The account belongs to `program`, or to one of the two token programs.
+/// `program` owns the account, or if it is None, one of the two token programs.
 fn token_program(account: &AccountInfo, program: Option<&Address>) -> ProgramResult {
     let right = match program {
         Some(program) => account.owner == program,
-        None => *account.owner == TOKEN_PROGRAM || *account.owner == TOKEN_2022_PROGRAM,
+        None => *account.owner == ids::TOKEN_PROGRAM || *account.owner == ids::TOKEN_2022_PROGRAM,
     };
     if right {
         return Ok(());
     }
-    Err(if is_new(account) {
-        Check::AccountNotInitialized.into()
-    } else {
-        Check::AccountOwnedByWrongProgram.into()
-    })
+    Err(wrong_owner(account))
 }
 
-/// Token-2022 says behind an account of 165 bytes what it is: 1 a mint, 2 an account. A multisig has
-/// a key of its maker's choice there, and is neither.
+/// Token-2022 stores the kind of an account with extensions behind byte 165: 1 for a mint, 2 for
+/// a token account. A multisig has no kind: there it holds a key that anyone may choose.
 fn is_kind(data: &[u8], size: usize, kind: u8) -> bool {
     data.len() == size
         || (data.len() != MULTISIG_SIZE && data.get(TOKEN_ACCOUNT_SIZE) == Some(&kind))
 }
 
-/// An initialized token account, of this mint and this authority.
+/// The account is an initialized token account of this mint and this authority.
 pub fn token_account(
     account: &AccountInfo,
     mint: Option<&Address>,
@@ -213,7 +157,7 @@ pub fn token_account(
     Ok(())
 }
 
-/// An initialized mint, with this mint authority and these decimals.
+/// The account is an initialized mint with this mint authority and these decimals.
 pub fn mint_account(
     account: &AccountInfo,
     authority: Option<&Address>,
@@ -242,7 +186,7 @@ pub fn mint_account(
     Ok(())
 }
 
-/// The number of tokens that an account holds.
+/// The number of tokens in a token account.
 pub fn token_amount(account: &AccountInfo) -> Result<u64, ProgramError> {
     let data = account.try_borrow_data()?;
     match at(&data, 64) {
@@ -251,7 +195,6 @@ pub fn token_amount(account: &AccountInfo) -> Result<u64, ProgramError> {
     }
 }
 
-/// A call of another program.
 fn call(program: &Address, accounts: Vec<AccountMeta>, data: Vec<u8>) -> Instruction {
     Instruction {
         program_id: *program,
@@ -260,14 +203,14 @@ fn call(program: &Address, accounts: Vec<AccountMeta>, data: Vec<u8>) -> Instruc
     }
 }
 
-/// Instruction data: a number, then parts.
+/// Joins the parts of instruction data.
 fn parts(head: &[u8], rest: &[&[u8]]) -> Vec<u8> {
     let mut data = head.to_vec();
     rest.iter().for_each(|part| data.extend_from_slice(part));
     data
 }
 
-/// A new account, with its rent; whoever sent lamports to its address before cannot hinder it.
+/// Creates an account with its rent, even if somebody sent lamports to its address before.
 pub struct Create<'a, 'info> {
     pub account: &'a AccountInfo<'info>,
     pub payer: &'a AccountInfo<'info>,
@@ -290,7 +233,11 @@ impl Create<'_, '_> {
         ];
         if account.lamports() == 0 {
             let data = parts(&0_u32.to_le_bytes(), &[&rent.to_le_bytes(), &space, &owner]);
-            return invoke_signed(&call(&SYSTEM_PROGRAM, metas, data), &both, self.signers);
+            return invoke_signed(
+                &call(&ids::SYSTEM_PROGRAM, metas, data),
+                &both,
+                self.signers,
+            );
         }
         let missing = rent.saturating_sub(account.lamports());
         if missing > 0 {
@@ -298,17 +245,21 @@ impl Create<'_, '_> {
         }
         let own = vec![AccountMeta::new(*account.key, true)];
         let allocate = call(
-            &SYSTEM_PROGRAM,
+            &ids::SYSTEM_PROGRAM,
             own.clone(),
             parts(&8_u32.to_le_bytes(), &[&space]),
         );
         invoke_signed(&allocate, &both, self.signers)?;
-        let assign = call(&SYSTEM_PROGRAM, own, parts(&1_u32.to_le_bytes(), &[&owner]));
+        let assign = call(
+            &ids::SYSTEM_PROGRAM,
+            own,
+            parts(&1_u32.to_le_bytes(), &[&owner]),
+        );
         invoke_signed(&assign, &both, self.signers)
     }
 }
 
-/// Lamports from a signer.
+/// Transfers lamports from a signer.
 pub fn transfer<'info>(
     from: &AccountInfo<'info>,
     to: &AccountInfo<'info>,
@@ -320,10 +271,10 @@ pub fn transfer<'info>(
     ];
     let data = parts(&2_u32.to_le_bytes(), &[&lamports.to_le_bytes()]);
     let accounts = [from.clone(), to.clone()];
-    invoke(&call(&SYSTEM_PROGRAM, metas, data), &accounts)
+    invoke(&call(&ids::SYSTEM_PROGRAM, metas, data), &accounts)
 }
 
-/// Tokens from an account whose authority signs, with seeds if it is an address of this program.
+/// Transfers tokens. The authority signs, with seeds if it is an address of this program.
 pub fn transfer_tokens<'info>(
     program: &AccountInfo<'info>,
     [from, to, authority]: [&AccountInfo<'info>; 3],
@@ -340,37 +291,7 @@ pub fn transfer_tokens<'info>(
     invoke_signed(&call(program.key, metas, data), &accounts, signers)
 }
 
-/// A new associated token account.
-pub struct CreateAssociated<'a, 'info> {
-    pub account: &'a AccountInfo<'info>,
-    pub payer: &'a AccountInfo<'info>,
-    pub wallet: &'a AccountInfo<'info>,
-    pub mint: &'a AccountInfo<'info>,
-    pub system_program: &'a AccountInfo<'info>,
-    pub token_program: &'a AccountInfo<'info>,
-}
-
-impl CreateAssociated<'_, '_> {
-    pub fn invoke(self) -> ProgramResult {
-        ensure(is_new(self.account), Check::AccountDiscriminatorAlreadySet)?;
-        let others = [
-            self.wallet,
-            self.mint,
-            self.system_program,
-            self.token_program,
-        ];
-        let mut metas = vec![
-            AccountMeta::new(*self.payer.key, true),
-            AccountMeta::new(*self.account.key, false),
-        ];
-        metas.extend(others.map(|account| AccountMeta::new_readonly(*account.key, false)));
-        let mut accounts = vec![self.payer.clone(), self.account.clone()];
-        accounts.extend(others.map(AccountInfo::clone));
-        invoke(&call(&ASSOCIATED_TOKEN_PROGRAM, metas, vec![0]), &accounts)
-    }
-}
-
-/// A new token account.
+/// Creates a token account.
 pub fn create_token_account<'info>(
     mut create: Create<'_, 'info>,
     mint: &AccountInfo<'info>,
@@ -388,59 +309,4 @@ pub fn create_token_account<'info>(
         &call(program, metas, parts(&[18], &[&authority.to_bytes()])),
         &accounts,
     )
-}
-
-/// A new mint without a freeze authority.
-pub fn create_mint(mut create: Create, authority: &Address, decimals: u8) -> ProgramResult {
-    let (account, program) = (create.account, create.owner);
-    create.space = MINT_SIZE;
-    create.invoke()?;
-    let metas = vec![AccountMeta::new(*account.key, false)];
-    let data = parts(&[20, decimals], &[&authority.to_bytes(), &[0]]);
-    invoke(&call(program, metas, data), core::slice::from_ref(account))
-}
-
-/// Takes all lamports out of an account of this program and gives it back to the system program, without data: it cannot be
-/// used again in the same transaction either.
-pub fn close(account: &AccountInfo, destination: &AccountInfo) -> ProgramResult {
-    ensure(account.key != destination.key, Check::ConstraintClose)?;
-    let total = destination
-        .lamports()
-        .checked_add(account.lamports())
-        .ok_or(ProgramError::ArithmeticOverflow)?;
-    account.try_borrow_mut_data()?.fill(0);
-    **destination.try_borrow_mut_lamports()? = total;
-    **account.try_borrow_mut_lamports()? = 0;
-    account.assign(&SYSTEM_PROGRAM);
-    account.resize(0)
-}
-
-/// Gives an account of this program `space` bytes; `payer` pays for growth, and gets what shrinking frees.
-pub fn resize<'info>(
-    account: &AccountInfo<'info>,
-    payer: &AccountInfo<'info>,
-    space: usize,
-) -> ProgramResult {
-    let before = account.data_len();
-    if space == before {
-        return Ok(());
-    }
-    let rent = Rent::get()?.minimum_balance(space);
-    ensure(
-        space.saturating_sub(before) <= MAX_PERMITTED_DATA_INCREASE,
-        Check::AccountReallocExceedsLimit,
-    )?;
-    let has = account.lamports();
-    if rent > has {
-        transfer(payer, account, rent.saturating_sub(has))?;
-    } else if space < before {
-        let freed = has.saturating_sub(rent);
-        let total = payer
-            .lamports()
-            .checked_add(freed)
-            .ok_or(ProgramError::ArithmeticOverflow)?;
-        **payer.try_borrow_mut_lamports()? = total;
-        **account.try_borrow_mut_lamports()? = rent;
-    }
-    account.resize(space)
 }

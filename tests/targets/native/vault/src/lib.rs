@@ -1,20 +1,14 @@
-// Rendered by idl2mcp from spec.py; edit the source. [8cf173f3db2334dc]
+// Rendered by idl2mcp from spec.py; edit the source. [15ad45a091fc4244]
 //! Keeps SPL tokens of one mint for one wallet; only that wallet can take them out again.
 //!
-//! | module | holds | written by |
-//! |---|---|---|
-//! | `processor` | what each instruction does | the author |
-//! | `entrypoint` | which instruction is meant | idl2mcp |
-//! | `instruction` | its arguments and accounts, decoded and checked | idl2mcp |
-//! | `state`, `types`, `events`, `error` | what the source defines | idl2mcp |
-//! | `schema` | the answers to `list_tools` | idl2mcp |
-//! | `checks`, `codec`, `log` | what they are made with | idl2mcp |
+//! `processor` is written by the author, all other modules by idl2mcp.
 
 pub mod checks;
 pub mod codec;
 pub mod entrypoint;
 pub mod error;
 pub mod events;
+pub mod ids;
 pub mod instruction;
 pub mod log;
 pub mod processor;
@@ -22,7 +16,7 @@ pub mod schema;
 pub mod state;
 pub mod types;
 
-/// The program's id, as its source gives it.
+/// The program's address.
 // J7fMkckt17bajoM4E5TyqEVEqjN7sEx7hEbWZuB2bxuK
 pub const ID: solana_program::pubkey::Pubkey = solana_program::pubkey::Pubkey::new_from_array([
     0xfe, 0x4b, 0x88, 0xad, 0x82, 0x51, 0x5a, 0x0d, 0x6a, 0xea, 0x0b, 0xff, 0x05, 0xa1, 0x10, 0xe8,

@@ -1,60 +1,40 @@
-// Rendered by idl2mcp from spec.py; edit the source. [7cbbcc8fc4378992]
+// Rendered by idl2mcp from spec.py; edit the source. [435801917a461bee]
 //! Close the counter and give its rent back to the wallet.
 //!
 //! When to use: When the counter stands at zero and is not needed any more.
 
-use crate::codec::Output;
-use crate::entrypoint::Context;
-use crate::error::Check;
-use crate::state::State;
-use crate::{checks, processor};
-use solana_program::account_info::AccountInfo;
-use solana_program::entrypoint::ProgramResult;
-use solana_program::program_error::ProgramError;
-use solana_program::pubkey::Pubkey as Address;
+use {
+    crate::{checks, error::Check, processor, state::State},
+    solana_program::{
+        account_info::AccountInfo, entrypoint::ProgramResult, program_error::ProgramError,
+        pubkey::Pubkey as Address,
+    },
+};
 
-/// This instruction expects no data.
 pub struct Args {}
 
 impl Args {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if !data.is_empty() {
-            return Err(Check::InstructionDidNotDeserialize.into());
-        }
+        checks::ensure(data.is_empty(), Check::InstructionDidNotDeserialize)?;
         Ok(Self {})
-    }
-
-    /// The arguments as instruction data, without the discriminator.
-    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
-        w.put(&[])
     }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[writable]` counter The wallet's counter.
-/// 1. `[writable, signer]` authority The wallet that owns the counter; it gets the rent.
 pub struct Accounts<'a, 'info> {
-    /// This program.
     pub program_id: &'a Address,
     /// The wallet's counter.
     pub counter: &'a AccountInfo<'info>,
     /// The wallet that owns the counter; it gets the rent.
     pub authority: &'a AccountInfo<'info>,
-    /// The bump of counter's address.
-    pub counter_bump: u8,
 }
 
 impl<'a, 'info> Accounts<'a, 'info> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
         accounts: &'a [AccountInfo<'info>],
-        _args: &Args,
     ) -> Result<Self, ProgramError> {
         let [counter, authority, ..] = accounts else {
             return Err(Check::AccountNotEnoughKeys.into());
@@ -83,38 +63,16 @@ impl<'a, 'info> Accounts<'a, 'info> {
             program_id,
             counter,
             authority,
-            counter_bump,
         })
-    }
-
-    /// The seeds of `counter`, to sign for it.
-    #[inline(always)]
-    pub fn counter_seeds(&self) -> [&[u8]; 3] {
-        [
-            b"counter".as_slice(),
-            self.authority.key.as_ref(),
-            core::slice::from_ref(&self.counter_bump),
-        ]
-    }
-
-    /// Closes what this instruction closes.
-    #[inline(always)]
-    fn finish(self) -> ProgramResult {
-        checks::close(self.counter, self.authority)?;
-        Ok(())
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
+pub fn dispatch(program_id: &Address, accounts: &[AccountInfo], arguments: &[u8]) -> ProgramResult {
     let args = Args::decode(arguments)?;
-    let accounts = Accounts::validate(program_id, accounts, &args)?;
+    let accounts = Accounts::validate(program_id, accounts)?;
     processor::close::process(&accounts, &args)?;
-    accounts.finish()
+    checks::close(accounts.counter, accounts.authority)?;
+    Ok(())
 }

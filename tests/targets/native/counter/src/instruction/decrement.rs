@@ -1,67 +1,50 @@
-// Rendered by idl2mcp from spec.py; edit the source. [4c47ac277f7fd315]
+// Rendered by idl2mcp from spec.py; edit the source. [bcbb9b499f6b8a0c]
 //! Take an amount from the counter, and return what is left.
 
-use crate::codec::{Output, Reader, Writer};
-use crate::entrypoint::Context;
-use crate::error::Check;
-use crate::log::return_data;
-use crate::state::State;
-use crate::{checks, processor};
-use solana_program::account_info::AccountInfo;
-use solana_program::entrypoint::ProgramResult;
-use solana_program::program_error::ProgramError;
-use solana_program::pubkey::Pubkey as Address;
+use {
+    crate::{
+        checks,
+        codec::{Output, Reader, Writer},
+        error::Check,
+        log::return_data,
+        processor,
+        state::State,
+    },
+    solana_program::{
+        account_info::AccountInfo, entrypoint::ProgramResult, program_error::ProgramError,
+        pubkey::Pubkey as Address,
+    },
+};
 
-/// Data expected by this instruction:
-///
-/// 0. amount: u64 How much to take away.
 pub struct Args {
     /// How much to take away.
     pub amount: u64,
 }
 
 impl Args {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if data.len() != 8 {
-            return Err(Check::InstructionDidNotDeserialize.into());
-        }
+        checks::ensure(data.len() == 8, Check::InstructionDidNotDeserialize)?;
         let r = &mut Reader::new(data);
         let amount = u64::from_le_bytes(*r.array()?);
         Ok(Self { amount })
     }
-
-    /// The arguments as instruction data, without the discriminator.
-    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
-        w.put(&self.amount.to_le_bytes())?;
-        Ok(())
-    }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[writable]` counter The wallet's counter.
-/// 1. `[signer]` authority The wallet that owns the counter.
 pub struct Accounts<'a, 'info> {
-    /// This program.
     pub program_id: &'a Address,
     /// The wallet's counter.
     pub counter: &'a AccountInfo<'info>,
     /// The wallet that owns the counter.
     pub authority: &'a AccountInfo<'info>,
-    /// The bump of counter's address.
-    pub counter_bump: u8,
 }
 
 impl<'a, 'info> Accounts<'a, 'info> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
         accounts: &'a [AccountInfo<'info>],
-        _args: &Args,
     ) -> Result<Self, ProgramError> {
         let [counter, authority, ..] = accounts else {
             return Err(Check::AccountNotEnoughKeys.into());
@@ -89,31 +72,15 @@ impl<'a, 'info> Accounts<'a, 'info> {
             program_id,
             counter,
             authority,
-            counter_bump,
         })
-    }
-
-    /// The seeds of `counter`, to sign for it.
-    #[inline(always)]
-    pub fn counter_seeds(&self) -> [&[u8]; 3] {
-        [
-            b"counter".as_slice(),
-            self.authority.key.as_ref(),
-            core::slice::from_ref(&self.counter_bump),
-        ]
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
+pub fn dispatch(program_id: &Address, accounts: &[AccountInfo], arguments: &[u8]) -> ProgramResult {
     let args = Args::decode(arguments)?;
-    let accounts = Accounts::validate(program_id, accounts, &args)?;
+    let accounts = Accounts::validate(program_id, accounts)?;
     let returned = processor::decrement::process(&accounts, &args)?;
     let mut bytes = [0; 8];
     let w = &mut Writer::new(&mut bytes);

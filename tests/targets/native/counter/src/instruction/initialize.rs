@@ -1,70 +1,46 @@
-// Rendered by idl2mcp from spec.py; edit the source. [18d9609f854b8999]
+// Rendered by idl2mcp from spec.py; edit the source. [fb6f6dba4e69b672]
 //! Create the counter of a wallet.
 //!
 //! When to use: Once for each wallet, before anything can be counted.
 
-use crate::codec::{Output, Reader};
-use crate::entrypoint::Context;
-use crate::error::Check;
-use crate::state::State;
-use crate::{checks, processor};
-use solana_program::account_info::AccountInfo;
-use solana_program::entrypoint::ProgramResult;
-use solana_program::program_error::ProgramError;
-use solana_program::pubkey::Pubkey as Address;
+use {
+    crate::{checks, codec::Reader, error::Check, ids, processor, state::State},
+    solana_program::{
+        account_info::AccountInfo, entrypoint::ProgramResult, program_error::ProgramError,
+        pubkey::Pubkey as Address,
+    },
+};
 
-/// Data expected by this instruction:
-///
-/// 0. start: u64 The counter's first value.
 pub struct Args {
     /// The counter's first value.
     pub start: u64,
 }
 
 impl Args {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if data.len() != 8 {
-            return Err(Check::InstructionDidNotDeserialize.into());
-        }
+        checks::ensure(data.len() == 8, Check::InstructionDidNotDeserialize)?;
         let r = &mut Reader::new(data);
         let start = u64::from_le_bytes(*r.array()?);
         Ok(Self { start })
     }
-
-    /// The arguments as instruction data, without the discriminator.
-    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
-        w.put(&self.start.to_le_bytes())?;
-        Ok(())
-    }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[writable]` counter The new counter; its address is derived from the wallet's.
-/// 1. `[writable, signer]` authority The wallet; it pays the rent and owns the counter.
-/// 2. `[]` system_program
 pub struct Accounts<'a, 'info> {
-    /// This program.
     pub program_id: &'a Address,
     /// The new counter; its address is derived from the wallet's.
     pub counter: &'a AccountInfo<'info>,
     /// The wallet; it pays the rent and owns the counter.
     pub authority: &'a AccountInfo<'info>,
     pub system_program: &'a AccountInfo<'info>,
-    /// The bump of counter's address.
-    pub counter_bump: u8,
 }
 
 impl<'a, 'info> Accounts<'a, 'info> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first, then creates or resizes accounts.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
         accounts: &'a [AccountInfo<'info>],
-        _args: &Args,
     ) -> Result<Self, ProgramError> {
         let [counter, authority, system_program, ..] = accounts else {
             return Err(Check::AccountNotEnoughKeys.into());
@@ -75,7 +51,7 @@ impl<'a, 'info> Accounts<'a, 'info> {
         checks::writable(authority)?;
         checks::equal(
             system_program.key,
-            &checks::SYSTEM_PROGRAM,
+            &ids::SYSTEM_PROGRAM,
             Check::InvalidProgramId,
         )?;
         let counter_bump = checks::found(
@@ -105,31 +81,14 @@ impl<'a, 'info> Accounts<'a, 'info> {
             counter,
             authority,
             system_program,
-            counter_bump,
         })
-    }
-
-    /// The seeds of `counter`, to sign for it.
-    #[inline(always)]
-    pub fn counter_seeds(&self) -> [&[u8]; 3] {
-        [
-            b"counter".as_slice(),
-            self.authority.key.as_ref(),
-            core::slice::from_ref(&self.counter_bump),
-        ]
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
+pub fn dispatch(program_id: &Address, accounts: &[AccountInfo], arguments: &[u8]) -> ProgramResult {
     let args = Args::decode(arguments)?;
-    let accounts = Accounts::validate(program_id, accounts, &args)?;
-    processor::initialize::process(&accounts, &args)?;
-    Ok(())
+    let accounts = Accounts::validate(program_id, accounts)?;
+    processor::initialize::process(&accounts, &args)
 }

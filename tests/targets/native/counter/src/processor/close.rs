@@ -1,10 +1,14 @@
 //! Close the counter and give its rent back to the wallet.
 
-use crate::checks::ensure;
-use crate::error::CounterError;
-use crate::instruction::close::{Accounts, Args};
-use crate::state::State;
-use solana_program::entrypoint::ProgramResult;
+use {
+    crate::{
+        checks::ensure,
+        error::CounterError,
+        instruction::close::{Accounts, Args},
+        state::State,
+    },
+    solana_program::entrypoint::ProgramResult,
+};
 
 /// The account itself is closed behind this, as the spec says.
 pub fn process(accounts: &Accounts, _args: &Args) -> ProgramResult {

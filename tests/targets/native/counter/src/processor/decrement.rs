@@ -1,10 +1,14 @@
 //! Take an amount from the counter, and return what is left.
 
-use crate::error::CounterError;
-use crate::events::Changed;
-use crate::instruction::decrement::{Accounts, Args};
-use crate::state::State;
-use solana_program::program_error::ProgramError;
+use {
+    crate::{
+        error::CounterError,
+        events::Changed,
+        instruction::decrement::{Accounts, Args},
+        state::State,
+    },
+    solana_program::program_error::ProgramError,
+};
 
 pub fn process(accounts: &Accounts, args: &Args) -> Result<u64, ProgramError> {
     let count = {

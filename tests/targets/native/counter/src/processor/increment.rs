@@ -1,10 +1,14 @@
 //! Add an amount to the counter.
 
-use crate::error::CounterError;
-use crate::events::Changed;
-use crate::instruction::increment::{Accounts, Args};
-use crate::state::State;
-use solana_program::entrypoint::ProgramResult;
+use {
+    crate::{
+        error::CounterError,
+        events::Changed,
+        instruction::increment::{Accounts, Args},
+        state::State,
+    },
+    solana_program::entrypoint::ProgramResult,
+};
 
 pub fn process(accounts: &Accounts, args: &Args) -> ProgramResult {
     let count = {

@@ -1,9 +1,13 @@
 //! Create the counter of a wallet.
 
-use crate::events::Changed;
-use crate::instruction::initialize::{Accounts, Args};
-use crate::state::State;
-use solana_program::entrypoint::ProgramResult;
+use {
+    crate::{
+        events::Changed,
+        instruction::initialize::{Accounts, Args},
+        state::State,
+    },
+    solana_program::entrypoint::ProgramResult,
+};
 
 pub fn process(accounts: &Accounts, args: &Args) -> ProgramResult {
     {

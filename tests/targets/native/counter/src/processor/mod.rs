@@ -1,6 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [5bf858b955f90a01]
-//! What each instruction does. These files are the author's: they are written once and never
-//! touched again.
+// Rendered by idl2mcp from spec.py; edit the source. [2994a5e79344acee]
+//! The handler of each instruction, written by the author.
 
 pub mod close;
 pub mod decrement;

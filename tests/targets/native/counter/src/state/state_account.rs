@@ -1,16 +1,16 @@
-// Rendered by idl2mcp from spec.py; edit the source. [4a80fcfd04fb4334]
-//! State: what stands in an account, and how it is read and written.
+// Rendered by idl2mcp from spec.py; edit the source. [b535e1837702936d]
+//! The account type State.
 
-use crate::codec::U64;
-use crate::error::Check;
-use solana_program::entrypoint::ProgramResult;
-use solana_program::program_error::ProgramError;
-use solana_program::pubkey::Pubkey as Address;
+use {
+    crate::{codec::U64, error::Check},
+    solana_program::{
+        entrypoint::ProgramResult, program_error::ProgramError, pubkey::Pubkey as Address,
+    },
+};
 
 /// One wallet's counter.
 ///
-/// It lies over the account's data as it is: every field is aligned to one byte, so nothing is
-/// copied.
+/// Used in place in the account's data: every field has an alignment of one byte.
 #[repr(C)]
 pub struct State {
     discriminator_: [u8; 8],
@@ -25,14 +25,13 @@ pub struct State {
 const _: () = assert!(size_of::<State>() == State::LEN && align_of::<State>() == 1);
 
 impl State {
-    /// The bytes by which the account is known.
     // derived as Anchor does
     pub const DISCRIMINATOR: [u8; 8] = [0xd8, 0x92, 0x6b, 0x5e, 0x68, 0x4b, 0xb6, 0xb1];
 
-    /// Bytes in the account, the discriminator included.
+    /// Size of the account, with its discriminator.
     pub const LEN: usize = 49;
 
-    /// The account holds this type.
+    /// Checks that the account is of this type.
     #[inline(always)]
     fn check(data: &[u8]) -> ProgramResult {
         match data.first_chunk::<8>() {
@@ -46,7 +45,7 @@ impl State {
         }
     }
 
-    /// Why it does not; in one place, so that state which is right pays for no error.
+    /// Why it is not of this type. A function apart, so that good state costs nothing more.
     #[cold]
     #[inline(never)]
     fn fault(data: &[u8]) -> Check {
@@ -61,16 +60,13 @@ impl State {
         }
     }
 
-    /// The state in an account's data.
     #[inline(always)]
     pub fn load(data: &[u8]) -> Result<&Self, ProgramError> {
         Self::check(data)?;
-        // SAFETY: there are at least LEN bytes, any bytes are a valid value, and one byte is
-        // alignment enough (see above).
+        // SAFETY: there are LEN bytes, all bytes are values, and the alignment is 1 (see above).
         Ok(unsafe { &*data.as_ptr().cast::<Self>() })
     }
 
-    /// The state in an account's data, to be changed.
     #[inline(always)]
     pub fn load_mut(data: &mut [u8]) -> Result<&mut Self, ProgramError> {
         Self::check(data)?;
@@ -78,7 +74,7 @@ impl State {
         Ok(unsafe { &mut *data.as_mut_ptr().cast::<Self>() })
     }
 
-    /// The state in the data of an account that was just created: marks it, all else is zero.
+    /// Writes the discriminator to the data of a new account, in which all else is zero.
     #[inline(always)]
     pub fn create(data: &mut [u8]) -> Result<&mut Self, ProgramError> {
         data.first_chunk_mut()

@@ -1,59 +1,30 @@
-// Rendered by idl2mcp from spec.py; edit the source. [2f4ad51840d50c7a]
+// Rendered by idl2mcp from spec.py; edit the source. [1586be39e380bc25]
 //! Put tokens into a vault. Anyone may; only the vault's authority can take them out.
 
-use crate::codec::{Output, Reader};
-use crate::entrypoint::Context;
-use crate::error::Check;
-use crate::state::State;
-use crate::{checks, processor};
-use solana_program::account_info::AccountInfo;
-use solana_program::entrypoint::ProgramResult;
-use solana_program::program_error::ProgramError;
-use solana_program::pubkey::Pubkey as Address;
+use {
+    crate::{checks, codec::Reader, error::Check, ids, processor, state::State},
+    solana_program::{
+        account_info::AccountInfo, entrypoint::ProgramResult, program_error::ProgramError,
+        pubkey::Pubkey as Address,
+    },
+};
 
-// TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA
-const TOKEN_PROGRAM: Address = Address::new_from_array([
-    0x06, 0xdd, 0xf6, 0xe1, 0xd7, 0x65, 0xa1, 0x93, 0xd9, 0xcb, 0xe1, 0x46, 0xce, 0xeb, 0x79, 0xac,
-    0x1c, 0xb4, 0x85, 0xed, 0x5f, 0x5b, 0x37, 0x91, 0x3a, 0x8c, 0xf5, 0x85, 0x7e, 0xff, 0x00, 0xa9,
-]);
-
-/// Data expected by this instruction:
-///
-/// 0. amount: u64 How many tokens.
 pub struct Args {
     /// How many tokens.
     pub amount: u64,
 }
 
 impl Args {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if data.len() != 8 {
-            return Err(Check::InstructionDidNotDeserialize.into());
-        }
+        checks::ensure(data.len() == 8, Check::InstructionDidNotDeserialize)?;
         let r = &mut Reader::new(data);
         let amount = u64::from_le_bytes(*r.array()?);
         Ok(Self { amount })
     }
-
-    /// The arguments as instruction data, without the discriminator.
-    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
-        w.put(&self.amount.to_le_bytes())?;
-        Ok(())
-    }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[writable]` vault The vault that gets the tokens.
-/// 1. `[writable]` tokens
-/// 2. `[writable]` source The token account that gives them.
-/// 3. `[]` mint
-/// 4. `[signer]` depositor The wallet that owns the source.
-/// 5. `[]` token_program
 pub struct Accounts<'a, 'info> {
-    /// This program.
     pub program_id: &'a Address,
     /// The vault that gets the tokens.
     pub vault: &'a AccountInfo<'info>,
@@ -73,13 +44,11 @@ pub struct Accounts<'a, 'info> {
 }
 
 impl<'a, 'info> Accounts<'a, 'info> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
         accounts: &'a [AccountInfo<'info>],
-        _args: &Args,
     ) -> Result<Self, ProgramError> {
         let [vault, tokens, source, mint, depositor, token_program, ..] = accounts else {
             return Err(Check::AccountNotEnoughKeys.into());
@@ -89,7 +58,11 @@ impl<'a, 'info> Accounts<'a, 'info> {
         checks::writable(tokens)?;
         checks::writable(source)?;
         checks::signer(depositor)?;
-        checks::equal(token_program.key, &TOKEN_PROGRAM, Check::InvalidProgramId)?;
+        checks::equal(
+            token_program.key,
+            &ids::TOKEN_PROGRAM,
+            Check::InvalidProgramId,
+        )?;
         checks::different(vault, tokens)?;
         checks::different(vault, source)?;
         checks::different(tokens, source)?;
@@ -169,16 +142,10 @@ impl<'a, 'info> Accounts<'a, 'info> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
+pub fn dispatch(program_id: &Address, accounts: &[AccountInfo], arguments: &[u8]) -> ProgramResult {
     let args = Args::decode(arguments)?;
-    let accounts = Accounts::validate(program_id, accounts, &args)?;
-    processor::deposit::process(&accounts, &args)?;
-    Ok(())
+    let accounts = Accounts::validate(program_id, accounts)?;
+    processor::deposit::process(&accounts, &args)
 }

@@ -1,53 +1,27 @@
-// Rendered by idl2mcp from spec.py; edit the source. [b7bf43ed54edb450]
+// Rendered by idl2mcp from spec.py; edit the source. [e9cd012a1c3f091b]
 //! Create an empty vault for a wallet and a mint.
 //!
 //! When to use: Once for each wallet and mint, before the first deposit.
 
-use crate::codec::Output;
-use crate::entrypoint::Context;
-use crate::error::Check;
-use crate::state::State;
-use crate::{checks, processor};
-use solana_program::account_info::AccountInfo;
-use solana_program::entrypoint::ProgramResult;
-use solana_program::program_error::ProgramError;
-use solana_program::pubkey::Pubkey as Address;
+use {
+    crate::{checks, error::Check, ids, processor, state::State},
+    solana_program::{
+        account_info::AccountInfo, entrypoint::ProgramResult, program_error::ProgramError,
+        pubkey::Pubkey as Address,
+    },
+};
 
-// TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA
-const TOKEN_PROGRAM: Address = Address::new_from_array([
-    0x06, 0xdd, 0xf6, 0xe1, 0xd7, 0x65, 0xa1, 0x93, 0xd9, 0xcb, 0xe1, 0x46, 0xce, 0xeb, 0x79, 0xac,
-    0x1c, 0xb4, 0x85, 0xed, 0x5f, 0x5b, 0x37, 0x91, 0x3a, 0x8c, 0xf5, 0x85, 0x7e, 0xff, 0x00, 0xa9,
-]);
-
-/// This instruction expects no data.
 pub struct Args {}
 
 impl Args {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if !data.is_empty() {
-            return Err(Check::InstructionDidNotDeserialize.into());
-        }
+        checks::ensure(data.is_empty(), Check::InstructionDidNotDeserialize)?;
         Ok(Self {})
-    }
-
-    /// The arguments as instruction data, without the discriminator.
-    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
-        w.put(&[])
     }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[writable]` vault The new vault.
-/// 1. `[writable]` tokens The vault's own token account.
-/// 2. `[]` mint The mint of the tokens to keep.
-/// 3. `[writable, signer]` authority The wallet that may withdraw; it pays the rent.
-/// 4. `[]` token_program
-/// 5. `[]` system_program
 pub struct Accounts<'a, 'info> {
-    /// This program.
     pub program_id: &'a Address,
     /// The new vault.
     pub vault: &'a AccountInfo<'info>,
@@ -66,13 +40,11 @@ pub struct Accounts<'a, 'info> {
 }
 
 impl<'a, 'info> Accounts<'a, 'info> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first, then creates or resizes accounts.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
         accounts: &'a [AccountInfo<'info>],
-        _args: &Args,
     ) -> Result<Self, ProgramError> {
         let [vault, tokens, mint, authority, token_program, system_program, ..] = accounts else {
             return Err(Check::AccountNotEnoughKeys.into());
@@ -82,10 +54,14 @@ impl<'a, 'info> Accounts<'a, 'info> {
         checks::writable(tokens)?;
         checks::signer(authority)?;
         checks::writable(authority)?;
-        checks::equal(token_program.key, &TOKEN_PROGRAM, Check::InvalidProgramId)?;
+        checks::equal(
+            token_program.key,
+            &ids::TOKEN_PROGRAM,
+            Check::InvalidProgramId,
+        )?;
         checks::equal(
             system_program.key,
-            &checks::SYSTEM_PROGRAM,
+            &ids::SYSTEM_PROGRAM,
             Check::InvalidProgramId,
         )?;
         checks::different(vault, tokens)?;
@@ -174,16 +150,10 @@ impl<'a, 'info> Accounts<'a, 'info> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
+pub fn dispatch(program_id: &Address, accounts: &[AccountInfo], arguments: &[u8]) -> ProgramResult {
     let args = Args::decode(arguments)?;
-    let accounts = Accounts::validate(program_id, accounts, &args)?;
-    processor::initialize::process(&accounts, &args)?;
-    Ok(())
+    let accounts = Accounts::validate(program_id, accounts)?;
+    processor::initialize::process(&accounts, &args)
 }

@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [0a8c88c5a7417721]
-//! The instructions: what each is given, decoded and checked.
+// Rendered by idl2mcp from spec.py; edit the source. [ff5e6b896f06ba6a]
+//! The arguments and accounts of each instruction, decoded and checked.
 
 pub mod deposit;
 pub mod initialize;

@@ -1,60 +1,38 @@
-// Rendered by idl2mcp from spec.py; edit the source. [59b7b9b519e7b8ac]
+// Rendered by idl2mcp from spec.py; edit the source. [fbb57c257f09ac41]
 //! Take tokens out of a vault, and return how many are left in it.
 
-use crate::codec::{Output, Reader, Writer};
-use crate::entrypoint::Context;
-use crate::error::{Check, VaultError};
-use crate::log::return_data;
-use crate::state::State;
-use crate::{checks, processor};
-use solana_program::account_info::AccountInfo;
-use solana_program::entrypoint::ProgramResult;
-use solana_program::program_error::ProgramError;
-use solana_program::pubkey::Pubkey as Address;
+use {
+    crate::{
+        checks,
+        codec::{Output, Reader, Writer},
+        error::{Check, VaultError},
+        ids,
+        log::return_data,
+        processor,
+        state::State,
+    },
+    solana_program::{
+        account_info::AccountInfo, entrypoint::ProgramResult, program_error::ProgramError,
+        pubkey::Pubkey as Address,
+    },
+};
 
-// TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA
-const TOKEN_PROGRAM: Address = Address::new_from_array([
-    0x06, 0xdd, 0xf6, 0xe1, 0xd7, 0x65, 0xa1, 0x93, 0xd9, 0xcb, 0xe1, 0x46, 0xce, 0xeb, 0x79, 0xac,
-    0x1c, 0xb4, 0x85, 0xed, 0x5f, 0x5b, 0x37, 0x91, 0x3a, 0x8c, 0xf5, 0x85, 0x7e, 0xff, 0x00, 0xa9,
-]);
-
-/// Data expected by this instruction:
-///
-/// 0. amount: u64 How many tokens.
 pub struct Args {
     /// How many tokens.
     pub amount: u64,
 }
 
 impl Args {
-    /// The arguments in instruction data that has all of them and nothing else.
     #[inline(always)]
     pub fn decode(data: &[u8]) -> Result<Self, ProgramError> {
-        if data.len() != 8 {
-            return Err(Check::InstructionDidNotDeserialize.into());
-        }
+        checks::ensure(data.len() == 8, Check::InstructionDidNotDeserialize)?;
         let r = &mut Reader::new(data);
         let amount = u64::from_le_bytes(*r.array()?);
         Ok(Self { amount })
     }
-
-    /// The arguments as instruction data, without the discriminator.
-    pub fn encode(&self, w: &mut impl Output) -> ProgramResult {
-        w.put(&self.amount.to_le_bytes())?;
-        Ok(())
-    }
 }
 
-/// Accounts expected by this instruction:
-///
-/// 0. `[writable]` vault The vault that gives the tokens.
-/// 1. `[writable]` tokens
-/// 2. `[writable]` destination The token account that gets them.
-/// 3. `[]` mint
-/// 4. `[signer]` authority The vault's authority.
-/// 5. `[]` token_program
 pub struct Accounts<'a, 'info> {
-    /// This program.
     pub program_id: &'a Address,
     /// The vault that gives the tokens.
     pub vault: &'a AccountInfo<'info>,
@@ -72,13 +50,11 @@ pub struct Accounts<'a, 'info> {
 }
 
 impl<'a, 'info> Accounts<'a, 'info> {
-    /// Checks all accounts, and creates those that are to be created. The cheapest checks come
-    /// first, and nothing is changed before all of them hold.
+    /// Checks all accounts, the cheapest checks first.
     #[inline(always)]
     pub fn validate(
         program_id: &'a Address,
         accounts: &'a [AccountInfo<'info>],
-        _args: &Args,
     ) -> Result<Self, ProgramError> {
         let [vault, tokens, destination, mint, authority, token_program, ..] = accounts else {
             return Err(Check::AccountNotEnoughKeys.into());
@@ -88,7 +64,11 @@ impl<'a, 'info> Accounts<'a, 'info> {
         checks::writable(tokens)?;
         checks::writable(destination)?;
         checks::signer(authority)?;
-        checks::equal(token_program.key, &TOKEN_PROGRAM, Check::InvalidProgramId)?;
+        checks::equal(
+            token_program.key,
+            &ids::TOKEN_PROGRAM,
+            Check::InvalidProgramId,
+        )?;
         checks::different(vault, tokens)?;
         checks::different(vault, destination)?;
         checks::different(tokens, destination)?;
@@ -162,16 +142,11 @@ impl<'a, 'info> Accounts<'a, 'info> {
     }
 }
 
-/// Decodes and checks, then lets the handler work.
+/// Decodes and checks, then calls the handler.
 #[inline(never)]
-pub fn dispatch(context: Context) -> ProgramResult {
-    let Context {
-        program_id,
-        accounts,
-        arguments,
-    } = context;
+pub fn dispatch(program_id: &Address, accounts: &[AccountInfo], arguments: &[u8]) -> ProgramResult {
     let args = Args::decode(arguments)?;
-    let accounts = Accounts::validate(program_id, accounts, &args)?;
+    let accounts = Accounts::validate(program_id, accounts)?;
     let returned = processor::withdraw::process(&accounts, &args)?;
     let mut bytes = [0; 8];
     let w = &mut Writer::new(&mut bytes);

@@ -1,11 +1,15 @@
 //! Put tokens into a vault. Anyone may; only the vault's authority can take them out.
 
-use crate::checks::{ensure, transfer_tokens};
-use crate::error::VaultError;
-use crate::events::Deposited;
-use crate::instruction::deposit::{Accounts, Args};
-use crate::state::State;
-use solana_program::entrypoint::ProgramResult;
+use {
+    crate::{
+        checks::{ensure, transfer_tokens},
+        error::VaultError,
+        events::Deposited,
+        instruction::deposit::{Accounts, Args},
+        state::State,
+    },
+    solana_program::entrypoint::ProgramResult,
+};
 
 pub fn process(accounts: &Accounts, args: &Args) -> ProgramResult {
     let amount = args.amount;

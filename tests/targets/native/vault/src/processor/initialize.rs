@@ -1,8 +1,12 @@
 //! Create an empty vault for a wallet and a mint.
 
-use crate::instruction::initialize::{Accounts, Args};
-use crate::state::State;
-use solana_program::entrypoint::ProgramResult;
+use {
+    crate::{
+        instruction::initialize::{Accounts, Args},
+        state::State,
+    },
+    solana_program::entrypoint::ProgramResult,
+};
 
 /// The vault and its token account were created before this, as the spec says.
 pub fn process(accounts: &Accounts, _args: &Args) -> ProgramResult {

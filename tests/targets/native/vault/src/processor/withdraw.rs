@@ -1,11 +1,15 @@
 //! Take tokens out of a vault, and return how many are left in it.
 
-use crate::checks::{ensure, token_amount, transfer_tokens};
-use crate::error::VaultError;
-use crate::events::Withdrawn;
-use crate::instruction::withdraw::{Accounts, Args};
-use crate::state::State;
-use solana_program::program_error::ProgramError;
+use {
+    crate::{
+        checks::{ensure, token_amount, transfer_tokens},
+        error::VaultError,
+        events::Withdrawn,
+        instruction::withdraw::{Accounts, Args},
+        state::State,
+    },
+    solana_program::program_error::ProgramError,
+};
 
 pub fn process(accounts: &Accounts, args: &Args) -> Result<u64, ProgramError> {
     let amount = args.amount;

@@ -1,0 +1,197 @@
+"""Keep only the items of a library file (checks.rs, codec.rs, log.rs) that a crate uses.
+
+The templates of these files hold every function that any program may need. A crate gets the functions that its other
+files call, and the functions that those call. The files are our own templates, so a small reader is enough: items are
+separated by blank lines, and so are the methods of an `impl` or a `trait`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from mcpsol_py.render.imports import IMPORTS_MARK
+
+__all__ = ["Usage", "bare", "prune"]
+
+_COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|b?"(?:\\.|[^"\\])*"')
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_CALL = re.compile(r"(?<![\w.])([a-z_]\w*)\s*(?:\(|::<)|_or_else\((\w+)\)")
+_METHOD = re.compile(r"(\w*)\??\s*\.\s*([a-z_]\w*)\s*(?:\(|::<)")
+_ASSOCIATED = re.compile(r"\b([A-Z]\w*)(?:::<[^>]*>)?::([a-z_]\w*)")
+_DEFINES = re.compile(r"\b(fn|const|static|struct|enum|trait|macro_rules!)\s+(\w+)")
+_IMPL = re.compile(
+    r"^(?:unsafe )?(impl|trait)\b(?:<[^>]*>)?\s*(?:(\w+)(?:<[^>]*>)?\s+for\s+)?(\w+)"
+)
+
+#: The variables that generated code reads from and writes to, by the type that they have.
+_RECEIVERS = {"r": "Reader", "w": "Output", "bytes": "Output", "part": "Output"}
+
+#: The types whose methods are kept one by one; an `impl` of another type is kept as a whole.
+_BY_METHOD = ("Reader", "Output", "Writer")
+
+
+def bare(text: str) -> str:
+    """Rust without comments and string literals.
+
+    >>> bare('call("a b"); // why')
+    'call(); '
+    """
+    return _COMMENTS_AND_STRINGS.sub("", text)
+
+
+@dataclass(slots=True)
+class Usage:
+    """The names that some Rust uses: words, functions that it calls, and methods by the type of their receiver."""
+
+    words: set[str]
+    calls: set[str]
+    methods: set[tuple[str, str]]
+    #: methods that are called on a receiver of unknown type
+    any_method: set[str]
+
+    @classmethod
+    def of_generated(cls, texts: Iterable[str], itself: str = "") -> Usage:
+        """What generated Rust uses. `itself`: the type that `self` and `part` have in it, if it is a method."""
+        usage = cls(set(), set(), set(), set())
+        receivers = _RECEIVERS | ({"self": itself, "part": itself} if itself else {})
+        for text in map(bare, texts):
+            usage.words.update(_WORD.findall(text))
+            usage.calls.update(name for names in _CALL.findall(text) for name in names)
+            usage.methods.update(_ASSOCIATED.findall(text))
+            usage.methods.update(
+                (receivers[receiver], name)
+                for receiver, name in _METHOD.findall(text)
+                if receiver in receivers
+            )
+            if itself:
+                usage.methods.update((itself, name) for name in re.findall(r"\bSelf::(\w+)", text))
+        return usage
+
+    @classmethod
+    def of_author(cls, text: str) -> Usage:
+        """What the author's Rust may use: every word that it contains."""
+        words = set(re.findall(r"\w+", bare(text)))
+        return cls(words, words, set(), words)
+
+    def add(self, other: Usage) -> None:
+        """Everything that *other* uses, too."""
+        self.words |= other.words
+        self.calls |= other.calls
+        self.methods |= other.methods
+        self.any_method |= other.any_method
+
+    def has_method(self, owner: str, name: str) -> bool:
+        """Is this method called?"""
+        return (owner, name) in self.methods or name in self.any_method
+
+
+@dataclass(slots=True)
+class _Item:
+    """One item of a library file, or one method of an `impl` (`block`: the number of its block)."""
+
+    text: str
+    kind: str
+    name: str
+    owner: str = ""
+    block: int | None = None
+    kept: bool = False
+
+    def is_used(self, usage: Usage) -> bool:
+        match self.kind:
+            case "method":
+                return usage.has_method(self.owner, self.name)
+            case "fn":
+                return self.name in usage.calls
+            case _:
+                return self.name in usage.words
+
+
+@dataclass(slots=True)
+class _Block:
+    """An `impl` or a `trait`: its first line, and whether it implements a trait, so that it is kept as a whole."""
+
+    opening: str
+    owner: str
+    is_whole: bool
+
+
+def prune(text: str, usage: Usage) -> str:
+    """The library file *text* without the items that neither *usage* nor the kept items use.
+
+    Adds to *usage* what the kept items use.
+    """
+    head, mark, body = text.partition(IMPORTS_MARK)
+    blocks: list[_Block] = []
+    items: list[_Item] = []
+    for chunk in _chunks(body, ""):
+        items += _items(chunk, blocks)
+    _keep(items, blocks, usage)
+    return head + mark + "\n" + "\n\n".join(_written(items, blocks)) + "\n"
+
+
+def _chunks(text: str, indent: str) -> list[str]:
+    """*text* cut at the blank lines that lie between items with this indentation."""
+    return [
+        chunk.strip("\n")
+        for chunk in re.split(rf"\n\n+(?={indent}\S)", text.strip("\n"))
+        if chunk.strip()
+    ]
+
+
+def _items(chunk: str, blocks: list[_Block]) -> Iterator[_Item]:
+    first = next(line for line in chunk.splitlines() if not line.startswith(("//", "#[")))
+    opening = _IMPL.match(first.removeprefix("pub "))
+    if opening is None:
+        defined = _DEFINES.search(bare(chunk))
+        if defined is None:  # a call of a macro, used if the macro is
+            yield _Item(chunk, "macro", first.partition("!")[0])
+            return
+        yield _Item(chunk, "fn" if defined[1] == "fn" else "type", defined[2])
+        return
+    keyword, trait, owner = opening.groups()
+    block = len(blocks)
+    at = chunk.index(first) + len(first)
+    is_whole = trait is not None or owner not in _BY_METHOD
+    blocks.append(_Block(chunk[:at], owner, is_whole))
+    if is_whole:
+        yield _Item(chunk, "type", owner, block=block)
+        return
+    if keyword == "trait":
+        yield _Item("", "type", owner)
+    for method in _chunks(chunk[at : chunk.rindex("}")], "    "):
+        defined = re.search(r"\bfn (\w+)", bare(method))
+        assert defined is not None, method
+        yield _Item("    " + method.strip(), "method", defined[1], owner, block)
+
+
+def _keep(items: list[_Item], blocks: list[_Block], usage: Usage) -> None:
+    """Marks the items that are used, until no more become so."""
+    changed = True
+    while changed:
+        changed = False
+        for item in items:
+            if item.kept or not item.is_used(usage):
+                continue
+            item.kept = changed = True
+            usage.add(Usage.of_generated([_body(item)], item.owner))
+
+
+def _body(item: _Item) -> str:
+    """The item without its own name, which would count as its use."""
+    return re.sub(rf"\b(fn|const|static|struct|enum|trait)\s+{item.name}\b", "", item.text)
+
+
+def _written(items: list[_Item], blocks: list[_Block]) -> Iterator[str]:
+    """The kept items in order; those of one block together."""
+    done: set[int] = set()
+    for item in items:
+        if not item.kept or not item.text or item.block in done:
+            continue
+        if item.block is None or blocks[item.block].is_whole:
+            yield item.text
+            continue
+        done.add(item.block)
+        methods = [i.text for i in items if i.kept and i.block == item.block]
+        yield blocks[item.block].opening + "\n" + "\n\n".join(methods) + "\n}"
