@@ -1,4 +1,4 @@
-"""What `deploy` and `publish-idl` share: whose keys, which cluster, and progress that does not flood."""
+"""Options that `deploy` and `publish-idl` share: keys, cluster, fees; and progress that does not flood."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
     from mcpsol_py.client.rpc import RpcTransport
 
-__all__ = ["Target", "target_options", "told"]
+__all__ = ["Destination", "destination_options", "step_reporter"]
 
 _T = TypeVar("_T")
 _KEY = click.Path(dir_okay=False, path_type=Path)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """The cluster at `url`, who pays and signs there, and how far it goes. `price`: micro-lamports a compute unit."""
+class Destination:
+    """The cluster at `url`, the keys that pay and sign there, and limits. `price`: micro-lamports per CU."""
 
     url: str
     payer_file: Path
@@ -38,14 +38,14 @@ class Target:
     close_buffer: bool
 
     def keys(self) -> tuple[Keypair, Keypair]:
-        """The key pairs of payer and authority (the payer's where no other is given). Raises SourceError."""
+        """The key pairs of payer and authority (by default the same). Raises SourceError."""
         payer = inputs.key_file(self.payer_file)
         return payer, payer if self.authority_file is None else inputs.key_file(self.authority_file)
 
     def run(self, work: Callable[[RpcTransport], Coroutine[Any, Any, _T]]) -> _T:
-        """Runs *work* there, after asking which cluster it is. Raises DeployRefused on mainnet without ``--mainnet``.
+        """Run *work* on the cluster. Raises DeployRefused on mainnet without ``--mainnet``.
 
-        The cluster is known by its genesis hash, not by its URL: any endpoint may stand before mainnet.
+        The genesis hash identifies the cluster; a URL proves nothing.
         """
 
         async def whole() -> _T:
@@ -58,8 +58,8 @@ class Target:
                 if cluster_of(str(genesis)) == "mainnet" and not self.mainnet:
                     raise DeployRefused(
                         transport.endpoint,
-                        "this is mainnet, where it costs real money",
-                        "Say --mainnet if that is meant",
+                        "this is mainnet, and costs real money",
+                        "Add --mainnet to go ahead",
                     )
                 return await work(transport)
             finally:
@@ -69,20 +69,20 @@ class Target:
 
     @property
     def shown(self) -> str:
-        """The URL without path and query: API keys stand there."""
+        """The URL without path and query, which may contain API keys."""
         from mcpsol_py.client.rpc import redact
 
         return redact(inputs.endpoint(self.url))
 
 
-def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Every option that says where it goes, who pays, and how far; the parameter is `target`."""
-    names = [field.name for field in fields(Target)]
+def destination_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `Destination`; the command's parameter is `destination`."""
+    names = [field.name for field in fields(Destination)]
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         return function(
-            *args, target=Target(**{name: kwargs.pop(name) for name in names}), **kwargs
+            *args, destination=Destination(**{name: kwargs.pop(name) for name in names}), **kwargs
         )
 
     decorated: Callable[..., Any] = wrapped
@@ -90,18 +90,16 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--close-buffer",
             is_flag=True,
-            help="Only end what a stopped run left, and get its rent back.",
+            help="Only close the buffer that a stopped run left, and get its rent back.",
         ),
-        click.option(
-            "--dry-run", is_flag=True, help="Say what it would do and cost; send nothing."
-        ),
-        click.option("--mainnet", is_flag=True, help="Yes, on mainnet: it is refused otherwise."),
+        click.option("--dry-run", is_flag=True, help="Show the steps and the cost; send nothing."),
+        click.option("--mainnet", is_flag=True, help="Allow mainnet, which is refused otherwise."),
         click.option(
             "--priority-fee",
             "price",
             type=click.IntRange(0),
             metavar="N",
-            help="Micro-lamports a compute unit, for each transaction.",
+            help="Micro-lamports per compute unit, for each transaction.",
         ),
         click.option(
             "--authority",
@@ -116,7 +114,7 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
             type=_KEY,
             metavar="KEYPAIR",
             required=True,
-            help="Who pays: a key file.",
+            help="The key file that pays.",
         ),
         inputs.url_option(required=True),
     ):
@@ -124,8 +122,8 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return decorated
 
 
-def told(running: report.Progress) -> Callable[[str], None]:
-    """A step function: a new step is shown as `Progress` does, a count within a step when its next line is due."""
+def step_reporter(running: report.Progress) -> Callable[[str], None]:
+    """Return a function that reports steps. A count within a step waits for the next regular line."""
 
     def step(text: str) -> None:
         if ":" in text:

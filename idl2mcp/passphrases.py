@@ -13,35 +13,37 @@ from mcpsol_py.errors import SourceError
 __all__ = ["VARIABLE", "address_of", "forget", "passphrase", "remember"]
 
 VARIABLE = "IDL2MCP_PASSPHRASE"
-#: what the keyring knows our passphrases under; the user name is the key's address
+#: The service name in the keyring; the user name is the key's address.
 _SERVICE = "idl2mcp keystore"
 _INSTALL = "pip install '.[keyring]' in a clone of mcpsol-py"
 
 
 def passphrase(path: Path, *, new: bool = False) -> str:
-    """The passphrase of the keystore *path*: $IDL2MCP_PASSPHRASE, else the system keyring's, else asked on the terminal
-    (twice for a *new* one). Raises SourceError where it cannot be had.
+    """Return the passphrase of the keystore *path*.
+
+    It comes from $IDL2MCP_PASSPHRASE, else from the system keyring, else from the terminal (asked twice if *new*).
+    Raises SourceError if none of them has it.
     """
     found = os.environ.get(VARIABLE) or (None if new else _remembered(path))
     if not found:
-        found = _asked(path, new)
+        found = _from_terminal(path, new)
     telemetry.hide(found)
     return found
 
 
-def _asked(path: Path, new: bool) -> str:
+def _from_terminal(path: Path, new: bool) -> str:
     try:
         with open("/dev/tty", "r+") as terminal:  # noqa: PTH123  # stdin may be the protocol's
             from getpass import getpass
 
             text = getpass(f"Passphrase of {path.name}: ", terminal)
             if new and getpass("Again: ", terminal) != text:
-                raise SourceError("the two passphrases are not the same", origin=str(path))
+                raise SourceError("the two passphrases differ", origin=str(path))
             return text
     except OSError as error:
         raise SourceError(
-            f"its passphrase is needed, and there is no terminal to ask on. Set ${VARIABLE}, or keep it in the system "
-            "keyring (`idl2mcp wallet remember`)",
+            f"needs a passphrase, and there is no terminal to ask. Set ${VARIABLE}, or store it in the system keyring "
+            "with `idl2mcp wallet remember`",
             origin=str(path),
         ) from error
 
@@ -50,8 +52,9 @@ def _asked(path: Path, new: bool) -> str:
 
 
 def remember(path: Path, address: str, text: str) -> None:
-    """Puts the passphrase of the key of *address*, whose file *path* is or will be, into the system keyring, which
-    opens with the person's session. Raises SourceError where there is none that keeps secrets.
+    """Store the passphrase of the key *address* in the system keyring, which opens with the user's session.
+
+    *path* is the key's file. Raises SourceError if there is no keyring that keeps secrets.
     """
     keyring = _keyring(path)
     try:
@@ -61,7 +64,7 @@ def remember(path: Path, address: str, text: str) -> None:
 
 
 def forget(path: Path, address: str) -> None:
-    """Takes it out of the keyring again. Raises SourceError where it is not there."""
+    """Remove the passphrase from the keyring. Raises SourceError if it is not there."""
     keyring = _keyring(path)
     try:
         keyring.delete_password(_SERVICE, address)
@@ -70,7 +73,7 @@ def forget(path: Path, address: str) -> None:
 
 
 def _keyring(path: Path) -> Any:
-    """The library, with a backend that keeps secrets: those of keyrings.alt write them into a file in the clear."""
+    """The keyring library. Backends of keyrings.alt store secrets in plain text, so they are refused."""
     try:
         import keyring
         import keyring.errors
@@ -80,7 +83,8 @@ def _keyring(path: Path) -> Any:
         ) from error
     if type(keyring.get_keyring()).__module__.startswith("keyrings.alt"):
         raise SourceError(
-            f"{type(keyring.get_keyring()).__name__} is no keyring that keeps a secret; set another, or ${VARIABLE}",
+            f"{type(keyring.get_keyring()).__name__} stores secrets in plain text. "
+            f"Configure another keyring, or set ${VARIABLE}",
             origin=str(path),
         )
     return keyring
@@ -88,13 +92,13 @@ def _keyring(path: Path) -> Any:
 
 def _no_keyring(path: Path, error: Exception) -> SourceError:
     return SourceError(
-        f"the system keyring cannot be used here ({type(error).__name__}). Set ${VARIABLE}, or type the passphrase",
+        f"the system keyring does not work here ({type(error).__name__}). Set ${VARIABLE}, or type the passphrase",
         origin=str(path),
     )
 
 
 def _remembered(path: Path) -> str | None:
-    """What the keyring knows, None where it knows nothing or there is none: then a person is asked."""
+    """The passphrase in the keyring, None if it is not there or there is no keyring."""
     try:
         import keyring
         import keyring.errors
@@ -108,10 +112,12 @@ def _remembered(path: Path) -> str | None:
 
 
 def address_of(path: Path) -> str:
-    """The address beside the sealed key: a file that moves keeps its passphrase. Raises SourceError."""
+    """The address in a keystore file: a file that moves keeps its passphrase. Raises SourceError."""
     try:
         return str(json.loads(path.read_bytes())["address"])
     except OSError as error:
         raise SourceError(f"{error.strerror}", origin=str(path)) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise SourceError("no keystore", origin=str(path)) from error
+        raise SourceError(
+            "expected a keystore made by `idl2mcp wallet new`", origin=str(path)
+        ) from error

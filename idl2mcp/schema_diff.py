@@ -1,10 +1,8 @@
-"""What of a program a caller relies on, as flat facts, and where two programs differ in them, each difference by its
-kind.
+"""Compare two programs by the facts that callers rely on, and read and write lock files.
 
-Facts are names, discriminators, the order, types and bytes of arguments, the order, flags, addresses and seeds of
-accounts, account types, events and errors, and the docs: agents decide by them, so a changed description is drift too.
-The dialect and the names of helper types are no facts: two sources that say the same bytes are the same. A lock
-holds the facts, and where the program was deployed when they were accepted.
+Facts are names, discriminators, arguments (order, types, bytes), accounts (order, flags, addresses, seeds), account
+types, events, errors and docs. Docs count because agents decide by them. The dialect and the names of helper types do
+not count: two sources with the same bytes are the same. A lock file holds the facts, and the deployment they belong to.
 """
 
 from __future__ import annotations
@@ -58,32 +56,32 @@ __all__ = [
 _FORMAT = "mcpsol lock 2"
 _ABSENT = "nothing"
 
-#: Every kind of difference, and what it means for who calls the program.
+#: Every kind of difference, and its meaning for callers.
 KINDS: dict[str, str] = {
-    "address": "it is another program's, or of another place",
-    "added-instruction": "the other side does not have it",
-    "removed-instruction": "this side does not have it",
-    "discriminator": "the same name is called by other bytes",
-    "argument": "an argument came, went or was renamed",
-    "argument-order": "the same arguments stand in another order",
-    "argument-type": "an argument is encoded otherwise",
-    "account": "an account came, went or was renamed",
-    "account-order": "the same accounts stand in another order",
-    "account-flags": "signer, writable, optional or a fixed address is not the same",
-    "seeds": "an address is derived otherwise, or by one side alone",
-    "return-type": "what it returns is read otherwise",
-    "account-type": "state is told by other bytes, or laid out otherwise",
-    "event": "an event is told by other bytes, or laid out otherwise",
-    "error": "an error's number means something else",
-    "docs": "what people and agents are told",
+    "address": "the address is a different one",
+    "added-instruction": "only this side has the instruction",
+    "removed-instruction": "only the other side has the instruction",
+    "discriminator": "the same instruction has different discriminators",
+    "argument": "an argument was added, removed or renamed",
+    "argument-order": "the same arguments have a different order",
+    "argument-type": "an argument is encoded differently",
+    "account": "an account was added, removed or renamed",
+    "account-order": "the same accounts have a different order",
+    "account-flags": "signer, writable, optional or a fixed address differs",
+    "seeds": "an address is derived differently, or only on one side",
+    "return-type": "the return value is encoded differently",
+    "account-type": "an account type has another discriminator or layout",
+    "event": "an event has another discriminator or layout",
+    "error": "an error code means something else",
+    "docs": "descriptions for people and agents",
     "code": "the bytes of the compiled programs",
-    "redeployed": "the program was deployed anew since it was locked",
+    "redeployed": "the program was deployed again after it was locked",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One fact that is not the same on both sides; a side that lacks it says "nothing". `kind`: one of KINDS."""
+    """One fact that differs. A side without it has "nothing". `kind` is one of KINDS."""
 
     path: str
     left: str
@@ -92,14 +90,12 @@ class Difference:
 
 
 def facts(model: ProgramModel) -> dict[str, str]:
-    """The facts of a program, by path ("instructions.deposit.args.amount" -> "u64"). Names are compared in
-    snake_case.
-    """
+    """The facts of a program, by path: "instructions.deposit.args.amount" -> "u64". Names are in snake_case."""
     return dict(_facts(model))
 
 
 def comparable(left: ProgramModel, right: ProgramModel) -> tuple[ProgramModel, ProgramModel]:
-    """Two programs so that only what matters differs: where one is a facade, the other as its facade would serve it."""
+    """Two programs in comparable form: if one is a facade, the other as its facade would serve it."""
     if left.facade_of is not None and right.facade_of is None:
         return left, facade_model(right, right.address or left.facade_of)
     if right.facade_of is not None and left.facade_of is None:
@@ -140,7 +136,7 @@ def _facts(model: ProgramModel) -> Iterator[tuple[str, str]]:
 
 
 def _docs(at: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Its docs as one line, since dialects break lines where they like; nothing where there are none."""
+    """The docs as one line, since dialects break lines differently; nothing if there are no docs."""
     text = " ".join(" ".join(lines).split())
     if text:
         yield f"{at}.docs", text
@@ -166,7 +162,7 @@ def _flags(item: Account) -> str:
 
 
 def _seeds(pda: Pda) -> str:
-    """How the address is derived, in words that are the same for every dialect."""
+    """How the address is derived, in the same words for every dialect."""
     program = f" of {_program(pda.program)}" if pda.program is not None else ""
     return ", ".join(_seed(seed) for seed in pda.seeds) + program
 
@@ -189,7 +185,7 @@ def _seed(seed: Seed) -> str:
         case ProgramIdSeed():
             return "the program's id"
         case _:
-            return "what the source cannot say"
+            return "a seed that the source does not describe"
 
 
 def _program(value: Any) -> str:
@@ -213,8 +209,9 @@ def _shape(resolver: Resolver, node: Type) -> str:
 
 
 def _expanded(resolver: Resolver, node: Type, open_links: tuple[Link, ...]) -> Type:
-    """*node* with each Link replaced by what it names, so that names of helper types do not matter. Recursion keeps
-    its Link.
+    """*node* with each Link replaced by its type, so that names of helper types do not matter.
+
+    A recursive type keeps its Link.
     """
     match node:
         case Link():
@@ -256,15 +253,15 @@ def _mapped(resolver: Resolver, node: Type, open_links: tuple[Link, ...]) -> Typ
         if f.name in ("item", "key", "value")
         and hasattr(getattr(node, f.name), "__dataclass_fields__")
     }
-    return replace(node, **inner) if inner else node  # type: ignore[arg-type]  # the fields are those of node's own class
+    return replace(node, **inner) if inner else node  # type: ignore[arg-type]  # fields of node's own class
 
 
 def differences(
     left: Mapping[str, str], right: Mapping[str, str], ignore: Iterable[str] = ()
 ) -> list[Difference]:
-    """Where *left* and *right* (facts) are not the same, in the order of *left*, then what only *right* has; docs last.
+    """The facts that differ: in the order of *left*, then those that only *right* has; docs last.
 
-    *ignore*: kinds that do not count.
+    *ignore* are kinds that do not count.
     """
     rows = [
         (path, value, right.get(path, _ABSENT))
@@ -273,14 +270,14 @@ def differences(
     ]
     rows += [(path, _ABSENT, value) for path, value in right.items() if path not in left]
     gone = {path for path, *sides in rows if _ABSENT in sides}
-    # of an instruction that is missing as a whole, one line is enough
+    # For an instruction that one side lacks, one line is enough.
     rows = [row for row in rows if not any(row[0].startswith(f"{g}.") for g in gone)]
     out = [Difference(path, a, b, kind_of(path, a, b)) for path, a, b in rows]
     return sorted((d for d in out if d.kind not in set(ignore)), key=lambda d: d.kind == "docs")
 
 
 def kind_of(path: str, left: str, right: str) -> str:
-    """The kind (see KINDS) of a fact that differs, by where it stands."""
+    """The kind (see KINDS) of a differing fact, by its path."""
     parts = path.split(".")
     if parts[-1] == "docs" and len(parts) > 2:
         return "docs"
@@ -310,13 +307,15 @@ def kind_of(path: str, left: str, right: str) -> str:
             return "address"
 
 
-# --- what was accepted -----------------------------------------------------------------------------------------------
+# --- lock files ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a program was deployed: its id, the slot of its last deployment (None: its loader keeps none), and the
-    genesis hash of the cluster."""
+    """A deployment: the program id, the slot of the last deployment, and the cluster's genesis hash.
+
+    `slot` is None if the program's loader records none.
+    """
 
     program_id: str
     slot: int | None
@@ -325,7 +324,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Locked:
-    """What a lock file holds. `deployed` is None where the source was locked without looking at a chain."""
+    """The content of a lock file. `deployed` is None if the source was locked without a chain."""
 
     facts: dict[str, str]
     sha256: str
@@ -333,20 +332,20 @@ class Locked:
 
 
 async def place_of(transport: Transport, program_id: Any) -> Place | None:
-    """Where a program stands on a chain now; None where there is none. Raises TransportError."""
+    """The current deployment of a program, None if it is not deployed. Raises TransportError."""
     from mcpsol_py.client.loader import deployment
 
     found = await deployment(transport, program_id)
     if found is None:
         return None
-    ask = getattr(transport, "request", None)  # a chain in this process has no genesis
+    ask = getattr(transport, "request", None)  # an embedded chain has no genesis hash
     return Place(
         str(program_id), found.slot, str(await ask("getGenesisHash")) if ask is not None else ""
     )
 
 
 def lock_document(model: ProgramModel, how: str, deployed: Place | None = None) -> dict[str, Any]:
-    """What `idl2mcp lock` writes: the facts, their sha256 over canonical JSON, and where the program was deployed."""
+    """The document of a lock file: the facts, their sha256 over canonical JSON, and the deployment."""
     found = facts(model)
     place = None if deployed is None else {
         "program_id": deployed.program_id, "slot": deployed.slot, "cluster": deployed.cluster
@@ -373,7 +372,7 @@ def read_lock(path: Path) -> dict[str, str]:
 
 
 def read_locked(path: Path) -> Locked:
-    """A lock file. Raises SourceError where it is none, or its sha256 does not fit its facts."""
+    """Read a lock file. Raises SourceError if it is not one, or its sha256 does not match its facts."""
     try:
         document = json.loads(path.read_bytes())
     except OSError as error:
@@ -381,22 +380,22 @@ def read_locked(path: Path) -> Locked:
             f"{error.strerror}. Write it with `idl2mcp lock`", origin=str(path)
         ) from error
     except ValueError as error:
-        raise SourceError(f"no JSON: {error}", origin=str(path)) from error
+        raise SourceError(f"invalid JSON: {error}", origin=str(path)) from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         was = document.get("format") if isinstance(document, dict) else None
         raise SourceError(
-            f'no lock file of this version (its "format" is {abbr(was)}, not {_FORMAT!r}). Look at the program, and '
-            "write it with `idl2mcp lock`",
+            f'expected a lock file with "format": {_FORMAT!r}, got {abbr(was)}. Review the program and write a new '
+            "lock with `idl2mcp lock`",
             origin=str(path),
         )
     found = document.get("facts")
     if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
         raise SourceError(
-            f"{abbr(found)}: facts must be an object of texts", origin=str(path), path="facts"
+            f"expected an object of texts, got {abbr(found)}", origin=str(path), path="facts"
         )
     if _digest(found) != document.get("sha256"):
         raise SourceError(
-            "does not fit the facts: the file was edited. Lock again",
+            "does not match the facts, so the file was edited. Lock again",
             origin=str(path),
             path="sha256",
         )
@@ -413,7 +412,7 @@ def _place(row: Any, path: Path) -> Place | None:
         or not (row.get("slot") is None or type(row.get("slot")) is int)
     ):
         raise SourceError(
-            f"{abbr(row)}: program_id, slot and cluster are wanted",
+            f"expected program_id, slot and cluster, got {abbr(row)}",
             origin=str(path),
             path="deployed",
         )

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from idl2mcp import deploy_options as deploying
-from idl2mcp import inputs, report
+from idl2mcp import deploy_options, inputs, report
 from idl2mcp.program_files import build_record, read_elf
 from idl2mcp.report import sol
 from mcpsol_py.errors import DeployRefused, McpsolError, SourceError
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 @click.command("deploy")
 @click.argument("so", metavar="FILE.so", type=click.Path(dir_okay=False, path_type=Path))
-@deploying.target_options
+@deploy_options.destination_options
 @click.option(
     "--program-id",
     "program_option",
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 @report.json_option
 def command(
     so: Path,
-    target: deploying.Target,
+    destination: deploy_options.Destination,
     program_option: str | None,
     max_len: int | None,
     final: bool,
@@ -55,15 +54,15 @@ def command(
     authority and the program id, and only chunks whose bytes differ are written. At the end every byte is compared.
     """
     elf = read_elf(so)
-    payer, authority = target.keys()
+    payer, authority = destination.keys()
     program = _Program.of(so, program_option)
-    if not target.close_buffer:
-        _check_record(so, elf, program.id, target.mainnet)
+    if not destination.close_buffer:
+        _check_record(so, elf, program.id, destination.mainnet)
         _check_loads(so, elf)
-    with report.progress(f"asking {target.shown}") as running:
-        job = _Job(so, elf, payer, authority, program, target.price, running)
-        if target.close_buffer:
-            buffer, lamports = target.run(job.close)
+    with report.progress(f"asking {destination.shown}") as running:
+        job = _Job(so, elf, payer, authority, program, destination.price, running)
+        if destination.close_buffer:
+            buffer, lamports = destination.run(job.close)
             report.emit(
                 {"buffer": str(buffer), "lamports": lamports},
                 f"{buffer}: {sol(lamports)} given back."
@@ -73,7 +72,9 @@ def command(
             )
             return
         try:
-            document, lines = target.run(lambda t: job.run(t, max_len, final, target.dry_run))
+            document, lines = destination.run(
+                lambda t: job.run(t, max_len, final, destination.dry_run)
+            )
         except (KeyboardInterrupt, McpsolError):
             if job.begun:
                 report.note(
@@ -177,7 +178,7 @@ class _Job:
             program=self.program.key if plan.action == "deploy" else None,
             final=final,
             price=self.price,
-            step=deploying.told(self.running),
+            step=deploy_options.step_reporter(self.running),
         )
         self.begun = False
         says = await self._says(transport, done)

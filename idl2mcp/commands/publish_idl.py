@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from idl2mcp import deploy_options as deploying
-from idl2mcp import inputs, report
+from idl2mcp import deploy_options, inputs, report
 from idl2mcp.report import sol
 from mcpsol_py.errors import DeployRefused, McpsolError, SourceError
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--program", "program_text", metavar="ID", required=True, help="The program whose IDL it is."
 )
-@deploying.target_options
+@deploy_options.destination_options
 @click.option(
     "--anchor",
     is_flag=True,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 def command(
     source: str,
     program_text: str,
-    target: deploying.Target,
+    destination: deploy_options.Destination,
     anchor: bool,
     as_json: bool,
 ) -> None:
@@ -47,10 +46,10 @@ def command(
     back.
     """
     program_id = inputs.address(program_text, "--program")
-    payer, authority = target.keys()
-    if target.close_buffer:
-        with report.progress(f"asking {target.shown}"):
-            closed = target.run(lambda t: _close(t, program_id, payer, authority))
+    payer, authority = destination.keys()
+    if destination.close_buffer:
+        with report.progress(f"asking {destination.shown}"):
+            closed = destination.run(lambda t: _close(t, program_id, payer, authority))
         rows = [{"buffer": str(key), "lamports": lamports} for key, lamports in closed]
         lines = [f"{key}: {sol(lamports)} given back." for key, lamports in closed] or [
             "there is no buffer."
@@ -61,10 +60,10 @@ def command(
         document, losses = _document(source, program_id, anchor)
         for loss in losses:
             report.note(f"lost: {loss}")
-        running.step(f"asking {target.shown}")
-        job = _Job(document, program_id, payer, authority, target.price, running)
+        running.step(f"asking {destination.shown}")
+        job = _Job(document, program_id, payer, authority, destination.price, running)
         try:
-            result, lines = target.run(lambda t: job.run(t, target.dry_run))
+            result, lines = destination.run(lambda t: job.run(t, destination.dry_run))
         except (KeyboardInterrupt, McpsolError):
             if job.begun:
                 report.note(
@@ -158,7 +157,7 @@ class _Job:
             payer=self.payer,
             authority=self.authority,
             price=self.price,
-            step=deploying.told(self.running),
+            step=deploy_options.step_reporter(self.running),
         )
         found = await fetch_idl(transport, self.program_id)
         if (

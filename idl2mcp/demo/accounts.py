@@ -1,4 +1,4 @@
-"""What stands on the chain of `serve --demo` from the start: bob's counter and vault, to have something to read."""
+"""Accounts that the chain of `serve --demo` has from the start: bob's counter and vault."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DEPOSIT = "250000"
 
 
 def open_accounts(programs: Iterable[ServedProgram], cluster: LocalCluster) -> None:
-    """Runs the calls that make them. Raises ProgramFailed where a program does not take its own demo's calls."""
+    """Make the accounts by calling the programs. Raises ProgramFailed if a program refuses a call."""
     from mcpsol_py.client.transport import run
 
     cluster.apply(_SETUP)

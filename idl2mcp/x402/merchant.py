@@ -1,4 +1,4 @@
-"""`idl2mcp x402 sales`, `decide`, `subscriptions`, `webhooks …` and `worker`: what a merchant looks after."""
+"""The merchant's commands: `idl2mcp x402 sales`, `decide`, `subscriptions`, `webhooks …` and `worker`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ __all__ = ["decide", "sales", "subscriptions", "webhooks", "worker"]
 
 
 _database = click.option(
-    "--database", metavar="URL", required=True, help="The server's: payments.database."
+    "--database",
+    metavar="URL",
+    required=True,
+    help="The server's database (payments.database of its configuration).",
 )
 _merchant = click.option(
     "--merchant",
     default="default",
     show_default=True,
-    help="Whose, where a database has several merchants.",
+    help="The merchant, if the database has several.",
 )
 
 
@@ -44,7 +47,7 @@ def _webhooks(database: str, merchant: str) -> Webhooks:
 @_shared
 @report.json_option
 def sales(limit: int, database: str, merchant: str, as_json: bool) -> None:
-    """What was sold, newest first: each paid call with its state."""
+    """List the sales, newest first: each paid call with its state."""
     from datetime import UTC, datetime
 
     from mcpsol_py.x402.protocol.price import format_amount
@@ -79,7 +82,7 @@ def sales(limit: int, database: str, merchant: str, as_json: bool) -> None:
         ]
         for r in rows
     ]
-    text = report.table([head, *lines]) if rows else f"{merchant} has sold nothing"
+    text = report.table([head, *lines]) if rows else f"{merchant} has no sales"
     report.emit({"merchant": merchant, "sales": rows}, text, as_json=as_json)
 
 
@@ -88,10 +91,10 @@ def sales(limit: int, database: str, merchant: str, as_json: bool) -> None:
 @click.argument("outcome", type=click.Choice(["done", "again"]))
 @_shared
 def decide(payment_id: str, outcome: str, database: str, merchant: str) -> None:
-    """Say what became of a call whose outcome is unknown, since the server stopped while it ran.
+    """Decide the outcome of a call that the server could not finish.
 
-    done: it did its work. again: it did not, and the next request with the same payment runs it; nothing is charged
-    twice.
+    done: the call did its work. again: it did not, so the next request with the same payment runs it. Nothing is
+    charged twice.
     """
     from mcpsol_py.errors import PaymentError
     from mcpsol_py.x402.store.executions import Executions
@@ -99,18 +102,16 @@ def decide(payment_id: str, outcome: str, database: str, merchant: str) -> None:
     executions = Executions(open_database(database), merchant)
     if not executions.decide(payment_id, "done" if outcome == "done" else "again"):
         found = executions.get(payment_id)
-        why = (
-            "there is no such payment" if found is None else f'it is "{found.state}", not "unknown"'
-        )
+        why = "no such payment" if found is None else f'it is "{found.state}", not "unknown"'
         raise PaymentError(
-            "nothing_to_decide", f"{payment_id}: {why}; `idl2mcp x402 sales` lists what there is"
+            "nothing_to_decide", f"{payment_id}: {why}; `idl2mcp x402 sales` lists the payments"
         )
     report.note(f"{payment_id}: {outcome}")
 
 
 @click.group("webhooks")
 def webhooks() -> None:
-    """Where events of payments and subscriptions are sent, signed (docs/x402-subscriptions.md)."""
+    """Manage webhooks: signed events of payments and subscriptions (docs/x402-subscriptions.md)."""
 
 
 @webhooks.command("add")
@@ -120,17 +121,19 @@ def webhooks() -> None:
     "events",
     multiple=True,
     default=("*",),
-    help="A type, as subscription.charged; default: all.",
+    help="An event type, for example subscription.charged (default: all).",
 )
 @click.option(
-    "--allow-http", is_flag=True, help="For receivers on this machine and in private networks."
+    "--allow-http",
+    is_flag=True,
+    help="Allow http://, for receivers on this machine and in private networks.",
 )
 @_shared
 @report.json_option
 def add(
     url: str, events: tuple[str, ...], allow_http: bool, database: str, merchant: str, as_json: bool
 ) -> None:
-    """Send events to URL. Prints the secret that they are signed with; it is not shown again."""
+    """Send events to URL. Prints the secret that signs them; it is shown only once."""
     made = _webhooks(database, merchant).add(url, events, allow_http=allow_http)
     report.emit(
         {"id": made.id, "url": url, "events": list(events), "secret": made.secret},
@@ -143,7 +146,7 @@ def add(
 @_shared
 @report.json_option
 def listed(database: str, merchant: str, as_json: bool) -> None:
-    """The addresses."""
+    """List the webhooks."""
     found = [
         {"id": h.id, "url": h.url, "events": list(h.events)}
         for h in _webhooks(database, merchant).all()
@@ -160,7 +163,7 @@ def listed(database: str, merchant: str, as_json: bool) -> None:
 @_shared
 @report.json_option
 def events(state: str | None, limit: int, database: str, merchant: str, as_json: bool) -> None:
-    """The newest events, and what became of them."""
+    """List the newest events and their deliveries."""
     found = [
         {"id": d.id, "type": d.type, "state": d.state, "attempts": d.attempts, "error": d.error}
         for d in _webhooks(database, merchant).deliveries(state, limit)
@@ -177,19 +180,19 @@ def events(state: str | None, limit: int, database: str, merchant: str, as_json:
 @click.argument("event_id", metavar="ID")
 @_shared
 def again(event_id: str, database: str, merchant: str) -> None:
-    """Send a dead event anew."""
+    """Send a dead event again."""
     hooks = _webhooks(database, merchant)
     if event_id not in {d.id for d in hooks.deliveries("dead", 10_000)}:
-        raise click.UsageError(f"{event_id}: there is no dead event of that id")
+        raise click.UsageError(f"{event_id}: no dead event has that id")
     hooks.again(event_id)
-    report.note(f"{event_id}: the worker sends it")
+    report.note(f"{event_id}: the worker will send it")
 
 
 @webhooks.command("remove")
 @click.argument("webhook_id", metavar="ID")
 @_shared
 def remove(webhook_id: str, database: str, merchant: str) -> None:
-    """Send nothing there any more."""
+    """Remove a webhook."""
     _webhooks(database, merchant).remove(webhook_id)
     report.note(f"{webhook_id}: removed")
 
@@ -199,7 +202,7 @@ def remove(webhook_id: str, database: str, merchant: str) -> None:
 @_shared
 @report.json_option
 def subscriptions(limit: int, database: str, merchant: str, as_json: bool) -> None:
-    """Who subscribed to what, newest first: state, end of what is paid, calls of this period, what went wrong."""
+    """List the subscriptions, newest first: state, end of the paid period, calls used, errors."""
     from datetime import UTC, datetime
 
     from mcpsol_py.x402.subscriptions.store import SubscriptionBook
@@ -222,29 +225,29 @@ def subscriptions(limit: int, database: str, merchant: str, as_json: bool) -> No
     head = ["id", "plan", "subscriber", "state", "until", "calls", "why"]
     lines = [["" if value is None else str(value) for value in row.values()] for row in found]
     report.emit(
-        found, report.table([head, *lines]) if lines else "nobody has subscribed", as_json=as_json
+        found, report.table([head, *lines]) if lines else "no subscriptions", as_json=as_json
     )
 
 
 @click.command("worker")
-@click.option("--url", help="The cluster's JSON-RPC. Without it only events are delivered.")
+@click.option("--url", help="The cluster's JSON-RPC. Without it, only events are delivered.")
 @click.option(
     "--wallet",
     type=KEY_FILE,
-    help="The collector's key file: it signs the charges of subscriptions.",
+    help="The collector's key file, which signs the charges of subscriptions.",
 )
 @click.option(
     "--merchant",
     multiple=True,
     default=("default",),
     show_default=True,
-    help="Whose; may be repeated.",
+    help="The merchant; may be given several times.",
 )
-@click.option("--once", is_flag=True, help="Run each job once, and end.")
+@click.option("--once", is_flag=True, help="Run each job once and stop.")
 @click.option(
     "--queue",
     metavar="URL",
-    help="procrastinate's PostgreSQL (default: --database, where it is PostgreSQL).",
+    help="procrastinate's PostgreSQL database (default: --database, if it is PostgreSQL).",
 )
 @_database
 @report.json_option
@@ -257,25 +260,25 @@ def worker(
     database: str,
     as_json: bool,
 ) -> None:
-    """Charge due subscriptions, deliver events, and bring what is pending to its end by what the chain says.
+    """Charge due subscriptions, deliver events, and settle what is pending.
 
-    Any number of workers may run at once. On PostgreSQL procrastinate's queue hands out the turns, on SQLite the
-    database does.
+    Any number of workers may run at once. On PostgreSQL, procrastinate's queue distributes the jobs; on SQLite, the
+    workers take turns.
     """
     from idl2mcp.passphrases import passphrase
     from idl2mcp.x402.worker import run_worker
     from mcpsol_py.client.keys import open_keypair
 
     key = None if wallet is None else open_keypair(wallet, passphrase(wallet))
-    kept = open_database(database)
+    opened = open_database(database)
     chain = None if url is None else open_chain(url)
-    at = queue or (None if kept.is_sqlite else database)
+    at = queue or (None if opened.is_sqlite else database)
     if not once:
         report.note(
             f"worker for {', '.join(merchant)}"
             + ("" if key is None else f", collecting as {key.pubkey()}")
         )
-    done = asyncio.run(run_worker(kept, chain, key, merchant, once=once, queue=at))
+    done = asyncio.run(run_worker(opened, chain, key, merchant, once=once, queue=at))
     if once:
         text = report.table(
             [["job", "done"], *([name, str(count)] for name, count in done.items())]

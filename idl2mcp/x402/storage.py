@@ -1,4 +1,4 @@
-"""What the `idl2mcp x402` commands share: where payments are kept, and the cluster they settle on."""
+"""Open the database of payments and the cluster they settle on, for the `idl2mcp x402` commands."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 __all__ = ["KEY_FILE", "database_option", "open_chain", "open_database"]
 
-#: a key file that is there
+#: An existing key file.
 KEY_FILE = click.Path(dir_okay=False, path_type=Path, exists=True)
 
 _HOME = Path("~/.mcpsol/payments.db")
 
 
 def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--database`` of whoever pays or settles; `open_database` opens what it says."""
+    """Add ``--database`` for payers and facilitators; `open_database` opens it."""
     return click.option(
         "--database",
         metavar="URL",
-        help=f"Where payments are kept (default: sqlite:///{_HOME}). SQLAlchemy's URLs.",
+        help=f"The database of payments, as an SQLAlchemy URL (default: sqlite:///{_HOME}).",
     )(function)
 
 
 def open_database(url: str | None) -> Database:
-    """The database at *url*, at its newest schema; None: the one in the home folder. Closed when the command ends."""
+    """Open and migrate the database at *url*, by default one in the home folder. The command's end closes it."""
     from mcpsol_py.x402.store.database import Database
 
     if url is None:
@@ -43,7 +43,7 @@ def open_database(url: str | None) -> Database:
 
 
 def open_chain(url: str) -> PaymentChain:
-    """The cluster at *url* (or of that name). Closed when the command ends. Raises TransportError."""
+    """Open the cluster at *url* (or of that name). It is closed when the command ends. Raises TransportError."""
     from idl2mcp.inputs import payment_chain
 
     chain = payment_chain(url)

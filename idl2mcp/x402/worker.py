@@ -1,4 +1,4 @@
-"""What `idl2mcp x402 worker` runs: the jobs of one or more merchants on one database and one cluster."""
+"""Run the jobs of one or more merchants on one database and one cluster (`idl2mcp x402 worker`)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ async def run_worker(
     once: bool,
     queue: str | None = None,
 ) -> dict[str, int]:
-    """Runs until it is told to stop (SIGINT, SIGTERM), or each job *once*. Returns what the jobs of a single run did.
+    """Run until SIGINT or SIGTERM, or run each job *once* and return what each did.
 
-    *collector* signs charges; without it there are none. *queue* is the PostgreSQL of procrastinate's queue; without it
-    the jobs are taken in turns.
+    *collector* signs charges; without it, nothing is charged. *queue* is the PostgreSQL database of procrastinate's
+    queue; without it, workers take turns through the payments' database.
     """
     import httpx
 
@@ -69,7 +69,7 @@ def jobs_for(
     merchant: str,
     client: object,
 ) -> Jobs:
-    """The jobs of one merchant: also for a server that runs them beside itself. *client*: httpx's, for events."""
+    """The jobs of one merchant, for a worker process or a server. *client* is an httpx client that sends events."""
     from mcpsol_py.x402.store.settlements import SqlSettlements
     from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector, OnChainCollector
     from mcpsol_py.x402.subscriptions.onchain import OnChain
@@ -91,7 +91,7 @@ def jobs_for(
     if chain is not None:
 
         def mirror() -> int:
-            """Subscriptions on chain as they are there now: others may have charged, changed or cancelled them."""
+            """Refresh subscriptions on chain: others may have charged, changed or cancelled them."""
             mirrored = OnChain(chain, fresh=0.0)
             found = book.on_chain()
             return sum(mirrored.refresh(book, row) != row for row in found)

@@ -139,7 +139,7 @@ def test_without_terminal_environment_and_keyring_it_says_what_would_do(
 def test_a_file_that_is_no_keystore_has_no_address(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
-    with pytest.raises(SourceError, match="no keystore"):
+    with pytest.raises(SourceError, match="expected a keystore"):
         passphrases.address_of(path)
     with pytest.raises(SourceError):
         passphrases.address_of(tmp_path / "absent.json")
