@@ -29,7 +29,7 @@ from benchmarks.yardstick import Limit, NotMeasured, Row, Yardstick
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.exact.transaction import associated_token_address
-from mcpsol_py.x402.facilitator.app import LocalFacilitator
+from mcpsol_py.x402.facilitator import LocalFacilitator
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META, read_payment
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Answer, Offer

@@ -76,7 +76,7 @@ MODULES = {
     "mcpsol_py.x402.buyer": "mcpsol_py.x402.buying.mcp_buyer",
     "mcpsol_py.x402.catalog": "mcpsol_py.x402.protocol.bazaar",
     "mcpsol_py.x402.channels.desk": "mcpsol_py.x402.channels.channel_facilitator",
-    "mcpsol_py.x402.facilitator_app": "mcpsol_py.x402.facilitator.app",
+    "mcpsol_py.x402.facilitator_app": "mcpsol_py.x402.facilitator",
     "mcpsol_py.x402.facilitators": "mcpsol_py.x402.selling.facilitators",
     "mcpsol_py.x402.gate": "mcpsol_py.x402.selling",
     "mcpsol_py.x402.http_buyer": "mcpsol_py.x402.buying.http_buyer",
@@ -133,9 +133,11 @@ NAMES: dict[str, dict[str, str]] = {
     "mcpsol_py.x402.exact.verify": {"Limits": "SponsorLimits"},
     "mcpsol_py.x402.rpc_chain": {"RpcChain": "rpc_chain"},
     "mcpsol_py.x402.svm_chain": {"SvmChain": "svm_chain"},
+    "mcpsol_py.x402.facilitator_app": {"channel_desks": "channel_facilitators"},
     "mcpsol_py.x402.facilitators": {"Endpoint": "FacilitatorClient"},
     "mcpsol_py.x402.gate": {"Gate": "PaidCalls", "Granting": "CallGrants"},
     "mcpsol_py.x402.offer": {"NotPaid": "PaymentRequiredReply"},
+    "mcpsol_py.x402.store.catalog": {"Catalog": "ServiceCatalog"},
     "mcpsol_py.x402.store.audit": {"AuditEntry": "MerchantAction", "AuditLog": "MerchantLog"},
 }
 

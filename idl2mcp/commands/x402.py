@@ -47,8 +47,8 @@ def facilitator(
     from mcpsol_py.client.keys import open_keypair
     from mcpsol_py.x402.channels.program import OURS
     from mcpsol_py.x402.exact.settle import KeypairSponsor
-    from mcpsol_py.x402.facilitator.app import channel_desks, facilitator_app, make_facilitator
-    from mcpsol_py.x402.store.bazaar import Catalog
+    from mcpsol_py.x402.facilitator import channel_facilitators, facilitator_app, make_facilitator
+    from mcpsol_py.x402.store.bazaar import ServiceCatalog
     from mcpsol_py.x402.store.channels import SponsoredChannels
     from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.store.settlements import SqlSettlements
@@ -70,15 +70,15 @@ def facilitator(
             SqlSettlements(kept),
             SponsoredChannels(kept),
         )
-        desks = channel_desks(chain, sponsors, settlements, sponsored, OURS)
-        core = make_facilitator(chain, sponsors, settlements, desks=desks)
+        desks = channel_facilitators(chain, sponsors, settlements, sponsored, OURS)
+        core = make_facilitator(chain, sponsors, settlements, channels=desks)
     payers = ", ".join(str(key.pubkey()) for key in keys)
     report.note(f"facilitator on http://{host}:{port} for {chain.network}, paying with {payers}")
     if routes:
         report.note(
             f"its chain's JSON-RPC: http://{host}:{port}/rpc; @alice has 1 USDC of play money there"
         )
-    app = _beside(facilitator_app(core, catalog=Catalog(kept)), routes)
+    app = _beside(facilitator_app(core, catalog=ServiceCatalog(kept)), routes)
     jobs = Jobs()
     add_vouchers(jobs, tidying=[(desk, sponsored) for desk in desks])
 

@@ -272,7 +272,11 @@ class _Opening:
     def _own_facilitator(self) -> _Settling:
         from mcpsol_py.x402.channels.program import OURS
         from mcpsol_py.x402.exact.settle import KeypairSponsor
-        from mcpsol_py.x402.facilitator.app import LocalFacilitator, channel_desks, make_facilitator
+        from mcpsol_py.x402.facilitator import (
+            LocalFacilitator,
+            channel_facilitators,
+            make_facilitator,
+        )
         from mcpsol_py.x402.store.channels import SponsoredChannels
         from mcpsol_py.x402.store.settlements import SqlSettlements
 
@@ -280,8 +284,8 @@ class _Opening:
         settlements, sponsored = SqlSettlements(self.database), SponsoredChannels(self.database)
         desks = []
         if self.payments.vouchers is not None:
-            desks = channel_desks(self.chain, sponsor, settlements, sponsored, OURS)
-        facilitator = make_facilitator(self.chain, sponsor, settlements, desks=desks)
+            desks = channel_facilitators(self.chain, sponsor, settlements, sponsored, OURS)
+        facilitator = make_facilitator(self.chain, sponsor, settlements, channels=desks)
         return _Settling(LocalFacilitator(facilitator), desks, sponsored)
 
     # --- schemes ---------------------------------------------------------------------------

@@ -37,7 +37,7 @@ from mcpsol_py.x402.buying.paying import Payer
 from mcpsol_py.x402.buying.wallet import wallet_payer
 from mcpsol_py.x402.chain.payment_chain import svm_chain
 from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.facilitator.app import LocalFacilitator, make_facilitator
+from mcpsol_py.x402.facilitator import LocalFacilitator, make_facilitator
 from mcpsol_py.x402.protocol.networks import LOCAL
 from mcpsol_py.x402.selling.paid_call import PaidCall
 from mcpsol_py.x402.store.database import Database

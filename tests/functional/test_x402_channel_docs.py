@@ -14,7 +14,7 @@ from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
 from mcpsol_py.x402.channels.batch_server import BatchServer
 from mcpsol_py.x402.channels.program import audited
 from mcpsol_py.x402.channels.upto import UptoClient, UptoServer
-from mcpsol_py.x402.facilitator.app import LocalFacilitator
+from mcpsol_py.x402.facilitator import LocalFacilitator
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.selling.owned_row import OwnedRow
 from mcpsol_py.x402.selling.tool_run import Run, current_run

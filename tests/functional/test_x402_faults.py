@@ -24,7 +24,7 @@ from mcpsol_py.x402.buying.paying import reconcile
 from mcpsol_py.x402.chain.payment_chain import SignatureStatus
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.facilitator.app import LocalFacilitator, facilitator_app, make_facilitator
+from mcpsol_py.x402.facilitator import LocalFacilitator, facilitator_app, make_facilitator
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply, Refused

@@ -36,7 +36,7 @@ from mcpsol_py.x402.channels.voucher import sign_voucher
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
 from mcpsol_py.x402.exact.settle import KeypairSponsor, MemorySettlements
 from mcpsol_py.x402.exact.transaction import MEMO, associated_token_address
-from mcpsol_py.x402.facilitator.app import facilitator_app, make_facilitator
+from mcpsol_py.x402.facilitator import facilitator_app, make_facilitator
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
 from tests.functional.svm_node import SvmNode, listening

@@ -82,7 +82,9 @@ def _json_bytes(text: str) -> bytes:
 
 
 def faulty_fields(error: ValidationError) -> str:
-    """Name the fields that *error* is about, without their values: a payment must not reach logs."""
+    """Name the fields that *error* is about, without their values: a payment must not reach
+    logs.
+    """
     return ", ".join(".".join(map(str, e["loc"])) for e in error.errors()[:5])
 
 

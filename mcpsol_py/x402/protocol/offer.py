@@ -61,7 +61,9 @@ class Offer:
         )
 
     def receipted(self, settled: SettleResponse) -> SettleResponse:
-        """Return a settlement that succeeded, with a signed receipt if this offer has a signatory."""
+        """Return a settlement that succeeded, with a signed receipt if this offer has a
+        signatory.
+        """
         if self.signatory is None:
             return settled
         return self.signatory.signed(self.resource.url, settled)
@@ -96,7 +98,9 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The tool's result and the receipt. `repeated`: from an earlier call with the same payment id."""
+    """The tool's result and the receipt. `repeated`: from an earlier call with the same
+    payment id.
+    """
 
     result: dict[str, Any]
     receipt: SettleResponse | None

@@ -1,4 +1,6 @@
-"""The Solana transaction inside a payment: decoding it, and the hash that identifies the payment."""
+"""The Solana transaction inside a payment: decoding it, and the hash that identifies the
+payment.
+"""
 
 from __future__ import annotations
 

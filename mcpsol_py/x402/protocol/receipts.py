@@ -2,7 +2,7 @@
 did:key.
 
 A seller signs its offers and the receipts of payments, so that a buyer can show both to anyone. If
-the key is the one that is paid (`payTo`), whoever reads the receipt needs to know nothing else.
+the key is the one that is paid (`payTo`), the reader of a receipt needs to know nothing else.
 """
 
 from __future__ import annotations
@@ -137,7 +137,9 @@ def _address(kid: object) -> str:
 
 
 def read_receipt(settled: SettleResponse, signers: Collection[str]) -> dict[str, Any] | None:
-    """Return the payload of a settlement's receipt, or None if it has none. Raises as verify_jws."""
+    """Return the payload of a settlement's receipt, or None if it has none. Raises as
+    verify_jws.
+    """
     receipt = mapping_at(settled.extensions, OFFER_RECEIPT, "info").get("receipt")
     return verify_jws(str(receipt.get("signature")), signers) if _is_jws(receipt) else None
 

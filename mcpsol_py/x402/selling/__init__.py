@@ -1,4 +1,6 @@
-"""Selling: paid calls over MCP and HTTP, and the facilitators that verify and settle for a seller."""
+"""Selling: paid calls over MCP and HTTP, and the facilitators that verify and settle for a
+seller.
+"""
 
 from mcpsol_py.x402.selling.facilitators import (
     FacilitatorClient,

@@ -1,15 +1,16 @@
-"""Asking facilitators: a list in order of priority, with retries, fail-over and a circuit breaker (seed 000).
+"""Asking facilitators: several in order of preference, with retries, fail-over and a circuit
+breaker.
 
-Each try takes at most 5 s; a facilitator gets three, 0.5 s and 1 s apart; an answer of 4xx is final, since the same
-question will get the same answer. A settlement goes to the facilitator whose fee payer the payment names: no other
-could sign it.
+Each attempt takes at most 5 s. A facilitator gets three attempts, 0.5 s and 1 s apart. An answer of
+4xx is final, because the same question would get the same answer. A settlement goes to the
+facilitator whose fee payer the payment names: no other one could sign it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, Protocol, TypeVar
@@ -22,12 +23,14 @@ from x402.schemas import (
     PaymentPayload,
     PaymentRequirements,
     SettleResponse,
+    SupportedKind,
     SupportedResponse,
     VerifyResponse,
 )
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.protocol.json_form import json_of, mapping_at
 
 __all__ = [
     "FacilitatorClient",
@@ -42,26 +45,35 @@ Requirements = PaymentRequirements | PaymentRequirementsV1
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
 
-
-#: An answer is a few hundred bytes; a facilitator that sends more is not listened to any longer.
+#: The longest answer that is read. A usual one has a few hundred bytes.
 MAX_ANSWER = 256 * 1024
+#: The characters of a facilitator's own message that are shown.
+MAX_REASON = 200
+#: Keys of an answer that may hold its reason, in order of preference.
+_REASON_KEYS = ("invalidReason", "errorReason", "error", "message")
+_TOO_MANY_REQUESTS = 429
+_ENTRY_POINTS = "mcpsol_py.facilitators"
 
 
 class FacilitatorClient(Protocol):
-    """One facilitator. The official core's clients and its in-process facilitator fit too."""
+    """One facilitator. The official core's clients and its in-process facilitator have these
+    methods too.
+    """
 
     async def verify(self, payload: Any, requirements: Any) -> VerifyResponse:
-        """Would this payment settle?"""
+        """Ask whether this payment would settle."""
 
     async def settle(self, payload: Any, requirements: Any) -> SettleResponse:
-        """Settles it."""
+        """Settle the payment."""
 
     def get_supported(self) -> SupportedResponse:
-        """What it can do, asked once at start-up."""
+        """Return the kinds of payment it supports. Asked once, at start-up."""
 
 
 class FacilitatorDown(Exception):
-    """No answer, or one that is none. `final`: asking again is no use (4xx)."""
+    """A facilitator gave no answer, or one that cannot be read. `final`: asking again does not help
+    (4xx).
+    """
 
     def __init__(self, message: str, *, final: bool = False) -> None:
         super().__init__(message)
@@ -69,7 +81,7 @@ class FacilitatorDown(Exception):
 
 
 class HttpFacilitator:
-    """A facilitator's HTTP API (X402.md 6). *headers* makes the authorisation headers for each request."""
+    """A facilitator over HTTP. *headers* makes the authorisation headers of each request."""
 
     def __init__(
         self,
@@ -82,7 +94,6 @@ class HttpFacilitator:
         self.url = url.rstrip("/")
         self._timeout, self._headers = timeout, headers
         self._client = httpx.AsyncClient(timeout=timeout, transport=transport)
-        self._transport = transport
 
     @property
     def name(self) -> str:
@@ -98,13 +109,13 @@ class HttpFacilitator:
         return await self._post("settle", payload, requirements, SettleResponse)
 
     def get_supported(self) -> SupportedResponse:
-        """GET /supported, blocking: it is asked before any event loop runs."""
+        """GET /supported. It blocks, because it is called before any event loop runs."""
         try:
             with httpx.Client(timeout=self._timeout) as client:
                 response = client.get(f"{self.url}/supported", headers=self._headers())
         except httpx.HTTPError as error:
-            raise FacilitatorDown(f"{self.name}: {type(error).__name__}") from error
-        return self._read(response, SupportedResponse, "supported")
+            raise self._down(error) from error
+        return self._parse(response, SupportedResponse, "supported")
 
     async def _post(
         self, path: str, payload: Payload, requirements: Requirements, model: type[T]
@@ -112,10 +123,8 @@ class HttpFacilitator:
         body = orjson.dumps(
             {
                 "x402Version": payload.x402_version,
-                "paymentPayload": payload.model_dump(by_alias=True, exclude_none=True, mode="json"),
-                "paymentRequirements": requirements.model_dump(
-                    by_alias=True, exclude_none=True, mode="json"
-                ),
+                "paymentPayload": json_of(payload),
+                "paymentRequirements": json_of(requirements),
             }
         )
         headers = {"content-type": "application/json", **self._headers()}
@@ -123,55 +132,65 @@ class HttpFacilitator:
             async with self._client.stream(
                 "POST", f"{self.url}/{path}", content=body, headers=headers
             ) as response:
-                read = b""
-                async for chunk in response.aiter_bytes():
-                    read += chunk
-                    if len(read) > MAX_ANSWER:
-                        raise FacilitatorDown(
-                            f"{self.name} answers /{path} with more than {MAX_ANSWER:,} bytes"
-                        )
-        except httpx.HTTPError as error:  # its text may hold the URL with a key in it
-            raise FacilitatorDown(f"{self.name}: {type(error).__name__}") from error
+                content = await self._content(response.aiter_bytes(), path)
+        except httpx.HTTPError as error:
+            raise self._down(error) from error
         answer = httpx.Response(
-            response.status_code, headers={"content-type": "application/json"}, content=read
+            response.status_code, headers={"content-type": "application/json"}, content=content
         )
-        return self._read(answer, model, path)
+        return self._parse(answer, model, path)
 
-    def _read(self, response: httpx.Response, model: type[T], path: str) -> T:
-        if response.status_code != 200:
-            reason = _reason(response)
+    def _down(self, error: httpx.HTTPError) -> FacilitatorDown:
+        """Without the error's own text, which may hold the URL and a key in it."""
+        return FacilitatorDown(f"{self.name}: {type(error).__name__}")
+
+    async def _content(self, chunks: AsyncIterator[bytes], path: str) -> bytes:
+        content = b""
+        async for chunk in chunks:
+            content += chunk
+            if len(content) > MAX_ANSWER:
+                raise FacilitatorDown(
+                    f"{self.name} answered /{path} with more than {MAX_ANSWER:,} bytes"
+                )
+        return content
+
+    def _parse(self, response: httpx.Response, model: type[T], path: str) -> T:
+        status = response.status_code
+        if status != 200:
             raise FacilitatorDown(
-                f"{self.name} answered {response.status_code} to /{path}: {reason}",
-                final=400 <= response.status_code < 500 and response.status_code != 429,
+                f"{self.name} answered {status} to /{path}: {_reason(response)}",
+                final=400 <= status < 500 and status != _TOO_MANY_REQUESTS,
             )
         try:
             return model.model_validate_json(response.content)
         except ValidationError as error:
             raise FacilitatorDown(
-                f"{self.name} answered /{path} with something else than x402 says"
+                f"{self.name} answered /{path} with something that is not an x402 response"
             ) from error
 
     async def aclose(self) -> None:
-        """Closes its connections."""
+        """Close its connections."""
         await self._client.aclose()
 
 
 def _reason(response: httpx.Response) -> str:
-    """The facilitator's own words, shown as they are (FIELD-NOTES C-57), bounded."""
+    """The facilitator's own words, bounded. They are passed on unchanged, because an operator
+    searches for them.
+    """
     try:
         body = response.json()
     except ValueError:
-        return response.text[:200]
-    if isinstance(body, dict):
-        for key in ("invalidReason", "errorReason", "error", "message"):
-            if isinstance(body.get(key), str):
-                return str(body[key])[:200]
-    return str(body)[:200]
+        return response.text[:MAX_REASON]
+    for key in _REASON_KEYS:
+        reason = mapping_at(body).get(key)
+        if isinstance(reason, str):
+            return reason[:MAX_REASON]
+    return str(body)[:MAX_REASON]
 
 
 @dataclass
 class _Breaker:
-    """Open after *limit* failures in a row, for *pause* seconds; then one request may try."""
+    """Opens after *limit* failures in a row, for *pause* seconds. Then one request may try."""
 
     limit: int
     pause: float
@@ -191,8 +210,40 @@ class _Breaker:
             self.opened = self.clock()
 
 
+@dataclass
+class _SupportedSum:
+    """What several facilitators support together. The first one that has a kind serves it."""
+
+    kinds: dict[tuple[int, str, str], SupportedKind] = field(default_factory=dict)
+    extensions: dict[str, None] = field(default_factory=dict)
+    signers: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def add(self, supported: SupportedResponse) -> None:
+        for kind in supported.kinds:
+            self.kinds.setdefault((kind.x402_version, kind.scheme, str(kind.network)), kind)
+        self.extensions.update(dict.fromkeys(supported.extensions))
+        for family, addresses in supported.signers.items():
+            self.signers.setdefault(family, {}).update(dict.fromkeys(addresses))
+
+    def response(self) -> SupportedResponse:
+        return SupportedResponse(
+            kinds=list(self.kinds.values()),
+            extensions=list(self.extensions),
+            signers={family: list(addresses) for family, addresses in self.signers.items()},
+        )
+
+
+def _fee_payers(supported: SupportedResponse) -> list[str]:
+    """The addresses that this facilitator signs as a fee payer with."""
+    named = [mapping_at(kind.extra).get("feePayer") for kind in supported.kinds]
+    listed = [address for addresses in supported.signers.values() for address in addresses]
+    return [address for address in (*named, *listed) if isinstance(address, str)]
+
+
 class Facilitators:
-    """Several facilitators as one, for the official core's resource server. Earlier ones are preferred."""
+    """Several facilitators as one, for the official core's resource server. Earlier ones are
+    preferred.
+    """
 
     def __init__(
         self,
@@ -210,50 +261,34 @@ class Facilitators:
         self._endpoints = list(endpoints)
         self._timeout, self._backoff, self._sleep = timeout, tuple(backoff), sleep
         self._breakers = [_Breaker(breaker_limit, breaker_pause, clock) for _ in endpoints]
+        #: fee payer -> the facilitators that sign as it, by index
         self._fee_payers: dict[str, list[int]] = {}
 
     def get_supported(self) -> SupportedResponse:
-        """What they support together. A (version, scheme, network) is served by the first that has it; one that does
-        not answer is passed over, unless none does."""
-        kinds: dict[tuple[int, str, str], Any] = {}
-        extensions: dict[str, None] = {}
-        signers: dict[str, list[str]] = {}
-        failures = []
+        """Return what they support together. One that does not answer is skipped.
+
+        Raises PaymentError (FACILITATOR_ERROR) if none answers.
+        """
+        total, failures = _SupportedSum(), []
         self._fee_payers.clear()
         for index, endpoint in enumerate(self._endpoints):
             try:
                 supported = endpoint.get_supported()
-            except (
-                FacilitatorDown,
-                ValueError,
-            ) as error:  # ValueError: what the official clients raise
+            except (FacilitatorDown, ValueError) as error:  # the official clients raise ValueError
                 failures.append(str(error))
                 continue
-            for kind in supported.kinds:
-                kinds.setdefault((kind.x402_version, kind.scheme, str(kind.network)), kind)
-                self._knows((kind.extra or {}).get("feePayer"), index)
-            extensions.update(dict.fromkeys(supported.extensions))
-            for family, addresses in supported.signers.items():
-                signers.setdefault(family, []).extend(
-                    a for a in addresses if a not in signers.get(family, [])
-                )
-                for address in addresses:
-                    self._knows(address, index)
-        if not kinds:
-            raise PaymentError(
-                "FACILITATOR_ERROR",
-                f"no facilitator answers: {'; '.join(failures) or 'none has a kind'}",
-            )
-        return SupportedResponse(
-            kinds=list(kinds.values()), extensions=list(extensions), signers=signers
-        )
-
-    def _knows(self, fee_payer: object, index: int) -> None:
-        if isinstance(fee_payer, str) and index not in self._fee_payers.setdefault(fee_payer, []):
-            self._fee_payers[fee_payer].append(index)
+            total.add(supported)
+            for address in dict.fromkeys(_fee_payers(supported)):
+                self._fee_payers.setdefault(address, []).append(index)
+        if not total.kinds:
+            reasons = "; ".join(failures) or "they support no kind of payment"
+            raise PaymentError("FACILITATOR_ERROR", f"no facilitator is usable: {reasons}")
+        return total.response()
 
     async def verify(self, payload: Payload, requirements: Requirements) -> VerifyResponse:
-        """Asks one after another until one answers. Raises nothing: no answer is `unexpected_verify_error`."""
+        """Ask one after another until one answers. Without an answer the reason is
+        `unexpected_verify_error`.
+        """
         try:
             return await self._ask(requirements, lambda e: e.verify(payload, requirements))
         except FacilitatorDown as error:
@@ -262,23 +297,22 @@ class Facilitators:
             )
 
     async def settle(self, payload: Payload, requirements: Requirements) -> SettleResponse:
-        """As verify. A settlement that timed out may have happened, so no answer is `unexpected_settle_error`, never a
-        refusal; trying again is safe, since a facilitator knows a payment by its message. A duplicate that shows at a
-        later try may be the earlier one: it is `settlement_pending`, and whoever asks again is told how it ended."""
-        tries: list[FacilitatorClient] = []
+        """Settle as `verify` verifies. Without an answer the reason is `unexpected_settle_error`.
+
+        That is not a refusal: a settlement that timed out may have happened. Trying again is safe,
+        because a facilitator recognises a payment by its message. A duplicate that shows at a later
+        attempt may be the earlier attempt, so it is `settlement_pending`, and the next request
+        learns how it ended.
+        """
+        attempts = 0
 
         async def settle(endpoint: FacilitatorClient) -> SettleResponse:
-            tries.append(endpoint)
+            nonlocal attempts
+            attempts += 1
             return await endpoint.settle(payload, requirements)
 
         try:
             answer = await self._ask(requirements, settle)
-            if answer.error_reason == "duplicate_settlement" and len(tries) > 1:
-                # Without its signature: with one the core asks again at once, and takes the duplicate for another's.
-                return answer.model_copy(
-                    update={"error_reason": "settlement_pending", "transaction": ""}
-                )
-            return answer
         except FacilitatorDown as error:
             return SettleResponse(
                 success=False,
@@ -287,54 +321,82 @@ class Facilitators:
                 transaction="",
                 network=requirements.network,
             )
+        if answer.error_reason == "duplicate_settlement" and attempts > 1:
+            # Without its signature: with one the core asks again at once, and takes it for another
+            # call's duplicate.
+            return answer.model_copy(
+                update={"error_reason": "settlement_pending", "transaction": ""}
+            )
+        return answer
 
     async def _ask(
         self, requirements: Requirements, question: Callable[[FacilitatorClient], Awaitable[R]]
     ) -> R:
-        fee_payer = (requirements.extra or {}).get("feePayer")
-        order = self._fee_payers.get(fee_payer or "", list(range(len(self._endpoints))))
+        """Return the first answer. Raises FacilitatorDown with all failures if there is none."""
         failures: list[str] = []
-        for index in order:
-            breaker = self._breakers[index]
+        for index in self._order(requirements):
+            answer = await self._attempts(index, question, failures)
+            if answer is not None:
+                return answer
+        reasons = "; ".join(dict.fromkeys(failures))
+        raise FacilitatorDown(reasons or "no facilitator serves this fee payer")
+
+    def _order(self, requirements: Requirements) -> list[int]:
+        """The facilitators to ask, by index: those of the payment's fee payer, or all if it names
+        an unknown one.
+        """
+        fee_payer = mapping_at(requirements.extra).get("feePayer")
+        return self._fee_payers.get(fee_payer or "", list(range(len(self._endpoints))))
+
+    async def _attempts(
+        self,
+        index: int,
+        question: Callable[[FacilitatorClient], Awaitable[R]],
+        failures: list[str],
+    ) -> R | None:
+        """Ask one facilitator until it answers, refuses, has had its attempts, or its breaker
+        opens.
+
+        None: it gave no answer, and *failures* has the reasons.
+        """
+        breaker, number = self._breakers[index], index + 1
+        if not breaker.closed():
+            failures.append(f"facilitator {number} is skipped after {breaker.failures} failures")
+            return None
+        for attempt, pause in enumerate((0.0, *self._backoff)):
+            if attempt:
+                await self._sleep(pause)
+            try:
+                async with asyncio.timeout(self._timeout):
+                    answer = await question(self._endpoints[index])
+            except FacilitatorDown as error:
+                breaker.note(error.final)  # a refusal is an answer: the facilitator works
+                failures.append(str(error))
+                if error.final:
+                    return None
+            except (TimeoutError, OSError, ValueError, httpx.HTTPError) as error:
+                breaker.note(False)
+                failures.append(f"facilitator {number}: {type(error).__name__}")
+            else:
+                breaker.note(True)
+                return answer
             if not breaker.closed():
-                failures.append(
-                    f"facilitator {index + 1} is left alone after {breaker.failures} failures"
-                )
-                continue
-            for attempt in range(len(self._backoff) + 1):
-                if attempt:
-                    await self._sleep(self._backoff[attempt - 1])
-                try:
-                    async with asyncio.timeout(self._timeout):
-                        answer = await question(self._endpoints[index])
-                except FacilitatorDown as error:
-                    breaker.note(error.final)  # a refusal is an answer: the facilitator is well
-                    failures.append(str(error))
-                    if error.final:
-                        break
-                except (TimeoutError, OSError, ValueError, httpx.HTTPError) as error:
-                    breaker.note(False)
-                    failures.append(f"facilitator {index + 1}: {type(error).__name__}")
-                else:
-                    breaker.note(True)
-                    return answer
-                if not breaker.closed():
-                    break
-        raise FacilitatorDown(
-            "; ".join(dict.fromkeys(failures)) or "no facilitator serves this fee payer"
-        )
+                return None
+        return None
 
 
 def custom_facilitator(name: str, **options: Any) -> FacilitatorClient:
-    """A facilitator from another package, by its entry point in the group "mcpsol_py.facilitators". Raises
-    PaymentError.
+    """Return a facilitator from another package, by its entry point in the group
+    "mcpsol_py.facilitators".
+
+    Raises PaymentError (FACILITATOR_ERROR) if it is not installed.
     """
-    found = list(entry_points(group="mcpsol_py.facilitators", name=name))
+    found = list(entry_points(group=_ENTRY_POINTS, name=name))
     if not found:
-        known = sorted(e.name for e in entry_points(group="mcpsol_py.facilitators"))
+        known = sorted(e.name for e in entry_points(group=_ENTRY_POINTS))
         raise PaymentError(
             "FACILITATOR_ERROR",
-            f"no facilitator named {name!r} is installed (known: {known or 'none'})",
+            f"facilitator {name!r} is not installed (installed: {known or 'none'})",
         )
     endpoint: FacilitatorClient = found[0].load()(**options)
     return endpoint

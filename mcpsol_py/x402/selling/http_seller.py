@@ -1,4 +1,4 @@
-"""Selling HTTP resources: ASGI middleware around any app (Starlette, FastAPI, …).
+"""Selling HTTP resources: ASGI middleware for any app (Starlette, FastAPI, …).
 
 app = PaidHttp(app, paid_calls, {("GET", "/weather"): offer})
 """
@@ -8,13 +8,14 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import orjson
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.protocol.http_wire import demand_headers, read_header_payment, receipt_headers
-from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply
+from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused, Reply
 from mcpsol_py.x402.protocol.proof import read_proof_header
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.selling.tool_run import Run
@@ -27,6 +28,7 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+#: The HTTP status of each code of Refused.
 _STATUS = {
     "in_progress": 409,
     "settlement_pending": 409,
@@ -34,14 +36,28 @@ _STATUS = {
     "outcome_unknown": 500,
     "storage_unavailable": 503,
 }
+#: Codes of Refused after which the same request may be sent again.
+_REPEATABLE = ("in_progress", "settlement_pending", "storage_unavailable")
+_JSON = {"Content-Type": "application/json"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Response:
+    """A whole response. `kept` are headers of the app's own response, which may repeat a name."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    kept: list[list[str]] = field(default_factory=list)
 
 
 class PaidHttp:
-    """Asks payment for the routes of *offers*, (method, path) each; everything else passes through.
+    """Asks payment for the routes of *offers*, by (method, path). Everything else passes through.
 
-    402 asks for payment or says why one does not do, 400 is a payment that cannot be read, 409 (with Retry-After) is
-    one in progress, or an id used for something else. A response is kept with its payment and given again to a repeat,
-    so bodies are bounded by *max_body*.
+    402 asks for payment or says why one was rejected. 400: the payment cannot be read. 409 (with
+    Retry-After): it is in progress, or its id was used for something else. A response is stored
+    with its payment and sent again to a repeated request, so a body may have at most *max_body*
+    bytes.
     """
 
     def __init__(
@@ -52,74 +68,41 @@ class PaidHttp:
         *,
         max_body: int = 1024 * 1024,
     ) -> None:
-        self._app, self._paid_calls, self._offers, self._max_body = (
-            app,
-            paid_calls,
-            dict(offers),
-            max_body,
-        )
+        self._app, self._paid_calls = app, paid_calls
+        self._offers, self._max_body = dict(offers), max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
-        offer = (
-            self._offers.get((scope.get("method", ""), scope.get("path", "")))
-            if scope["type"] == "http"
-            else None
-        )
+        offer = self._offer(scope)
         if offer is None:
             await self._app(scope, receive, send)
-            return
+        else:
+            await _send(send, await self._sell(offer, scope, receive))
+
+    def _offer(self, scope: Scope) -> Offer | None:
+        if scope["type"] != "http":
+            return None
+        return self._offers.get((scope.get("method", ""), scope.get("path", "")))
+
+    async def _sell(self, offer: Offer, scope: Scope, receive: Receive) -> _Response:
         headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
         body = await self._body(receive)
         if body is None:
-            await _respond(
-                send, 413, {"Content-Type": "application/json"}, b'{"error":"payload_too_large"}'
-            )
-            return
+            return _Response(413, _JSON, b'{"error":"payload_too_large"}')
         try:
             payment = read_header_payment(headers)
             proof = read_proof_header(headers) if offer.plans else None
         except PaymentError as error:
-            text = orjson.dumps({"error": error.code, "message": str(error)})
-            await _respond(send, 400, {"Content-Type": "application/json"}, text)
-            return
-        request = {
-            "method": scope["method"],
-            "path": scope["path"],
-            "query": scope.get("query_string", b"").decode("latin-1"),
-            "body": hashlib.sha256(body).hexdigest(),
-        }
+            return _error(400, error.code, str(error))
 
         async def run(_: Run) -> tuple[dict[str, Any], bool]:
-            return await self._inner(scope, body)
+            return await self._run_app(scope, body)
 
-        reply = await self._paid_calls.call(offer, payment, request, run, proof)
-        if isinstance(reply, PaymentRequiredReply):
-            asked, text = demand_headers(offer, reply.required, reply.failed)
-            await _respond(send, 402, asked, text)
-        elif isinstance(reply, Answer):
-            extra = receipt_headers(reply.receipt) if reply.receipt is not None else {}
-            await _respond(
-                send,
-                reply.result["status"],
-                extra,
-                base64.b64decode(reply.result["body"]),
-                reply.result["headers"],
-            )
-        else:
-            extra = {"Content-Type": "application/json"}
-            if reply.receipt is not None:
-                extra |= receipt_headers(reply.receipt)
-            if reply.code in ("in_progress", "settlement_pending", "storage_unavailable"):
-                extra["Retry-After"] = "1"
-            await _respond(
-                send,
-                _STATUS[reply.code],
-                extra,
-                orjson.dumps({"error": reply.code, "message": reply.message}),
-            )
+        request = _described(scope, body)
+        return _response(offer, await self._paid_calls.call(offer, payment, request, run, proof))
 
     async def _body(self, receive: Receive) -> bytes | None:
+        """The request's body; None if it has more than `max_body` bytes."""
         body = b""
         while True:
             message = await receive()
@@ -131,17 +114,15 @@ class PaidHttp:
             if not message.get("more_body"):
                 return body
 
-    async def _inner(self, scope: Scope, body: bytes) -> tuple[dict[str, Any], bool]:
-        """The app's whole response, as JSON that can be kept. 4xx and 5xx are failures, which are not charged."""
+    async def _run_app(self, scope: Scope, body: bytes) -> tuple[dict[str, Any], bool]:
+        """Return the app's whole response as JSON that can be stored, and whether it failed (4xx,
+        5xx).
+        """
         sent: list[Message] = []
-        asked = False
+        requests = iter([{"type": "http.request", "body": body, "more_body": False}])
 
         async def receive() -> Message:
-            nonlocal asked
-            if asked:
-                return {"type": "http.disconnect"}
-            asked = True
-            return {"type": "http.request", "body": body, "more_body": False}
+            return next(requests, {"type": "http.disconnect"})
 
         async def send(message: Message) -> None:
             sent.append(message)
@@ -151,26 +132,64 @@ class PaidHttp:
         content = b"".join(m.get("body", b"") for m in sent if m["type"] == "http.response.body")
         if len(content) > self._max_body:
             raise PaymentError(
-                "response_too_large", f"a paid response takes at most {self._max_body:,} bytes"
+                "response_too_large",
+                f"the response has {len(content):,} bytes; a paid one may have at most "
+                f"{self._max_body:,}",
             )
-        headers = [[k.decode("latin-1"), v.decode("latin-1")] for k, v in start.get("headers", [])]
         result = {
             "status": start["status"],
-            "headers": headers,
+            "headers": [
+                [k.decode("latin-1"), v.decode("latin-1")] for k, v in start.get("headers", [])
+            ],
             "body": base64.b64encode(content).decode(),
         }
         return result, start["status"] >= 400
 
 
-async def _respond(
-    send: Send,
-    status: int,
-    headers: Mapping[str, str],
-    body: bytes,
-    more: list[list[str]] | None = None,
-) -> None:
-    kept = [(k, v) for k, v in more or [] if k.lower() != "content-length"]
-    listed = [*kept, *headers.items(), ("Content-Length", str(len(body)))]
-    raw = [(k.lower().encode("latin-1"), v.encode("latin-1")) for k, v in listed]
-    await send({"type": "http.response.start", "status": status, "headers": raw})
-    await send({"type": "http.response.body", "body": body})
+def _described(scope: Scope, body: bytes) -> dict[str, str]:
+    """What a payment pays for: the arguments of the call."""
+    return {
+        "method": scope["method"],
+        "path": scope["path"],
+        "query": scope.get("query_string", b"").decode("latin-1"),
+        "body": hashlib.sha256(body).hexdigest(),
+    }
+
+
+def _response(offer: Offer, reply: Reply) -> _Response:
+    match reply:
+        case PaymentRequiredReply():
+            headers, body = demand_headers(offer, reply.required, reply.failed)
+            return _Response(402, headers, body)
+        case Answer():
+            headers = receipt_headers(reply.receipt) if reply.receipt is not None else {}
+            result = reply.result
+            body = base64.b64decode(result["body"])
+            return _Response(result["status"], headers, body, result["headers"])
+        case Refused():
+            return _refusal(reply)
+
+
+def _refusal(reply: Refused) -> _Response:
+    headers = {} if reply.receipt is None else receipt_headers(reply.receipt)
+    if reply.code in _REPEATABLE:
+        headers["Retry-After"] = "1"
+    return _error(_STATUS[reply.code], reply.code, reply.message, headers)
+
+
+def _error(
+    status: int, code: str, message: str, headers: Mapping[str, str] | None = None
+) -> _Response:
+    body = orjson.dumps({"error": code, "message": message})
+    return _Response(status, {**_JSON, **(headers or {})}, body)
+
+
+async def _send(send: Send, response: _Response) -> None:
+    kept = [(k, v) for k, v in response.kept if k.lower() != "content-length"]
+    length = ("Content-Length", str(len(response.body)))
+    headers = [
+        (k.lower().encode("latin-1"), v.encode("latin-1"))
+        for k, v in (*kept, *response.headers.items(), length)
+    ]
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": response.body})

@@ -1,4 +1,5 @@
-"""Selling on an MCP server, as middleware of the official SDK's server: tools, resources and prompts.
+"""Selling on an MCP server, as middleware of the official SDK's server: tools, resources and
+prompts.
 
 server = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
 server.middleware.append(Paid(paid_calls, {"weather": offer}))
@@ -7,6 +8,7 @@ server.middleware.append(Paid(paid_calls, {"weather": offer}))
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import mcp_types as types
@@ -18,6 +20,7 @@ from pydantic import BaseModel
 from x402.schemas import SettleResponse
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.protocol.json_form import json_of
 from mcpsol_py.x402.protocol.mcp_wire import (
     EXTENSION,
     RESPONSE_META,
@@ -27,6 +30,7 @@ from mcpsol_py.x402.protocol.mcp_wire import (
 )
 from mcpsol_py.x402.protocol.offer import Offer, PaymentRequiredReply, Refused, Reply
 from mcpsol_py.x402.protocol.payment_extension import PaymentRequiredResult
+from mcpsol_py.x402.protocol.payment_ids import Payment
 from mcpsol_py.x402.protocol.price import format_amount
 from mcpsol_py.x402.protocol.proof import read_proof
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
@@ -35,25 +39,51 @@ from mcpsol_py.x402.selling.tool_run import Run, Unfinished
 __all__ = ["Paid"]
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
-#: What is for sale: by name (tools, prompts) or URI (resources); None for what is free.
+#: What is for sale: by name (tools, prompts) or URI (resources). None: it is free.
 Offers: TypeAlias = Mapping[str, Offer] | Callable[[str], Offer | None]
-#: (tool, arguments) of a call -> those of the tool that it really calls: a search surface calls others by name.
+#: (tool, arguments) of a call -> those of the tool that it really calls. A search tool calls others
+#: by name.
 Unwrap: TypeAlias = Callable[[str, dict[str, Any]], tuple[str, dict[str, Any]]]
-#: (tool, arguments) -> the result with which the tool would fail if it ran now, or None
+#: (tool, arguments) -> the result with which the tool would fail if it ran now, or None.
 Rehearse: TypeAlias = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any] | None]]
+
 _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+_PAYMENT_REQUIRED = 402
+_INTERNAL_ERROR = -32603
 
 
 async def _no_rehearsal(_tool: str, _arguments: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-class Paid:
-    """Sells what *offers* name: tools by name, resources by URI, prompts by name. Everything else stays free.
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request for something that costs. `asked` is what the payment pays for; `tool` is None for
+    a resource or prompt.
+    """
 
-    `v1_errors`: unpaid calls are JSON-RPC error 402 in version 1's shape, for peers that know only that (another shape,
-    so a switch). *unwrap* says which tool a call is really of. *rehearse* is asked before a tool that broadcasts is
-    settled for: what would fail is answered, and not charged.
+    ctx: Context
+    call_next: CallNext
+    offer: Offer
+    asked: dict[str, Any]
+    tool: str | None = None
+
+    async def run(self, _: Run) -> tuple[dict[str, Any], bool]:
+        """Call the server's own handler."""
+        body = _dict(await self.call_next(self.ctx))
+        if is_input_required(body):  # a person is asked, and the same call comes again
+            raise Unfinished(body)
+        return body, bool(body.get("isError"))
+
+
+class Paid:
+    """Sells what *offers* name: tools by name, resources by URI, prompts by name. Everything else
+    stays free.
+
+    *v1_errors*: an unpaid call is answered with JSON-RPC error 402 in version 1's shape, for peers
+    that know nothing else. *unwrap* says which tool a call is really of. *rehearse* is asked before
+    a tool that broadcasts is settled for: if the tool would fail, its result is answered and
+    nothing is charged.
     """
 
     def __init__(
@@ -70,153 +100,154 @@ class Paid:
         self._unwrap, self._rehearse = unwrap, rehearse
 
     def install(self, server: Server[Any]) -> None:
-        """Puts this before *server*, and says in its capabilities that it speaks the draft extension (X402.md 2.2):
-        clients that say so too are asked for payment by a result of its own type. Without this the extension is not
-        used, since a result type that was not agreed on is an error to its reader."""
+        """Put this before *server*'s handlers, and offer the draft extension org.x402/payment in
+        its capabilities.
+
+        Clients that offer it too are asked for payment by a result of its own type. Without this
+        call the extension is not used, because a client fails on a result type that was not
+        negotiated.
+        """
         server.middleware.append(self)
         server.extensions = {**server.extensions, EXTENSION: {}}
         self._speaks_extension = True
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """One request of any method."""
+        """Handle one request of any method."""
         params = ctx.params or {}
-        if ctx.method == "tools/list":
-            listed = _dict(await call_next(ctx))
-            return {**listed, "tools": [self._priced(t) for t in listed.get("tools", [])]}
-        if ctx.method == "tools/call" and isinstance(params.get("name"), str):
-            return await self._call(ctx, params, call_next)
-        if ctx.method == "resources/read" and isinstance(params.get("uri"), str):
-            return await self._get(ctx, params["uri"], {"resource": params["uri"]}, call_next)
-        if ctx.method == "prompts/get" and isinstance(params.get("name"), str):
-            asked = {"prompt": params["name"], "arguments": params.get("arguments") or {}}
-            return await self._get(ctx, params["name"], asked, call_next)
-        return await call_next(ctx)
+        match ctx.method, params.get("name"), params.get("uri"):
+            case "tools/list", _, _:
+                listed = _dict(await call_next(ctx))
+                return {**listed, "tools": [self._priced(t) for t in listed.get("tools", [])]}
+            case "tools/call", str(name), _:
+                return await self._call(ctx, call_next, name, params.get("arguments"))
+            case "resources/read", _, str(uri):
+                return await self._get(ctx, call_next, uri, {"resource": uri})
+            case "prompts/get", str(name), _:
+                asked = {"prompt": name, "arguments": params.get("arguments") or {}}
+                return await self._get(ctx, call_next, name, asked)
+            case _:
+                return await call_next(ctx)
 
     def _priced(self, tool: dict[str, Any]) -> dict[str, Any]:
-        """Says the price in a paid tool's description and `_meta`.
+        """Add the price to a paid tool's description and `_meta`.
 
-        Its outputSchema is dropped: TypeScript clients hold a demand for payment against it too (X402.md 2.4).
+        Its outputSchema is removed, because TypeScript clients validate a demand for payment
+        against it too.
         """
         offer = self.offer(str(tool.get("name")))
         if offer is None:
             return tool
-        prices = dict.fromkeys(
-            format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts
-        )
-        terms = [
-            {
-                "scheme": r.scheme,
-                "network": r.network,
-                "amount": r.amount,
-                "asset": r.asset,
-                "payTo": r.pay_to,
-            }
-            for r in offer.accepts
-        ]
-        free = f" Nothing with a subscription to {' or '.join(offer.plans)}." if offer.plans else ""
-        text = f"{tool.get('description') or ''}\nCosts {' or '.join(prices)} a call (x402).{free}".strip()
-        meta = {**(tool.get("_meta") or {}), "x402": {"accepts": terms}}
-        return {
-            **{k: v for k, v in tool.items() if k != "outputSchema"},
-            "description": text,
-            "_meta": meta,
-        }
+        priced = {k: v for k, v in tool.items() if k != "outputSchema"}
+        priced["description"] = f"{tool.get('description') or ''}\n{_price_text(offer)}".strip()
+        priced["_meta"] = {**(tool.get("_meta") or {}), "x402": {"accepts": _terms(offer)}}
+        return priced
+
+    # -- the two kinds of request --------------------------------------------------------------
 
     async def _call(
-        self, ctx: Context, params: Mapping[str, Any], call_next: CallNext
+        self, ctx: Context, call_next: CallNext, called: str, given: object
     ) -> HandlerResult:
-        """A tool's call. The handler runs once for each payment; its result is withheld until it is paid."""
-        given = params.get("arguments")
-        name, arguments = self._unwrap(
-            params["name"], dict(given) if isinstance(given, Mapping) else {}
-        )
+        """A tool's call. The handler runs once for each payment, and its result is withheld until
+        it is paid.
+        """
+        name, arguments = self._unwrap(called, dict(given) if isinstance(given, Mapping) else {})
         offer = self.offer(name)
         if offer is None:
             return await call_next(ctx)
+        asked = {"tool": name, "arguments": arguments}
         try:
-            reply = await self._sell(
-                ctx, offer, {"tool": name, "arguments": arguments}, call_next, name, arguments
-            )
+            reply = await self._sell(_Request(ctx, call_next, offer, asked, tool=name))
         except Unfinished as unfinished:
             return unfinished.result
         if isinstance(reply, PaymentRequiredReply):
             return self._demand(ctx, offer, reply)
         if isinstance(reply, Refused):
             return types.CallToolResult.model_validate(_refusal(reply))
-        return _with_receipt(_shown(reply.result), reply.receipt, reply.repeated)
+        return _with_receipt(_tool_result(reply.result), reply.receipt, reply.repeated)
 
     async def _get(
-        self, ctx: Context, name: str, asked: dict[str, Any], call_next: CallNext
+        self, ctx: Context, call_next: CallNext, name: str, asked: dict[str, Any]
     ) -> HandlerResult:
-        """A resource or a prompt. An unpaid one is JSON-RPC error 402, since its result has no room for a demand."""
+        """A resource or a prompt. Its result has no room for a demand, so an unpaid one is JSON-RPC
+        error 402.
+        """
         offer = self.offer(name)
         if offer is None:
             return await call_next(ctx)
         try:
-            reply = await self._sell(ctx, offer, asked, call_next)
+            reply = await self._sell(_Request(ctx, call_next, offer, asked))
         except Unfinished as unfinished:
             return unfinished.result
         if isinstance(reply, PaymentRequiredReply):
-            body = payment_required_result(reply.required, reply.failed)["structuredContent"]
-            data = (
-                v1_error_data(offer.v1(), reply.required.error or "") if self._v1_errors else body
-            )
-            raise MCPError(402, "Payment required", data)
+            raise self._demand_error(offer, reply)
         if isinstance(reply, Refused):
-            raise MCPError(
-                -32603,
-                reply.message,
-                {"reason": reply.code, RESPONSE_META: _receipt(reply.receipt)},
-            )
+            data = {"reason": reply.code, RESPONSE_META: _receipt(reply.receipt)}
+            raise MCPError(_INTERNAL_ERROR, reply.message, data)
         return _with_receipt(reply.result, reply.receipt, reply.repeated)
 
-    async def _sell(
-        self,
-        ctx: Context,
-        offer: Offer,
-        asked: dict[str, Any],
-        call_next: CallNext,
-        tool: str | None = None,
-        arguments: dict[str, Any] | None = None,
-    ) -> Reply:
+    async def _sell(self, request: _Request) -> Reply:
+        offer, meta = request.offer, _meta(request.ctx)
         try:
-            payment = read_payment(_meta(ctx))
-            proof = read_proof(_meta(ctx)) if offer.plans else None
+            payment = read_payment(meta)
+            proof = read_proof(meta) if offer.plans else None
         except PaymentError as error:
             return PaymentRequiredReply(offer.payment_required(str(error)), error.code)
-        if (
-            payment is not None
-            and tool is not None
-            and offer.broadcasts
-            and not await self.paid_calls.knows(offer, payment)
-        ):
-            failed = await self._rehearse(tool, arguments or {})
-            if failed is not None:
-                raise Unfinished(failed)
+        if payment is not None and offer.broadcasts and request.tool is not None:
+            await self._rehearse_first(request.tool, request, payment)
+        return await self.paid_calls.call(offer, payment, request.asked, request.run, proof)
 
-        async def run(_: Run) -> tuple[dict[str, Any], bool]:
-            body = _dict(await call_next(ctx))
-            if is_input_required(
-                body
-            ):  # a person is asked first; the same call comes again with the answer
-                raise Unfinished(body)
-            return body, bool(body.get("isError"))
+    async def _rehearse_first(self, tool: str, request: _Request, payment: Payment) -> None:
+        """Rehearse a call that was not seen before. Raises Unfinished if the tool would fail
+        now.
+        """
+        if await self.paid_calls.knows(request.offer, payment):
+            return
+        failed = await self._rehearse(tool, request.asked["arguments"])
+        if failed is not None:
+            raise Unfinished(failed)
 
-        return await self.paid_calls.call(offer, payment, asked, run, proof)
+    # -- demands -------------------------------------------------------------------------------
 
     def _demand(self, ctx: Context, offer: Offer, reply: PaymentRequiredReply) -> HandlerResult:
         if self._v1_errors:
-            raise MCPError(
-                402,
-                "Payment required",
-                v1_error_data(offer.v1(), reply.required.error or "Payment required"),
-            )
+            raise _v1_error(offer, reply.required.error or "Payment required")
         body = payment_required_result(reply.required, reply.failed)
         if self._speaks_extension and _speaks_extension(ctx):
             return PaymentRequiredResult.model_validate(
                 {"paymentRequired": body["structuredContent"]}
             )
         return types.CallToolResult.model_validate(body)
+
+    def _demand_error(self, offer: Offer, reply: PaymentRequiredReply) -> MCPError:
+        if self._v1_errors:
+            return _v1_error(offer, reply.required.error or "")
+        body = payment_required_result(reply.required, reply.failed)
+        return MCPError(_PAYMENT_REQUIRED, "Payment required", body["structuredContent"])
+
+
+def _v1_error(offer: Offer, message: str) -> MCPError:
+    return MCPError(_PAYMENT_REQUIRED, "Payment required", v1_error_data(offer.v1(), message))
+
+
+def _price_text(offer: Offer) -> str:
+    prices = dict.fromkeys(format_amount(int(r.amount), r.network, r.asset) for r in offer.accepts)
+    text = f"Costs {' or '.join(prices)} a call (x402)."
+    if offer.plans:
+        text += f" Nothing with a subscription to {' or '.join(offer.plans)}."
+    return text
+
+
+def _terms(offer: Offer) -> list[dict[str, Any]]:
+    return [
+        {
+            "scheme": r.scheme,
+            "network": r.network,
+            "amount": r.amount,
+            "asset": r.asset,
+            "payTo": r.pay_to,
+        }
+        for r in offer.accepts
+    ]
 
 
 def _meta(ctx: Context) -> dict[str, Any] | None:
@@ -225,12 +256,11 @@ def _meta(ctx: Context) -> dict[str, Any] | None:
 
 
 def _dict(result: HandlerResult) -> dict[str, Any]:
-    if isinstance(result, BaseModel):
-        return result.model_dump(by_alias=True, exclude_none=True, mode="json")
-    return result or {}
+    return json_of(result) if isinstance(result, BaseModel) else result or {}
 
 
 def _speaks_extension(ctx: Context) -> bool:
+    """Whether the client offers the draft extension."""
     capabilities = (_meta(ctx) or {}).get(_CAPABILITIES)
     extensions = getattr(capabilities, "extensions", None)
     if extensions is None and isinstance(capabilities, Mapping):
@@ -238,8 +268,10 @@ def _speaks_extension(ctx: Context) -> bool:
     return EXTENSION in (extensions or {})
 
 
-def _shown(result: dict[str, Any]) -> dict[str, Any]:
-    """A tool's result; what was found out after a crash (a signature that landed) is given the form of one."""
+def _tool_result(result: dict[str, Any]) -> dict[str, Any]:
+    """A tool's result. One that was found out after a crash (a signature that landed) is put into
+    that form.
+    """
     if "content" in result:
         return result
     signature = result.get("signature")
@@ -249,21 +281,16 @@ def _shown(result: dict[str, Any]) -> dict[str, Any]:
         else "It did its work; its answer is lost."
     )
     text = f"The server stopped while this call ran. {found}"
-    content = [{"type": "text", "text": text}]
     return {
         "resultType": "complete",
-        "content": content,
+        "content": [{"type": "text", "text": text}],
         "structuredContent": result,
         "isError": False,
     }
 
 
 def _receipt(receipt: SettleResponse | None) -> dict[str, Any] | None:
-    return (
-        None
-        if receipt is None
-        else receipt.model_dump(by_alias=True, exclude_none=True, mode="json")
-    )
+    return None if receipt is None else json_of(receipt)
 
 
 def _with_receipt(
@@ -271,22 +298,17 @@ def _with_receipt(
 ) -> dict[str, Any]:
     if receipt is None:
         return result
-    meta = {**(result.get("_meta") or {}), RESPONSE_META: _receipt(receipt)}
+    meta = {**(result.get("_meta") or {}), RESPONSE_META: json_of(receipt)}
     if repeated:
         meta["x402/repeated"] = True
     return {**result, "_meta": meta}
 
 
 def _refusal(reply: Refused) -> dict[str, Any]:
-    """Not a demand: paying again is never the remedy."""
-    body: dict[str, Any] = {"reason": reply.code, "message": reply.message}
-    meta: dict[str, Any] = {}
-    receipt = _receipt(reply.receipt)
-    if receipt is not None:
-        meta[RESPONSE_META] = receipt
+    """A refusal as a tool result. It is not a demand: paying again does not help."""
     return {
         "isError": True,
         "content": [{"type": "text", "text": reply.message}],
-        "structuredContent": body,
-        "_meta": meta,
+        "structuredContent": {"reason": reply.code, "message": reply.message},
+        "_meta": {} if reply.receipt is None else {RESPONSE_META: json_of(reply.receipt)},
     }

@@ -32,7 +32,7 @@ class OwnedRow:
         return await database.grouped(executions.claim, row, lasting=lasting)
 
     async def read(self) -> Execution | None:
-        """Read the row, whoever owns it."""
+        """Read the row, with any owner."""
         executions = self.executions
         return await executions.database.grouped(executions.get, self.payment_id)
 
@@ -46,7 +46,9 @@ class OwnedRow:
         )
 
     async def move(self, step: Transition, **values: Any) -> bool:
-        """Take *step* and set the columns *values*. Return False if another request owns the row."""
+        """Take *step* and set the columns *values*. Return False if another request owns the
+        row.
+        """
         executions = self.executions
         return await executions.database.grouped(
             partial(executions.move, self.payment_id, self.owner, step, **values)

@@ -13,10 +13,10 @@ The methods, and the state that the row must be in when they are called:
 |---|---|---|
 | `begin` | verifying | verifies, then settles or runs |
 | `settle_then_run` | settling | settles, then runs |
-| `run_paid` | paid | runs, then answers or settles what was used |
+| `run_paid` | paid | runs, then answers or settles the amount used |
 | `settle_result` | executed | settles, then answers |
 | `resume` | any unfinished one | goes on with a call that another process left |
-| `answer_ended` | done, failed, unknown | answers from what is stored |
+| `answer_ended` | done, failed, unknown | answers from the row |
 | `retry` | failed | begins again with a new payment |
 
 Each step is one of `store.call_states.TRANSITIONS`, which says when it may be taken.
@@ -34,6 +34,7 @@ from x402.schemas import PaymentRequirements, SettleResponse
 from x402.schemas.hooks import ResourceVerifyResponse
 
 from mcpsol_py import telemetry
+from mcpsol_py.x402.protocol.json_form import json_of
 from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused, Reply
 from mcpsol_py.x402.protocol.payment_ids import Payment
 from mcpsol_py.x402.selling.owned_row import OwnedRow
@@ -43,7 +44,6 @@ from mcpsol_py.x402.selling.replies import (
     is_undecided,
     outcome_unknown,
     read_receipt,
-    receipt_json,
     settlement_pending,
     taken_over,
 )
@@ -135,7 +135,9 @@ class PaidCall:
         return await self.row.claim(claim, lasting=False)
 
     async def claim_again(self, known: Execution) -> Reply:
-        """Begin a call whose row *known* was refused and removed while this request waited for it."""
+        """Begin a call whose row *known* was refused and removed while this request waited
+        for it.
+        """
         claim = replace(
             known, payment_key=self.payment_key, state=FIRST_STATE, owner=self.row.owner
         )
@@ -228,7 +230,9 @@ class PaidCall:
     async def settle_result(
         self, result: dict[str, Any], *, charge: int | None = None, resumed: bool = False
     ) -> Reply:
-        """executed → done or failed. *charge*: base units to charge instead of the offered amount."""
+        """executed → done or failed. *charge*: base units to charge instead of the offered
+        amount.
+        """
         if self.parts.verify_only:
             await self.row.move(SETTLED)
             return Answer(result, None)
@@ -236,7 +240,7 @@ class PaidCall:
         if not settled.success:
             return await self._not_settled(settled, SETTLE_PENDING, CHARGED_NOTHING)
         settled = self.offer.receipted(settled)
-        await self.row.advance(SETTLED, receipt=receipt_json(settled))
+        await self.row.advance(SETTLED, receipt=json_of(settled))
         self.report("settled")
         self.report("complete")
         return Answer(result, settled)
@@ -249,13 +253,13 @@ class PaidCall:
         if not settled.success:
             return await self._not_settled(settled, PAY_PENDING, NOT_PAID)
         settled = self.offer.receipted(settled)
-        await self.row.advance(PAID_FIRST, receipt=receipt_json(settled))
+        await self.row.advance(PAID_FIRST, receipt=json_of(settled))
         self.report("settled")
         self.parts.fault("call.paid")
         return await self.run_paid(settled)
 
     async def run_paid(self, receipt: SettleResponse | None) -> Reply:
-        """paid → running → done, or executed if what was used is settled next."""
+        """paid → running → done, or executed if the amount used is settled next."""
         await self.row.advance(RUN_PAID)
         self.parts.fault("call.running")
         if self._flow() == "escrow":
@@ -337,7 +341,7 @@ class PaidCall:
         """Record a settlement that did not succeed, by the step *pending* or *failed*, and withhold
         the result.
         """
-        receipt = receipt_json(settled)
+        receipt = json_of(settled)
         if is_undecided(settled):
             await self.row.move(pending, receipt=receipt)
             return settlement_pending(settled)
@@ -352,7 +356,7 @@ class PaidCall:
         """
         settled = await self._settle("after-handler", 0, resumed)
         if not is_undecided(settled):
-            values = {"receipt": receipt_json(settled), "error": "tool_failed"}
+            values = {"receipt": json_of(settled), "error": "tool_failed"}
             await self.row.move(CHARGED_NOTHING, result=None, **values)
         return settled
 

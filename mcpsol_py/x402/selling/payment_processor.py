@@ -85,7 +85,7 @@ class PaymentProcessor:
         """Return the order in which the scheme settles and runs.
 
         "authorization": verify, run, settle. "upfront": settle, run. "escrow": settle a deposit,
-        run, settle what was used.
+        run, settle the amount used.
         """
         if isinstance(payment, PaymentPayloadV1):
             return "authorization"
@@ -118,7 +118,7 @@ class PaymentProcessor:
             )
 
     async def cancel(self, payment: Payment, requirements: Any, payment_id: str) -> None:
-        """Release whatever the scheme holds for a call that failed and is not charged."""
+        """Release anything that the scheme holds for a call that failed and is not charged."""
         if isinstance(payment, PaymentPayloadV1):
             return
         dispatcher = self.server.create_payment_cancellation_dispatcher(
@@ -178,7 +178,7 @@ class PaymentProcessor:
     async def _checked(self, payment: Payment, settled: SettleResponse) -> SettleResponse:
         """Correct what a facilitator answered, if the witness sees something else on chain.
 
-        A success that did not land is no success, and a refusal of a payment that landed is a
+        A success that did not land is a failure, and a refusal of a payment that landed is a
         success. A duplicate stays a duplicate: it may have paid for another call.
         """
         if self.witness is None or settled.error_reason == _DUPLICATE:

@@ -1,4 +1,4 @@
-"""Replies that a paid call gives for the state of its row, and receipts as JSON."""
+"""Replies that a paid call gives for the state of its row."""
 
 from __future__ import annotations
 
@@ -15,18 +15,12 @@ __all__ = [
     "outcome_of",
     "outcome_unknown",
     "read_receipt",
-    "receipt_json",
     "settlement_pending",
     "taken_over",
 ]
 
 #: Reasons of settlements that may still land.
 _UNDECIDED = ("settlement_pending", "unexpected_settle_error")
-
-
-def receipt_json(settled: SettleResponse) -> dict[str, Any]:
-    """Return a settlement as the JSON object that is stored and sent."""
-    return settled.model_dump(by_alias=True, exclude_none=True, mode="json")
 
 
 def read_receipt(receipt: dict[str, Any] | None) -> SettleResponse | None:
@@ -40,7 +34,9 @@ def is_undecided(settled: SettleResponse) -> bool:
 
 
 def outcome_of(reply: Reply) -> str:
-    """Name the way a request was answered, for metrics: "answered", "repeated", or a reason code."""
+    """Name the way a request was answered, for metrics: "answered", "repeated", or a reason
+    code.
+    """
     match reply:
         case Answer(repeated=repeated):
             return "repeated" if repeated else "answered"

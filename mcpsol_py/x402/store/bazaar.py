@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import catalog as table
 
-__all__ = ["Catalog"]
+__all__ = ["ServiceCatalog"]
 
 #: Rows that a search looks at: those paid most recently.
 _SEARCHED = 5_000
@@ -23,7 +23,7 @@ _FILTERS = {
 }
 
 
-class Catalog:
+class ServiceCatalog:
     """Raises StorageError."""
 
     def __init__(self, database: Database) -> None:

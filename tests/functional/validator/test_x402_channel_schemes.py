@@ -27,7 +27,7 @@ from mcpsol_py.x402.channels.program import OURS
 from mcpsol_py.x402.channels.redeem import redeem
 from mcpsol_py.x402.channels.upto import UptoClient, UptoFacilitator, UptoServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.facilitator.app import LocalFacilitator
+from mcpsol_py.x402.facilitator import LocalFacilitator
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Answer, Offer

@@ -17,7 +17,7 @@ from x402.schemas import AssetAmount, ResourceConfig, ResourceInfo
 from mcpsol_py.x402.chain.payment_chain import rpc_chain
 from mcpsol_py.x402.exact.mechanism import ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.facilitator.app import LocalFacilitator, make_facilitator
+from mcpsol_py.x402.facilitator import LocalFacilitator, make_facilitator
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.selling.mcp_seller import Paid

@@ -23,7 +23,7 @@ from mcpsol_py.x402.channels.program import OURS, ChannelProgram, audited
 from mcpsol_py.x402.channels.upto import UptoClient, UptoFacilitator, UptoServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.exact.transaction import associated_token_address
-from mcpsol_py.x402.facilitator.app import LocalFacilitator
+from mcpsol_py.x402.facilitator import LocalFacilitator
 from mcpsol_py.x402.protocol.networks import DEVNET, TOKEN
 from mcpsol_py.x402.store.channels import PaidChannels, SponsoredChannels
 from mcpsol_py.x402.store.database import Database

@@ -9,7 +9,7 @@ from x402.schemas import PaymentPayload
 
 from mcpsol_py.x402.channels.program import OPEN_SLOT_WINDOW
 from mcpsol_py.x402.channels.redeem import redeem, tidy
-from mcpsol_py.x402.facilitator.app import LocalFacilitator
+from mcpsol_py.x402.facilitator import LocalFacilitator
 from mcpsol_py.x402.store.channels import SponsoredChannels
 from mcpsol_py.x402.store.database import Database
 from tests.unit.x402.channel_payments import PROGRAMS, BatchShop, ChannelWorld, batch_client

@@ -13,10 +13,10 @@ from x402.schemas import PaymentPayload, ResourceInfo
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.facilitator.app import facilitator_app, make_facilitator
+from mcpsol_py.x402.facilitator import facilitator_app, make_facilitator
 from mcpsol_py.x402.protocol.bazaar import ask_catalog, catalog_row, read_service
 from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.store.bazaar import Catalog
+from mcpsol_py.x402.store.bazaar import ServiceCatalog
 from mcpsol_py.x402.store.database import Database
 from tests.unit.x402.payments import World
 
@@ -54,7 +54,7 @@ async def settle(client: httpx.AsyncClient, world: World, body: dict[str, Any]) 
 
 
 def facilitator(world: World, path: Path) -> httpx.AsyncClient:
-    catalog = Catalog(Database(f"sqlite:///{path / 'catalog.db'}"))
+    catalog = ServiceCatalog(Database(f"sqlite:///{path / 'catalog.db'}"))
     core = make_facilitator(
         world.chain, KeypairSponsor(world.sponsor), world.settlements, timeout=1.0
     )

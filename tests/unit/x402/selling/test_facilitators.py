@@ -17,7 +17,7 @@ from x402.schemas import (
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.facilitator.app import facilitator_app, make_facilitator
+from mcpsol_py.x402.facilitator import facilitator_app, make_facilitator
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.selling.facilitators import FacilitatorDown, Facilitators, HttpFacilitator
 from tests.unit.x402.payments import World
