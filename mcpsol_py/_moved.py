@@ -106,6 +106,41 @@ MODULES = {
 
 #: Old module -> {old name: new name}, for names that changed. "module:name" for one that went to another module.
 NAMES: dict[str, dict[str, str]] = {
+    "mcpsol_py.client.loader": {
+        "BUFFER_HEADER": "mcpsol_py.solana.loader:BUFFER_HEADER",
+        "Buffer": "mcpsol_py.solana.loader:ProgramBuffer",
+        "Deployment": "mcpsol_py.solana.loader:DeployedProgram",
+        "LOADER": "mcpsol_py.solana.loader:LOADER",
+        "MAX_ELF": "mcpsol_py.solana.loader:MAX_ELF",
+        "PROGRAMDATA_HEADER": "mcpsol_py.solana.loader:PROGRAMDATA_HEADER",
+        "PROGRAM_SIZE": "mcpsol_py.solana.loader:PROGRAM_SIZE",
+        "Rent": "mcpsol_py.solana.rent:RentRate",
+        "Standing": "DeploymentMark",
+        "close": "mcpsol_py.solana.loader:close",
+        "deploy": "mcpsol_py.solana.loader:deploy",
+        "extend": "mcpsol_py.solana.loader:extend",
+        "initialize_buffer": "mcpsol_py.solana.loader:initialize_buffer",
+        "make_final": "mcpsol_py.solana.loader:make_final",
+        "programdata_address": "mcpsol_py.solana.loader:programdata_address",
+        "read_buffer": "mcpsol_py.solana.loader:read_buffer",
+        "standing": "deployment_mark",
+        "upgrade": "mcpsol_py.solana.loader:upgrade",
+        "write": "mcpsol_py.solana.loader:write",
+    },
+    "mcpsol_py.client.metadata": {
+        "Instructions": "MetadataInstructions",
+    },
+    "mcpsol_py.accounts.wellknown": {
+        "ASSOCIATED_TOKEN_PROGRAM": "mcpsol_py.solana.addresses:ASSOCIATED_TOKEN_PROGRAM",
+        "COMPUTE_BUDGET": "mcpsol_py.solana.addresses:COMPUTE_BUDGET",
+        "METADATA_PROGRAM": "mcpsol_py.solana.addresses:METADATA_PROGRAM",
+        "PROGRAM_METADATA": "mcpsol_py.solana.addresses:PROGRAM_METADATA",
+        "PROGRAM_NAMES": "mcpsol_py.solana.addresses:PROGRAM_NAMES",
+        "SYSTEM_PROGRAM": "mcpsol_py.solana.addresses:SYSTEM_PROGRAM",
+        "TOKEN_2022_PROGRAM": "mcpsol_py.solana.addresses:TOKEN_2022_PROGRAM",
+        "TOKEN_PROGRAM": "mcpsol_py.solana.addresses:TOKEN_PROGRAM",
+        "certain": "known_address",
+    },
     "mcpsol_py.bridge.calls": {
         "Prepared": "PreparedCall",
         "Served": "ServedProgram",

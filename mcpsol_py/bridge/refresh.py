@@ -21,11 +21,12 @@ from solders.pubkey import Pubkey
 from mcpsol_py import telemetry
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.discovery import idl_places
-from mcpsol_py.client.loader import PROGRAMDATA_HEADER, programdata_address, standing
+from mcpsol_py.client.loader import deployment_mark
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.client.watching import AccountWatch
 from mcpsol_py.errors import McpsolError, TransportError
+from mcpsol_py.solana.loader import PROGRAMDATA_HEADER, programdata_address
 
 if TYPE_CHECKING:
     from mcpsol_py.bridge.bridge import Bridge
@@ -246,7 +247,7 @@ async def _add_watch(
 
 async def _slot(transport: Transport, program_id: Pubkey) -> int | None:
     """Return the slot of a program's last deployment. Raises TransportError."""
-    return (await standing(transport, program_id)).slot
+    return (await deployment_mark(transport, program_id)).slot
 
 
 async def _first_slot(transport: Transport, program_id: Pubkey) -> int | None:

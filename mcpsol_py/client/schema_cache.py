@@ -24,7 +24,7 @@ import orjson
 from solders.pubkey import Pubkey
 
 from mcpsol_py.client.discovery import Discovery, discover, idl_places
-from mcpsol_py.client.loader import mark_of, standing
+from mcpsol_py.client.loader import deployment_mark, mark_of
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import McpsolError
 from mcpsol_py.program import Program
@@ -51,7 +51,7 @@ class SchemaCache:
 
         Raises as `discover` does. A file that cannot be read or written is as none.
         """
-        before, cluster = await asyncio.gather(standing(transport, program_id), genesis)
+        before, cluster = await asyncio.gather(deployment_mark(transport, program_id), genesis)
         path = self._path(program_id, cluster)
         if path is None or not before.mark:
             return await discover(transport, program_id, all_pages=True), before.slot
@@ -62,7 +62,7 @@ class SchemaCache:
         if kept is not None and (kept.deployment, kept.places) == (before.mark, places):
             return kept.discovery, before.slot
         found = await discover(transport, program_id, all_pages=True)
-        if found.settled and await standing(transport, program_id) == before:
+        if found.settled and await deployment_mark(transport, program_id) == before:
             if found.document is None:
                 _write(path, before.mark, "", found)
             elif places == await _places(transport, program_id):

@@ -1,12 +1,10 @@
-"""Writing a program's IDL to its Program Metadata account, where Anchor 1.0, explorers and `fetch_idl` look for it.
+"""Publish a program's IDL in its Program Metadata account, where Anchor 1.0, explorers and `fetch_idl` look.
 
-The account is the canonical one: derived from the program's id, and written by its upgrade authority alone. What fits
-one transaction is written by one. More is gathered in a buffer first: the metadata account itself when it is new, else
-an account derived beside it, so that the old IDL is read until the new one is complete, in one step. Both addresses are
-derived, so a run that was stopped is begun again and goes on; `close_buffers` gives the rent back instead.
-
-Source: solana-program/program-metadata (program/src/instruction.rs, state/header.rs); instructions start with one byte,
-an absent optional account is the program's own id.
+The account is the canonical one: its address is derived from the program's id, and only the
+program's upgrade authority can write to it. An IDL that fits one transaction is written by one. A
+larger one is first written to a buffer: the metadata account itself if it is new, otherwise another
+derived account, so that readers see the old IDL until one step replaces it. A stopped run can be
+continued, because the addresses are derived. `close_buffers` gives the rent back instead.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from solders.account import Account
-from solders.instruction import AccountMeta, Instruction
+from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.message import Message
 from solders.pubkey import Pubkey
@@ -25,15 +23,39 @@ from solders.signature import Signature
 
 from mcpsol_py.batch import Sender
 from mcpsol_py.calls.transactions import PACKET, compute_budget, size_of
-from mcpsol_py.client.discovery import MAX_IDL, metadata_address
-from mcpsol_py.client.loader import Rent, deployment, programdata_address
+from mcpsol_py.client.discovery import metadata_address
+from mcpsol_py.client.loader import deployment, read_rent
 from mcpsol_py.client.transport import Transport
-from mcpsol_py.deploy.program import FEE, Step, chunks, refuse_poor, top_up
+from mcpsol_py.deploy.funding import (
+    FEE,
+    Costs,
+    Step,
+    chunk_count,
+    chunks,
+    priority_fee,
+    refuse_poor,
+    top_up,
+)
+from mcpsol_py.deploy.metadata_program import (
+    BUFFER_SEED,
+    GROWTH,
+    HEADER,
+    IDL_SEED,
+    MAX_CONTENT,
+    MetadataInstructions,
+    buffer_authority,
+    content_of,
+    document_of,
+    is_buffer,
+    is_immutable,
+    is_metadata,
+)
 from mcpsol_py.errors import DeployRefused, NoProgram, TransportError
-from mcpsol_py.solana.addresses import PROGRAM_METADATA, RENT_SYSVAR, SYSTEM_PROGRAM
+from mcpsol_py.solana.addresses import PROGRAM_METADATA
+from mcpsol_py.solana.rent import RentRate
 
 __all__ = [
-    "Instructions",
+    "MetadataInstructions",
     "PublicationPlan",
     "Published",
     "close_buffers",
@@ -41,125 +63,32 @@ __all__ = [
     "run_publication",
 ]
 
-#: Bytes before the content, in metadata and in buffers alike.
-_HEADER = 96
-_BUFFER, _METADATA = 1, 2
-#: How an IDL is kept: shown as UTF-8, compressed with zlib, JSON, in the account itself.
-_FORM = bytes([1, 2, 1])
-_DIRECT = bytes([0])
-#: The seeds of the IDL's account, and of the buffer for its next version.
-_IDL, _NEXT = "idl", "mcpsol-idl-next"
-#: By so much one instruction may lengthen an account (the runtime's MAX_PERMITTED_DATA_INCREASE).
-_GROWTH = 10_240
-#: Compute units: a write; anything that allocates or copies (the program looks for its address's bump, at 1,500 a try).
+#: The most compute units of a write, and of an instruction that allocates or copies (the program
+#: searches for its address's bump, at 1,500 units for each try).
 _WRITE_UNITS, _UNITS = 10_000, 120_000
-#: Looks at what was just written, 0.4 s apart.
-_STALE = 8
-#: An account's data, less the header.
-_MOST = 10 * 1024 * 1024 - _HEADER
+#: How often to look for what was just written: another node behind the endpoint may be late.
+_STALE_LOOKS = 8
+#: Seconds between two looks.
+_PAUSE = 0.4
+#: Extend instructions in one transaction.
+_EXTENSIONS = 8
+
+Action = Literal["create", "update", "none"]
 
 
-# --- instructions ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Instructions:
-    """The instructions of the Program Metadata program, for one program's metadata and its upgrade authority.
-
-    Layouts as program/src/instruction.rs of solana-program/program-metadata says.
-    """
-
-    program_id: Pubkey
-    authority: Pubkey
-
-    def _make(self, data: bytes, *accounts: AccountMeta) -> Instruction:
-        return Instruction(PROGRAM_METADATA, data, list(accounts))
-
-    def _who(self, account: Pubkey) -> tuple[AccountMeta, ...]:
-        """The account, and what shows that the authority may change it."""
-        return (
-            AccountMeta(account, False, True),
-            AccountMeta(self.authority, True, False),
-            AccountMeta(self.program_id, False, False),
-            AccountMeta(programdata_address(self.program_id), False, False),
-        )
-
-    def allocate(self, account: Pubkey, seed: str) -> Instruction:
-        """Makes an account that holds its rent a buffer, at the address of *seed*."""
-        return self._make(
-            b"\7" + _seed(seed), *self._who(account), AccountMeta(SYSTEM_PROGRAM, False, False)
-        )
-
-    def extend(self, account: Pubkey, more: int) -> list[Instruction]:
-        """Lengthens an account by *more* bytes, with as many instructions as it takes."""
-        parts = [min(_GROWTH, more - at) for at in range(0, more, _GROWTH)]
-        return [
-            self._make(b"\x08" + part.to_bytes(2, "little"), *self._who(account)) for part in parts
-        ]
-
-    def write(self, account: Pubkey, offset: int, data: bytes) -> Instruction:
-        """Puts *data* at *offset* of a buffer's content."""
-        return self._make(
-            b"\0" + offset.to_bytes(4, "little") + data,
-            AccountMeta(account, False, True),
-            AccountMeta(self.authority, True, False),
-            AccountMeta(PROGRAM_METADATA, False, False),
-        )
-
-    def initialize(self, account: Pubkey, data: bytes = b"") -> Instruction:
-        """Makes the IDL's metadata of *data*, or of the buffer that the account is."""
-        system = SYSTEM_PROGRAM if data else PROGRAM_METADATA
-        return self._make(
-            b"\1" + _seed(_IDL) + _FORM + _DIRECT + data,
-            *self._who(account),
-            AccountMeta(system, False, False),
-        )
-
-    def set_data(
-        self, account: Pubkey, data: bytes = b"", buffer: Pubkey | None = None
-    ) -> Instruction:
-        """Replaces the content by *data*, or by a buffer's."""
-        target, authority, program, programdata = self._who(account)
-        source = (
-            AccountMeta(PROGRAM_METADATA, False, False)
-            if buffer is None
-            else AccountMeta(buffer, False, True)
-        )
-        return self._make(
-            b"\3" + _FORM + _DIRECT + data, target, authority, source, program, programdata
-        )
-
-    def trim(self, account: Pubkey, to: Pubkey) -> Instruction:
-        """Gives back the rent of what was cut off."""
-        return self._make(
-            b"\5",
-            *self._who(account),
-            AccountMeta(to, False, True),
-            AccountMeta(RENT_SYSVAR, False, False),
-        )
-
-    def close(self, account: Pubkey, to: Pubkey) -> Instruction:
-        """Ends a buffer or metadata; its lamports go to *to*."""
-        return self._make(b"\6", *self._who(account), AccountMeta(to, False, True))
-
-
-def _seed(text: str) -> bytes:
-    return text.encode().ljust(16, b"\0")
-
-
-# --- the plan --------------------------------------------------------------------------------------------------------
+# --- the plan --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class PublicationPlan:
-    """What a publication will do and cost, in bytes and lamports; nothing was sent for it.
+    """What a publication will do and cost, in bytes and lamports. Planning sends nothing.
 
-    `action`: "create", "update", or "none" where this very document is published already. `address` is the metadata
-    account, `buffer` where more than one transaction's worth is gathered (None: one is enough), `packed` the bytes that
-    will stand there. Lamports as in `DeploymentPlan`.
+    `action` is "none" if the same document is published already. `address` is the metadata account,
+    `packed` its new content. `buffer` collects content that does not fit one transaction; it is
+    None if one transaction is enough. Lamports as in `DeploymentPlan`.
     """
 
-    action: Literal["create", "update", "none"]
+    action: Action
     program_id: Pubkey
     authority: Pubkey
     payer: Pubkey
@@ -176,8 +105,10 @@ class PublicationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A publication that was read back and compared. `signature`: of its last transaction, None where nothing was to
-    do."""
+    """A publication that was read back and compared.
+
+    `signature` is that of the last transaction, None if there was nothing to do.
+    """
 
     plan: PublicationPlan
     signature: Signature | None
@@ -192,77 +123,70 @@ async def plan_publication(
     payer: Pubkey,
     price: int | None = None,
 ) -> PublicationPlan:
-    """What publishing *document*, an IDL's JSON text, for a program takes.
+    """Plan the publication of *document*, an IDL's JSON text, for a program.
 
-    Raises NoProgram where the cluster has no Program Metadata program, or no program at *program_id*; DeployRefused
-    where *authority* is not its upgrade authority, or the metadata was made immutable; TransportError.
+    Raises NoProgram if the cluster has no Program Metadata program, or no program at *program_id*;
+    DeployRefused if *authority* is not the program's upgrade authority, or if the metadata is
+    immutable; TransportError.
     """
     name = f"the IDL of {program_id}"
+    await _check_cluster(transport)
+    await _check_authority(transport, name, program_id, authority)
+    packed = _packed(name, document)
+    rent = await read_rent(transport)
+    address, next_buffer = metadata_address(program_id), metadata_address(program_id, BUFFER_SEED)
+    accounts = await transport.get_accounts([address, next_buffer, payer])
+    account, old_buffer, wallet = accounts
+    if account is not None and is_metadata(account) and is_immutable(account):
+        raise DeployRefused(
+            name, f"{address} is immutable: it can never change", "It has to stay as it is"
+        )
+    rows = MetadataInstructions(program_id, authority)
+    action = _action(account, document)
+    buffer = None
+    costs = Costs()
+    if action != "none":
+        if not _fits_one_transaction(rows, account, address, payer, packed, price):
+            buffer = address if action == "create" else next_buffer
+        held = _lamports(old_buffer) if buffer == next_buffer else None
+        parts = 0
+        if buffer is not None:
+            parts = chunk_count(len(packed), _chunk_size(rows, payer, address, price))
+        fees = _fees(parts, len(packed), 1 if payer == authority else 2, price)
+        costs = _costs(rent, len(packed), _lamports(account), held, fees)
+    return PublicationPlan(
+        action=action,
+        program_id=program_id,
+        authority=authority,
+        payer=payer,
+        address=address,
+        buffer=buffer,
+        size=len(document),
+        packed=packed,
+        rent=costs.rent,
+        lent=costs.lent,
+        fees=costs.fees,
+        needed=costs.needed,
+        balance=_lamports(wallet),
+    )
+
+
+async def _check_cluster(transport: Transport) -> None:
+    """Raise NoProgram if the cluster has no Program Metadata program."""
     (home,) = await transport.get_accounts([PROGRAM_METADATA])
     if home is None or not home.executable:
         raise NoProgram(
             str(PROGRAM_METADATA),
             transport.endpoint,
-            "It is the Program Metadata program, which keeps IDLs. Keep the IDL in a file, or let list_tools serve it",
+            "It is the Program Metadata program, which keeps IDLs. Keep the IDL in a file, or let "
+            "list_tools serve it",
         )
-    await _refuse_foreign(transport, name, program_id, authority)
-    packed = zlib.compress(document, 9)
-    if len(packed) > _MOST:
-        raise DeployRefused(
-            name,
-            f"{len(packed):,} bytes compressed; an account holds {_MOST:,}",
-            "Shorten its docs",
-        )
-    rent = await Rent.read(transport)
-    address, following = metadata_address(program_id), metadata_address(program_id, _NEXT)
-    account, beside, purse = await transport.get_accounts([address, following, payer])
-    balance = 0 if purse is None else purse.lamports
-    kind = _kind(account)
-    if kind == _METADATA and account is not None and not account.data[65]:
-        raise DeployRefused(
-            name, f"{address} was made immutable: nobody can change it", "Nothing would do"
-        )
-    whole = rent.of(_HEADER + len(packed))
-    rows = Instructions(program_id, authority)
-    if kind == _METADATA and account is not None:
-        action: Literal["create", "update", "none"] = "update"
-        direct = [rows.set_data(address, packed), rows.trim(address, payer)]
-        locked = max(0, whole - account.lamports)
-    else:
-        action = "create"
-        direct = [rows.initialize(address, packed)]
-        locked = max(0, whole - (0 if account is None else account.lamports))
-    fits = kind != _BUFFER and _fits(payer, [*top_up(payer, address, 1), *direct], price)
-    buffer = None if fits else address if action == "create" else following
-    held = 0 if beside is None or action == "create" else beside.lamports
-    lent = max(0, whole - held) if buffer == following else 0
-    parts = 0 if buffer is None else -(-len(packed) // _chunk_size(rows, payer, address, price))
-    signatures = 1 if payer == authority else 2
-    units = (_WRITE_UNITS * parts + 5 * _UNITS) * (price or 0)
-    fees = FEE * signatures * (parts + 4 + len(packed) // (8 * _GROWTH)) + -(-units // 1_000_000)
-    if action == "update" and account is not None and _document_of(account) == document:
-        action, buffer, locked, lent, fees = "none", None, 0, 0, 0
-    needed = 0 if action == "none" else locked + lent + fees + rent.of(0)
-    return PublicationPlan(
-        action,
-        program_id,
-        authority,
-        payer,
-        address,
-        buffer,
-        len(document),
-        packed,
-        locked,
-        lent,
-        fees,
-        needed,
-        balance,
-    )
 
 
-async def _refuse_foreign(
+async def _check_authority(
     transport: Transport, name: str, program_id: Pubkey, authority: Pubkey
 ) -> None:
+    """Raise NoProgram if there is no program, DeployRefused if *authority* cannot upgrade it."""
     found = await deployment(transport, program_id)
     if found is None:
         raise NoProgram(str(program_id), transport.endpoint, "Deploy it first")
@@ -270,52 +194,91 @@ async def _refuse_foreign(
         raise DeployRefused(
             name,
             f"its loader is {found.loader}, which keeps no upgrade authority",
-            "Nothing would do",
+            "Its metadata cannot be written",
         )
     if found.authority is None:
         raise DeployRefused(
-            name, "the program is final, so nobody may write its metadata", "Nothing would do"
+            name,
+            "the program is final, and only an upgrade authority can write its metadata",
+            "Its metadata cannot be written",
         )
     if found.authority != authority:
         raise DeployRefused(
             name,
-            f"the program's upgrade authority is {found.authority}, and the one given is {authority}",
+            f"the program's upgrade authority is {found.authority}, "
+            f"and the one given is {authority}",
             "Give that key with --authority",
         )
 
 
-def _kind(account: Account | None) -> int:
-    if account is None or account.owner != PROGRAM_METADATA or len(account.data) < _HEADER:
-        return 0
-    return account.data[0]
+def _packed(name: str, document: bytes) -> bytes:
+    packed = zlib.compress(document, 9)
+    if len(packed) > MAX_CONTENT:
+        raise DeployRefused(
+            name,
+            f"{len(packed):,} bytes compressed; an account holds {MAX_CONTENT:,}",
+            "Shorten its docs",
+        )
+    return packed
 
 
-def _content(account: Account | None) -> bytes:
-    data = b"" if account is None else bytes(account.data)
-    return data[_HEADER : _HEADER + int.from_bytes(data[87:91], "little")]
+def _action(account: Account | None, document: bytes) -> Action:
+    if account is None or not is_metadata(account):
+        return "create"
+    return "none" if document_of(account) == document else "update"
 
 
-def _document_of(account: Account) -> bytes | None:
-    """The text in a metadata account, where it is kept as this module keeps it; else None."""
-    if bytes(account.data[83:86]) + bytes(account.data[86:87]) != _FORM + _DIRECT:
-        return None
-    try:
-        return zlib.decompressobj().decompress(_content(account), MAX_IDL + 1)
-    except zlib.error:
-        return None
-
-
-def _fits(payer: Pubkey, job: Sequence[Instruction], price: int | None) -> bool:
+def _fits_one_transaction(
+    rows: MetadataInstructions,
+    account: Account | None,
+    address: Pubkey,
+    payer: Pubkey,
+    packed: bytes,
+    price: int | None,
+) -> bool:
+    """Whether one transaction can write all of *packed*. An account that is a buffer is continued."""
+    if is_buffer(account):
+        return False
+    if is_metadata(account):
+        direct = [rows.set_data(address, packed), rows.trim(address, payer)]
+    else:
+        direct = [rows.initialize(address, packed)]
     budget = compute_budget(_UNITS if price is not None else None, price)
-    return size_of(Message([*budget, *job], payer)) <= PACKET
+    message = Message([*budget, *top_up(payer, address, 1), *direct], payer)
+    return size_of(message) <= PACKET
 
 
-def _chunk_size(rows: Instructions, payer: Pubkey, account: Pubkey, price: int | None) -> int:
+def _chunk_size(
+    rows: MetadataInstructions, payer: Pubkey, account: Pubkey, price: int | None
+) -> int:
+    """Return the bytes that one transaction can write to a buffer."""
     budget = compute_budget(_WRITE_UNITS if price is not None else None, price)
     return PACKET - size_of(Message([*budget, rows.write(account, 0, b"")], payer)) - 2
 
 
-# --- doing it --------------------------------------------------------------------------------------------------------
+def _fees(parts: int, length: int, signatures: int, price: int | None) -> int:
+    """Return the most that fees can be."""
+    extensions = length // (_EXTENSIONS * GROWTH)
+    units = _WRITE_UNITS * parts + 5 * _UNITS
+    return FEE * signatures * (parts + 4 + extensions) + priority_fee(units, price)
+
+
+def _costs(rent: RentRate, length: int, held: int, in_buffer: int | None, fees: int) -> Costs:
+    """Return the costs of *length* bytes in an account that holds *held* lamports.
+
+    *in_buffer*: the lamports that a separate buffer holds already, None if there is no such buffer.
+    """
+    whole = rent.of(HEADER + length)
+    locked = max(0, whole - held)
+    lent = 0 if in_buffer is None else max(0, whole - in_buffer)
+    return Costs(locked, lent, fees, locked + lent + fees + rent.of(0))
+
+
+def _lamports(account: Account | None) -> int:
+    return 0 if account is None else account.lamports
+
+
+# --- running it ------------------------------------------------------------------------------
 
 
 async def run_publication(
@@ -327,163 +290,173 @@ async def run_publication(
     price: int | None = None,
     step: Step = lambda _: None,
 ) -> Published:
-    """Does what *plan* says, and compares the outcome. May be stopped at any time, and begun again with a new plan.
+    """Carry out *plan*, and compare the published IDL. *step* is called with each step.
 
-    Raises DeployRefused where the payer is too poor (nothing was sent), ProgramFailed, SendUnknown, TransportError.
+    A run can be stopped at any time. To continue, make a new plan. Raises DeployRefused, before
+    anything is sent, if the payer is too poor; ProgramFailed, SendUnknown, TransportError.
     """
-    refuse_poor(
-        plan.payer,
-        plan.balance,
-        plan.needed,
-        f"to {plan.action} the IDL",
-        plan.rent,
-        plan.lent,
-        plan.fees,
-    )
-    rows = Instructions(plan.program_id, plan.authority)
+    doing = f"to {plan.action} the IDL"
+    refuse_poor(plan.payer, plan.balance, plan.needed, doing, plan.rent, plan.lent, plan.fees)
     sender = Sender(transport, plan.payer, [payer, authority], price)
+    run = _Run(transport, sender, MetadataInstructions(plan.program_id, plan.authority), plan, step)
     signature = None
     if plan.action == "create":
-        signature = await _create(transport, sender, rows, plan, step)
+        signature = await run.create()
     elif plan.action == "update":
-        signature = await _update(transport, sender, rows, plan, step)
+        signature = await run.update()
     step("comparing what is published")
-    for _ in range(_STALE):  # another node behind the same endpoint may answer, a little late
-        (account,) = await transport.get_accounts([plan.address])
-        there = account is not None and _kind(account) == _METADATA
-        if there and (plan.action == "none" or _content(account) == plan.packed):
+    for _ in range(_STALE_LOOKS):
+        if await run.is_published():
             return Published(plan, signature)
-        await transport.sleep(0.4)
+        await transport.sleep(_PAUSE)
     raise TransportError(
         transport.endpoint, f"{plan.address} does not hold what was written. Run the command again"
     )
 
 
-async def _create(
-    transport: Transport, sender: Sender, rows: Instructions, plan: PublicationPlan, step: Step
-) -> Signature:
-    if plan.buffer is None:
-        step("writing the IDL")
-        (account,) = await transport.get_accounts([plan.address])
-        lacks = (
-            plan.rent
-            if account is None
-            else _lacks(await Rent.read(transport), account, len(plan.packed))
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run of a plan."""
+
+    transport: Transport
+    sender: Sender
+    rows: MetadataInstructions
+    plan: PublicationPlan
+    step: Step
+
+    async def create(self) -> Signature:
+        """Create the metadata account. Returns the last signature."""
+        plan, rows = self.plan, self.rows
+        if plan.buffer is not None:
+            await self._fill(IDL_SEED)
+            self.step("making it the program's IDL")
+            return await self.sender.one([rows.initialize(plan.address)], units=_UNITS)
+        self.step("writing the IDL")
+        account = await self._account(plan.address)
+        lacking = plan.rent if account is None else await self._lacking(account)
+        job = [
+            *top_up(plan.payer, plan.address, lacking),
+            rows.initialize(plan.address, plan.packed),
+        ]
+        return await self.sender.one(job, units=_UNITS)
+
+    async def update(self) -> Signature:
+        """Replace the content of the metadata account. Returns the last signature."""
+        plan, rows = self.plan, self.rows
+        if plan.buffer is not None:
+            await self._fill(BUFFER_SEED)
+        account = await self._account(plan.address)
+        assert account is not None
+        pay = top_up(plan.payer, plan.address, await self._lacking(account))
+        more = HEADER + len(plan.packed) - len(account.data)
+        if more > GROWTH:  # SetData itself lengthens the account by at most that
+            self.step("making room")
+            await self._grow(plan.address, more, pay)
+            pay = []
+        self.step("replacing the IDL")
+        content = b"" if plan.buffer else plan.packed
+        job = [*pay, rows.set_data(plan.address, content, plan.buffer)]
+        if plan.buffer is not None:
+            job.append(rows.close(plan.buffer, plan.payer))
+        if more < 0:
+            job.append(rows.trim(plan.address, plan.payer))
+        return await self.sender.one(job, units=_UNITS)
+
+    async def is_published(self) -> bool:
+        """Whether the chain shows the planned content."""
+        account = await self._account(self.plan.address)
+        if not is_metadata(account):
+            return False
+        return self.plan.action == "none" or content_of(account) == self.plan.packed
+
+    async def _fill(self, seed: str) -> None:
+        """Write to the buffer at *seed* until it has the packed document and nothing else."""
+        plan = self.plan
+        target = metadata_address(plan.program_id, seed)
+        size = _chunk_size(self.rows, plan.payer, target, self.sender.price)
+        for _ in range(4):
+            account = await self._open_buffer(target, seed)
+            if account is None:
+                continue
+            missing = chunks(plan.packed, bytes(account.data[HEADER:]), size)
+            if not missing:
+                return
+            await self._write(target, missing)
+        raise TransportError(
+            self.transport.endpoint,
+            f"{target} does not keep what is written to it: does another run write to it?",
         )
-        return await sender.one(
-            [*top_up(plan.payer, plan.address, lacks), rows.initialize(plan.address, plan.packed)],
-            units=_UNITS,
-        )
-    await _fill(transport, sender, rows, plan, _IDL, step)
-    step("making it the program's IDL")
-    return await sender.one([rows.initialize(plan.address)], units=_UNITS)
 
-
-async def _update(
-    transport: Transport, sender: Sender, rows: Instructions, plan: PublicationPlan, step: Step
-) -> Signature:
-    if plan.buffer is not None:
-        await _fill(transport, sender, rows, plan, _NEXT, step)
-    (account,) = await transport.get_accounts([plan.address])
-    assert account is not None
-    pay = top_up(
-        plan.payer, plan.address, _lacks(await Rent.read(transport), account, len(plan.packed))
-    )
-    more = _HEADER + len(plan.packed) - len(account.data)
-    if more > _GROWTH:  # the copy itself can lengthen the account by so much and no more
-        step("making room")
-        await _grow(sender, rows, plan.address, more, pay)
-        pay = []
-    step("replacing the IDL")
-    job = [*pay, rows.set_data(plan.address, b"" if plan.buffer else plan.packed, plan.buffer)]
-    if plan.buffer is not None:
-        job.append(rows.close(plan.buffer, plan.payer))
-    if more < 0:
-        job.append(rows.trim(plan.address, plan.payer))
-    return await sender.one(job, units=_UNITS)
-
-
-def _lacks(rent: Rent, account: Account | None, length: int) -> int:
-    return rent.of(_HEADER + length) - (0 if account is None else account.lamports)
-
-
-async def _grow(
-    sender: Sender,
-    rows: Instructions,
-    account: Pubkey,
-    more: int,
-    first: Sequence[Instruction] = (),
-) -> None:
-    steps = rows.extend(account, more)
-    for at in range(0, len(steps), 8):
-        await sender.one([*(first if at == 0 else ()), *steps[at : at + 8]], units=_UNITS)
-
-
-async def _fill(
-    transport: Transport,
-    sender: Sender,
-    rows: Instructions,
-    plan: PublicationPlan,
-    seed: str,
-    step: Step,
-) -> None:
-    """Until the buffer at *seed* holds the packed document and nothing else."""
-    target, packed = metadata_address(plan.program_id, seed), plan.packed
-    size = _chunk_size(rows, plan.payer, target, sender.price)
-    rent = await Rent.read(transport)
-    for _ in range(4):
-        (account,) = await transport.get_accounts([target])
-        if _kind(account) == _BUFFER and account is not None:
-            other = bytes(account.data[33:65]) != bytes(plan.authority)
-            if other or len(account.data) > _HEADER + len(packed):
-                step("closing the buffer of another run")
-                await sender.one([rows.close(target, plan.payer)], units=_UNITS)
-                account = None
-        if _kind(account) != _BUFFER:
-            step("making the buffer")
-            pay = top_up(plan.payer, target, _lacks(rent, account, len(packed)))
-            await sender.one([*pay, rows.allocate(target, seed)], units=_UNITS)
-            (account,) = await transport.get_accounts([target])
+    async def _open_buffer(self, target: Pubkey, seed: str) -> Account | None:
+        """Return a buffer that is long enough, or None if the chain does not show it yet."""
+        plan = self.plan
+        account = await self._account(target)
+        if account is not None and self._is_from_another_run(account):
+            self.step("closing the buffer of another run")
+            await self.sender.one([self.rows.close(target, plan.payer)], units=_UNITS)
+            account = None
+        if not is_buffer(account):
+            self.step("making the buffer")
+            pay = top_up(plan.payer, target, await self._lacking(account))
+            await self.sender.one([*pay, self.rows.allocate(target, seed)], units=_UNITS)
+            account = await self._account(target)
         if account is None:
-            continue
-        more = _HEADER + len(packed) - len(account.data)
-        if more > 0:
-            step("making room")
-            await _grow(
-                sender,
-                rows,
-                target,
-                more,
-                top_up(plan.payer, target, _lacks(rent, account, len(packed))),
-            )
-            (account,) = await transport.get_accounts([target])
-        held = b"" if account is None else bytes(account.data[_HEADER:])
-        missing = chunks(packed, held, size)
-        if not missing:
-            return
-        jobs = [[rows.write(target, at, part)] for at, part in missing]
+            return None
+        more = HEADER + len(plan.packed) - len(account.data)
+        if more <= 0:
+            return account
+        self.step("making room")
+        pay = top_up(plan.payer, target, await self._lacking(account))
+        await self._grow(target, more, pay)
+        return await self._account(target)
 
-        def told(count: int, of: int = len(jobs)) -> None:
-            step(f"writing chunks: {count} of {of}")
+    def _is_from_another_run(self, account: Account) -> bool:
+        """Whether *account* is a buffer that this run cannot continue."""
+        if not is_buffer(account):
+            return False
+        too_long = len(account.data) > HEADER + len(self.plan.packed)
+        return too_long or buffer_authority(account) != bytes(self.plan.authority)
 
-        step(f"writing {len(jobs)} chunks")
-        await sender.many(jobs, units=_WRITE_UNITS, landed=told)
-    raise TransportError(
-        transport.endpoint, f"{target} does not keep what is written to it: does another run write?"
-    )
+    async def _write(self, target: Pubkey, missing: Sequence[tuple[int, bytes]]) -> None:
+        jobs = [[self.rows.write(target, at, part)] for at, part in missing]
+
+        def landed(count: int) -> None:
+            self.step(f"writing chunks: {count} of {len(jobs)}")
+
+        self.step(f"writing {len(jobs)} chunks")
+        await self.sender.many(jobs, units=_WRITE_UNITS, landed=landed)
+
+    async def _grow(self, account: Pubkey, more: int, first: Sequence[Instruction]) -> None:
+        """Lengthen *account* by *more* bytes, after the instructions *first*."""
+        steps = self.rows.extend(account, more)
+        for at in range(0, len(steps), _EXTENSIONS):
+            before = first if at == 0 else ()
+            await self.sender.one([*before, *steps[at : at + _EXTENSIONS]], units=_UNITS)
+
+    async def _account(self, address: Pubkey) -> Account | None:
+        (account,) = await self.transport.get_accounts([address])
+        return account
+
+    async def _lacking(self, account: Account | None) -> int:
+        """Return the lamports that *account* lacks for the packed document."""
+        rent = await read_rent(self.transport)
+        return rent.of(HEADER + len(self.plan.packed)) - _lamports(account)
 
 
 async def close_buffers(
     transport: Transport, program_id: Pubkey, *, payer: Keypair, authority: Keypair
 ) -> list[tuple[Pubkey, int]]:
-    """Ends what a stopped publication left: (address, lamports that the payer got) for each buffer."""
-    targets = [metadata_address(program_id, seed) for seed in (_IDL, _NEXT)]
+    """Close the buffers that a stopped publication left.
+
+    Returns (address, lamports that the payer got) for each.
+    """
+    targets = [metadata_address(program_id, seed) for seed in (IDL_SEED, BUFFER_SEED)]
     accounts = await transport.get_accounts(targets)
-    rows = Instructions(program_id, authority.pubkey())
+    rows = MetadataInstructions(program_id, authority.pubkey())
     sender = Sender(transport, payer.pubkey(), [payer, authority])
-    out = []
+    closed = []
     for target, account in zip(targets, accounts, strict=True):
-        if account is not None and _kind(account) == _BUFFER:
+        if is_buffer(account):
             await sender.one([rows.close(target, payer.pubkey())])
-            out.append((target, account.lamports))
-    return out
+            closed.append((target, _lamports(account)))
+    return closed

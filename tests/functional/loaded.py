@@ -14,7 +14,7 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.client.loader import Rent
+from mcpsol_py.client.loader import read_rent
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Outcome
 from mcpsol_py.deploy.program import Deployed, plan_deployment, run_deployment
@@ -101,7 +101,7 @@ class Chain(SvmTransport):
 
     def rent(self, size: int) -> int:
         """Lamports of rent for so many bytes of data."""
-        return asyncio.run(Rent.read(self)).of(size)
+        return asyncio.run(read_rent(self)).of(size)
 
 
 class Moving(SvmNode):

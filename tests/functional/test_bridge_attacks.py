@@ -29,9 +29,9 @@ from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
 from mcpsol_py.calls.balances import handed_over, minted, outflows, takeovers
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.keys import create_keystore
-from mcpsol_py.client.loader import LOADER
 from mcpsol_py.errors import McpsolError, SourceError
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
+from mcpsol_py.solana.loader import LOADER
 from tests.functional.bridges import TOKEN, key, served
 from tests.functional.cli import Cli
 from tests.functional.test_bridge_policy import (

@@ -25,7 +25,7 @@ from solders.system_program import TransferParams, transfer
 
 from mcpsol_py.batch import Sender
 from mcpsol_py.client.discovery import discover
-from mcpsol_py.client.loader import LOADER, deployment, programdata_address, read_buffer
+from mcpsol_py.client.loader import deployment
 from mcpsol_py.deploy.program import (
     DeploymentPlan,
     buffer_address,
@@ -34,6 +34,7 @@ from mcpsol_py.deploy.program import (
     plan_deployment,
 )
 from mcpsol_py.errors import DeployRefused, ProgramFailed, TransportError
+from mcpsol_py.solana.loader import LOADER, programdata_address, read_buffer
 from tests.functional.cli import Cli, Ran
 from tests.functional.loaded import COUNTER_SO, VAULT_SO, Chain, Moving
 from tests.functional.svm_node import listening

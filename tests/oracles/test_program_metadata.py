@@ -15,8 +15,8 @@ from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
 from mcpsol_py.client.discovery import metadata_address
-from mcpsol_py.client.loader import programdata_address
-from mcpsol_py.deploy.idl_metadata import Instructions
+from mcpsol_py.deploy.metadata_program import MetadataInstructions
+from mcpsol_py.solana.loader import programdata_address
 from tests.functional.test_publish_idl import Publishing, document
 from tests.oracles.environment import ORACLES, node
 
@@ -63,7 +63,7 @@ def test_each_instruction_is_what_its_own_client_sends(
 ) -> None:
     program, authority, buffer, payer = Pubkey(key), *(Pubkey(bytes([n] * 32)) for n in (3, 4, 5))
     target = metadata_address(program)
-    rows = Instructions(program, authority)
+    rows = MetadataInstructions(program, authority)
     form = {"encoding": 1, "compression": 2, "format": 1, "dataSource": 0}
     both = {"program": str(program), "programData": str(programdata_address(program))}
     to = {"account": str(target), "destination": str(payer), **both}

@@ -17,12 +17,12 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.client.discovery import Discovery, metadata_address
-from mcpsol_py.client.loader import LOADER, programdata_address
 from mcpsol_py.client.schema_cache import SchemaCache
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Outcome
 from mcpsol_py.errors import McpsolError, NoSchema
 from mcpsol_py.solana.addresses import PROGRAM_METADATA
+from mcpsol_py.solana.loader import LOADER, programdata_address
 from mcpsol_py.solana.pda import anchor_idl_address
 from tests.functional.idl_accounts import anchor_account, metadata_account, mute, packed
 
