@@ -44,8 +44,8 @@ def open_agent_wallet(path: Path, resources: ExitStack) -> AgentTools:
     Raises SourceError with the key's path, TransportError.
     """
     from mcpsol_py.x402.buying.agent import AgentWallet, WalletSettings
-    from mcpsol_py.x402.buying.agent_tools import AgentTools, Reach
-    from mcpsol_py.x402.buying.budget import Limit, Limits
+    from mcpsol_py.x402.buying.agent_tools import AgentTools, AllowedHosts
+    from mcpsol_py.x402.buying.budget import SpendingLimit, SpendingLimits
     from mcpsol_py.x402.store.database import Database
 
     base = path.parent
@@ -60,13 +60,13 @@ def open_agent_wallet(path: Path, resources: ExitStack) -> AgentTools:
     except SourceError as error:
         raise error.at(origin=str(path)) from None
     deposits = {mint: sums.pop("deposit") for mint, sums in amounts.items() if "deposit" in sums}
-    limits = {mint: Limit(**sums) for mint, sums in amounts.items()}
+    limits = {mint: SpendingLimit(**sums) for mint, sums in amounts.items()}
     payees = table.get("payees")
     database = Database(inputs.database_beside(table["database"], base))
     resources.callback(database.close)
     settings = WalletSettings(
         base / table["keystore"],
-        Limits(limits, frozenset(payees) if payees is not None else None),
+        SpendingLimits(limits, frozenset(payees) if payees is not None else None),
         tuple(table.get("sources", ())),
         deposits,
     )
@@ -75,7 +75,7 @@ def open_agent_wallet(path: Path, resources: ExitStack) -> AgentTools:
         return passphrase(settings.keystore, new=not settings.keystore.exists())
 
     wallet = AgentWallet(chain, database, settings, ask_passphrase, alert=alert)
-    reach = Reach(tuple(table.get("hosts", ())), table.get("local", False))
+    reach = AllowedHosts(tuple(table.get("hosts", ())), table.get("local", False))
     return AgentTools(wallet, reach=reach, catalogs=table.get("catalogs", ()))
 
 

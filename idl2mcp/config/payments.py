@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from idl2mcp.local_cluster import LocalCluster
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.x402.chain.payment_chain import PaymentChain
-    from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk
+    from mcpsol_py.x402.channels.channel_facilitator import ChannelFacilitator
     from mcpsol_py.x402.selling.mcp_seller import Paid
     from mcpsol_py.x402.selling.paid_calls import PaidCalls
     from mcpsol_py.x402.store.channels import SponsoredChannels
@@ -168,7 +168,7 @@ class _Settling:
     """
 
     facilitator: Any
-    desks: Sequence[ChannelDesk] = ()
+    desks: Sequence[ChannelFacilitator] = ()
     sponsored: SponsoredChannels | None = None
 
 

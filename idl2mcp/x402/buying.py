@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from solders.keypair import Keypair
 
     from mcpsol_py.x402.buying.budget import Budget
-    from mcpsol_py.x402.buying.paying import Bought, Payer
+    from mcpsol_py.x402.buying.paying import Bought, CallPayer
     from mcpsol_py.x402.chain.payment_chain import PaymentChain
     from mcpsol_py.x402.protocol.price import Price
 
@@ -73,7 +73,7 @@ def pay(
     Prints the answer; with --json also the receipt. The same --id again gets the same answer, and is not charged again.
     """
     from idl2mcp.json_input import json_object
-    from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
+    from mcpsol_py.x402.buying.budget import Budget, SpendingLimit, SpendingLimits
     from mcpsol_py.x402.buying.wallet import wallet_payer
 
     given = json_object(arguments, "--args")
@@ -85,10 +85,10 @@ def pay(
         raise click.BadParameter(
             "another token than --max: it would limit nothing", param_hint="--per-day"
         )
-    limit = Limit(per_payment=cap.amount, per_day=day.amount if day is not None else None)
+    limit = SpendingLimit(per_payment=cap.amount, per_day=day.amount if day is not None else None)
     opened = open_database(database)
     budget = Budget(
-        opened, str(keypair.pubkey()), Limits({cap.mint: limit}), session="command line"
+        opened, str(keypair.pubkey()), SpendingLimits({cap.mint: limit}), session="command line"
     )
     lock = _price(deposit, chain.network, "--deposit") if deposit is not None else None
     payer = wallet_payer(
@@ -161,7 +161,7 @@ async def _reconcile(budget: Budget, chain: PaymentChain) -> None:
         pass
 
 
-async def _get(payer: Payer, method: str, resource: str, payment_id: str | None) -> Bought[Any]:
+async def _get(payer: CallPayer, method: str, resource: str, payment_id: str | None) -> Bought[Any]:
     import httpx
 
     from mcpsol_py.x402.buying.http_buyer import HttpBuyer
@@ -171,7 +171,7 @@ async def _get(payer: Payer, method: str, resource: str, payment_id: str | None)
 
 
 async def _call(
-    payer: Payer, server: str, tool: str, arguments: dict[str, Any], payment_id: str | None
+    payer: CallPayer, server: str, tool: str, arguments: dict[str, Any], payment_id: str | None
 ) -> Bought[Any]:
     from mcpsol_py.x402.buying.mcp_buyer import Buyer, connected
 
@@ -210,13 +210,13 @@ def history(wallet: str, limit: int, database: str | None, as_json: bool) -> Non
     from idl2mcp.inputs import address as parsed
     from idl2mcp.local_cluster import is_local_name
     from idl2mcp.local_cluster import wallet as local_wallet
-    from mcpsol_py.x402.buying.budget import Budget, Limits
+    from mcpsol_py.x402.buying.budget import Budget, SpendingLimits
     from mcpsol_py.x402.protocol.price import format_amount
 
     address = str(
         local_wallet(wallet[1:]).pubkey() if is_local_name(wallet) else parsed(wallet, "--wallet")
     )
-    budget = Budget(open_database(database), address, Limits({}), session="history")
+    budget = Budget(open_database(database), address, SpendingLimits({}), session="history")
     rows = [
         {
             "time": datetime.fromtimestamp(row.created_ms / 1000, UTC).isoformat(

@@ -31,9 +31,9 @@ from mcpsol_py.bridge.explorer.content import FactsBlock, TableBlock
 from mcpsol_py.bridge.explorer.payments_page import PaymentsPage
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.errors import PaymentError, SourceError, TransportError
-from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
+from mcpsol_py.x402.buying.budget import Budget, SpendingLimit, SpendingLimits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
-from mcpsol_py.x402.buying.paying import Payer
+from mcpsol_py.x402.buying.paying import CallPayer
 from mcpsol_py.x402.buying.wallet import wallet_payer
 from mcpsol_py.x402.chain.payment_chain import svm_chain
 from mcpsol_py.x402.exact.settle import KeypairSponsor
@@ -94,11 +94,11 @@ class Shop:
         server.middleware.append(paid)
         return server
 
-    def payer(self, deposit: int | None = None, **limit: int) -> Payer:
+    def payer(self, deposit: int | None = None, **limit: int) -> CallPayer:
         chain = svm_chain(self.cluster.transport, network=LOCAL)
         kept = Database(f"sqlite:///{self.folder / 'purse.db'}")
         self.opened.callback(kept.close)
-        limits = Limits({USDC: Limit(**{"per_payment": 50_000, **limit})})
+        limits = SpendingLimits({USDC: SpendingLimit(**{"per_payment": 50_000, **limit})})
         budget = Budget(kept, str(wallet("alice").pubkey()), limits, session="test")
         locks = {} if deposit is None else {USDC: deposit}
         return wallet_payer(wallet("alice"), chain, budget, kept, locks=locks, patience=1.0)

@@ -15,9 +15,9 @@ from x402 import x402Client
 from x402.schemas import PaymentPayload, PaymentRequired, ResourceInfo
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
+from mcpsol_py.x402.buying.budget import Budget, SpendingLimit, SpendingLimits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
-from mcpsol_py.x402.buying.paying import Payer
+from mcpsol_py.x402.buying.paying import CallPayer
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused
 from mcpsol_py.x402.selling.mcp_seller import Paid
@@ -97,13 +97,13 @@ class Store:
             return self.world.held[1]
         return sum(row.charged for row in self.shop.channels.due())
 
-    def budget(self, limit: Limit = Limit()) -> Budget:  # noqa: B008  # frozen
+    def budget(self, limit: SpendingLimit = SpendingLimit()) -> Budget:  # noqa: B008  # frozen
         wallet = str(self.world.payer.pubkey())
-        return Budget(self.wallet, wallet, Limits({str(USDC): limit}), session="s")
+        return Budget(self.wallet, wallet, SpendingLimits({str(USDC): limit}), session="s")
 
-    def payer(self, budget: Budget) -> Payer:
+    def payer(self, budget: Budget) -> CallPayer:
         proofs = {"upto": self.world.upto_client().charged}
-        return Payer(self.signer(), budget, patience=2.0, proofs=proofs)
+        return CallPayer(self.signer(), budget, patience=2.0, proofs=proofs)
 
     def serve(self) -> Server[Any]:
         async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
@@ -130,7 +130,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 
 
 async def test_calls_over_mcp_are_paid_and_booked(store: Store) -> None:
-    budget = store.budget(Limit(per_day=50_000))
+    budget = store.budget(SpendingLimit(per_day=50_000))
     async with Client(store.serve()) as client:
         buyer = Buyer(client, store.payer(budget))
         bought = [await buyer.call_tool("quote", {"n": n}) for n in range(3)]
@@ -142,7 +142,7 @@ async def test_calls_over_mcp_are_paid_and_booked(store: Store) -> None:
 
 
 async def test_parallel_calls_of_one_wallet_take_turns(store: Store) -> None:
-    budget = store.budget(Limit(per_day=5_000))
+    budget = store.budget(SpendingLimit(per_day=5_000))
     async with Client(store.serve()) as client:
         buyer = Buyer(client, store.payer(budget))
         outcomes = await asyncio.gather(
@@ -254,7 +254,7 @@ async def test_the_used_part_of_a_ceiling_is_charged(
     tmp_path: Path, used: int | None, charged: int
 ) -> None:
     store = Store(tmp_path, "upto", used=used)
-    budget = store.budget(Limit(per_day=5_000))
+    budget = store.budget(SpendingLimit(per_day=5_000))
     async with Client(store.serve()) as client:
         bought = await Buyer(client, store.payer(budget)).call_tool("quote", {})
     assert bought.receipt is not None
@@ -274,8 +274,8 @@ async def test_more_than_the_ceiling_is_never_charged(tmp_path: Path) -> None:
 async def test_a_seller_that_says_it_took_less_is_not_believed(tmp_path: Path) -> None:
     """Its receipt says 1; the chain is asked, and until it proves less the ceiling counts."""
     store = Store(tmp_path, "upto", used=900)
-    budget = store.budget(Limit(per_day=5_000))
-    payer = Payer(store.signer(), budget, patience=2.0)
+    budget = store.budget(SpendingLimit(per_day=5_000))
+    payer = CallPayer(store.signer(), budget, patience=2.0)
     async with Client(store.serve()) as client:
         bought = await Buyer(client, payer).call_tool("quote", {})
     assert bought.receipt is not None

@@ -8,8 +8,8 @@ from typing import Any
 
 from x402 import x402Client, x402ResourceServer
 
-from mcpsol_py.x402.buying.budget import Budget, Limits
-from mcpsol_py.x402.buying.paying import Payer
+from mcpsol_py.x402.buying.budget import Budget, SpendingLimits
+from mcpsol_py.x402.buying.paying import CallPayer
 from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
 from mcpsol_py.x402.channels.batch_server import BatchServer
 from mcpsol_py.x402.channels.program import audited
@@ -44,7 +44,7 @@ def test_the_pages_code_runs() -> None:
                 BatchClient,
             )
         },
-        **{c.__name__: c for c in (WalletChannels, Payer)},
+        **{c.__name__: c for c in (WalletChannels, CallPayer)},
         "current_run": current_run,
         "deposits": deposits,
         "facilitator": LocalFacilitator(None),  # type: ignore[arg-type]  # nothing is asked of it
@@ -57,7 +57,7 @@ def test_the_pages_code_runs() -> None:
         "wallet": world.payer,
         "address": address,
         "mint": str(USDC),
-        "budget": Budget(database, address, Limits({}), session="docs"),
+        "budget": Budget(database, address, SpendingLimits({}), session="docs"),
         "upto_client": UptoClient(world.payer, world.chain, audited(DEVNET)),
         "tokens_used": 214,
     }

@@ -27,9 +27,9 @@ from x402 import x402Client
 from x402.schemas import PaymentPayload, PaymentRequirements
 
 from mcpsol_py.client.svm import SvmTransport
-from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
+from mcpsol_py.x402.buying.budget import Budget, SpendingLimit, SpendingLimits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
-from mcpsol_py.x402.buying.paying import Payer
+from mcpsol_py.x402.buying.paying import CallPayer
 from mcpsol_py.x402.chain.payment_chain import rpc_chain
 from mcpsol_py.x402.channels.upto import UptoClient, UptoFacilitator
 from mcpsol_py.x402.channels.voucher import sign_voucher
@@ -262,12 +262,15 @@ class TestOverMcp:
             signer.register(DEVNET, ExactClient(world.payer, scene.chain))
             wallet = str(world.payer.pubkey())
             budget = Budget(
-                Database(), wallet, Limits({str(USDC): Limit(per_day=5_000)}), session="agents"
+                Database(),
+                wallet,
+                SpendingLimits({str(USDC): SpendingLimit(per_day=5_000)}),
+                session="agents",
             )
             async with Client(
                 StdioServerParameters(command=node(), args=args, env=scene.env)
             ) as client:
-                bought = await Buyer(client, Payer(signer, budget)).call_tool("quote", {})
+                bought = await Buyer(client, CallPayer(signer, budget)).call_tool("quote", {})
         assert "sunny 1" in str(bought.result.content)
         assert bought.receipt is not None
         assert (bought.receipt.success, bought.amount) == (True, 4_000)

@@ -1,8 +1,9 @@
-"""What an agent may spend: limits for a payment, a session and a day, held in one atomic reservation before it signs.
+"""What a wallet may spend: limits for a payment, a session and a day, enforced by an atomic
+reservation before signing.
 
-A reservation counts from the moment it is made until the payment certainly cannot land any more. So parallel calls,
-crashes and sellers who take a signed payment and say nothing cannot make a wallet spend more than its owner allowed.
-The chain's own cap (an SPL delegation) stands below all of this.
+A reservation counts until the payment can certainly no longer land. So a wallet never spends more
+than its owner allowed, even if calls run in parallel, processes crash, or sellers keep a signed
+payment without answering. The chain's own cap (an SPL delegation) applies as well.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.schema import spendings, wallets
 
-__all__ = ["Budget", "Limit", "Limits", "Remaining", "Spending"]
+__all__ = ["Budget", "SpendingLimit", "SpendingLimits", "Remaining", "Spending"]
 
 #: (asset, spent, limit, kind of the limit)
 Alert: TypeAlias = tuple[str, int, int, str]
@@ -28,8 +29,8 @@ SpendingState = Literal["reserved", "signed", "spent", "released"]
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
-    """Base units of one token; None is no limit of that kind."""
+class SpendingLimit:
+    """Limits for one token, in base units; None means no limit of that kind."""
 
     per_payment: int | None = None
     per_session: int | None = None
@@ -37,19 +38,23 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits by mint. A mint that is not named is not spent at all. `payees` None: any; else only these wallets are
-    paid.
+class SpendingLimits:
+    """Limits by mint. A wallet does not spend a mint without an entry.
+
+    `payees`: the only wallets that may be paid; None allows any.
     """
 
-    assets: Mapping[str, Limit]
+    assets: Mapping[str, SpendingLimit]
     payees: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """One payment for one logical call, `payment_id`. "reserved": nothing signed yet. "signed": a payment is out and
-    may land. "spent": it landed. "released": it certainly did not and cannot."""
+    """One payment for one logical call, `payment_id`.
+
+    `state`: "reserved" (nothing signed yet), "signed" (a payment was sent and may land), "spent"
+    (it landed), "released" (it did not land and cannot).
+    """
 
     wallet: str
     payment_id: str
@@ -69,25 +74,27 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What is left of a limit, in base units; None where there is no limit of that kind."""
+    """How much of the limits is left, in base units; None means no limit of that kind."""
 
     session: int | None
     day: int | None
 
 
 class Budget:
-    """The budget of one wallet in one session, kept in *database*, shared by all processes that use the wallet.
+    """The budget of one wallet in one session, kept in *database*, shared by all processes that use
+    the wallet.
 
-    *delegated* reads what the chain still lets the wallet take of an asset by delegation (None: no such cap); what is
-    reserved or on its way counts against it. *alert* is called with (asset, spent, limit, kind) when a reservation is
-    the first to take a limit over 80 % or to its end.
+    *delegated* returns how much of an asset the chain still lets the wallet take by delegation,
+    None if it has no such cap. Payments that are reserved or sent count against it. *alert* is
+    called with (asset, spent, limit, kind) if a reservation is the first to pass 80 % of a limit,
+    or reaches the limit.
     """
 
     def __init__(
         self,
         database: Database,
         wallet: str,
-        limits: Limits,
+        limits: SpendingLimits,
         *,
         session: str,
         clock_ms: Callable[[], int] | None = None,
@@ -100,15 +107,11 @@ class Budget:
         try:
             self._db.run(self._enter)
         except IntegrityError:
-            pass  # another process entered it in this moment
+            pass  # another process entered it at the same time
 
     def _enter(self, connection: Connection, _again: bool) -> None:
-        if (
-            connection.execute(
-                select(wallets.c.address).where(wallets.c.address == self.wallet)
-            ).first()
-            is None
-        ):
+        mine = select(wallets.c.address).where(wallets.c.address == self.wallet)
+        if connection.execute(mine).first() is None:
             connection.execute(
                 insert(wallets).values(address=self.wallet, touched_ms=self._now(connection))
             )
@@ -117,50 +120,58 @@ class Budget:
         return self._db.now_ms(connection) if self._clock is None else self._clock()
 
     def reserve(self, spending: Spending, *, max_amount: int | None = None) -> Spending:
-        """Reserves, or returns the reservation that this payment id has already (a repeat of the same logical call).
+        """Reserve, or return the reservation that this payment id already has (a repeat of the same
+        logical call).
 
-        Raises PaymentError: AMOUNT_EXCEEDS_MAX (this payment), BUDGET_EXCEEDED (session or day), ASSET_NOT_ALLOWED,
-        PAYEE_NOT_ALLOWED, PAYMENT_ID_CONFLICT (the id stands for another request). Nothing is reserved then.
+        If it raises, nothing was reserved. Raises PaymentError: AMOUNT_EXCEEDS_MAX (this payment),
+        BUDGET_EXCEEDED (session or day), ASSET_NOT_ALLOWED, PAYEE_NOT_ALLOWED, PAYMENT_ID_CONFLICT
+        (the id was used for another request).
         """
         limit = self._allowed(spending, max_amount)
         since: int = self._db.run(lambda connection, _: self._now(connection))
-        cap = self._delegated(
-            spending.asset
-        )  # read outside the transaction: what lands meanwhile is counted twice
-        made, alerts = self._reserve_all([(spending, limit)], since, cap)
-        return self._told(made, alerts)[0]
+        # Read outside the transaction, so a payment that lands meanwhile counts twice rather than
+        # not at all.
+        cap = self._delegated(spending.asset)
+        return self._reserve_all([(spending, limit)], since, cap)[0]
 
     def reserve_all(self, batch: Sequence[Spending]) -> list[Spending]:
-        """Reserves several payments of one asset, all or none. Raises as `reserve`."""
+        """Reserve several payments of one asset, all or none. Raises as `reserve`."""
         limits = [(spending, self._allowed(spending, None)) for spending in batch]
         since: int = self._db.run(lambda connection, _: self._now(connection))
         cap = self._delegated(batch[0].asset)
-        return self._told(*self._reserve_all(limits, since, cap))
+        return self._reserve_all(limits, since, cap)
 
     def _reserve_all(
-        self, batch: Sequence[tuple[Spending, Limit]], since: int, cap: int | None
-    ) -> tuple[list[Spending], list[Alert]]:
+        self, batch: Sequence[tuple[Spending, SpendingLimit]], since: int, cap: int | None
+    ) -> list[Spending]:
+        """Reserve in one transaction, and raise the alerts after it."""
+
         def work(connection: Connection, _again: bool) -> tuple[list[Spending], list[Alert]]:
-            made, alerts = [], []
+            made: list[Spending] = []
+            alerts: list[Alert] = []
             for spending, limit in batch:
-                one, told = self._reserve(connection, spending, limit, since, cap)
+                one, its_alerts = self._reserve(connection, spending, limit, since, cap)
                 made.append(one)
-                alerts += told
+                alerts += its_alerts
             return made, alerts
 
-        return self._db.run(work)
-
-    def _told(self, made: list[Spending], alerts: list[Alert]) -> list[Spending]:
-        for told in alerts:
-            self._alert(*told)
-        return made
+        reserved, alerts = self._db.run(work)
+        for alert in alerts:
+            self._alert(*alert)
+        return reserved
 
     def _reserve(
-        self, connection: Connection, spending: Spending, limit: Limit, since: int, cap: int | None
+        self,
+        connection: Connection,
+        spending: Spending,
+        limit: SpendingLimit,
+        since: int,
+        cap: int | None,
     ) -> tuple[Spending, list[Alert]]:
-        """Run again after a lost answer, it finds its own reservation."""
+        """Reserve one payment. If it runs again after a lost answer, it finds its own reservation."""
         now = self._now(connection)
-        # The wallet's row is the lock: whoever updates it first goes first (SQLite holds its own lock already).
+        # The wallet's row is the lock: the first to update it goes first (SQLite holds its own lock
+        # already).
         connection.execute(
             update(wallets).where(wallets.c.address == self.wallet).values(touched_ms=now)
         )
@@ -168,35 +179,16 @@ class Budget:
         if known is not None and known.state != "released":
             if known.request != spending.request:
                 raise PaymentError(
-                    "PAYMENT_ID_CONFLICT", "this payment id stands for another request already"
+                    "PAYMENT_ID_CONFLICT", "this payment id was used for another request"
                 )
             return known, []
         self._check_delegation(connection, spending, since, cap)
-        day = _day(now)
-        alerts: list[Alert] = []
-        for kind, cap, condition in (
-            ("session", limit.per_session, spendings.c.session == self.session),
-            ("day", limit.per_day, spendings.c.day == day),
-        ):
-            if cap is None:
-                continue
-            spent = self._sum(connection, spending.asset, condition)
-            if spent + spending.amount > cap:
-                raise PaymentError(
-                    "BUDGET_EXCEEDED",
-                    f"{spending.amount:,} base units would make {spent + spending.amount:,} of {cap:,} a {kind}; "
-                    f"{max(cap - spent, 0):,} are left",
-                )
-            if (
-                spent * 10 < cap * 8 <= (spent + spending.amount) * 10
-                or spent + spending.amount == cap
-            ):
-                alerts.append((spending.asset, spent + spending.amount, cap, kind))
+        alerts = self._check_limits(connection, spending, limit, _day(now))
         row = {
             "wallet": self.wallet,
             "payment_id": spending.payment_id,
             "session": self.session,
-            "day": day,
+            "day": _day(now),
             "network": spending.network,
             "asset": spending.asset,
             "amount": spending.amount,
@@ -217,10 +209,38 @@ class Budget:
         assert made is not None  # written in this transaction
         return made, alerts
 
+    def _check_limits(
+        self, connection: Connection, spending: Spending, limit: SpendingLimit, day: str
+    ) -> list[Alert]:
+        """Check the limits of the session and the day, and return the alerts that this payment
+        raises.
+        """
+        alerts: list[Alert] = []
+        for kind, cap, condition in (
+            ("session", limit.per_session, spendings.c.session == self.session),
+            ("day", limit.per_day, spendings.c.day == day),
+        ):
+            if cap is None:
+                continue
+            before = self._sum(connection, spending.asset, condition)
+            after = before + spending.amount
+            if after > cap:
+                raise PaymentError(
+                    "BUDGET_EXCEEDED",
+                    f"{spending.amount:,} base units would make {after:,} of {cap:,} a {kind}; "
+                    f"{max(cap - before, 0):,} are left",
+                )
+            passes_80_percent = before * 10 < cap * 8 <= after * 10
+            if passes_80_percent or after == cap:
+                alerts.append((spending.asset, after, cap, kind))
+        return alerts
+
     def _check_delegation(
         self, connection: Connection, spending: Spending, since: int, cap: int | None
     ) -> None:
-        """The chain's cap, less what is on its way and what may have landed since the cap was read."""
+        """Check the chain's cap, less payments that are reserved or sent, or may have landed since
+        the cap was read.
+        """
         if cap is None:
             return
         landed_since = (spendings.c.state == "spent") & (spendings.c.touched_ms >= since)
@@ -230,25 +250,27 @@ class Budget:
         if out + spending.amount > cap:
             raise PaymentError(
                 "BUDGET_EXCEEDED",
-                f"{spending.amount:,} base units are over what the owner delegates: {cap:,}, of which {out:,} are on "
-                "their way",
+                f"{spending.amount:,} base units exceed the owner's delegation of {cap:,}, of which {out:,} are "
+                "reserved or sent",
             )
 
-    def _allowed(self, spending: Spending, max_amount: int | None) -> Limit:
+    def _allowed(self, spending: Spending, max_amount: int | None) -> SpendingLimit:
         if spending.amount <= 0:
-            raise PaymentError("INVALID_REQUIREMENT", f"an amount of {spending.amount} is no price")
+            raise PaymentError(
+                "INVALID_REQUIREMENT", f"expected an amount above 0, got {spending.amount}"
+            )
         limit = self.limits.assets.get(spending.asset)
         if limit is None:
             raise PaymentError("ASSET_NOT_ALLOWED", f"this wallet does not spend {spending.asset}")
         if self.limits.payees is not None and spending.pay_to not in self.limits.payees:
             raise PaymentError(
-                "PAYEE_NOT_ALLOWED", f"{spending.pay_to} is not among the payees of this wallet"
+                "PAYEE_NOT_ALLOWED", f"{spending.pay_to} is not a payee that this wallet may pay"
             )
         caps = [c for c in (max_amount, limit.per_payment) if c is not None]
         if caps and spending.amount > min(caps):
             raise PaymentError(
                 "AMOUNT_EXCEEDS_MAX",
-                f"the price is {spending.amount:,} base units; a payment may take {min(caps):,}",
+                f"the price is {spending.amount:,} base units; one payment may take at most {min(caps):,}",
             )
         return limit
 
@@ -260,9 +282,12 @@ class Budget:
         *,
         instead_of: str | None = None,
     ) -> bool:
-        """Keeps the signed payment, before it leaves this process. False: another call of the same payment id has kept
-        one meanwhile, and that one is to be sent. *instead_of* is the key of the payment that this one replaces.
-        Raises PaymentError(RESERVATION_LOST) when its amount was given back meanwhile. In both cases it must not leave.
+        """Store the signed payment, before it leaves this process.
+
+        *instead_of* is the key of the payment that this one replaces. Return False if another call
+        of the same payment id stored its payment first: send that one. Raises
+        PaymentError(RESERVATION_LOST) if the amount was released meanwhile. In both cases this
+        payment must not be sent.
         """
         text = orjson.dumps(payment).decode()
         before = (
@@ -290,13 +315,14 @@ class Budget:
         if kept is None or kept.state == "released":
             raise PaymentError(
                 "RESERVATION_LOST",
-                f"the amount of {payment_id} was given back before it was signed",
+                f"the amount of {payment_id} was released before it was signed",
             )
         return kept.payment_key == payment_key
 
     def spent(self, payment_id: str, signature: str, *, amount: int | None = None) -> None:
-        """The payment landed, as *signature*. *amount*: what was charged, where that is proved to be less than was
-        reserved; more is never booked."""
+        """Book the payment as landed. *amount* is the charge, if it is proved to be less than was
+        reserved; more is never booked.
+        """
         self._set(payment_id, state="spent", signature=signature)
         if amount is not None:
             less = (
@@ -307,21 +333,23 @@ class Budget:
             self._db.run(lambda c, _: c.execute(less))
 
     def release(self, payment_id: str) -> None:
-        """Gives the amount back. Only where nothing was signed, or what was signed can no longer land."""
+        """Release the amount. Only if nothing was signed, or the signed payment can no longer land."""
         self._set(payment_id, state="released", payment=None)
 
     def abandon(self, payment_id: str) -> None:
-        """Gives the amount back where nothing was signed. What another call of the same payment id signed stays."""
+        """Release the amount if nothing was signed. A payment that another call of this payment id
+        signed stays.
+        """
         its = update(spendings).where(self._is(payment_id), spendings.c.state == "reserved")
         self._db.run(lambda c, _: c.execute(its.values(state="released", touched_ms=self._now(c))))
 
     def get(self, payment_id: str) -> Spending | None:
-        """The spending of that payment id."""
+        """Return the spending of that payment id."""
         return self._db.run(lambda connection, _: self._get(connection, payment_id))
 
     def remaining(self, asset: str) -> Remaining:
-        """What is left today and in this session."""
-        limit = self.limits.assets.get(asset, Limit(0, 0, 0))
+        """Return how much is left today and in this session."""
+        limit = self.limits.assets.get(asset, SpendingLimit(0, 0, 0))
 
         def sums(connection: Connection, _again: bool) -> tuple[int, int]:
             today = spendings.c.day == _day(self._now(connection))
@@ -337,7 +365,7 @@ class Budget:
         )
 
     def history(self, limit: int = 100) -> list[Spending]:
-        """The newest first."""
+        """Return the newest spendings, newest first."""
         newest = (
             select(spendings)
             .where(spendings.c.wallet == self.wallet)
@@ -347,7 +375,7 @@ class Budget:
         return [_spending(r) for r in self._db.run(lambda c, _: c.execute(newest).all())]
 
     def open(self) -> list[Spending]:
-        """Payments that are out, of which it is not known yet whether they landed."""
+        """Return payments that were sent and are not yet known to have landed or failed."""
         out = select(spendings).where(
             spendings.c.wallet == self.wallet, spendings.c.state == "signed"
         )

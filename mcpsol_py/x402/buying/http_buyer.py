@@ -1,9 +1,11 @@
-"""Paying for HTTP resources: httpx requests that pay a 402, within a budget."""
+"""Pay for HTTP resources: httpx requests that pay a 402, within a budget."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -11,7 +13,8 @@ import httpx
 import orjson
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.buying.paying import REFUSALS, Asked, Bought, Payer, Payment, Purses
+from mcpsol_py.x402.buying.outcomes import REFUSALS, AskOutcome, Bought, Payment
+from mcpsol_py.x402.buying.paying import CallPayer, Wallets
 from mcpsol_py.x402.protocol.http_wire import payment_headers, read_http_demand, read_http_receipt
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect
 from mcpsol_py.x402.protocol.proof import PROOF_HEADER
@@ -21,15 +24,22 @@ __all__ = ["HttpBuyer"]
 
 BoughtResponse: TypeAlias = Bought[httpx.Response]
 
+#: Statuses of an answer to a paid request whose body may hold a refusal of our sellers.
+_MAY_REFUSE = (409, 500, 502, 503, 504)
+#: Of these, the ones that a gateway sends if it lost the answer.
+_GATEWAY_ERRORS = (502, 503, 504)
+
 
 class HttpBuyer:
-    """Sends requests with *client* and pays what they ask with *payer*; first, where *subscriber* has a subscription
-    that grants the request, it asks for that."""
+    """Sends requests with *client* and pays with *payer* if they demand it.
+
+    If *subscriber* has a subscription that grants a request, it presents that instead of a payment.
+    """
 
     def __init__(
         self,
         client: httpx.AsyncClient,
-        payer: Payer | Purses,
+        payer: CallPayer | Wallets,
         *,
         subscriber: Subscriber | None = None,
     ) -> None:
@@ -45,73 +55,107 @@ class HttpBuyer:
         content: bytes = b"",
         headers: dict[str, str] | None = None,
     ) -> BoughtResponse:
-        """One logical request, paid at most once. Options and errors as Payer.call; a 402 that says nothing is
-        NO_REQUIREMENTS.
+        """Make one logical request, paid at most once.
+
+        Options and errors as CallPayer.call; NO_REQUIREMENTS also for a 402 without payment
+        requirements.
         """
+        request = _HttpRequest(method, url, content, headers or {})
 
-        async def ask(payment: Payment | None, _dialect: Dialect) -> Asked[httpx.Response]:
-            sent = {**(headers or {}), **(payment_headers(payment) if payment is not None else {})}
-            try:
-                response = await self._client.request(method, url, content=content, headers=sent)
-            except httpx.HTTPError as error:
-                if payment is None:
-                    raise
-                return Asked(lost=error, message=type(error).__name__)
-            asked = _read(url, response, paid=payment is not None)
-            if payment is not None or asked.demand is None or self._subscriber is None:
+        async def ask(payment: Payment | None, _dialect: Dialect) -> AskOutcome[httpx.Response]:
+            if payment is not None:
+                return await self._ask_paying(request, payment)
+            asked = _read(url, await self._send(request), paid=False)
+            if asked.demand is None or self._subscriber is None:
                 return asked
-            return await prove(asked, asked.demand)
+            return await self._prove(request, asked, asked.demand, self._subscriber, payment_id)
 
-        async def prove(asked: Asked[httpx.Response], demand: Demand) -> Asked[httpx.Response]:
-            parts = urlsplit(str(self._client.build_request(method, url).url))
-            proof = self._subscriber.answer(  # type: ignore[union-attr]  # ask looked
-                demand,
-                str(getattr(getattr(demand.required, "resource", None), "url", url)),
-                {
-                    "method": method.upper(),
-                    "path": parts.path or "/",
-                    "query": parts.query,
-                    "body": hashlib.sha256(content).hexdigest(),
-                },
-                payment_id,
-            )
-            if proof is None:
-                return asked
-            sent = {**(headers or {}), PROOF_HEADER: base64.b64encode(orjson.dumps(proof)).decode()}
-            response = await self._client.request(method, url, content=content, headers=sent)
-            granted = _read(url, response, paid=True)
-            return asked if granted.demand is not None else granted
-
-        request = [method.upper(), url, content.hex()]
+        identity = [method.upper(), url, content.hex()]
         return await self._payer.call(
-            ask, request, url, max_amount=max_amount, payment_id=payment_id
+            ask, identity, url, max_amount=max_amount, payment_id=payment_id
         )
 
+    async def _send(
+        self, request: _HttpRequest, more: Mapping[str, str] | None = None
+    ) -> httpx.Response:
+        return await self._client.request(
+            request.method,
+            request.url,
+            content=request.content,
+            headers={**request.headers, **(more or {})},
+        )
 
-def _read(url: str, response: httpx.Response, *, paid: bool) -> Asked[httpx.Response]:
-    names = {k.lower(): v for k, v in response.headers.items()}
-    receipt = read_http_receipt(names)
+    async def _ask_paying(
+        self, request: _HttpRequest, payment: Payment
+    ) -> AskOutcome[httpx.Response]:
+        try:
+            response = await self._send(request, payment_headers(payment))
+        except httpx.HTTPError as error:
+            return AskOutcome(lost=error, message=type(error).__name__)
+        return _read(request.url, response, paid=True)
+
+    async def _prove(
+        self,
+        request: _HttpRequest,
+        asked: AskOutcome[httpx.Response],
+        demand: Demand,
+        subscriber: Subscriber,
+        payment_id: str | None,
+    ) -> AskOutcome[httpx.Response]:
+        """Ask again with a subscription's proof. Return *asked* if there is none or the seller
+        still wants payment.
+        """
+        parts = urlsplit(str(self._client.build_request(request.method, request.url).url))
+        arguments = {
+            "method": request.method.upper(),
+            "path": parts.path or "/",
+            "query": parts.query,
+            "body": hashlib.sha256(request.content).hexdigest(),
+        }
+        resource = getattr(demand.required, "resource", None)
+        proof = subscriber.answer(
+            demand, str(getattr(resource, "url", request.url)), arguments, payment_id
+        )
+        if proof is None:
+            return asked
+        header = base64.b64encode(orjson.dumps(proof)).decode()
+        granted = _read(request.url, await self._send(request, {PROOF_HEADER: header}), paid=True)
+        return asked if granted.demand is not None else granted
+
+
+@dataclass(frozen=True, slots=True)
+class _HttpRequest:
+    method: str
+    url: str
+    content: bytes
+    headers: Mapping[str, str] = field(repr=False)
+
+
+def _read(url: str, response: httpx.Response, *, paid: bool) -> AskOutcome[httpx.Response]:
+    headers = {k.lower(): v for k, v in response.headers.items()}
+    receipt = read_http_receipt(headers)
     if response.status_code == 402:
-        demand = read_http_demand(url, names, response.content)
+        demand = read_http_demand(url, headers, response.content)
         if demand is None:
             raise PaymentError(
-                "NO_REQUIREMENTS", "the server answered 402 without saying what to pay"
+                "NO_REQUIREMENTS", "the server answered 402 without payment requirements"
             )
-        return Asked(demand=demand, receipt=receipt)
-    if paid and response.status_code in (409, 500, 502, 503, 504):
-        body: Any = {}
-        try:
-            body = response.json()
-        except ValueError:
-            pass
-        code = body.get("error") if isinstance(body, dict) else None
-        if code in REFUSALS:
-            return Asked(
-                result=response,
-                receipt=receipt,
-                refused=code,
-                message=str(body.get("message", ""))[:300],
-            )
-        if response.status_code in (502, 503, 504):
-            return Asked(lost=None, receipt=receipt, message=f"HTTP {response.status_code}")
-    return Asked(result=response, receipt=receipt)
+        return AskOutcome(demand=demand, receipt=receipt)
+    if not paid or response.status_code not in _MAY_REFUSE:
+        return AskOutcome(result=response, receipt=receipt)
+    body = _json_object(response)
+    code = body.get("error")
+    if code in REFUSALS:
+        message = str(body.get("message", ""))[:300]
+        return AskOutcome(result=response, receipt=receipt, refused=code, message=message)
+    if response.status_code in _GATEWAY_ERRORS:
+        return AskOutcome(receipt=receipt, message=f"HTTP {response.status_code}")
+    return AskOutcome(result=response, receipt=receipt)
+
+
+def _json_object(response: httpx.Response) -> dict[str, Any]:
+    try:
+        body = response.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}

@@ -1,4 +1,4 @@
-"""Paying with a key of one's own: `exact` always, by vouchers over a channel where a deposit is allowed."""
+"""Pay with a wallet's key: by `exact`, or by vouchers over a channel if a deposit is allowed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from solders.keypair import Keypair
 from x402 import x402Client
 
 from mcpsol_py.x402.buying.budget import Budget
-from mcpsol_py.x402.buying.paying import Payer, Selector, cheapest, vouchers_first
+from mcpsol_py.x402.buying.outcomes import Selector, cheapest, vouchers_first
+from mcpsol_py.x402.buying.paying import CallPayer
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
 from mcpsol_py.x402.channels.program import OURS
@@ -36,13 +37,13 @@ def wallet_payer(
     locks: Mapping[str, int] = MappingProxyType({}),
     select: Selector | None = None,
     patience: float = 30.0,
-) -> Payer:
-    """What pays calls on *chain* with *keypair*, within *budget*.
+) -> CallPayer:
+    """Return a payer for calls on *chain* that signs with *keypair*, within *budget*.
 
-    *sources*: mint -> the token account to pay from, where it is not the wallet's own. *locks*: mint -> the most that
-    a channel may hold, in base units; a mint without one is not paid by vouchers. *database* keeps the channels.
-    *select*: which of a demand's offers is taken (default: vouchers where there are locks, else the cheapest).
-    *patience* as `Payer`'s, in seconds.
+    *sources*: mint -> the token account to pay from, if it is not the wallet's own. *locks*: mint
+    -> the most that a channel may hold, in base units; a mint without an entry is not paid by
+    vouchers. *database* stores the channels. *select* picks one of a demand's offers (default:
+    vouchers if *locks* is given, else the cheapest). *patience* as in `CallPayer`, in seconds.
     """
     signer = x402Client()
     signer.register(chain.network, ExactClient(keypair, chain, sources=sources))
@@ -54,6 +55,6 @@ def wallet_payer(
         signer.register(
             chain.network, BatchClient(keypair, chain, OURS, kept, deposit=deposits(locks))
         )
-    return Payer(
+    return CallPayer(
         signer, budget, select=select or (vouchers_first if locks else cheapest), patience=patience
     )

@@ -1,8 +1,9 @@
 """A cluster as payments use it: accounts, simulation, sending, and whether a payment landed.
 
-The x402 protocols are synchronous and an async server runs them in a worker thread, so a `PaymentChain` drives a
-blocking `Transport` (mcpsol_py/client/transport.py). Its answers about a payment are yes, no, or unknown; a cluster
-that does not answer raises `ChainUnavailable` and is never taken for a no.
+The x402 protocols are synchronous and an async server runs them in a worker thread, so a
+`PaymentChain` drives a blocking `Transport` (mcpsol_py/client/transport.py). Its answers about a
+payment are yes, no, or unknown; a cluster that does not answer raises `ChainUnavailable` and is
+never taken for a no.
 """
 
 from __future__ import annotations
@@ -42,16 +43,19 @@ __all__ = [
 
 _T = TypeVar("_T")
 
-#: How many of an account's newest signatures `find` reads. A payment is looked for within minutes of its creation.
+#: How many of an account's newest signatures `find` reads. A payment is looked for within minutes
+#: of its creation.
 _NEWEST = 100
-#: If an account has more signatures than that, the oldest one read must be this old (seconds) before `find` calls a
-#: payment expired.
+#: If an account has more signatures than that, the oldest one read must be this old (seconds)
+#: before `find` calls a payment expired.
 _SEARCHED_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class SignatureStatus:
-    """`state`: "landed" (executed without an error), "failed" (executed with `error`), "unknown" (not seen yet)."""
+    """`state`: "landed" (executed without an error), "failed" (executed with `error`), "unknown"
+    (not seen yet).
+    """
 
     state: Literal["landed", "failed", "unknown"]
     error: str | None = None
@@ -80,8 +84,8 @@ class ChainRejected(Exception):
 class PaymentChain:
     """One cluster. Every method may raise ChainUnavailable.
 
-    *transport* must block or never suspend (`blocking`, `SvmTransport`, `ScriptedTransport`). *network* is the CAIP-2
-    name that payment requirements use for this cluster.
+    *transport* must block or never suspend (`blocking`, `SvmTransport`, `ScriptedTransport`).
+    *network* is the CAIP-2 name that payment requirements use for this cluster.
     """
 
     def __init__(self, transport: Transport, *, network: str) -> None:
@@ -114,16 +118,19 @@ class PaymentChain:
     def simulation_error(self, transaction: VersionedTransaction) -> str | None:
         """Simulate without checking signatures and return the error's text, None on success.
 
-        The transaction's blockhash is not replaced, so that an expired one fails here as it would when sent.
+        The transaction's blockhash is not replaced, so that an expired one fails here as it would
+        when sent.
         """
         outcome = self._ask(self.transport.simulate(transaction, replace_blockhash=False))
         return error_text(outcome.err)
 
     def send(self, transaction: bytes) -> str:
-        """Broadcast a signed transaction and return its signature. Sending the same bytes again is harmless.
+        """Broadcast a signed transaction and return its signature. Sending the same bytes again is
+        harmless.
 
-        There is no preflight: callers simulate first, and a refused preflight would leave open whether an earlier
-        attempt was sent. Raises ChainRejected if the cluster refuses the transaction.
+        There is no preflight: callers simulate first, and a refused preflight would leave open
+        whether an earlier attempt was sent. Raises ChainRejected if the cluster refuses the
+        transaction.
         """
         signed = VersionedTransaction.from_bytes(transaction)
         try:
@@ -150,7 +157,8 @@ class PaymentChain:
         return SignatureStatus("landed" if found.confirmed else "unknown", None, found.slot)
 
     def find(self, transaction: bytes) -> MessageStatus:
-        """Return what became of a transaction's message. For a payer, who does not know the fee payer's signature.
+        """Return what became of a transaction's message. For a payer, who does not know the fee
+        payer's signature.
 
         Searches the newest transactions of the payment's source account for the same message.
         """
@@ -178,8 +186,8 @@ class PaymentChain:
 def rpc_chain(url: str | RpcTransport, *, network: str | None = None) -> PaymentChain:
     """Open the cluster of a node's *url*, or of a blocking RpcTransport.
 
-    The network's name comes from the genesis hash; *network* overrides it, for a local cluster that stands in for a
-    public one. Raises ChainUnavailable if the node does not answer.
+    The network's name comes from the genesis hash; *network* overrides it, for a local cluster that
+    stands in for a public one. Raises ChainUnavailable if the node does not answer.
     """
     transport = RpcTransport(url, blocking=True) if isinstance(url, str) else url
     if network is not None:
@@ -194,7 +202,9 @@ def rpc_chain(url: str | RpcTransport, *, network: str | None = None) -> Payment
 
 
 def svm_chain(svm: LiteSVM | SvmTransport | None = None, network: str = DEVNET) -> PaymentChain:
-    """Make a chain on *svm*, or on a new LiteSVM: payments without a network, executed by the real token programs."""
+    """Make a chain on *svm*, or on a new LiteSVM: payments without a network, executed by the real
+    token programs.
+    """
     transport = svm if isinstance(svm, SvmTransport) else SvmTransport(svm)
     return PaymentChain(transport, network=network)
 
@@ -216,7 +226,8 @@ def _execute(svm: SvmTransport, transaction: VersionedTransaction) -> None:
         isinstance(outcome.err, dict) and "InstructionError" in outcome.err
     )
     if not executed:
-        # Errors before execution (blockhash, signatures, fees) leave no trace on a cluster: it may be sent again.
+        # Errors before execution (blockhash, signatures, fees) leave no trace on a cluster: it may
+        # be sent again.
         svm.forget(signature)
         raise ChainRejected(str(error_text(outcome.err)))
 

@@ -1,7 +1,7 @@
-"""Our payment program on chain (programs/x402): the bytes and addresses that its callers make themselves.
+"""Addresses and bytes of our payment program (programs/x402) that callers make themselves.
 
-Vouchers and addresses of channels are those of the audited payment-channels program too (X402.md 4.2), so these
-functions take the program's id. docs/x402-program.md says what each is for.
+Vouchers and channel addresses are the same in the audited payment-channels program, so these
+functions take the program's id. docs/x402-program.md explains each of them.
 """
 
 from __future__ import annotations
@@ -34,20 +34,23 @@ __all__ = [
     "voucher_bytes",
 ]
 
-#: The address that programs/x402/spec.py gives.
+#: The program id in programs/x402/spec.py.
 PROGRAM_ID = X402_PROGRAM
-#: Whose token accounts get what no beneficiary of a channel can get, in the committed build.
+#: The owner of the token accounts that get tokens no beneficiary of a channel can get, in the
+#: committed build.
 TREASURY_OWNER = X402_TREASURY_OWNER
-#: One signature, then where signature, key and message stand: all in this same instruction (0xffff).
+#: The number of signatures, then the offsets of signature, key and message, all in this instruction
+#: (0xffff).
 _HEAD = struct.pack("<BBHHHHHHH", 1, 0, 48, 0xFFFF, 16, 0xFFFF, 112, 50, 0xFFFF)
 VOUCHER_MAGIC = b"\x56\x01"
 
 
 def payment_id(expires_at: int, what: bytes | str) -> bytes:
-    """The 32 bytes under which `pay` takes a payment: *expires_at* (seconds since 1970) as 8 bytes, big-endian, then 24
-    bytes of the SHA-256 of *what* (an invoice, an x402 payment identifier).
+    """Return the 32 bytes that identify a payment to `pay`.
 
-    The expiry stands in the id, so that an id whose receipt is gone can never be paid again.
+    They are *expires_at* (seconds since 1970) as 8 bytes, big-endian, then 24 bytes of the SHA-256
+    of *what* (an invoice, an x402 payment identifier). The expiry is a part of the id, so that an
+    id cannot be paid again after its receipt is gone.
 
     >>> payment_id(1, "pay_7d5d747be160e280").hex()[:20]
     '000000000000000188a1'
@@ -63,7 +66,7 @@ def _derived(program_id: Pubkey, *seeds: bytes) -> Pubkey:
 def receipt_address(
     payer: Pubkey, payee: Pubkey, payment: bytes, program_id: Pubkey = PROGRAM_ID
 ) -> Pubkey:
-    """Where the receipt of a payment stands: of whose tokens pay, who is paid, and the payment id."""
+    """Return the address of the receipt of a payment from *payer* to *payee*."""
     return _derived(program_id, b"receipt", bytes(payer), bytes(payee), payment)
 
 
@@ -76,55 +79,63 @@ def channel_address(
     open_slot: int,
     program_id: Pubkey = PROGRAM_ID,
 ) -> Pubkey:
-    """Where a channel stands."""
+    """Return the address of a channel."""
     numbers = (struct.pack("<Q", salt), struct.pack("<Q", open_slot))
     parties = (bytes(payer), bytes(payee), bytes(mint), bytes(authorized_signer))
     return _derived(program_id, b"channel", *parties, *numbers)
 
 
 def event_authority(program_id: Pubkey = PROGRAM_ID) -> Pubkey:
-    """Who signs the program's calls to itself that carry events."""
+    """Return the address that signs the program's calls to itself, which carry its events."""
     return _derived(program_id, b"event_authority")
 
 
 def plan_address(merchant: Pubkey, plan_id: int, program_id: Pubkey = PROGRAM_ID) -> Pubkey:
-    """Where a merchant's plan stands."""
+    """Return the address of a merchant's plan."""
     return _derived(program_id, b"plan", bytes(merchant), struct.pack("<Q", plan_id))
 
 
 def subscription_address(
     plan: Pubkey, subscriber: Pubkey, program_id: Pubkey = PROGRAM_ID
 ) -> Pubkey:
-    """Where the subscription to *plan* stands."""
+    """Return the address of a subscription to *plan*."""
     return _derived(program_id, b"subscription", bytes(plan), bytes(subscriber))
 
 
 def delegate_address(subscriber: Pubkey, program_id: Pubkey = PROGRAM_ID) -> Pubkey:
-    """The program's delegate on the token accounts of *subscriber*."""
+    """Return the program's delegate for the token accounts of *subscriber*."""
     return _derived(program_id, b"delegate", bytes(subscriber))
 
 
 def distribution_hash(entries: list[tuple[Pubkey, int]]) -> bytes:
-    """What a channel keeps of its distribution: SHA-256 of the number of entries (u32) and of each (recipient, bps)."""
+    """Return the hash that a channel stores of its distribution, a list of (recipient, bps).
+
+    It is the SHA-256 of the number of entries (u32) and of each entry.
+    """
     listed = b"".join(bytes(key) + struct.pack("<H", bps) for key, bps in entries)
     return sha256(struct.pack("<I", len(entries)) + listed).digest()
 
 
 def voucher_bytes(channel: Pubkey, cumulative: int, expires_at: int = 0) -> bytes:
-    """The 50 bytes that a channel's authorized signer signs: *cumulative* tokens in base units since the channel was
-    opened; *expires_at* in seconds since 1970, 0 for never."""
+    """Return the 50 bytes that a channel's authorized signer signs.
+
+    *cumulative*: base units since the channel was opened. *expires_at*: seconds since 1970, 0 for
+    never.
+    """
     return VOUCHER_MAGIC + bytes(channel) + struct.pack("<Qq", cumulative, expires_at)
 
 
 def ed25519_instruction(public_key: bytes, signature: bytes, message: bytes) -> Instruction:
-    """The instruction by which the cluster verifies a signature over a voucher; it stands right before `settle` or
-    `settle_and_seal`."""
+    """Return the instruction by which the cluster verifies a signature over a voucher.
+
+    It must come directly before `settle` or `settle_and_seal`.
+    """
     return Instruction(ED25519_PROGRAM, _HEAD + public_key + signature + message, [])
 
 
 def signed_voucher(
     signer: Keypair, channel: Pubkey, cumulative: int, expires_at: int = 0
 ) -> Instruction:
-    """A voucher, signed, as the Ed25519 instruction that proves it."""
+    """Sign a voucher and return the Ed25519 instruction that proves it."""
     message = voucher_bytes(channel, cumulative, expires_at)
     return ed25519_instruction(bytes(signer.pubkey()), bytes(signer.sign_message(message)), message)

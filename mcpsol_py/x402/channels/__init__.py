@@ -1,1 +1,3 @@
-"""Payments through channels of the payment-channels program: the schemes `upto` and `batch-settlement`."""
+"""Payments through channels of the payment-channels program: the schemes `upto` and
+`batch-settlement`.
+"""

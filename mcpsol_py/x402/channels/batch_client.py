@@ -1,15 +1,15 @@
-"""The payer of `batch-settlement`: one deposit, then a signature a call.
+"""The payer of `batch-settlement`: one deposit, then one signature for each call.
 
-What is signed is written down first (store.wallet_channels), so that neither a crash nor a seller makes this wallet
-sign more than was confirmed and one price. The answer to each call, and a demand that corrects the sum, come back
-through the official core's hook `on_payment_response`.
+Everything is stored before it is signed (store.wallet_channels), so that neither a crash nor a
+seller makes this wallet sign more than the confirmed sum plus one price. The answer to each call,
+and a demand that corrects the sum, arrive through the official core's hook `on_payment_response`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from solders.pubkey import Pubkey
 from x402.schemas import PaymentRequirements, RecoveredResponseResult
@@ -25,10 +25,10 @@ from mcpsol_py.x402.channels.batch import (
     config_of,
     voucher_of,
 )
-from mcpsol_py.x402.channels.channel_facilitator import address, read_delay, read_note
 from mcpsol_py.x402.channels.program import ChannelProgram, Parties, read_clock
 from mcpsol_py.x402.channels.sponsored import build_setup, random_salt
-from mcpsol_py.x402.channels.voucher import Signer, checks, read_u64, sign_voucher
+from mcpsol_py.x402.channels.terms import address, read_delay, read_note
+from mcpsol_py.x402.channels.voucher import VoucherSigner, checks, read_u64, sign_voucher
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.transaction import read_transaction
 from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2
@@ -36,17 +36,20 @@ from mcpsol_py.x402.store.wallet_channels import WalletChannel, WalletChannels
 
 __all__ = ["BatchClient", "DepositPolicy", "deposits"]
 
-#: An open takes up to 90,000 units, a top-up less.
+#: Compute units of an `open`. A `top_up` takes less.
 _UNITS = 90_000
 _BAD = "invalid_payment_requirements"
-#: (mint, price, the seller's hint or None) -> base units to deposit, at least the price, or PaymentError
+#: (mint, price, the seller's hint or None) -> base units to deposit, at least the price, or
+#: PaymentError
 DepositPolicy = Callable[[str, int, int | None], int]
 
 
 def deposits(most: Mapping[str, int], *, calls: int = 50) -> DepositPolicy:
-    """Deposits the price of *calls* calls, or what the seller hints at, never over *most* base units of that mint.
+    """Return a policy that deposits the price of *calls* calls or the seller's hint, whichever is
+    higher.
 
-    A deposit is not spent, but it is locked until the channel is closed: this bounds what a seller can lock.
+    A deposit never exceeds *most* base units of its mint. It is not spent, but locked until the
+    channel is closed, so this limits how much a seller can lock.
     """
 
     def policy(mint: str, price: int, hint: int | None) -> int:
@@ -54,7 +57,7 @@ def deposits(most: Mapping[str, int], *, calls: int = 50) -> DepositPolicy:
         if price > cap:
             raise PaymentError(
                 "DEPOSIT_NOT_ALLOWED",
-                f"a channel would lock {price:,} base units of {mint}; {cap:,} may be",
+                f"a channel would lock {price:,} base units of {mint}; at most {cap:,} are allowed",
             )
         return min(max(price * calls, hint or 0), cap)
 
@@ -62,13 +65,13 @@ def deposits(most: Mapping[str, int], *, calls: int = 50) -> DepositPolicy:
 
 
 class BatchClient:
-    """Pays by vouchers of its own channels. *deposit* says how much to put into one."""
+    """Pays by vouchers of its own channels. *deposit* decides how much to put into one."""
 
     scheme = SCHEME
 
     def __init__(
         self,
-        payer: Signer,
+        payer: VoucherSigner,
         chain: PaymentChain,
         program: ChannelProgram,
         channels: WalletChannels,
@@ -76,7 +79,7 @@ class BatchClient:
         deposit: DepositPolicy,
         max_delay: int = 86_400,
     ) -> None:
-        """*max_delay*: the longest grace period in seconds that the payer would wait for its money."""
+        """*max_delay*: the longest grace period, in seconds, that the payer accepts."""
         self._payer, self._chain, self._program, self.channels = payer, chain, program, channels
         self._policy, self._max_delay = deposit, min(max_delay, LONGEST_DELAY)
         self._mints = Mints(chain)
@@ -86,7 +89,9 @@ class BatchClient:
 
     @staticmethod
     def find_default_asset(asset: str, network: str) -> dict[str, Any] | None:
-        """What x402's client spends on without being told."""
+        """Return the asset if it is a known stablecoin of the network. The official client spends
+        those by default.
+        """
         known = asset_by_mint(network, asset)
         return (
             {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol}
@@ -97,12 +102,30 @@ class BatchClient:
     # -- paying
 
     def create_payment_payload(self, requirements: PaymentRequirements) -> dict[str, Any]:
-        """A voucher, with a deposit where the channel is new or used up. Raises PaymentError when the requirements
-        cannot be met, or another process moved the channel on meanwhile (CHANNEL_CONFLICT: ask again)."""
+        """Return a voucher, with a deposit if the channel is new or used up.
+
+        Raises PaymentError if the requirements cannot be met, or if another process used the
+        channel meanwhile (CHANNEL_CONFLICT: ask again).
+        """
+        offer = self._read_offer(requirements)
+        channel = self._usable(offer)
+        if channel is None:
+            return self._open(offer)
+        cumulative = channel.charged + offer.price
+        if channel.state == "opening":
+            # The opening was sent and may land: send the same one again, never a second one.
+            return self._with_deposit(channel, cumulative, offer.price)
+        if cumulative <= channel.deposit:
+            self.channels.sign(channel.channel_id, cumulative, offer.price)
+            return self._payload("voucher", channel, cumulative)
+        return self._top_up(channel, offer, cumulative)
+
+    def _read_offer(self, requirements: PaymentRequirements) -> _VoucherOffer:
         if caip2(str(requirements.network)) != self._chain.network:
             raise PaymentError(
                 "network_mismatch",
-                f"asked to pay on {requirements.network}; this wallet is on {self._chain.network}",
+                f"the payment is asked on {requirements.network}; "
+                f"this wallet is on {self._chain.network}",
             )
         extra = requirements.extra or {}
         if extra.get("voucherSigner", "client") != "client":
@@ -112,7 +135,7 @@ class BatchClient:
             )
         price = read_u64(requirements.amount)
         if not price:
-            raise PaymentError(_BAD, "the amount is no positive u64")
+            raise PaymentError(_BAD, "the amount is not a positive u64")
         delay = read_delay(extra, _BAD, SHORTEST_DELAY, self._max_delay)
         token_program, _ = self._mints.get(requirements.asset)
         if extra.get("tokenProgram") != str(token_program):
@@ -120,75 +143,57 @@ class BatchClient:
         sponsor = address(extra.get("feePayer"), _BAD, "extra.feePayer")
         authorizer = address(extra.get("receiverAuthorizer"), _BAD, "extra.receiverAuthorizer")
         if sponsor == self._payer.pubkey():
-            raise PaymentError(_BAD, "extra.feePayer is the payer; a sponsor signs apart")
-        channel = self._usable(requirements, sponsor, authorizer, delay)
-        if channel is None:
-            return self._open(requirements, price, delay, sponsor, authorizer, token_program)
-        if (
-            channel.state == "opening"
-        ):  # it is out, and may land: the same opening again, never a second one
-            return self._with_deposit(channel, channel.charged + price, price)
-        cumulative = channel.charged + price
-        if cumulative <= channel.deposit:
-            self.channels.sign(channel.channel_id, cumulative, price)
-            return self._payload("voucher", channel, cumulative)
-        return self._top_up(channel, requirements, cumulative, price)
+            raise PaymentError(
+                _BAD, "extra.feePayer is the payer itself; expected the facilitator's sponsor"
+            )
+        return _VoucherOffer(requirements, price, delay, sponsor, authorizer, token_program)
 
-    def _usable(
-        self, requirements: PaymentRequirements, sponsor: Pubkey, authorizer: Pubkey, delay: int
-    ) -> WalletChannel | None:
+    def _usable(self, offer: _VoucherOffer) -> WalletChannel | None:
         found = self.channels.usable(
             self._chain.network,
-            str(sponsor),
-            requirements.pay_to,
-            requirements.asset,
-            str(authorizer),
-            delay,
+            str(offer.sponsor),
+            offer.requirements.pay_to,
+            offer.requirements.asset,
+            str(offer.authorizer),
+            offer.delay,
         )
         for channel in found:
-            seen = self._look(channel) if channel.transaction is not None else channel
-            if seen is not None:
-                return seen
+            current = self._look(channel) if channel.transaction is not None else channel
+            if current is not None:
+                return current
         return None
 
     def _look(self, channel: WalletChannel) -> WalletChannel | None:
-        """A channel with a deposit out: did it land? Brings our record to what the chain says."""
-        there = self._program.fetch(self._chain, channel.channel_id)
-        if there is not None and there.status != "open":
-            self.channels.saw(
-                channel.channel_id, deposit=there.deposit, state="closed", drop_pending=True
-            )
-            return None
-        expected = channel.deposit + channel.pending
-        if there is not None and there.deposit >= expected:
-            self.channels.saw(
-                channel.channel_id, deposit=there.deposit, state="open", drop_pending=True
-            )
-            return self.channels.get(channel.channel_id)
+        """Update the record of a channel whose deposit was sent, from the chain. None if it cannot
+        be used.
+        """
+        on_chain = self._program.fetch(self._chain, channel.channel_id)
+        if on_chain is not None and on_chain.status != "open":
+            return self._saw(channel, on_chain.deposit, "closed")
+        if on_chain is not None and on_chain.deposit >= channel.deposit + channel.pending:
+            return self._saw(channel, on_chain.deposit, "open")
         wire = read_transaction(channel.transaction)
-        if self._chain.blockhash_expired(wire.message.recent_blockhash):
-            again = self._program.fetch(
-                self._chain, channel.channel_id
-            )  # it may have landed right before it expired
-            if again is None and there is None:
-                self.channels.saw(channel.channel_id, deposit=0, state="closed", drop_pending=True)
-                return None
-            if again is not None:
-                self.channels.saw(
-                    channel.channel_id, deposit=again.deposit, state="open", drop_pending=True
-                )
+        if not self._chain.blockhash_expired(wire.message.recent_blockhash):
+            return self.channels.get(channel.channel_id)
+        # It may have landed just before it expired.
+        latest = self._program.fetch(self._chain, channel.channel_id)
+        if latest is not None:
+            return self._saw(channel, latest.deposit, "open")
+        if on_chain is None:
+            return self._saw(channel, 0, "closed")
         return self.channels.get(channel.channel_id)
 
-    def _open(
-        self,
-        requirements: PaymentRequirements,
-        price: int,
-        delay: int,
-        sponsor: Pubkey,
-        authorizer: Pubkey,
-        token_program: Pubkey,
-    ) -> dict[str, Any]:
-        amount = self._amount(requirements, price)
+    def _saw(
+        self, channel: WalletChannel, deposit: int, state: Literal["open", "closed"]
+    ) -> WalletChannel | None:
+        """Record what the chain shows, and return the channel if it is open."""
+        self.channels.saw(channel.channel_id, deposit=deposit, state=state, drop_pending=True)
+        return self.channels.get(channel.channel_id) if state == "open" else None
+
+    def _open(self, offer: _VoucherOffer) -> dict[str, Any]:
+        requirements, price, delay = offer.requirements, offer.price, offer.delay
+        sponsor, authorizer, token_program = offer.sponsor, offer.authorizer, offer.token_program
+        amount = self._amount(offer)
         parties = Parties(
             payer=self._payer.pubkey(),
             sponsor=sponsor,
@@ -227,31 +232,31 @@ class BatchClient:
         return self._with_deposit(channel, price, price)
 
     def _top_up(
-        self, channel: WalletChannel, requirements: PaymentRequirements, cumulative: int, price: int
+        self, channel: WalletChannel, offer: _VoucherOffer, cumulative: int
     ) -> dict[str, Any]:
+        price = offer.price
         if channel.transaction is not None and channel.deposit + channel.pending >= cumulative:
-            return self._with_deposit(channel, cumulative, price)  # out already: the same again
-        amount = max(self._amount(requirements, price), cumulative - channel.deposit)
+            return self._with_deposit(channel, cumulative, price)  # sent already: the same again
+        amount = max(self._amount(offer), cumulative - channel.deposit)
         text = build_setup(
             self._program.top_up(self._parties(channel), amount),
             self._payer,
             Pubkey.from_string(channel.fee_payer),
             str(self._chain.latest_blockhash()),
             units=_UNITS,
-            note=read_note(requirements.extra or {}, _BAD),
+            note=read_note(offer.requirements.extra or {}, _BAD),
         )
         return self._with_deposit(
             replace(channel, pending=amount, transaction=text), cumulative, price
         )
 
-    def _amount(self, requirements: PaymentRequirements, price: int) -> int:
-        amount = self._policy(
-            requirements.asset, price, read_u64((requirements.extra or {}).get("minDeposit"))
-        )
-        if not price <= amount < 2**63:
+    def _amount(self, offer: _VoucherOffer) -> int:
+        hint = read_u64((offer.requirements.extra or {}).get("minDeposit"))
+        amount = self._policy(offer.requirements.asset, offer.price, hint)
+        if not offer.price <= amount < 2**63:
             raise PaymentError(
                 "DEPOSIT_NOT_ALLOWED",
-                f"the deposit policy gives {amount:,} for a price of {price:,}",
+                f"the deposit policy returned {amount:,} for a price of {offer.price:,}",
             )
         return amount
 
@@ -287,8 +292,12 @@ class BatchClient:
     # -- closing
 
     def refund_payload(self, channel: WalletChannel, *, alone: bool = False) -> dict[str, Any]:
-        """Asks the seller to close the channel and give back what is unused. *alone*: with a request_close that needs
-        the sponsor only, for sellers or facilitators that know the channel no more."""
+        """Return a payload that asks the seller to close the channel and give back the unused
+        deposit.
+
+        *alone*: with a request_close that needs only the sponsor's signature, if seller or
+        facilitator no longer know the channel.
+        """
         payload = self._payload("refund", channel, channel.charged)
         if not alone:
             return payload
@@ -303,10 +312,10 @@ class BatchClient:
         )
         return {**payload, "transaction": text}
 
-    # -- what came of it
+    # -- answers
 
     def _on_response(self, context: Any) -> RecoveredResponseResult | None:
-        """The official core's hook (PaymentResponseContext)."""
+        """Handle an answer: the official core's hook (PaymentResponseContext)."""
         payload = context.payment_payload.payload
         voucher = payload.get("voucher") or {}
         channel_id, cumulative = (
@@ -330,59 +339,82 @@ class BatchClient:
             self.channels.saw(channel_id, deposit=None, state="closed", drop_pending=True)
             return
         state = extra.get("channelState")
-        said = (
-            read_u64(state.get("chargedCumulativeAmount")) if isinstance(state, Mapping) else None
-        )
-        # Without a word on it the call was charged as it was signed; more than that is never believed.
-        charged = cumulative if said is None else min(said, cumulative)
+        charged = cumulative
+        if isinstance(state, Mapping):
+            answered = read_u64(state.get("chargedCumulativeAmount"))
+            # Without an answer the call was charged as signed. More than was signed is never
+            # believed.
+            charged = cumulative if answered is None else min(answered, cumulative)
         self.channels.confirmed(channel_id, charged)
         row = self.channels.get(channel_id)
         if payload.get("type") == "deposit" and row is not None and row.transaction is not None:
-            self._look(row)  # that a deposit landed is seen on the chain, not believed
+            self._look(row)  # whether a deposit landed is read from the chain
 
     def _corrected(self, channel_id: str, required: Any) -> RecoveredResponseResult | None:
-        """A demand that says what was charged: believed as far as this wallet's own signature proves it."""
-        error = str(required.error or "")
+        """Handle a demand after a voucher. Return a result if our record was corrected and may sign
+        again.
+        """
         for accept in getattr(required, "accepts", []):
-            extra = getattr(accept, "extra", None) or {}
-            state, proof = extra.get("channelState"), extra.get("voucherState")
-            if (
-                accept.scheme != SCHEME
-                or not isinstance(state, Mapping)
-                or state.get("channelId") != channel_id
-            ):
+            correction = _correction(accept, channel_id)
+            if correction is None:
                 continue
-            said = read_u64(state.get("chargedCumulativeAmount"))
-            if said is None:
-                continue
-            if not isinstance(
-                proof, Mapping
-            ):  # the seller knows no voucher: the chain says what was claimed
-                there = self._program.fetch(self._chain, channel_id)
-                ok = there is not None and there.settled == said
-            else:
-                signed = read_u64(proof.get("signedMaxClaimable"))
-                ok = (
-                    signed is not None
-                    and said <= signed
-                    and proof.get("expiresAt") == 0
-                    and checks(
-                        proof.get("signature"),
-                        self._payer.pubkey(),
-                        Pubkey.from_string(channel_id),
-                        signed,
-                    )
-                )
-            if ok and self.channels.confirmed(channel_id, said):
-                return RecoveredResponseResult()
-            return None
+            if not self._is_proved(channel_id, *correction):
+                return None
+            return _recovered(self.channels.confirmed(channel_id, correction[0]))
+        error = str(required.error or "")
         if f"{CODE}_channel_closing" in error or f"{CODE}_channel_state" in error:
-            there = self._program.fetch(
-                self._chain, channel_id
-            )  # the seller's word alone makes us open no other
-            if there is None or there.status != "open":
-                row = self.channels.get(channel_id)
-                if row is not None and (there is not None or row.state == "open"):
-                    self.channels.saw(channel_id, deposit=None, state="closed", drop_pending=True)
-                    return RecoveredResponseResult()
+            return _recovered(self._forget_closed(channel_id))
         return None
+
+    def _is_proved(self, channel_id: str, charged: int, proof: Mapping[str, Any] | None) -> bool:
+        """Whether a seller's sum is proved: by this wallet's own signature, or else by the chain."""
+        if proof is None:  # the seller has no voucher, so the chain must show the sum as claimed
+            on_chain = self._program.fetch(self._chain, channel_id)
+            return on_chain is not None and on_chain.settled == charged
+        signed = read_u64(proof.get("signedMaxClaimable"))
+        if signed is None or charged > signed or proof.get("expiresAt") != 0:
+            return False
+        key = Pubkey.from_string(channel_id)
+        return checks(proof.get("signature"), self._payer.pubkey(), key, signed)
+
+    def _forget_closed(self, channel_id: str) -> bool:
+        """Record a channel as closed if the chain shows it. The seller's word alone opens no other
+        channel.
+        """
+        on_chain = self._program.fetch(self._chain, channel_id)
+        if on_chain is not None and on_chain.status == "open":
+            return False
+        row = self.channels.get(channel_id)
+        # Not on chain: closed if it was open before; otherwise its opening may still land.
+        if row is None or (on_chain is None and row.state != "open"):
+            return False
+        self.channels.saw(channel_id, deposit=None, state="closed", drop_pending=True)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _VoucherOffer:
+    """Payment requirements, read."""
+
+    requirements: PaymentRequirements
+    price: int
+    delay: int
+    sponsor: Pubkey
+    authorizer: Pubkey
+    token_program: Pubkey
+
+
+def _recovered(corrected: bool) -> RecoveredResponseResult | None:
+    return RecoveredResponseResult() if corrected else None
+
+
+def _correction(accept: Any, channel_id: str) -> tuple[int, Mapping[str, Any] | None] | None:
+    """Read (charged sum, proof) of a channel from a demand's terms, None if they have neither."""
+    extra = getattr(accept, "extra", None) or {}
+    state, proof = extra.get("channelState"), extra.get("voucherState")
+    if accept.scheme != SCHEME or not isinstance(state, Mapping):
+        return None
+    charged = read_u64(state.get("chargedCumulativeAmount"))
+    if state.get("channelId") != channel_id or charged is None:
+        return None
+    return charged, proof if isinstance(proof, Mapping) else None

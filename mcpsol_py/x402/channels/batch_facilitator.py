@@ -1,6 +1,6 @@
-"""The facilitator of `batch-settlement`: opens and tops up, claims, pays out, and closes.
+"""The facilitator of `batch-settlement`: opens and tops up channels, claims, pays out, and closes.
 
-Vouchers alone it does not keep: the seller does, and sends the newest when it wants its money.
+It does not keep vouchers. The seller keeps them, and sends the newest one when it wants its money.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from mcpsol_py.x402.channels.batch import (
     CODE,
     SCHEME,
     BatchPayment,
-    Terms,
+    ChannelTerms,
     binding_memo,
     check_voucher,
     read_config,
     read_payment,
 )
-from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk, operation_key, read_note
+from mcpsol_py.x402.channels.channel_facilitator import ChannelFacilitator, operation_key
 from mcpsol_py.x402.channels.program import (
     OPEN,
     REQUEST_CLOSE,
@@ -36,6 +36,7 @@ from mcpsol_py.x402.channels.program import (
     read_clock,
 )
 from mcpsol_py.x402.channels.sponsored import SponsoredTransaction, read_sponsored
+from mcpsol_py.x402.channels.terms import is_int, read_note
 from mcpsol_py.x402.channels.voucher import close_digest, voucher_signature
 from mcpsol_py.x402.store.channels import Sponsored
 
@@ -48,28 +49,31 @@ _SETUP = f"{CODE}_setup_transaction"
 _READY = f"{CODE}_settlement_simulation"
 
 
-class BatchFacilitator(ChannelDesk):
-    """Verifies and settles. Answers, never raises.
+class BatchFacilitator(ChannelFacilitator):
+    """Verifies and settles. It answers with a reason instead of raising.
 
-    *channels* keeps who may ask for a close, and should outlive the process: a channel that is not in it can only be
-    closed by its payer, or after its grace period."""
+    *channels* stores who may ask for a close, and should outlive the process: other channels can
+    only be closed by their payer, or after their grace period.
+    """
 
     scheme = SCHEME
 
     def __init__(self, *args: Any, max_idle: int | None = None, **options: Any) -> None:
-        """*max_idle*: seconds after which a channel that nothing happens to may be closed (see tidy); None: never."""
+        """*max_idle*: seconds after which an unused channel may be closed (see redeem.tidy); None
+        means never.
+        """
         super().__init__(*args, **options)
         self.max_idle = max_idle
 
     def get_extra(self, network: str) -> dict[str, Any] | None:
-        """A fee payer, and how long a channel may lie idle."""
+        """Return a fee payer, and how long a channel may be idle."""
         extra = super().get_extra(network) or {}
         return extra if self.max_idle is None else {**extra, "maxIdleSecs": self.max_idle}
 
     def verify(
         self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
     ) -> VerifyResponse:
-        """Does this payment hold against the chain now?"""
+        """Check this payment against the chain."""
 
         def work() -> tuple[str, dict[str, Any] | None]:
             payment = self._read(payload, requirements)
@@ -95,7 +99,9 @@ class BatchFacilitator(ChannelDesk):
     def settle(
         self, payload: PaymentPayload, requirements: PaymentRequirements, context: object = None
     ) -> SettleResponse:
-        """What payload.type says: deposit, claim, settle, seal or refund. A voucher is settled by the seller itself."""
+        """Run payload.type: deposit, claim, settle, seal or refund. The seller itself settles a
+        voucher.
+        """
         keys: list[str] = []
         acts: dict[
             str, Callable[[PaymentPayload, PaymentRequirements, list[str]], SettleResponse]
@@ -112,19 +118,17 @@ class BatchFacilitator(ChannelDesk):
             act = acts.get(kind) if isinstance(kind, str) else None
             if act is None:
                 raise PaymentError(
-                    f"{CODE}_payload_type", f"payload.type {str(kind)[:30]!r} is not settled here"
+                    f"{CODE}_payload_type",
+                    f"payload.type is {str(kind)[:30]!r}; expected one of {', '.join(acts)}",
                 )
             self._same_network(payload.accepted.scheme, payload.accepted.network, requirements)
             return act(payload, requirements, keys)
 
-        payer = (
-            (payload.payload.get("channelConfig") or {}).get("payer")
-            if kind in ("deposit", "refund")
-            else None
-        )
-        said = payer if isinstance(payer, str) else ""
         return self._answer_settle(
-            str(requirements.network), said, lambda: keys[0] if keys else None, work
+            str(requirements.network),
+            _payer_of(payload.payload) if kind in ("deposit", "refund") else "",
+            lambda: keys[0] if keys else None,
+            work,
         )
 
     # -- reading
@@ -135,20 +139,20 @@ class BatchFacilitator(ChannelDesk):
         token_program, _ = self._mints.get(requirements.asset)
         return read_payment(payload.payload, requirements, self.program, token_program)
 
-    def _terms(self, entry: object, requirements: PaymentRequirements) -> Terms:
+    def _terms(self, entry: object, requirements: PaymentRequirements) -> ChannelTerms:
         if not isinstance(entry, Mapping):
-            raise PaymentError(_STATE, "an entry is no object")
+            raise PaymentError(_STATE, "an entry is not an object")
         self._fee_payer(requirements.extra or {})
         token_program, _ = self._mints.get(requirements.asset)
         terms = read_config(entry.get("channelConfig"), requirements, self.program, token_program)
         if entry.get("channelId") != str(terms.channel):
             raise PaymentError(
                 f"{CODE}_channel_id_mismatch",
-                f"channelId is not {terms.channel}, as its terms give",
+                f"channelId is not {terms.channel}, the address derived from its terms",
             )
         return terms
 
-    def _bound(self, terms: Terms) -> Channel:
+    def _bound(self, terms: ChannelTerms) -> Channel:
         return self._channel(terms.channel, terms.parties, terms.delay, _STATE)
 
     @staticmethod
@@ -165,13 +169,13 @@ class BatchFacilitator(ChannelDesk):
         if payment.cumulative > deposit:
             raise PaymentError(
                 f"{CODE}_cumulative_exceeds_deposit",
-                f"the voucher is over {payment.cumulative:,}; {deposit:,} are deposited",
+                f"the voucher is for {payment.cumulative:,}; {deposit:,} are deposited",
             )
         least = settled if payment.kind == "refund" else max(settled + payment.price, settled + 1)
         if payment.cumulative < least:
             raise PaymentError(
                 f"{CODE}_cumulative_amount_mismatch",
-                f"the voucher is over {payment.cumulative:,}; {settled:,} are claimed already",
+                f"the voucher is for {payment.cumulative:,}; {settled:,} are claimed already",
             )
 
     def _setup(
@@ -202,19 +206,22 @@ class BatchFacilitator(ChannelDesk):
         )
         if setup.data != wanted:
             raise PaymentError(
-                _SETUP, "the instruction does not say the amounts and parties of the terms"
+                _SETUP, "the instruction has other amounts or parties than the terms"
             )
         return setup
 
     def _check_deposit(
         self, payment: BatchPayment, requirements: PaymentRequirements
     ) -> tuple[int, int, int]:
-        """(deposit afterwards, settled, closure asked for): all that must hold before anything is escrowed."""
+        """Check everything that must hold before tokens go into escrow.
+
+        Return (deposit afterwards, settled, time at which a close was requested).
+        """
         found = self.program.fetch(self.chain, payment.channel_id)
         setup = self._setup(payment, requirements, is_open=found is not None)
         if found is None:
             if self.chain.get_accounts([payment.channel_id])[0] is not None:
-                raise PaymentError(_STATE, "something else stands at the channel's address")
+                raise PaymentError(_STATE, "the channel's address holds another account")
             balance, settled, asked_at = payment.deposit, 0, 0
         else:
             channel = self._bound(payment.terms)
@@ -234,28 +241,15 @@ class BatchFacilitator(ChannelDesk):
         payment = self._read(payload, requirements)
         terms = payment.terms
         found = self.program.fetch(self.chain, payment.channel_id)
-        # A retry finds the channel that its own opening made: the transaction itself says what it is.
+        # A retry finds the channel that its own opening made, so the transaction decides which it
+        # is.
         is_open = found is not None and not self._is_opening(payment, requirements)
         setup = self._setup(payment, requirements, is_open=is_open)
         keys.append(setup.key)
         if self.settlements.get(setup.key) is None:
             self._check_deposit(payment, requirements)
             if not is_open:
-                p = terms.parties
-                row = Sponsored(
-                    self.chain.network,
-                    payment.channel_id,
-                    SCHEME,
-                    str(p.pay_to),
-                    str(p.token_program),
-                    str(terms.receiver_authorizer),
-                )
-                bound = self.channels.keep(row)
-                if bound != str(terms.receiver_authorizer):
-                    raise PaymentError(
-                        f"{CODE}_receiver_authorizer_mismatch",
-                        "the channel is bound to another receiver's authorizer",
-                    )
+                self._bind(payment)
         settled = self._broadcast(setup, _READY)
         channel = self._bound(terms)
         self._check_status(channel, ("open",))
@@ -270,6 +264,24 @@ class BatchFacilitator(ChannelDesk):
             amount=str(payment.deposit),
             extra={"channelState": state},
         )
+
+    def _bind(self, payment: BatchPayment) -> None:
+        """Record who may have the new channel closed."""
+        terms, p = payment.terms, payment.terms.parties
+        authorizer = str(terms.receiver_authorizer)
+        row = Sponsored(
+            self.chain.network,
+            payment.channel_id,
+            SCHEME,
+            str(p.pay_to),
+            str(p.token_program),
+            authorizer,
+        )
+        if self.channels.keep(row) != authorizer:
+            raise PaymentError(
+                f"{CODE}_receiver_authorizer_mismatch",
+                "the channel is bound to another receiver's authorizer",
+            )
 
     def _is_opening(self, payment: BatchPayment, requirements: PaymentRequirements) -> bool:
         try:
@@ -293,7 +305,8 @@ class BatchFacilitator(ChannelDesk):
             if not channel.settled < cumulative <= channel.deposit:
                 raise PaymentError(
                     f"{CODE}_cumulative_amount_mismatch",
-                    f"{cumulative:,} of {terms.channel}: {channel.settled:,} are claimed of {channel.deposit:,}",
+                    f"the voucher of {terms.channel} is for {cumulative:,}; "
+                    f"{channel.settled:,} of {channel.deposit:,} are claimed",
                 )
             instructions += [
                 _proof(terms, cumulative, signature),
@@ -325,7 +338,7 @@ class BatchFacilitator(ChannelDesk):
             channel = self._bound(terms)
             self._check_status(channel, ("open",))
             if channel.paid_out >= channel.settled:
-                raise PaymentError(_STATE, f"nothing of {terms.channel} is left to pay out")
+                raise PaymentError(_STATE, f"{terms.channel} has nothing to pay out")
             total += channel.settled - channel.paid_out
             instructions.append(self.program.distribute(terms.parties))
             names += [terms.channel, channel.settled]
@@ -366,7 +379,8 @@ class BatchFacilitator(ChannelDesk):
             if payment.transaction is None:
                 raise PaymentError(
                     f"{CODE}_receiver_binding_unavailable",
-                    "it is not known here who may close this channel: send a request_close that the payer signed",
+                    "this facilitator does not know who may close this channel: "
+                    "send a request_close that the payer signed",
                 )
             return self._request_close(payment, requirements, keys)
         self._check_close(inner, requirements, terms, payment.cumulative)
@@ -380,32 +394,33 @@ class BatchFacilitator(ChannelDesk):
         self,
         inner: Mapping[str, Any],
         requirements: PaymentRequirements,
-        terms: Terms,
+        terms: ChannelTerms,
         cumulative: int,
     ) -> None:
-        """The receiver's authorizer, who was bound when the channel was opened, wants exactly this close now."""
+        """Check that the receiver's authorizer, bound at the opening, signed exactly this close."""
         code = f"{CODE}_close_authorization"
         bound = self.channels.bound(self.chain.network, str(terms.channel))
         if bound is None:
             raise PaymentError(
-                f"{CODE}_receiver_binding_unavailable", "it is not known who may close this channel"
+                f"{CODE}_receiver_binding_unavailable",
+                "this facilitator does not know who may close this channel",
             )
         if bound != str(terms.receiver_authorizer):
             raise PaymentError(
-                f"{CODE}_receiver_authorizer_mismatch", "another receiver's authorizer is bound"
+                f"{CODE}_receiver_authorizer_mismatch",
+                "the channel is bound to another receiver's authorizer",
             )
         given = inner.get("closeAuthorization")
-        before = given.get("validBefore") if isinstance(given, Mapping) else None
+        authorization: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+        before = authorization.get("validBefore")
         now = int(self._clock())
-        if not isinstance(before, int) or isinstance(before, bool):
+        if not is_int(before):
             raise PaymentError(code, "closeAuthorization.validBefore is missing")
         if not now < before <= now + requirements.max_timeout_seconds:
             raise PaymentError(
-                code, "closeAuthorization is over, or runs longer than maxTimeoutSeconds"
+                code, "closeAuthorization has expired, or is valid for over maxTimeoutSeconds"
             )
-        signature = voucher_signature(
-            given.get("signature") if isinstance(given, Mapping) else None
-        )
+        signature = voucher_signature(authorization.get("signature"))
         digest = close_digest(
             self.chain.network,
             self.program.program_id,
@@ -420,7 +435,7 @@ class BatchFacilitator(ChannelDesk):
 
     def _close(
         self,
-        terms: Terms,
+        terms: ChannelTerms,
         channel: Channel,
         cumulative: int,
         signature: str,
@@ -432,7 +447,8 @@ class BatchFacilitator(ChannelDesk):
         if not channel.settled <= cumulative <= channel.deposit:
             raise PaymentError(
                 f"{CODE}_close_state",
-                f"the voucher is over {cumulative:,}; {channel.settled:,} are claimed of {channel.deposit:,}",
+                f"the voucher is for {cumulative:,}; "
+                f"{channel.settled:,} of {channel.deposit:,} are claimed",
             )
         has_voucher = channel.settled < cumulative
         p = terms.parties
@@ -490,23 +506,27 @@ class BatchFacilitator(ChannelDesk):
         )
 
 
+def _payer_of(inner: Mapping[str, Any]) -> str:
+    config = inner.get("channelConfig") or {}
+    payer = config.get("payer")
+    return payer if isinstance(payer, str) else ""
+
+
 def _entries(value: object) -> list[Mapping[str, Any]]:
-    if (
-        not isinstance(value, list)
-        or not 1 <= len(value) <= MOST
-        or not all(isinstance(e, Mapping) for e in value)
-    ):
-        raise PaymentError(f"{CODE}_payload_type", f"one to {MOST} channels make a batch")
-    if len({str(e.get("channelId")) for e in value}) != len(value):
-        raise PaymentError(f"{CODE}_payload_type", "a channel stands in the batch twice")
-    return list(value)
+    """Read the channels of a batch."""
+    entries = value if isinstance(value, list) else []
+    if not 1 <= len(entries) <= MOST or not all(isinstance(e, Mapping) for e in entries):
+        raise PaymentError(f"{CODE}_payload_type", f"expected a list of 1 to {MOST} channels")
+    if len({str(e.get("channelId")) for e in entries}) != len(entries):
+        raise PaymentError(f"{CODE}_payload_type", "a channel is in the batch twice")
+    return list(entries)
 
 
-def _proof(terms: Terms, cumulative: int, signature: str) -> Instruction:
-    read = voucher_signature(signature)
+def _proof(terms: ChannelTerms, cumulative: int, signature: str) -> Instruction:
+    parsed = voucher_signature(signature)
     signer: Pubkey = terms.parties.signer
     return ed25519_instruction(
-        bytes(signer), bytes(read or b""), voucher_bytes(terms.channel, cumulative)
+        bytes(signer), bytes(parsed or b""), voucher_bytes(terms.channel, cumulative)
     )
 
 

@@ -1,5 +1,6 @@
-"""What the facilitators of both channel schemes share: reading terms, the accounts that money will pass through, and
-broadcasting once, however often asked.
+"""The base of both channel facilitators: check terms and token accounts, and broadcast once.
+
+A broadcast happens once, however often it is asked for.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
+from solders.account import Account
 from solders.instruction import Instruction
 from solders.message import MessageV0
 from solders.pubkey import Pubkey
@@ -31,6 +33,8 @@ from mcpsol_py.x402.channels.program import (
     read_clock,
 )
 from mcpsol_py.x402.channels.sponsored import Caps, SponsoredTransaction
+from mcpsol_py.x402.channels.sponsorships import MemorySponsorships, Sponsorships
+from mcpsol_py.x402.channels.terms import address
 from mcpsol_py.x402.exact.mechanism import Mints
 from mcpsol_py.x402.exact.settle import (
     MemorySettlements,
@@ -46,66 +50,21 @@ from mcpsol_py.x402.exact.transaction import (
     compute_unit_price,
 )
 from mcpsol_py.x402.protocol.networks import caip2
-from mcpsol_py.x402.store.channels import Sponsored
 
-__all__ = [
-    "ChannelDesk",
-    "MemorySponsorships",
-    "Sponsorships",
-    "address",
-    "operation_key",
-    "read_delay",
-    "read_note",
-]
+__all__ = ["ChannelFacilitator", "operation_key"]
 
-_MEMO = 256
-
-
-@lru_cache(maxsize=8192)
-def _pubkey(text: str) -> Pubkey | None:
-    try:
-        return Pubkey.from_string(text)
-    except ValueError:
-        return None
-
-
-def address(value: object, code: str, what: str) -> Pubkey:
-    """An address in base58. Raises PaymentError(*code*)."""
-    found = _pubkey(value) if isinstance(value, str) else None
-    if found is None:
-        raise PaymentError(code, f"{what} is no address")
-    return found
-
-
-def read_delay(extra: Mapping[str, Any], code: str, low: int = 1, high: int = 2**32 - 1) -> int:
-    """extra.withdrawDelay: the payer's grace period in seconds. Raises PaymentError(*code*)."""
-    delay = extra.get("withdrawDelay")
-    if not isinstance(delay, int) or isinstance(delay, bool) or not low <= delay <= high:
-        raise PaymentError(
-            code,
-            f"extra.withdrawDelay is {str(delay)[:30]}; whole seconds from {low:,} to {high:,} are",
-        )
-    return delay
-
-
-def read_note(extra: Mapping[str, Any], code: str) -> str | None:
-    """extra.memo, None where there is none."""
-    note = extra.get("memo")
-    if note is None or note == "":
-        return None
-    if not isinstance(note, str) or len(note.encode()) > _MEMO:
-        raise PaymentError(code, f"extra.memo is no text of at most {_MEMO} bytes")
-    return note
+#: Refusals of a transaction that is or may be on chain. The answer has its signature.
+_WITH_SIGNATURE = ("settlement_pending", "transaction_failed", "duplicate_settlement")
 
 
 def operation_key(*parts: object) -> str:
-    """The settlement store's key of something that we build ourselves, so that it is done once."""
+    """Return the settlement store's key for a transaction that we build, so that it is sent once."""
     return hashlib.sha256(":".join(map(str, parts)).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
-class _Own:
-    """A transaction of the sponsor's own, for settle_payable."""
+class _OwnTransaction:
+    """A transaction that the sponsor itself builds, for settle_payable."""
 
     key: str
     payer: str
@@ -113,43 +72,11 @@ class _Own:
     transaction: VersionedTransaction
 
 
-class Sponsorships(Protocol):
-    """The channels whose rent this facilitator pays, and who may ask for their close. The first who is bound stays so
-    (store.channels.SponsoredChannels keeps them in SQL)."""
+class ChannelFacilitator:
+    """A facilitator for one program on one cluster.
 
-    def keep(self, row: Sponsored) -> str:
-        """Enters a channel before its opening is sent, or touches it; returns the authorizer that is bound to it."""
-
-    def bound(self, network: str, channel: str) -> str | None:
-        """The authorizer that is bound to it, None where the channel is not known."""
-
-    def touch(self, network: str, channel: str) -> None:
-        """Something happened to it."""
-
-
-class MemorySponsorships:
-    """For one process, and tests."""
-
-    def __init__(self) -> None:
-        self._rows: dict[tuple[str, str], str] = {}
-
-    def keep(self, row: Sponsored) -> str:
-        """See Sponsorships."""
-        return self._rows.setdefault((row.network, row.channel_id), row.receiver_authorizer)
-
-    def bound(self, network: str, channel: str) -> str | None:
-        """See Sponsorships."""
-        return self._rows.get((network, channel))
-
-    def touch(self, network: str, channel: str) -> None:
-        """See Sponsorships."""
-
-
-class ChannelDesk:
-    """One facilitator for one program on one cluster. *sponsor* pays fees and rents, and closes channels as payee.
-
-    *clock* gives seconds since 1970, for expiries that are said in seconds; *skew* is how far the others' clocks may
-    be off.
+    *sponsor* pays fees and rents, and closes channels as their payee. *clock* returns seconds since
+    1970. *skew* is how many seconds the clocks of others may be off.
     """
 
     caip_family = "solana:*"
@@ -180,11 +107,11 @@ class ChannelDesk:
         self._mints = Mints(chain)
 
     def get_extra(self, network: str) -> dict[str, Any] | None:
-        """A fee payer, drawn so that load is spread over several."""
+        """Return one of the fee payers, at random, to spread the load."""
         return {"feePayer": random.choice(self.sponsor.addresses())}
 
     def get_signers(self, network: str) -> list[str]:
-        """All fee payers."""
+        """Return all fee payers."""
         return self.sponsor.addresses()
 
     # -- reading terms
@@ -193,7 +120,8 @@ class ChannelDesk:
         fee_payer = extra.get("feePayer")
         if fee_payer not in self.sponsor.addresses():
             raise PaymentError(
-                "fee_payer_not_managed_by_facilitator", f"we do not sign for {str(fee_payer)[:60]}"
+                "fee_payer_not_managed_by_facilitator",
+                f"this facilitator does not sign for {str(fee_payer)[:60]}",
             )
         return address(fee_payer, "invalid_payment_requirements", "extra.feePayer")
 
@@ -208,20 +136,23 @@ class ChannelDesk:
             )
 
     def _token_program(self, requirements: PaymentRequirements, code: str) -> Pubkey:
-        """The mint's owner, which extra.tokenProgram must name if it names one."""
+        """Return the mint's token program. extra.tokenProgram must be the same if it is given."""
         program, _ = self._mints.get(requirements.asset)
-        said = (requirements.extra or {}).get("tokenProgram")
-        if said is not None and said != str(program):
+        given = (requirements.extra or {}).get("tokenProgram")
+        if given is not None and given != str(program):
             raise PaymentError(
-                code, f"extra.tokenProgram is {str(said)[:60]}; the mint belongs to {program}"
+                code, f"extra.tokenProgram is {str(given)[:60]}; the mint belongs to {program}"
             )
         return program
 
     # -- before anything is escrowed
 
     def _check_accounts(self, parties: Parties, code: str) -> None:
-        """Payer, payee and treasury can be paid when the channel ends; else nothing is escrowed. Says which account
-        lacks, since a sponsor never creates one."""
+        """Check that payer, payee and treasury can receive tokens when the channel ends.
+
+        Otherwise nothing may go into escrow. A sponsor never creates a token account. Raises
+        PaymentError(*code*) with the account that its owner must repair.
+        """
         p = parties
         roles = {"payer": p.payer, "payTo": p.pay_to, "treasury": self.program.treasury_owner}
         tokens = {
@@ -230,25 +161,17 @@ class ChannelDesk:
         }
         found = self.chain.get_accounts([str(a) for a in tokens.values()])
         for (name, token), account in zip(tokens.items(), found, strict=True):
-            held = None
-            if account is not None and account.owner == p.token_program:
-                held = parse_token_account(account.data)
-            usable = (
-                held is not None
-                and held.mint == p.mint
-                and held.owner == roles[name]
-                and held.state == TokenAccountState.INITIALIZED
+            if _can_receive(account, roles[name], p):
+                continue
+            why = "does not exist" if account is None else "is frozen or has another owner"
+            raise PaymentError(
+                code,
+                f"the token account of {name} ({token}) {why}; its owner must repair it first",
             )
-            if not usable:
-                why = "does not exist" if account is None else "is frozen or another's"
-                raise PaymentError(
-                    code,
-                    f"the token account of {name} ({token}) {why}: its owner must mend that first",
-                )
 
     def _check_setup(self, code: str) -> Callable[[PaymentChain, SponsoredTransaction], None]:
         def check(chain: PaymentChain, setup: SponsoredTransaction) -> None:
-            # Without the sponsor's signature: an unpaid request must not make us sign anything.
+            # Simulated without the sponsor's signature: an unpaid request must not make us sign.
             error = chain.simulation_error(setup.transaction)
             if error is not None:
                 raise PaymentError(code, f"the transaction would fail on chain: {error}")
@@ -258,7 +181,7 @@ class ChannelDesk:
     # -- broadcasting
 
     def _broadcast(self, setup: SponsoredTransaction, code: str) -> Settled:
-        """Sends a payer's transaction once. Raises as settle_payable does."""
+        """Send a payer's transaction once. Raises as settle_payable."""
         return self._settle(setup, self._check_setup(code))
 
     def _settle(self, payable: Any, check: Callable[[PaymentChain, Any], None]) -> Settled:
@@ -281,10 +204,12 @@ class ChannelDesk:
         instructions: Sequence[Instruction],
         units: int,
     ) -> str:
-        """Builds, signs, sends and confirms a transaction of our own under *key*, once; returns its signature.
+        """Build, sign, send and confirm our own transaction under *key*, once, and return its
+        signature.
 
-        The program takes each step of a channel once, so an attempt that failed, or whose blockhash expired, is built
-        anew. Raises PaymentError: duplicate_settlement when it landed before, settlement_pending, transaction_failed.
+        The program takes each step of a channel once, so an attempt that failed, or whose blockhash
+        expired, is built again. Raises PaymentError: duplicate_settlement if it landed before,
+        settlement_pending, transaction_failed.
         """
         known = self.settlements.get(key)
         if known is not None and known.state == "failed":
@@ -293,29 +218,28 @@ class ChannelDesk:
         blockhash = self.chain.latest_blockhash()
         message = MessageV0.try_compile(fee_payer, listed, [], blockhash)
         unsigned = VersionedTransaction.populate(message, [Signature.default()])
-        return self._settle(_Own(key, payer, str(fee_payer), unsigned), _simulated).signature
+        return self._settle(
+            _OwnTransaction(key, payer, str(fee_payer), unsigned), _check_own
+        ).signature
 
     def _channel(self, channel: Pubkey, parties: Parties, delay: int, code: str) -> Channel:
-        """The channel on chain, bound to these terms. Raises PaymentError(*code*)."""
+        """Return the channel on chain if it has these terms. Raises PaymentError(*code*)."""
         found = self.program.fetch(self.chain, str(channel))
         if found is None:
             raise PaymentError(code, f"there is no channel at {channel}")
         p = parties
-        wrong = [
-            name
-            for name, is_right in (
-                ("payer", found.payer == p.payer),
-                ("payee", found.payee == p.sponsor),
-                ("rent payer", found.rent_payer == p.sponsor),
-                ("mint", found.mint == p.mint),
-                ("authorized signer", found.authorized_signer == p.signer),
-                ("salt", found.salt == p.salt),
-                ("open slot", found.open_slot == p.open_slot),
-                ("grace period", found.grace_period == delay),
-                ("distribution", found.distribution_hash == _whole(p.pay_to)),
-            )
-            if not is_right
-        ]
+        expected = {
+            "payer": (found.payer, p.payer),
+            "payee": (found.payee, p.sponsor),
+            "rent payer": (found.rent_payer, p.sponsor),
+            "mint": (found.mint, p.mint),
+            "authorized signer": (found.authorized_signer, p.signer),
+            "salt": (found.salt, p.salt),
+            "open slot": (found.open_slot, p.open_slot),
+            "grace period": (found.grace_period, delay),
+            "distribution": (found.distribution_hash, _all_to(p.pay_to)),
+        }
+        wrong = [name for name, (is_value, wanted) in expected.items() if is_value != wanted]
         if wrong:
             raise PaymentError(
                 code, f"the channel at {channel} has another {', '.join(wrong)} than the terms"
@@ -325,8 +249,11 @@ class ChannelDesk:
     # -- when it is over
 
     def finish(self, parties: Parties, channel: Channel, abandoned: bool) -> str | None:
-        """The next step of a channel that nobody asks for any more, if there is one; what it was. *abandoned*: an open
-        one is closed at its watermark. Raises PaymentError, ChainUnavailable."""
+        """Take the next step of a channel that nobody uses any more, and return its name; None if
+        no step is due.
+
+        *abandoned*: close an open channel at its watermark. Raises PaymentError, ChainUnavailable.
+        """
         program, at = self.program, self.program.address(parties)
         clock = read_clock(self.chain)
         close = [
@@ -362,7 +289,7 @@ class ChannelDesk:
     def _answer_verify(
         self, work: Callable[[], tuple[str, dict[str, Any] | None]]
     ) -> VerifyResponse:
-        """*work* gives (payer, extra) or raises."""
+        """Turn the result (payer, extra) of *work*, or its error, into an answer."""
         try:
             payer, extra = work()
         except PaymentError as error:
@@ -382,37 +309,47 @@ class ChannelDesk:
         key: Callable[[], str | None],
         work: Callable[[], SettleResponse],
     ) -> SettleResponse:
-        """*key* names the settlement, to say the signature of one that is known."""
+        """Turn the result of *work*, or its error, into an answer.
+
+        *key* returns the settlement's key, if it has one.
+        """
+        code, signature = "unexpected_settle_error", ""
         try:
             return work()
         except PaymentError as error:
-            at = key()
-            known = self.settlements.get(at) if at is not None else None
-            named = error.code in (
-                "settlement_pending",
-                "transaction_failed",
-                "duplicate_settlement",
-            )
-            return SettleResponse(
-                success=False,
-                error_reason=error.code,
-                error_message=str(error),
-                transaction=known.signature if known is not None and named else "",
-                network=network,
-                payer=payer or None,
-            )
+            code, message = error.code, str(error)
+            if code in _WITH_SIGNATURE:
+                signature = self._known_signature(key())
         except ChainUnavailable as error:
-            return SettleResponse(
-                success=False,
-                error_reason="unexpected_settle_error",
-                error_message=str(error),
-                transaction="",
-                network=network,
-                payer=payer or None,
-            )
+            message = str(error)
+        return SettleResponse(
+            success=False,
+            error_reason=code,
+            error_message=message,
+            transaction=signature,
+            network=network,
+            payer=payer or None,
+        )
+
+    def _known_signature(self, key: str | None) -> str:
+        known = self.settlements.get(key) if key is not None else None
+        return known.signature if known is not None else ""
 
 
-def _simulated(chain: PaymentChain, own: Payable) -> None:
+def _can_receive(account: Account | None, owner: Pubkey, parties: Parties) -> bool:
+    """Whether this is a usable token account of *owner* for the mint of *parties*."""
+    if account is None or account.owner != parties.token_program:
+        return False
+    held = parse_token_account(account.data)
+    return (
+        held is not None
+        and held.mint == parties.mint
+        and held.owner == owner
+        and held.state == TokenAccountState.INITIALIZED
+    )
+
+
+def _check_own(chain: PaymentChain, own: Payable) -> None:
     error = chain.simulation_error(own.transaction)
     if error is not None:
         raise PaymentError(
@@ -421,5 +358,5 @@ def _simulated(chain: PaymentChain, own: Payable) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _whole(pay_to: Pubkey) -> bytes:
+def _all_to(pay_to: Pubkey) -> bytes:
     return distribution_hash([(pay_to, 10_000)])

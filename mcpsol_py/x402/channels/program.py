@@ -1,7 +1,8 @@
-"""The payment-channels program as its callers need it: addresses, instructions, the channel's account (X402.md 4.2).
+"""The payment-channels program for its callers: addresses, instructions, and the channel's account.
 
-Two programs speak it: the audited one, and ours (programs/x402). Which one is meant is configured on each side and
-never read from a demand: a seller that could name a program could name one of its own.
+Two programs have this interface: the audited one, and ours (programs/x402). Each side configures
+which one it uses, and never reads it from a demand: a seller that could choose the program could
+choose its own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Literal
 from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
 
+from mcpsol_py._moved import renamed
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.addresses import (
     ASSOCIATED_TOKEN_PROGRAM,
@@ -36,14 +38,16 @@ __all__ = [
     "Channel",
     "ChannelProgram",
     "ChannelStatus",
-    "Clock",
+    "ChainClock",
     "Parties",
     "audited",
     "read_clock",
 ]
 
-#: `open` takes one of the last slots, and a channel's account stays until they are over.
+#: `open` takes one of the last slots. A channel's account exists until this window has passed.
 OPEN_SLOT_WINDOW = 1500
+#: The first two bytes of a channel's account.
+_KIND_AND_VERSION = b"\1\1"
 _LAYOUT = struct.Struct("<BBBBQQQQqqI32s32s32s32s32s32sQ")
 _STATUS: tuple[ChannelStatus, ...] = ("open", "sealed", "closing", "distributed")
 #: Discriminators of the instructions.
@@ -55,19 +59,19 @@ ChannelStatus = Literal["open", "sealed", "closing", "distributed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class ChainClock:
     """The cluster's clock: slot, and seconds since 1970."""
 
     slot: int
     unix_time: int
 
 
-def read_clock(chain: PaymentChain) -> Clock:
-    """The clock that programs see. Raises ChainUnavailable."""
+def read_clock(chain: PaymentChain) -> ChainClock:
+    """Read the clock that programs see. Raises ChainUnavailable."""
     account = chain.get_accounts([ids.CLOCK_SYSVAR])[0]
     if account is None or len(account.data) < 40:
-        return Clock(0, 0)
-    return Clock(
+        return ChainClock(0, 0)
+    return ChainClock(
         int.from_bytes(account.data[:8], "little"),
         int.from_bytes(account.data[32:40], "little", signed=True),
     )
@@ -75,8 +79,10 @@ def read_clock(chain: PaymentChain) -> Clock:
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    """Who stands in a channel, in the shape that both schemes give it: the sponsor is payee with no share and pays the
-    rent, everything that vouchers prove goes to `pay_to`. The channel's address follows from all but `pay_to`.
+    """The parties of a channel, as both schemes use it.
+
+    The sponsor pays the rent and is the payee, without a share. All that vouchers prove goes to
+    `pay_to`. The channel's address is derived from all fields but `pay_to` and `token_program`.
     """
 
     payer: Pubkey
@@ -90,13 +96,13 @@ class Parties:
 
     @property
     def entries(self) -> list[tuple[Pubkey, int]]:
-        """The distribution: all of it to the payee of x402's words."""
+        """The distribution: everything to x402's payee."""
         return [(self.pay_to, 10_000)]
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel's account. Amounts in base units; times in seconds since 1970, 0 where they have not come."""
+    """A channel's account. Amounts in base units; times in seconds since 1970, 0 if not yet set."""
 
     status: ChannelStatus
     salt: int
@@ -117,25 +123,26 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class ChannelProgram:
-    """One deployment: its address, and whose token accounts get what no beneficiary can get."""
+    """A deployment: its address, and the owner of the token accounts that get tokens no beneficiary
+    can.
+    """
 
     program_id: Pubkey
     treasury_owner: Pubkey
 
     def address(self, parties: Parties) -> Pubkey:
-        """Where the channel of *parties* stands."""
+        """Return the address of the channel of *parties*."""
         p = parties
         return _address(self.program_id, p.payer, p.sponsor, p.mint, p.signer, p.salt, p.open_slot)
 
     def read(self, address: str, owner: str, data: bytes) -> Channel | None:
-        """A channel's account; None where it is none of this program, or stands at another address than its own
-        fields give (scheme_upto_svm 6.1)."""
-        if (
-            owner != str(self.program_id)
-            or len(data) != _LAYOUT.size
-            or data[:2] != b"\1\1"
-            or data[3] > 3
-        ):
+        """Read a channel's account.
+
+        Return None if it is not a channel of this program, or not at the address that is derived
+        from its fields (scheme_upto_svm, section 6.1).
+        """
+        is_channel = len(data) == _LAYOUT.size and data[:2] == _KIND_AND_VERSION
+        if owner != str(self.program_id) or not is_channel or data[3] >= len(_STATUS):
             return None
         fields = _LAYOUT.unpack(data)
         names = (
@@ -164,7 +171,9 @@ class ChannelProgram:
         return channel if str(own) == address else None
 
     def fetch(self, chain: PaymentChain, address: str) -> Channel | None:
-        """The channel at *address* now. Raises ChainUnavailable."""
+        """Read the channel at *address* from the chain, None if there is none. Raises
+        ChainUnavailable.
+        """
         account = chain.get_accounts([address])[0]
         return None if account is None else self.read(address, str(account.owner), account.data)
 
@@ -173,18 +182,18 @@ class ChannelProgram:
     def _ix(
         self, discriminator: int, data: bytes, accounts: Sequence[tuple[Pubkey, bool, bool]]
     ) -> Instruction:
-        """*accounts*: (key, signs, is written)."""
+        """*accounts*: (key, is signer, is writable)."""
         metas = [AccountMeta(key, signer, writable) for key, signer, writable in accounts]
         return Instruction(self.program_id, bytes([discriminator]) + data, metas)
 
     def open(self, parties: Parties, deposit: int, grace_period: int) -> Instruction:
-        """`open`: the payer's tokens go into escrow. Signed by payer and sponsor."""
+        """`open`: put the payer's tokens into escrow. Payer and sponsor sign."""
         return self._ix(
             OPEN, open_data(parties, deposit, grace_period), self.open_accounts(parties)
         )
 
     def open_accounts(self, parties: Parties) -> list[tuple[Pubkey, bool, bool]]:
-        """The 14 accounts of `open`, in order."""
+        """Return the 14 accounts of `open`, in order."""
         p, channel = parties, self.address(parties)
         return [
             (p.payer, True, True),
@@ -204,11 +213,11 @@ class ChannelProgram:
         ]
 
     def top_up(self, parties: Parties, amount: int) -> Instruction:
-        """`top_up`: more tokens into escrow. Signed by the payer."""
+        """`top_up`: put more tokens into escrow. The payer signs."""
         return self._ix(TOP_UP, struct.pack("<Q", amount), self.top_up_accounts(parties))
 
     def top_up_accounts(self, parties: Parties) -> list[tuple[Pubkey, bool, bool]]:
-        """The 6 accounts of `top_up`, in order."""
+        """Return the 6 accounts of `top_up`, in order."""
         p, channel = parties, self.address(parties)
         return [
             (p.payer, True, True),
@@ -220,11 +229,13 @@ class ChannelProgram:
         ]
 
     def settle(self, channel: Pubkey) -> Instruction:
-        """`settle`: the voucher proved right before it moves the watermark."""
+        """`settle`: move the watermark to the voucher that the preceding instruction proves."""
         return self._ix(SETTLE, b"", [(channel, False, True), (INSTRUCTIONS_SYSVAR, False, False)])
 
     def settle_and_seal(self, channel: Pubkey, payee: Pubkey, *, has_voucher: bool) -> Instruction:
-        """`settle_and_seal`: closes with the watermark as it is, or with the voucher proved right before it."""
+        """`settle_and_seal`: close at the watermark, or at the voucher that the preceding
+        instruction proves.
+        """
         accounts = [
             (payee, True, False),
             (channel, False, True),
@@ -233,20 +244,22 @@ class ChannelProgram:
         return self._ix(SETTLE_AND_SEAL, bytes([has_voucher]), accounts)
 
     def request_close(self, channel: Pubkey, payer: Pubkey) -> Instruction:
-        """`request_close`: the payer starts the grace period after which the rest is theirs."""
+        """`request_close`: start the grace period, after which the payer gets the rest."""
         return self._ix(REQUEST_CLOSE, b"", self.request_close_accounts(channel, payer))
 
     @staticmethod
     def request_close_accounts(channel: Pubkey, payer: Pubkey) -> list[tuple[Pubkey, bool, bool]]:
-        """The 2 accounts of `request_close`."""
+        """Return the 2 accounts of `request_close`."""
         return [(payer, True, False), (channel, False, True)]
 
     def seal(self, channel: Pubkey) -> Instruction:
-        """`seal`: closes after the grace period, by anyone."""
+        """`seal`: close after the grace period. Anyone may send it."""
         return self._ix(SEAL, b"", [(channel, False, True)])
 
     def distribute(self, parties: Parties, rent_payer: Pubkey | None = None) -> Instruction:
-        """`distribute`: pays what the watermark proves to `pay_to`; of a sealed channel the payer gets the rest."""
+        """`distribute`: pay out up to the watermark to `pay_to`, and the rest of a sealed channel
+        to the payer.
+        """
         p, channel = parties, self.address(parties)
         recipients = p.entries
 
@@ -270,7 +283,7 @@ class ChannelProgram:
         return self._ix(DISTRIBUTE, _entries(recipients), accounts)
 
     def reclaim(self, channel: Pubkey, rent_payer: Pubkey) -> Instruction:
-        """`reclaim`: the account's rent, once the window of its open slot is over."""
+        """`reclaim`: give back the account's rent, after the window of its open slot."""
         return self._ix(RECLAIM, b"", [(channel, False, True), (rent_payer, False, True)])
 
 
@@ -280,7 +293,7 @@ def _entries(recipients: Sequence[tuple[Pubkey, int]]) -> bytes:
 
 
 def open_data(parties: Parties, deposit: int, grace_period: int) -> bytes:
-    """The data of `open` behind its discriminator."""
+    """Return the data of `open` after its discriminator."""
     head = struct.pack("<QQIQ", parties.salt, deposit, grace_period, parties.open_slot)
     return head + _entries(parties.entries)
 
@@ -298,13 +311,19 @@ def _address(
     return x402.channel_address(payer, payee, mint, signer, salt, open_slot, program_id)
 
 
-#: Our program, as the committed build has it.
+#: Our program, in the committed build.
 OURS = ChannelProgram(x402.PROGRAM_ID, x402.TREASURY_OWNER)
 
 
 def audited(network: str) -> ChannelProgram:
-    """The audited program as it is deployed on a cluster: devnet's build has another treasury than the others'
-    (npm @x402/svm, payment-channels/onchain)."""
+    """Return the audited program's deployment on a cluster.
+
+    Devnet's build has another treasury (npm @x402/svm, payment-channels/onchain).
+    """
     return ChannelProgram(
         CHANNEL_PROGRAM, CHANNEL_DEVNET_TREASURY if network == DEVNET else CHANNEL_TREASURY
     )
+
+
+def __getattr__(name: str) -> object:
+    return renamed(__name__, name)

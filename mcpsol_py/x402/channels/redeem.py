@@ -1,12 +1,12 @@
-"""What is done out of band with channels: a seller turns vouchers into money, a sponsor gets its rent back.
+"""Periodic jobs for channels: sellers turn vouchers into money, sponsors get their rent back.
 
-Both are periodic jobs: safe to run at any time, by several processes at once, and again after a crash.
+Both may run at any time, in several processes at once, and again after a crash.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,21 +25,23 @@ from mcpsol_py.x402.channels.batch import (
 )
 from mcpsol_py.x402.channels.batch_facilitator import MOST
 from mcpsol_py.x402.channels.batch_server import BatchServer
-from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk
+from mcpsol_py.x402.channels.channel_facilitator import ChannelFacilitator
 from mcpsol_py.x402.channels.program import Parties
 from mcpsol_py.x402.store.channels import PaidChannel, Sponsored, SponsoredChannels
 
 __all__ = ["Redeemed", "redeem", "tidy"]
 
-#: Seconds that a close may take; a CloseAuthorization is signed for no longer.
+#: Seconds that a close may take, and for which a CloseAuthorization is signed.
 _TIMEOUT = 120
-#: Seconds after a ceiling's expiry in which its seller may still come with a claim.
+#: Seconds after a ceiling's expiry in which its seller may still send a claim.
 ABANDONED = 120
 
 
 @dataclass
 class Redeemed:
-    """What one pass did. `problems` are the facilitator's reasons, by channel."""
+    """The result of one pass, in base units and channels. `problems`: the facilitator's reasons, by
+    channel.
+    """
 
     claimed: int = 0
     paid_out: int = 0
@@ -55,50 +57,30 @@ async def redeem(
     at_least: int = 1,
     limit: int = 200,
 ) -> Redeemed:
-    """Claims the newest vouchers of a merchant's channels, pays them out, and seals channels that payers are closing.
+    """Claim the newest vouchers of a merchant's channels, pay them out, and seal channels that
+    payers are closing.
 
-    Vouchers do not expire, but a payer who asks for the close takes back, after its grace period, what no voucher
-    proved on chain, and a facilitator closes channels that lie idle: run this well within both. *facilitator* is what
-    the server settles with (FacilitatorClient). *chain* lets it notice closes before a claim fails. *at_least*:
-    base units below which a claim is not worth its fee; a channel that is closing is sealed for any sum.
+    Vouchers do not expire. But a payer who asks for the close takes back, after its grace period,
+    everything that no voucher proved on chain, and a facilitator closes idle channels: run this
+    well within both times. *facilitator* is the one that the server settles with
+    (FacilitatorClient). With *chain*, closes are noticed before a claim fails. *at_least*: base
+    units below which a claim is not worth its fee; a closing channel is sealed for any sum.
     """
-    done = Redeemed()
-    channels = server.channels
-    due = channels.due(limit)
+    job = _Redemption(server, facilitator, Redeemed())
+    due = server.channels.due(limit)
     if chain is not None:
-        due = [_look(server, chain, row) for row in due]
-    for terms, rows in _grouped(
-        [r for r in due if r.state == "open" and r.charged - r.claimed >= at_least]
-    ):
-        for batch in _batches(rows):
-            entries = [{**_entry(r), "voucher": _voucher(r)} for r in batch]
-            answer = await _settle(facilitator, terms, {"type": "claim", "claims": entries})
-            if answer.success:
-                for row in batch:
-                    channels.saw(row.channel_id, claimed=row.charged)
-                    done.claimed += row.charged - row.claimed
-            else:
-                await _one_by_one(server, facilitator, terms, batch, answer, done)
-    again = [found for r in due if (found := channels.get(r.channel_id)) is not None]
-    for terms, rows in _grouped([r for r in again if r.state == "open" and r.claimed > r.paid_out]):
-        for batch in _batches(rows):
-            answer = await _settle(
-                facilitator, terms, {"type": "settle", "channels": [_entry(r) for r in batch]}
-            )
-            for row in batch:
-                if answer.success:
-                    channels.saw(row.channel_id, paid_out=row.claimed)
-                    done.paid_out += row.claimed - row.paid_out
-                else:
-                    done.problems[row.channel_id] = answer.error_reason or "settlement_failed"
-    for row in again:
+        due = [_refresh(server, chain, row) for row in due]
+    await job.claim([r for r in due if r.state == "open" and r.charged - r.claimed >= at_least])
+    updated = [row for r in due if (row := server.channels.get(r.channel_id)) is not None]
+    await job.pay_out([r for r in updated if r.state == "open" and r.claimed > r.paid_out])
+    for row in updated:
         if row.state == "closing" and row.charged > row.claimed:
-            await _seal(server, facilitator, row, done)
-    return done
+            await job.seal(row)
+    return job.done
 
 
-def _look(server: BatchServer, chain: PaymentChain, row: PaidChannel) -> PaidChannel:
-    """The row, brought to what the chain says."""
+def _refresh(server: BatchServer, chain: PaymentChain, row: PaidChannel) -> PaidChannel:
+    """Update a row from the chain. If the chain does not answer, the row stays as it is."""
     try:
         found = server.program.fetch(chain, row.channel_id)
     except ChainUnavailable:
@@ -117,62 +99,92 @@ def _look(server: BatchServer, chain: PaymentChain, row: PaidChannel) -> PaidCha
     return server.channels.get(row.channel_id) or row
 
 
-async def _one_by_one(
-    server: BatchServer,
-    facilitator: Any,
-    terms: PaymentRequirements,
-    batch: Sequence[PaidChannel],
-    answer: SettleResponse,
-    done: Redeemed,
-) -> None:
-    """One channel that cannot be claimed must not hold up the others of its batch."""
-    for row in batch:
-        if len(batch) > 1:
-            entry = {**_entry(row), "voucher": _voucher(row)}
-            answer = await _settle(facilitator, terms, {"type": "claim", "claims": [entry]})
+@dataclass(frozen=True, slots=True)
+class _Redemption:
+    """One pass over a merchant's channels."""
+
+    server: BatchServer
+    facilitator: Any
+    done: Redeemed
+
+    async def claim(self, rows: Sequence[PaidChannel]) -> None:
+        """Claim each channel's newest voucher, several in one transaction."""
+        for terms, batch in _batches(rows):
+            answer = await self._claim_batch(terms, batch)
+            if answer.success or len(batch) == 1:
+                for row in batch:
+                    await self._claimed(row, answer)
+            else:
+                # A channel that cannot be claimed must not block the others of its batch.
+                for row in batch:
+                    await self._claimed(row, await self._claim_batch(terms, [row]))
+
+    async def _claim_batch(
+        self, terms: PaymentRequirements, batch: Sequence[PaidChannel]
+    ) -> SettleResponse:
+        entries = [{**_entry(row), "voucher": _voucher(row)} for row in batch]
+        return await self._settle(terms, {"type": "claim", "claims": entries})
+
+    async def _claimed(self, row: PaidChannel, answer: SettleResponse) -> None:
+        """Record the facilitator's answer to a claim."""
+        channels = self.server.channels
         if answer.success:
-            server.channels.saw(row.channel_id, claimed=row.charged)
-            done.claimed += row.charged - row.claimed
+            channels.saw(row.channel_id, claimed=row.charged)
+            self.done.claimed += row.charged - row.claimed
         elif answer.error_reason == f"{CODE}_channel_closing":
-            server.channels.saw(row.channel_id, state="closing")
-            await _seal(server, facilitator, row, done)
+            channels.saw(row.channel_id, state="closing")
+            await self.seal(row)
         elif answer.error_reason not in ("duplicate_settlement", "settlement_pending"):
-            done.problems[row.channel_id] = answer.error_reason or "settlement_failed"
+            self._failed(row, answer)
 
+    async def pay_out(self, rows: Sequence[PaidChannel]) -> None:
+        """Pay out what was claimed, several channels in one transaction."""
+        for terms, batch in _batches(rows):
+            payload = {"type": "settle", "channels": [_entry(row) for row in batch]}
+            answer = await self._settle(terms, payload)
+            for row in batch:
+                if answer.success:
+                    self.server.channels.saw(row.channel_id, paid_out=row.claimed)
+                    self.done.paid_out += row.claimed - row.paid_out
+                else:
+                    self._failed(row, answer)
 
-async def _seal(server: BatchServer, facilitator: Any, row: PaidChannel, done: Redeemed) -> None:
-    terms = _terms(row)
-    entry, voucher = _entry(row), _voucher(row)
-    read = read_config(
-        entry["channelConfig"], terms, server.program, Pubkey.from_string(row.token_program)
-    )
-    payment = BatchPayment("refund", row.network, read, 0, row.charged, str(row.signature))
-    close = server.close_authorization(payment, _TIMEOUT)
-    answer = await _settle(
-        facilitator,
-        terms,
-        {"type": "seal", **entry, "voucher": voucher, "closeAuthorization": close},
-    )
-    if answer.success:
-        server.channels.saw(
+    async def seal(self, row: PaidChannel) -> None:
+        """Close a channel at its newest voucher, before its payer takes the deposit back."""
+        terms, entry, voucher = _terms(row), _entry(row), _voucher(row)
+        config = read_config(
+            entry["channelConfig"],
+            terms,
+            self.server.program,
+            Pubkey.from_string(row.token_program),
+        )
+        payment = BatchPayment("refund", row.network, config, 0, row.charged, str(row.signature))
+        close = self.server.close_authorization(payment, _TIMEOUT)
+        answer = await self._settle(
+            terms, {"type": "seal", **entry, "voucher": voucher, "closeAuthorization": close}
+        )
+        if not answer.success:
+            self._failed(row, answer)
+            return
+        self.server.channels.saw(
             row.channel_id, state="closed", claimed=row.charged, paid_out=row.charged
         )
-        done.sealed += 1
-    else:
-        done.problems[row.channel_id] = answer.error_reason or "settlement_failed"
+        self.done.sealed += 1
+
+    def _failed(self, row: PaidChannel, answer: SettleResponse) -> None:
+        self.done.problems[row.channel_id] = answer.error_reason or "settlement_failed"
+
+    async def _settle(self, terms: PaymentRequirements, payload: dict[str, Any]) -> SettleResponse:
+        answer: SettleResponse = await self.facilitator.settle(
+            PaymentPayload(payload=payload, accepted=terms), terms
+        )
+        return answer
 
 
-async def _settle(
-    facilitator: Any, terms: PaymentRequirements, payload: dict[str, Any]
-) -> SettleResponse:
-    answer: SettleResponse = await facilitator.settle(
-        PaymentPayload(payload=payload, accepted=terms), terms
-    )
-    return answer
-
-
-def _grouped(rows: Iterable[PaidChannel]) -> list[tuple[PaymentRequirements, list[PaidChannel]]]:
-    """By the terms that one request to the facilitator can name."""
+def _batches(
+    rows: Iterable[PaidChannel],
+) -> Iterator[tuple[PaymentRequirements, Sequence[PaidChannel]]]:
+    """Group channels by the terms that one request to the facilitator can have, `MOST` at a time."""
     groups: dict[tuple[object, ...], list[PaidChannel]] = {}
     for r in rows:
         key = (
@@ -185,11 +197,9 @@ def _grouped(rows: Iterable[PaidChannel]) -> list[tuple[PaymentRequirements, lis
             r.token_program,
         )
         groups.setdefault(key, []).append(r)
-    return [(_terms(found[0]), found) for found in groups.values()]
-
-
-def _batches(rows: Sequence[PaidChannel]) -> list[Sequence[PaidChannel]]:
-    return [rows[at : at + MOST] for at in range(0, len(rows), MOST)]
+    for group in groups.values():
+        for at in range(0, len(group), MOST):
+            yield _terms(group[0]), group[at : at + MOST]
 
 
 def _terms(row: PaidChannel) -> PaymentRequirements:
@@ -233,28 +243,30 @@ def _voucher(row: PaidChannel) -> dict[str, Any]:
     return voucher_of(Pubkey.from_string(row.channel_id), row.charged, str(row.signature))
 
 
-# -- the sponsor's side
+# --- the sponsor's side -----------------------------------------------------------------------
 
 
 def tidy(
-    desk: ChannelDesk,
+    facilitator: ChannelFacilitator,
     channels: SponsoredChannels,
     *,
     clock: Callable[[], float] = time.time,
     limit: int = 500,
 ) -> dict[str, str]:
-    """Closes what was abandoned and takes back the rent of what is over; returns what was done, by channel.
+    """Close abandoned channels and take back the rent of finished ones. Return the steps taken, by
+    channel.
 
-    A ceiling (`upto`) that nobody claimed two minutes after its expiry is closed without a charge, and its payer gets
-    everything back. A channel of `batch-settlement` is closed at what was claimed when it lay idle for *desk.max_idle*
-    seconds (never, where that is not advertised), or when its payer's grace period is over.
+    A ceiling (`upto`) that nobody claimed within two minutes after its expiry is closed without a
+    charge, and its payer gets everything back. A channel of `batch-settlement` is closed at the sum
+    that was claimed, if it was idle for *facilitator.max_idle* seconds (never, if that is not
+    advertised), or if its payer's grace period is over.
     """
     done: dict[str, str] = {}
-    for row in channels.all(desk.chain.network, limit):
-        if row.scheme != desk.scheme:
+    for row in channels.all(facilitator.chain.network, limit):
+        if row.scheme != facilitator.scheme:
             continue
         try:
-            step = _tidy_one(desk, channels, row, int(clock()))
+            step = _tidy_one(facilitator, channels, row, int(clock()))
         except PaymentError as error:
             step = error.code
         except ChainUnavailable:
@@ -265,9 +277,9 @@ def tidy(
 
 
 def _tidy_one(
-    desk: ChannelDesk, channels: SponsoredChannels, row: Sponsored, now: int
+    facilitator: ChannelFacilitator, channels: SponsoredChannels, row: Sponsored, now: int
 ) -> str | None:
-    found = desk.program.fetch(desk.chain, row.channel_id)
+    found = facilitator.program.fetch(facilitator.chain, row.channel_id)
     if found is None:
         if _may_yet_open(row, channels.now_ms()):
             return None
@@ -283,16 +295,18 @@ def _tidy_one(
         pay_to=Pubkey.from_string(row.pay_to),
         token_program=Pubkey.from_string(row.token_program),
     )
-    return desk.finish(parties, found, _is_abandoned(desk, row, now, channels.now_ms()))
+    return facilitator.finish(
+        parties, found, _is_abandoned(facilitator, row, now, channels.now_ms())
+    )
 
 
 def _may_yet_open(row: Sponsored, now_ms: int) -> bool:
-    """Its opening may still be on its way: a blockhash lives for some 90 seconds."""
+    """Whether its opening may still land: a blockhash is valid for some 90 seconds."""
     return now_ms - row.touched_ms < 300_000
 
 
-def _is_abandoned(desk: ChannelDesk, row: Sponsored, now: int, now_ms: int) -> bool:
+def _is_abandoned(facilitator: ChannelFacilitator, row: Sponsored, now: int, now_ms: int) -> bool:
     if row.expires_at:
         return now > row.expires_at + ABANDONED
-    idle: int | None = getattr(desk, "max_idle", None)
+    idle: int | None = getattr(facilitator, "max_idle", None)
     return idle is not None and now_ms - row.touched_ms > idle * 1000

@@ -1,7 +1,8 @@
-"""Transactions that a payer makes and a sponsor pays for: what must hold before the sponsor signs.
+"""Transactions that a payer makes and a sponsor pays for: the checks before the sponsor signs.
 
-The rules are those of scheme_upto_svm 5 and scheme_batch_settlement_svm 5 ("acceptance policy"). All of it is read from
-the bytes alone: a simulation says nothing of what else a signature would allow.
+The rules are the "acceptance policy" of scheme_upto_svm and scheme_batch_settlement_svm, section 5.
+They read the transaction's bytes only, because a simulation does not show what else a signature
+would allow.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from solders.hash import Hash
@@ -20,7 +21,7 @@ from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.channels.voucher import Signer
+from mcpsol_py.x402.channels.voucher import VoucherSigner
 from mcpsol_py.x402.exact.transaction import (
     COMPUTE_BUDGET,
     LIGHTHOUSE,
@@ -36,11 +37,14 @@ from mcpsol_py.x402.exact.transaction import (
 __all__ = ["Caps", "SponsoredTransaction", "build_setup", "read_sponsored"]
 
 MAX_TRANSACTION_BYTES = 1232
+_MOST_GUARDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """What a sponsor pays for at most. The schemes' own ceilings are these; a sponsor may say less."""
+    """The most that a sponsor pays for. The defaults are the schemes' ceilings; a sponsor may set
+    lower ones.
+    """
 
     compute_units: int = 400_000
     micro_lamports: int = 5_000_000
@@ -48,8 +52,10 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class SponsoredTransaction:
-    """One that may be signed. `data`: the program instruction's bytes behind its discriminator; `key`: the message's
-    hash."""
+    """A transaction that the sponsor may sign.
+
+    `data`: the channel instruction's data after its discriminator. `key`: the message's hash.
+    """
 
     transaction: VersionedTransaction
     payer: str
@@ -61,7 +67,7 @@ class SponsoredTransaction:
 
 def build_setup(
     instruction: Instruction,
-    payer: Signer,
+    payer: VoucherSigner,
     sponsor: Pubkey,
     blockhash: str,
     *,
@@ -70,10 +76,11 @@ def build_setup(
     binding: str | None = None,
     micro_lamports: int = 1,
 ) -> str:
-    """The base64 of a version 0 transaction around *instruction*, signed by the payer, paid by *sponsor*.
+    """Return a version 0 transaction with *instruction* in base64, signed by *payer* and paid by
+    *sponsor*.
 
-    *note* is the seller's memo, None for a random one, which makes equal openings different transactions. Raises
-    PaymentError when it does not fit a packet.
+    *note* is the seller's memo; None adds a random one, so that equal openings differ. Raises
+    PaymentError if the transaction does not fit into a packet.
     """
     instructions = [
         compute_unit_limit(units),
@@ -89,13 +96,14 @@ def build_setup(
     if size > MAX_TRANSACTION_BYTES:
         raise PaymentError(
             "invalid_payment_requirements",
-            f"the transaction takes {size:,} bytes with this memo; {MAX_TRANSACTION_BYTES:,} fit",
+            f"the transaction has {size:,} bytes with this memo; "
+            f"expected at most {MAX_TRANSACTION_BYTES:,}",
         )
     return wire
 
 
 def random_salt() -> int:
-    """A salt that no other channel of the same parties and slot has."""
+    """Return a random salt, so that channels of the same parties and slot differ."""
     return secrets.randbits(64)
 
 
@@ -113,155 +121,191 @@ def read_sponsored(
     note_required: bool = False,
     caps: Caps = Caps(),
 ) -> SponsoredTransaction:
-    """The transaction if it does this one thing and nothing else. Raises PaymentError(*code*).
+    """Read a transaction that runs one instruction of the channel program and does nothing else.
 
-    *accounts* are the instruction's, (key, signs, is written), exactly and in order. *note*: the memo that must be
-    there once; *binding*: one more memo that must be there once; *note_required*: some memo must be there besides it.
+    *accounts* are the instruction's (key, is signer, is writable), complete and in order. *note*:
+    the memo that must be there once. *binding*: another memo that must be there once.
+    *note_required*: besides it, some memo must be there. Raises PaymentError(*code*).
     """
-    transaction = _decoded(text, code)
+    checks = _SponsorChecks(code, program_id, payer, fee_payer, caps)
+    transaction = _decode(text, code)
     message = transaction.message
-    keys = message.account_keys
     if not isinstance(message, (Message, MessageV0)):
         raise PaymentError(code, "the message is neither legacy nor version 0")
     if isinstance(message, MessageV0) and message.address_table_lookups:
-        raise PaymentError(
-            code, "the transaction uses lookup tables: what it does must stand in it"
-        )
-    _check_signers(transaction, message, keys, payer, fee_payer, code)
-    instructions = list(message.instructions)
-    count = len(keys)
-    for ix in instructions:
-        if ix.program_id_index >= count or any(i >= count for i in bytes(ix.accounts)):
-            raise PaymentError(code, "an instruction names an account that is not there")
-        if ix.program_id_index == 0:
-            raise PaymentError(code, "the sponsor is called as a program")
-    at = _check_budget(instructions, keys, caps, code)
+        raise PaymentError(code, "the transaction uses lookup tables; expected all accounts in it")
+    keys, instructions = message.account_keys, message.instructions
+    checks.signers(transaction, message)
+    checks.indices(instructions, keys)
+    at = checks.compute_budget(instructions, keys)
     if at >= len(instructions) or keys[instructions[at].program_id_index] != program_id:
-        raise PaymentError(code, f"instruction {at + 1} is not of the channel program {program_id}")
+        raise PaymentError(
+            code, f"instruction {at + 1} does not call the channel program {program_id}"
+        )
     main = instructions[at]
-    data, indices = bytes(main.data), bytes(main.accounts)
-    if data[:1] != bytes([discriminator]):
+    if main.data[:1] != bytes([discriminator]):
         raise PaymentError(
             code, f"instruction {at + 1} is not the channel instruction {discriminator}"
         )
-    if [keys[i] for i in indices] != [key for key, _, _ in accounts]:
+    if [keys[i] for i in main.accounts] != [key for key, _, _ in accounts]:
         raise PaymentError(
-            code, f"instruction {at + 1} does not name exactly the accounts that the terms give"
+            code, f"instruction {at + 1} does not have exactly the accounts of the terms"
         )
-    memos = _check_suffix(instructions[at + 1 :], keys, code)
-    written = {key for key, _, writable in accounts if writable} | {fee_payer}
-    header = message.header
-    signers = header.num_required_signatures
-    for index, key in enumerate(keys):
-        read_only = (
-            header.num_readonly_signed_accounts
-            if index < signers
-            else header.num_readonly_unsigned_accounts
-        )
-        if index < (signers if index < signers else count) - read_only and key not in written:
-            raise PaymentError(code, f"{key} is writable, and nothing that is asked for writes it")
-    _check_memos(memos, note, binding, note_required, code)
+    memos = checks.suffix(instructions[at + 1 :], keys)
+    checks.writable(message, {key for key, _, writable in accounts if writable})
+    checks.memos(memos, note, binding, note_required)
     return SponsoredTransaction(
-        transaction, str(payer), str(fee_payer), message_hash(transaction), data[1:], tuple(memos)
+        transaction=transaction,
+        payer=str(payer),
+        fee_payer=str(fee_payer),
+        key=message_hash(transaction),
+        data=main.data[1:],
+        memos=tuple(memos),
     )
 
 
-def _decoded(text: object, code: str) -> VersionedTransaction:
+def _decode(text: object, code: str) -> VersionedTransaction:
     try:
         transaction = read_transaction(text)
-    except PaymentError as error:  # the same reading as for exact, under this scheme's reason
+    except PaymentError as error:  # its reason is one of `exact`; give this scheme's
         raise PaymentError(code, str(error)) from error
     if len(bytes(transaction)) > MAX_TRANSACTION_BYTES:
         raise PaymentError(code, f"the transaction is over {MAX_TRANSACTION_BYTES:,} bytes")
     return transaction
 
 
-def _check_signers(
-    transaction: VersionedTransaction,
-    message: Message | MessageV0,
-    keys: Sequence[Pubkey],
-    payer: Pubkey,
-    fee_payer: Pubkey,
-    code: str,
-) -> None:
-    if not keys or keys[0] != fee_payer:
-        raise PaymentError(code, f"the fee payer is not the required {fee_payer}")
-    signers = list(keys[: message.header.num_required_signatures])
-    if signers != [fee_payer, payer]:
-        raise PaymentError(
-            code,
-            f"{len(signers)} signers; the sponsor and the payer, who differ, must be the only two",
+@dataclass(frozen=True, slots=True)
+class _SponsorChecks:
+    """The checks of `read_sponsored`. Each raises PaymentError(`code`)."""
+
+    code: str
+    program_id: Pubkey
+    payer: Pubkey
+    fee_payer: Pubkey
+    caps: Caps
+
+    def signers(self, transaction: VersionedTransaction, message: Message | MessageV0) -> None:
+        """Only sponsor and payer sign; the payer's signature is right, the sponsor's right or
+        empty.
+        """
+        keys = message.account_keys
+        if not keys or keys[0] != self.fee_payer:
+            raise PaymentError(self.code, f"the fee payer is not the required {self.fee_payer}")
+        signers = keys[: message.header.num_required_signatures]
+        if signers != [self.fee_payer, self.payer]:
+            raise PaymentError(
+                self.code,
+                f"{len(signers)} signers; expected two different ones, the sponsor and the payer",
+            )
+        signatures, signed = transaction.signatures, to_bytes_versioned(message)
+        if len(signatures) != 2 or not signatures[1].verify(self.payer, signed):
+            raise PaymentError(self.code, "the payer's signature does not sign this message")
+        if signatures[0] == Signature.default():
+            return
+        if not signatures[0].verify(self.fee_payer, signed):
+            raise PaymentError(self.code, "the sponsor's signature does not sign this message")
+
+    def indices(self, instructions: Sequence[CompiledInstruction], keys: Sequence[Pubkey]) -> None:
+        """Every account exists in the message, and the sponsor is not called as a program."""
+        for ix in instructions:
+            if max((ix.program_id_index, *ix.accounts)) >= len(keys):
+                raise PaymentError(
+                    self.code, "an instruction refers to an account that is not in the message"
+                )
+            if ix.program_id_index == 0:
+                raise PaymentError(self.code, "an instruction calls the sponsor as a program")
+
+    def compute_budget(
+        self, instructions: Sequence[CompiledInstruction], keys: Sequence[Pubkey]
+    ) -> int:
+        """Check the compute budget at the start: at most a limit, then at most a price. Return its
+        length.
+        """
+        at, last_kind = 0, 0
+        for ix in instructions:
+            if keys[ix.program_id_index] != COMPUTE_BUDGET:
+                break
+            kind = ix.data[0] if ix.data else 0
+            if (kind, len(ix.data)) not in ((2, 5), (3, 9)) or kind <= last_kind:
+                raise PaymentError(
+                    self.code, "expected at most one compute unit limit, then one price"
+                )
+            self._compute_cap(kind, int.from_bytes(ix.data[1:], "little"))
+            last_kind, at = kind, at + 1
+        return at
+
+    def _compute_cap(self, kind: int, value: int) -> None:
+        caps = self.caps
+        most, unit = (
+            (caps.compute_units, "compute units")
+            if kind == 2
+            else (caps.micro_lamports, "micro-lamports a unit")
         )
-    signatures, signed = transaction.signatures, to_bytes_versioned(message)
-    if len(signatures) != 2 or not signatures[1].verify(payer, signed):
-        raise PaymentError(code, "the payer's signature does not sign this message")
-    if signatures[0] != Signature.default() and not signatures[0].verify(fee_payer, signed):
-        raise PaymentError(code, "the sponsor's slot holds a wrong signature")
-
-
-def _check_budget(
-    instructions: Sequence[CompiledInstruction], keys: Sequence[Pubkey], caps: Caps, code: str
-) -> int:
-    """How many instructions stand in the compute budget's prefix: at most a limit, then at most a price."""
-    at, seen = 0, 0
-    for ix in instructions:
-        if keys[ix.program_id_index] != COMPUTE_BUDGET:
-            break
-        data = bytes(ix.data)
-        kind = data[0] if data else 0
-        if (kind, len(data)) not in ((2, 5), (3, 9)) or kind <= seen:
-            raise PaymentError(
-                code, "the compute budget is set by one limit and then one price, at most"
-            )
-        value = int.from_bytes(data[1:], "little")
-        most = caps.compute_units if kind == 2 else caps.micro_lamports
         if value > most:
-            unit = "compute units" if kind == 2 else "micro-lamports a unit"
-            raise PaymentError(code, f"{value:,} {unit}; at most {most:,} are paid for")
-        seen, at = kind, at + 1
-    return at
-
-
-def _check_suffix(
-    instructions: Sequence[CompiledInstruction], keys: Sequence[Pubkey], code: str
-) -> list[bytes]:
-    memos: list[bytes] = []
-    guards = 0
-    for ix in instructions:
-        program = keys[ix.program_id_index]
-        if 0 in bytes(ix.accounts):
-            raise PaymentError(code, "the sponsor stands among the accounts of a memo or guard")
-        if program == MEMO:
-            memos.append(bytes(ix.data))
-        elif program == LIGHTHOUSE:
-            guards += 1
-        else:
             raise PaymentError(
-                code, f"an instruction of {program}; only memos and Lighthouse guards may follow"
+                self.code, f"{value:,} {unit}; the sponsor pays for at most {most:,}"
             )
-    if guards > 3:
-        raise PaymentError(code, f"{guards} Lighthouse guards; at most three are taken")
-    return memos
 
-
-def _check_memos(
-    memos: list[bytes], note: str | None, binding: str | None, note_required: bool, code: str
-) -> None:
-    others = list(memos)
-    if binding is not None:
-        bound = binding.encode()
-        if others.count(bound) != 1:
+    def suffix(
+        self, instructions: Sequence[CompiledInstruction], keys: Sequence[Pubkey]
+    ) -> list[bytes]:
+        """Check that only memos and guards follow, and return the memos."""
+        memos: list[bytes] = []
+        guards = 0
+        for ix in instructions:
+            program = keys[ix.program_id_index]
+            if 0 in ix.accounts:
+                raise PaymentError(self.code, "a memo or guard uses the sponsor's account")
+            if program == MEMO:
+                memos.append(ix.data)
+            elif program == LIGHTHOUSE:
+                guards += 1
+            else:
+                raise PaymentError(
+                    self.code,
+                    f"an instruction calls {program}; only memos and Lighthouse guards may follow",
+                )
+        if guards > _MOST_GUARDS:
             raise PaymentError(
-                code, "the memo that binds the receiver's authorizer must stand there once"
+                self.code, f"{guards} Lighthouse guards; expected at most {_MOST_GUARDS}"
             )
-        others.remove(bound)
-    if note is not None:
-        if others != [note.encode()]:
-            raise PaymentError(code, "exactly the memo that was asked for must stand there once")
-    elif note_required and (len(others) != 1 or not _is_nonce(others[0])):
-        raise PaymentError(code, "one memo of at least 16 random bytes in hex must stand there")
-    elif len(others) > 1:
-        raise PaymentError(code, f"{len(others)} memos; at most one is taken")
+        return memos
+
+    def writable(self, message: Message | MessageV0, written: Collection[Pubkey]) -> None:
+        """Only the sponsor and the accounts that the instruction writes are writable."""
+        for key in _writable_keys(message):
+            if key not in written and key != self.fee_payer:
+                raise PaymentError(self.code, f"{key} is writable, but the terms do not need that")
+
+    def memos(
+        self, memos: Sequence[bytes], note: str | None, binding: str | None, note_required: bool
+    ) -> None:
+        """The binding once, and beside it the note, or a random memo if one is required."""
+        others = list(memos)
+        if binding is not None:
+            bound = binding.encode()
+            if others.count(bound) != 1:
+                raise PaymentError(
+                    self.code, "expected one memo that binds the receiver's authorizer"
+                )
+            others.remove(bound)
+        if note is not None:
+            if others != [note.encode()]:
+                raise PaymentError(self.code, "expected the memo that was asked for, and no other")
+        elif note_required:
+            if len(others) != 1 or not _is_nonce(others[0]):
+                raise PaymentError(
+                    self.code, "expected one memo of at least 16 random bytes in hex"
+                )
+        elif len(others) > 1:
+            raise PaymentError(self.code, f"{len(others)} memos; expected at most one")
+
+
+def _writable_keys(message: Message | MessageV0) -> list[Pubkey]:
+    header, keys = message.header, message.account_keys
+    signers = header.num_required_signatures
+    signed = keys[: signers - header.num_readonly_signed_accounts]
+    return signed + keys[signers : len(keys) - header.num_readonly_unsigned_accounts]
 
 
 def _is_nonce(data: bytes) -> bool:

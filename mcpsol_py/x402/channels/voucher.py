@@ -1,4 +1,6 @@
-"""Vouchers: what the signer of a channel has promised to its payee so far, and what a receiver says to a close."""
+"""Vouchers, by which a channel's signer promises tokens to its payee, and authorizations of a
+close.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +12,35 @@ from typing import Protocol
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 
+from mcpsol_py._moved import renamed
 from mcpsol_py.x402.chain.program import voucher_bytes
 
-__all__ = ["Signer", "checks", "close_digest", "read_u64", "sign_voucher", "voucher_signature"]
+__all__ = [
+    "VoucherSigner",
+    "checks",
+    "close_digest",
+    "read_u64",
+    "sign_voucher",
+    "voucher_signature",
+]
 
 _DECIMAL = re.compile(r"(?:0|[1-9][0-9]{0,19})\Z", re.ASCII)
 
 
-class Signer(Protocol):
-    """What signs vouchers: a solders Keypair, or whatever keeps a key elsewhere."""
+class VoucherSigner(Protocol):
+    """Signs vouchers: a solders Keypair, or an object that keeps its key elsewhere."""
 
     def pubkey(self) -> Pubkey:
-        """Its address."""
+        """Return its address."""
 
     def sign_message(self, message: bytes) -> Signature:
-        """Its Ed25519 signature."""
+        """Return its Ed25519 signature of *message*."""
 
 
 def read_u64(value: object) -> int | None:
-    """A u64 in decimal text as the schemes write it; None for anything else, also for signs, spaces, leading zeros.
+    """Read a u64 in decimal text, as the schemes write it.
+
+    Return None for anything else, also for signs, spaces and leading zeros.
 
     >>> read_u64("10"), read_u64("010"), read_u64(10), read_u64(str(2**64))
     (10, None, None, None)
@@ -39,13 +51,15 @@ def read_u64(value: object) -> int | None:
     return number if number < 2**64 else None
 
 
-def sign_voucher(signer: Signer, channel: Pubkey, cumulative: int, expires_at: int = 0) -> str:
-    """The base58 signature of a voucher: *cumulative* base units since the channel was opened."""
+def sign_voucher(
+    signer: VoucherSigner, channel: Pubkey, cumulative: int, expires_at: int = 0
+) -> str:
+    """Sign a voucher for *cumulative* base units since the channel was opened. Return base58."""
     return str(signer.sign_message(voucher_bytes(channel, cumulative, expires_at)))
 
 
 def voucher_signature(value: object) -> Signature | None:
-    """A signature in base58, None where the text is none."""
+    """Read a signature in base58. Return None if it is not one."""
     if not isinstance(value, str) or len(value) > 90:
         return None
     try:
@@ -57,9 +71,11 @@ def voucher_signature(value: object) -> Signature | None:
 def checks(
     signature: object, signer: Pubkey, channel: Pubkey, cumulative: int, expires_at: int = 0
 ) -> bool:
-    """True when *signer* signed this voucher."""
-    read = voucher_signature(signature)
-    return read is not None and read.verify(signer, voucher_bytes(channel, cumulative, expires_at))
+    """Return True if *signer* signed this voucher."""
+    parsed = voucher_signature(signature)
+    return parsed is not None and parsed.verify(
+        signer, voucher_bytes(channel, cumulative, expires_at)
+    )
 
 
 def close_digest(
@@ -71,7 +87,10 @@ def close_digest(
     voucher_expires_at: int,
     valid_before: int,
 ) -> bytes:
-    """What a receiver signs to have a channel closed at *cumulative* (scheme_batch_settlement_svm 4.2)."""
+    """Return the digest that a receiver signs to have a channel closed at *cumulative*.
+
+    Its layout is fixed in scheme_batch_settlement_svm, section 4.2.
+    """
     name = network.encode()
     return hashlib.sha256(
         b"x402:batch-settlement:svm:close:v1\0"
@@ -82,3 +101,7 @@ def close_digest(
         + bytes(channel)
         + struct.pack("<Qqq", cumulative, voucher_expires_at, valid_before)
     ).digest()
+
+
+def __getattr__(name: str) -> object:
+    return renamed(__name__, name)

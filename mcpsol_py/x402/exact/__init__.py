@@ -1,1 +1,3 @@
-"""The `exact` scheme on Solana: one TransferChecked of exactly the price, whose fee the facilitator pays."""
+"""The `exact` scheme on Solana: one TransferChecked of exactly the price, whose fee the facilitator
+pays.
+"""

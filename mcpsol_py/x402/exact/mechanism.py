@@ -1,7 +1,7 @@
 """The `exact` scheme as plug-ins of the official `x402` core: payer, seller and facilitator.
 
-Each has a class for protocol version 2 and, if the versions differ, one for version 1. A base class holds what both
-versions share.
+Each has a class for protocol version 2 and, if the versions differ, one for version 1. A base class
+holds what both versions share.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ __all__ = ["ExactClient", "ExactClientV1", "ExactFacilitator", "ExactFacilitator
 
 Requirements = PaymentRequirements | PaymentRequirementsV1
 
-#: Refusals of a transaction that is or may be on chain. The answer has its signature, so that it can be looked up.
+#: Refusals of a transaction that is or may be on chain. The answer has its signature, so that it
+#: can be looked up.
 _WITH_SIGNATURE = ("settlement_pending", "transaction_failed", "duplicate_settlement")
 
 
@@ -84,15 +85,18 @@ class _ExactPayer:
         micro_lamports: int = 1,
         sources: Mapping[str, Pubkey] = MappingProxyType({}),
     ) -> None:
-        """*sources*: by mint, token accounts of other owners whose delegate the payer is. For other mints the payer's
-        own ATA pays."""
+        """*sources*: by mint, token accounts of other owners whose delegate the payer is. For other
+        mints the payer's own ATA pays.
+        """
         self._payer, self._chain, self._sources = payer, chain, dict(sources)
         self._mints = Mints(chain)
         self._units, self._price = compute_units, micro_lamports
 
     @staticmethod
     def find_default_asset(asset: str, network: str) -> dict[str, Any] | None:
-        """Return the asset if it is a known stablecoin of the network. The official client spends those by default."""
+        """Return the asset if it is a known stablecoin of the network. The official client spends
+        those by default.
+        """
         known = asset_by_mint(network, asset)
         return (
             {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol}
@@ -191,8 +195,8 @@ class ExactServer:
         supported_kind: SupportedKind,
         extensions: list[str],
     ) -> PaymentRequirements:
-        """Add the facilitator's fee payer. Raises PaymentError, at start-up, if the facilitator offers none, since no
-        payment could settle.
+        """Add the facilitator's fee payer. Raises PaymentError, at start-up, if the facilitator
+        offers none, since no payment could settle.
         """
         fee_payer = (supported_kind.extra or {}).get("feePayer")
         if not fee_payer:
@@ -205,7 +209,9 @@ class ExactServer:
 
 
 class _ExactFacilitator:
-    """Verifies and settles. It never raises: if the chain does not answer, the reason is `unexpected_…_error`."""
+    """Verifies and settles. It never raises: if the chain does not answer, the reason is
+    `unexpected_…_error`.
+    """
 
     scheme = "exact"
     caip_family = "solana:*"
@@ -349,7 +355,8 @@ class ExactFacilitator(_ExactFacilitator):
 class ExactFacilitatorV1(_ExactFacilitator):
     """Verifies and settles, protocol version 1.
 
-    Give it the `settlements` of the version 2 facilitator, so that a payment cannot be settled by both.
+    Give it the `settlements` of the version 2 facilitator, so that a payment cannot be settled by
+    both.
     """
 
     def verify(

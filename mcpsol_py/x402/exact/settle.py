@@ -1,8 +1,10 @@
-"""Settle a payment: broadcast it once, however often asked, and report it paid only after it landed.
+"""Settle a payment: broadcast it once, however often asked, and report it paid only after it
+landed.
 
-The sponsor's signature is the transaction's id and is known before anything is sent, so it is recorded first. A retry
-(after a time-out, after a crash, by another replica) finds the record and waits for the same signature. It may send
-the same bytes again, because the chain executes them once.
+The sponsor's signature is the transaction's id and is known before anything is sent, so it is
+recorded first. A retry (after a time-out, after a crash, by another replica) finds the record and
+waits for the same signature. It may send the same bytes again, because the chain executes them
+once.
 """
 
 from __future__ import annotations
@@ -38,9 +40,11 @@ State = Literal["sending", "pending", "landed", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """The record of one payment being settled. `key` is the message's hash, `wire` the signed bytes.
+    """The record of one payment being settled. `key` is the message's hash, `wire` the signed
+    bytes.
 
-    `state`: "sending" (a request sends it and waits), "pending" (sent, nobody waits any more), "landed", "failed".
+    `state`: "sending" (a request sends it and waits), "pending" (sent, nobody waits any more),
+    "landed", "failed".
     """
 
     key: str
@@ -52,16 +56,21 @@ class Settlement:
 
 
 class SettlementStore(Protocol):
-    """Keeps settlements. `claim` and `take_over` are atomic over all processes that share the store."""
+    """Keeps settlements. `claim` and `take_over` are atomic over all processes that share the
+    store.
+    """
 
     def claim(self, settlement: Settlement) -> Settlement | None:
-        """Record a new settlement. If the store has one of this key, return that one and record nothing."""
+        """Record a new settlement. If the store has one of this key, return that one and record
+        nothing.
+        """
 
     def get(self, key: str) -> Settlement | None:
         """Return the settlement of that key."""
 
     def take_over(self, key: str, lease: float) -> bool:
-        """Set a "pending" row to "sending", or a "sending" row untouched for *lease* seconds (its process died).
+        """Set a "pending" row to "sending", or a "sending" row untouched for *lease* seconds (its
+        process died).
 
         Return True for the one caller that may go on.
         """
@@ -74,7 +83,9 @@ class SettlementStore(Protocol):
 
 
 class MemorySettlements:
-    """A store in memory, for one process. It forgets ended entries after *keep* seconds (a blockhash lives 90 s)."""
+    """A store in memory, for one process. It forgets ended entries after *keep* seconds (a
+    blockhash lives 90 s).
+    """
 
     def __init__(self, keep: float = 600.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._rows: dict[str, tuple[float, Settlement]] = {}
@@ -189,7 +200,9 @@ def sponsored(transfer: Payable, sponsor: Sponsor) -> VersionedTransaction:
 
 
 def check_on_chain(chain: PaymentChain, transfer: VerifiedTransfer) -> None:
-    """Simulate a transfer. Raises PaymentError, first with a reason that the buyer or the seller can act on."""
+    """Simulate a transfer. Raises PaymentError, first with a reason that the buyer or the seller
+    can act on.
+    """
     # Simulated without the sponsor's signature: an unpaid request must not make us sign anything.
     error = chain.simulation_error(transfer.transaction)
     if error is None:
@@ -229,12 +242,12 @@ def settle_payable(
 ) -> Settled:
     """Check, sign as the sponsor, record, send, and wait until the transaction landed.
 
-    *check* runs before anything is signed. *timeout* and *poll* are in seconds. *fault* is called with the name of
-    each step, for tests that stop there.
+    *check* runs before anything is signed. *timeout* and *poll* are in seconds. *fault* is called
+    with the name of each step, for tests that stop there.
 
-    Raises PaymentError: those of *check*; duplicate_settlement (this payment was settled already); settlement_pending
-    (sent; settle again to go on waiting for the same signature); transaction_failed (it did not and cannot land, or
-    landed with an error: not paid).
+    Raises PaymentError: those of *check*; duplicate_settlement (this payment was settled already);
+    settlement_pending (sent; settle again to go on waiting for the same signature);
+    transaction_failed (it did not and cannot land, or landed with an error: not paid).
     """
     settling = _Settling(chain, store, timeout, poll, sleep, clock, fault)
     known = store.get(transfer.key)
@@ -301,14 +314,15 @@ class _Settling:
                 "transaction_failed",
                 f"this payment failed on chain ({known.error}); make a new one",
             )
-        # Several requests may carry one payment. Only one of them may succeed: the one that sends, or takes over.
+        # Several requests may carry one payment. Only one of them may succeed: the one that sends,
+        # or takes over.
         if not self.store.take_over(known.key, lease=2 * self.timeout):
             raise PaymentError(
                 "duplicate_settlement",
                 f"this payment is being settled by another request, as {known.signature}",
             )
-        # The process that recorded it may have stopped before or after sending. The bytes are the same, so sending
-        # them again is safe.
+        # The process that recorded it may have stopped before or after sending. The bytes are the
+        # same, so sending them again is safe.
         return self.send_and_wait(known)
 
     def send_and_wait(self, row: Settlement) -> Settled:
@@ -362,7 +376,8 @@ class _Settling:
             raise PaymentError(
                 "transaction_failed", f"{row.signature} failed on chain: {status.error}"
             )
-        # Ask for the status once more after the expiry: it may land between the two, never after both.
+        # Ask for the status once more after the expiry: it may land between the two, never after
+        # both.
         if not self.chain.blockhash_expired(blockhash):
             return False
         if self.chain.status(row.signature).state != "unknown":

@@ -1,7 +1,8 @@
 """Build the transaction of an `exact` payment.
 
-Its layout is fixed by the x402 specification of `exact` on Solana: a v0 message without lookup tables, whose fee payer
-is `extra.feePayer`, with the instructions SetComputeUnitLimit, SetComputeUnitPrice, TransferChecked, Memo.
+Its layout is fixed by the x402 specification of `exact` on Solana: a v0 message without lookup
+tables, whose fee payer is `extra.feePayer`, with the instructions SetComputeUnitLimit,
+SetComputeUnitPrice, TransferChecked, Memo.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ class PaymentTerms:
 
 
 def transfer_checked(terms: PaymentTerms) -> Instruction:
-    """TransferChecked from the payer's ATA (or the terms' source) to the payee's: 0c, u64 amount, u8 decimals."""
+    """TransferChecked from the payer's ATA (or the terms' source) to the payee's: 0c, u64 amount,
+    u8 decimals.
+    """
     source = terms.source or associated_token_address(terms.payer, terms.mint, terms.token_program)
     return Instruction(
         terms.token_program,
@@ -82,7 +85,9 @@ def transfer_checked(terms: PaymentTerms) -> Instruction:
 
 
 def memo(text: str | None) -> Instruction:
-    """Return a memo instruction with *text*, or with 16 random bytes in hex so that equal payments differ."""
+    """Return a memo instruction with *text*, or with 16 random bytes in hex so that equal payments
+    differ.
+    """
     data = text.encode() if text else binascii.hexlify(secrets.token_bytes(16))
     if len(data) > MAX_MEMO_BYTES:
         raise PaymentError(
@@ -99,7 +104,9 @@ def build_message(
     compute_units: int = DEFAULT_COMPUTE_UNITS,
     micro_lamports: int = 1,
 ) -> MessageV0:
-    """Return the message that the payer signs. It creates no account, since a sponsor must never pay for one."""
+    """Return the message that the payer signs. It creates no account, since a sponsor must never
+    pay for one.
+    """
     return MessageV0.try_compile(
         terms.fee_payer,
         [

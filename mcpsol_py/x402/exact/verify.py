@@ -1,7 +1,8 @@
 """Check that a transaction is the payment that was asked for, without asking the chain.
 
-The official SDKs check different things; this module checks the union of them, and takes the stricter rule if they
-differ (docs/x402.md has the list). Each refusal carries the protocol's reason code.
+The official SDKs check different things; this module checks the union of them, and takes the
+stricter rule if they differ (docs/x402.md has the list). Each refusal carries the protocol's reason
+code.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ _UNIT_LIMIT = f"{_PREFIX}_transaction_instructions_compute_limit_instruction"
 _UNIT_PRICE = f"{_PREFIX}_transaction_instructions_compute_price_instruction"
 _SPONSOR_SPENDS = f"{_PREFIX}_transaction_fee_payer_transferring_funds"
 _SIGNATURE_INVALID = f"{_PREFIX}_signature_invalid"
-#: By index, the protocol's word for an instruction after the transfer; from the seventh on it has one word for all.
+#: By index, the protocol's word for an instruction after the transfer; from the seventh on it has
+#: one word for all.
 _ORDINALS = {3: "fourth", 4: "fifth", 5: "sixth"}
 
 #: A reason code of the protocol and an explanation; None if the check passed.
@@ -47,8 +49,8 @@ _Refusal = tuple[str, str] | None
 
 @dataclass(frozen=True, slots=True)
 class SponsorLimits:
-    """What a sponsor accepts: the highest price in micro-lamports a compute unit, the most compute units, and the
-    lowest and highest number of instructions.
+    """What a sponsor accepts: the highest price in micro-lamports a compute unit, the most compute
+    units, and the lowest and highest number of instructions.
     """
 
     micro_lamports: int = 5_000_000
@@ -119,8 +121,9 @@ def verify_transfer(
 ) -> VerifiedTransfer:
     """Check a payload's transaction against the requirements.
 
-    *fee_payers* are the addresses that this facilitator signs for. A payment must be exact: more than was asked for is
-    refused like less. The checks are listed in `_ENVELOPE_CHECKS` and `_TRANSFER_CHECKS`.
+    *fee_payers* are the addresses that this facilitator signs for. A payment must be exact: more
+    than was asked for is refused like less. The checks are listed in `_ENVELOPE_CHECKS` and
+    `_TRANSFER_CHECKS`.
 
     Raises PaymentError with the protocol's reason.
     """
@@ -179,7 +182,7 @@ def _open(transaction: VersionedTransaction) -> _Envelope:
     return _Envelope(transaction, message, message.account_keys, message.instructions)
 
 
-# --- the transaction around the transfer ------------------------------------------------------------------------------
+# --- the transaction around the transfer ----------------------------------------------------------
 
 
 def _check_lookup_tables(envelope: _Envelope, asked: _Asked) -> _Refusal:
@@ -256,7 +259,7 @@ _ENVELOPE_CHECKS: tuple[Callable[[_Envelope, _Asked], _Refusal], ...] = (
 )
 
 
-# --- the transfer and what follows it ---------------------------------------------------------------------------------
+# --- the transfer and what follows it -------------------------------------------------------------
 
 
 def _read_transfer(envelope: _Envelope) -> _TransferInstruction:

@@ -10,7 +10,7 @@ from x402 import x402FacilitatorSync
 
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.channels.batch_facilitator import BatchFacilitator
-from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk
+from mcpsol_py.x402.channels.channel_facilitator import ChannelFacilitator
 from mcpsol_py.x402.channels.program import ChannelProgram
 from mcpsol_py.x402.channels.upto import UptoFacilitator
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1
@@ -32,7 +32,7 @@ def make_facilitator(
     *,
     limits: SponsorLimits | None = None,
     timeout: float = 30.0,
-    channels: Sequence[ChannelDesk] = (),
+    channels: Sequence[ChannelFacilitator] = (),
 ) -> x402FacilitatorSync:
     """Return the official core's facilitator with our schemes for one cluster, in both protocol
     versions.
@@ -58,7 +58,7 @@ def channel_facilitators(
     settlements: SettlementStore,
     channels: SponsoredChannels,
     program: ChannelProgram,
-) -> list[ChannelDesk]:
+) -> list[ChannelFacilitator]:
     """Return the facilitators of the schemes over channels: `upto` and `batch-settlement`."""
     return [
         UptoFacilitator(chain, sponsor, program, settlements, channels=channels),

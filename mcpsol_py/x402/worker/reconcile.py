@@ -13,7 +13,7 @@ from sqlalchemy import select
 from x402.schemas import SettleResponse
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.buying.budget import Budget, Limits
+from mcpsol_py.x402.buying.budget import Budget, SpendingLimits
 from mcpsol_py.x402.buying.paying import reconcile as reconcile_budget
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.exact.settle import Settlement, SettlementStore, reconcile
@@ -174,6 +174,6 @@ async def reconcile_spendings(database: Database, chain: PaymentChain) -> int:
     ended = 0
     for wallet in wallets:
         ended += await reconcile_budget(
-            Budget(database, wallet, Limits({}), session="worker"), chain
+            Budget(database, wallet, SpendingLimits({}), session="worker"), chain
         )
     return ended

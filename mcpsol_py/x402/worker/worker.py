@@ -28,7 +28,7 @@ from sqlalchemy.exc import IntegrityError
 from mcpsol_py.errors import McpsolError, PaymentError
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain
 from mcpsol_py.x402.channels.batch_server import BatchServer
-from mcpsol_py.x402.channels.channel_facilitator import ChannelDesk
+from mcpsol_py.x402.channels.channel_facilitator import ChannelFacilitator
 from mcpsol_py.x402.channels.redeem import redeem, tidy
 from mcpsol_py.x402.store.channels import SponsoredChannels
 from mcpsol_py.x402.store.database import Database
@@ -204,7 +204,7 @@ def add_vouchers(
     jobs: Jobs,
     *,
     redeeming: Sequence[tuple[BatchServer, Any, PaymentChain]] = (),
-    tidying: Sequence[tuple[ChannelDesk, SponsoredChannels]] = (),
+    tidying: Sequence[tuple[ChannelFacilitator, SponsoredChannels]] = (),
     every: float = 300.0,
 ) -> None:
     """Adds what channels need (channels/redeem.py): a seller's vouchers become money well before a payer can withdraw,

@@ -17,8 +17,8 @@ from x402.schemas import (
 
 from mcpsol_py.solana.addresses import TOKEN_PROGRAM
 from mcpsol_py.solana.pda import associated_token
-from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
-from mcpsol_py.x402.buying.paying import Asked, Payer, Payment
+from mcpsol_py.x402.buying.budget import Budget, SpendingLimit, SpendingLimits
+from mcpsol_py.x402.buying.paying import AskOutcome, CallPayer, Payment
 from mcpsol_py.x402.chain.payment_chain import PaymentChain, rpc_chain
 from mcpsol_py.x402.channels.batch_client import BatchClient, deposits
 from mcpsol_py.x402.channels.batch_facilitator import BatchFacilitator
@@ -91,17 +91,19 @@ async def test_both_schemes(validator: Validator, tmp_path: Path) -> None:
     channels, upto = WalletChannels(wallet, address), UptoClient(PAYER, chain, OURS)
     client = BatchClient(PAYER, chain, OURS, channels, deposit=deposits({str(MINT): 5_000}))
     signer = x402Client().register(DEVNET, client).register(DEVNET, upto)
-    budget = Budget(wallet, address, Limits({str(MINT): Limit(per_day=10_000)}), session="node")
-    payer = Payer(signer, budget, proofs={"upto": upto.charged}, patience=90.0)
+    budget = Budget(
+        wallet, address, SpendingLimits({str(MINT): SpendingLimit(per_day=10_000)}), session="node"
+    )
+    payer = CallPayer(signer, budget, proofs={"upto": upto.charged}, patience=90.0)
 
     async def call(scheme: str, number: int) -> int:
         offer = Offer(ResourceInfo(url="mcp://tool/quote"), (terms(scheme),))
 
-        async def ask(payment: Payment | None, _: Dialect) -> Asked[dict[str, str]]:
+        async def ask(payment: Payment | None, _: Dialect) -> AskOutcome[dict[str, str]]:
             reply = await paid_calls.call(offer, payment, {"n": number}, run)
             if isinstance(reply, Answer):
-                return Asked(result=reply.result, receipt=reply.receipt)
-            return Asked(
+                return AskOutcome(result=reply.result, receipt=reply.receipt)
+            return AskOutcome(
                 demand=Demand(getattr(reply, "required", offer.payment_required(str(reply))))
             )
 

@@ -11,9 +11,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 from x402 import x402Client
 
-from mcpsol_py.x402.buying.budget import Budget, Limit, Limits
+from mcpsol_py.x402.buying.budget import Budget, SpendingLimit, SpendingLimits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
-from mcpsol_py.x402.buying.paying import Payer
+from mcpsol_py.x402.buying.paying import CallPayer
 from mcpsol_py.x402.chain.payment_chain import rpc_chain
 from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.protocol.networks import DEVNET
@@ -72,9 +72,14 @@ async def test_our_client_pays_the_official_server(validator: Validator) -> None
     signer = x402Client()
     signer.register(DEVNET, ExactClient(keypair(1), chain))
     wallet = str(keypair(1).pubkey())
-    budget = Budget(Database(), wallet, Limits({str(USDC): Limit(per_day=4000)}), session="peers")
+    budget = Budget(
+        Database(),
+        wallet,
+        SpendingLimits({str(USDC): SpendingLimit(per_day=4000)}),
+        session="peers",
+    )
     async with Client(StdioServerParameters(command=x402_python(), args=theirs)) as client:
-        bought = await Buyer(client, Payer(signer, budget, patience=60.0)).call_tool(
+        bought = await Buyer(client, CallPayer(signer, budget, patience=60.0)).call_tool(
             "quote", {"city": "Basel"}
         )
     assert "sunny in Basel" in str(bought.result.content)

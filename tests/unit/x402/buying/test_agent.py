@@ -21,8 +21,8 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.buying.agent import AgentWallet, Transfer, WalletSettings
-from mcpsol_py.x402.buying.agent_tools import ERROR_CODES, TOOLS, AgentTools, Reach
-from mcpsol_py.x402.buying.budget import Limit, Limits
+from mcpsol_py.x402.buying.agent_tools import ERROR_CODES, TOOLS, AgentTools, AllowedHosts
+from mcpsol_py.x402.buying.budget import SpendingLimit, SpendingLimits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
 from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.protocol.bazaar import read_service
@@ -52,7 +52,7 @@ class Agency:
         self.alerts: list[tuple[str, int, int, str]] = []
 
     def wallet(self, *, sources: bool = True, session: str = "one", **limit: int) -> AgentWallet:
-        limits = Limits({str(USDC): Limit(**{"per_payment": 50_000, **limit})})
+        limits = SpendingLimits({str(USDC): SpendingLimit(**{"per_payment": 50_000, **limit})})
         settings = WalletSettings(
             self.folder / "agent.json", limits, (self.account,) if sources else (), session=session
         )
@@ -125,7 +125,7 @@ def url(agency: Agency) -> Iterator[str]:
 
 
 def tools(wallet: AgentWallet, **options: Any) -> AgentTools:
-    return AgentTools(wallet, reach=Reach(local=True), **options)
+    return AgentTools(wallet, reach=AllowedHosts(local=True), **options)
 
 
 async def said(tools: AgentTools, name: str, **arguments: Any) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def test_a_wrong_passphrase_opens_nothing_and_is_not_shown(agency: Agency) -> No
     short = AgentWallet(
         agency.world.chain,
         agency.database,
-        WalletSettings(agency.folder / "b.json", Limits({})),
+        WalletSettings(agency.folder / "b.json", SpendingLimits({})),
         lambda: "short",
     )
     with pytest.raises(PaymentError) as caught:
@@ -433,22 +433,22 @@ def test_what_is_no_row_of_a_catalog_is_passed_over(row: object) -> None:
 @pytest.mark.parametrize(
     ("url", "reach"),
     [
-        ("http://127.0.0.1:1/x", Reach()),
-        ("http://169.254.169.254/latest/meta-data", Reach(local=True)),
-        ("https://10.0.0.1/x", Reach(local=True)),
-        ("https://[fd00::1]/x", Reach()),
-        ("http://93.184.216.34/x", Reach()),
-        ("https://93.184.216.34/x", Reach(hosts=("*.example.com",))),
-        ("https://user@93.184.216.34/x", Reach()),
-        ("file:///etc/passwd", Reach(local=True)),
-        ("ftp://127.0.0.1/x", Reach(local=True)),
-        ("https://no-such-host.invalid/x", Reach()),
-        ("//", Reach()),
-        ("http://[", Reach()),
+        ("http://127.0.0.1:1/x", AllowedHosts()),
+        ("http://169.254.169.254/latest/meta-data", AllowedHosts(local=True)),
+        ("https://10.0.0.1/x", AllowedHosts(local=True)),
+        ("https://[fd00::1]/x", AllowedHosts()),
+        ("http://93.184.216.34/x", AllowedHosts()),
+        ("https://93.184.216.34/x", AllowedHosts(hosts=("*.example.com",))),
+        ("https://user@93.184.216.34/x", AllowedHosts()),
+        ("file:///etc/passwd", AllowedHosts(local=True)),
+        ("ftp://127.0.0.1/x", AllowedHosts(local=True)),
+        ("https://no-such-host.invalid/x", AllowedHosts()),
+        ("//", AllowedHosts()),
+        ("http://[", AllowedHosts()),
     ],
 )
 async def test_the_wallet_is_no_way_around_a_firewall(
-    agency: Agency, url: str, reach: Reach
+    agency: Agency, url: str, reach: AllowedHosts
 ) -> None:
     desk = AgentTools(agency.delegating(70_000), reach=reach)
     for name in ("x402_pay", "x402_estimate_cost"):
@@ -456,7 +456,7 @@ async def test_the_wallet_is_no_way_around_a_firewall(
 
 
 async def test_a_public_host_is_reached(agency: Agency) -> None:
-    await Reach(hosts=("93.184.*",)).check("https://93.184.216.34/x")
+    await AllowedHosts(hosts=("93.184.*",)).check("https://93.184.216.34/x")
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from mcp.server import Server
 from x402 import x402Client
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.buying.budget import Budget, Limit, Limits, Spending
+from mcpsol_py.x402.buying.budget import Budget, Spending, SpendingLimit, SpendingLimits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
-from mcpsol_py.x402.buying.paying import Payer, Purses, reconcile
+from mcpsol_py.x402.buying.paying import CallPayer, Wallets, reconcile
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactClientV1
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META, payment_required_result
 from mcpsol_py.x402.protocol.networks import DEVNET
@@ -40,20 +40,28 @@ def shop(tmp_path: Path, storage: Storage) -> Shop:
     return Shop(tmp_path / "shop.db", storage=storage)
 
 
-def budget_of(shop: Shop, tmp_path: Path, limit: Limit = Limit(), **options: Any) -> Budget:  # noqa: B008  # frozen
+NO_LIMIT = SpendingLimit()
+
+
+def budget_of(
+    shop: Shop,
+    tmp_path: Path,
+    limit: SpendingLimit = NO_LIMIT,
+    **options: Any,
+) -> Budget:
     if shop.storage is None:
         database = Database(f"sqlite:///{tmp_path / 'wallet.db'}")
     else:  # another process of the agent; seller and buyer share one database here
         database = shop.storage.open()
-    limits = Limits({str(USDC): limit}, options.pop("payees", None))
+    limits = SpendingLimits({str(USDC): limit}, options.pop("payees", None))
     return Budget(database, str(shop.world.payer.pubkey()), limits, session="s1", **options)
 
 
-def payer_of(shop: Shop, budget: Budget, **options: Any) -> Payer:
+def payer_of(shop: Shop, budget: Budget, **options: Any) -> CallPayer:
     signer = x402Client()
     signer.register(DEVNET, ExactClient(shop.world.payer, shop.world.chain))
     signer.register_v1("solana-devnet", ExactClientV1(shop.world.payer, shop.world.chain))
-    return Payer(signer, budget, patience=options.pop("patience", 2.0), **options)
+    return CallPayer(signer, budget, patience=options.pop("patience", 2.0), **options)
 
 
 def buyer_of(client: Client, shop: Shop, budget: Budget, **options: Any) -> Buyer:
@@ -62,7 +70,7 @@ def buyer_of(client: Client, shop: Shop, budget: Budget, **options: Any) -> Buye
 
 @pytest.mark.parametrize("v1_errors", [False, True])
 async def test_a_demand_is_paid_and_booked(shop: Shop, tmp_path: Path, v1_errors: bool) -> None:
-    budget = budget_of(shop, tmp_path, Limit(per_day=50_000))
+    budget = budget_of(shop, tmp_path, SpendingLimit(per_day=50_000))
     async with Client(serve(shop, v1_errors=v1_errors)) as client:
         buyer = buyer_of(client, shop, budget)
         free = await buyer.call_tool("free", {})
@@ -96,14 +104,14 @@ async def test_one_logical_call_over_restarts_pays_once(shop: Shop, tmp_path: Pa
 @pytest.mark.parametrize(
     ("limit", "options", "code"),
     [
-        (Limit(per_payment=9_999), {}, "AMOUNT_EXCEEDS_MAX"),
-        (Limit(), {"max_amount": 9_999}, "AMOUNT_EXCEEDS_MAX"),
-        (Limit(per_session=9_999), {}, "BUDGET_EXCEEDED"),
-        (Limit(per_day=9_999), {}, "BUDGET_EXCEEDED"),
+        (SpendingLimit(per_payment=9_999), {}, "AMOUNT_EXCEEDS_MAX"),
+        (SpendingLimit(), {"max_amount": 9_999}, "AMOUNT_EXCEEDS_MAX"),
+        (SpendingLimit(per_session=9_999), {}, "BUDGET_EXCEEDED"),
+        (SpendingLimit(per_day=9_999), {}, "BUDGET_EXCEEDED"),
     ],
 )
 async def test_over_a_limit_nothing_is_signed(
-    shop: Shop, tmp_path: Path, limit: Limit, options: dict[str, Any], code: str
+    shop: Shop, tmp_path: Path, limit: SpendingLimit, options: dict[str, Any], code: str
 ) -> None:
     budget = budget_of(shop, tmp_path, limit)
     async with Client(serve(shop)) as client:
@@ -120,14 +128,16 @@ async def test_payees_and_tokens_that_are_not_allowed(shop: Shop, tmp_path: Path
                 client, shop, budget_of(shop, tmp_path, payees=frozenset({"x"}))
             ).call_tool("quote", {})
         assert caught.value.code == "PAYEE_NOT_ALLOWED"
-        nothing = Budget(Database(), str(shop.world.payer.pubkey()), Limits({}), session="s")
+        nothing = Budget(
+            Database(), str(shop.world.payer.pubkey()), SpendingLimits({}), session="s"
+        )
         with pytest.raises(PaymentError) as caught:
             await buyer_of(client, shop, nothing).call_tool("quote", {})
         assert caught.value.code == "NO_REQUIREMENTS"
 
 
 async def test_parallel_calls_cannot_overspend(shop: Shop, tmp_path: Path) -> None:
-    budget = budget_of(shop, tmp_path, Limit(per_day=35_000))
+    budget = budget_of(shop, tmp_path, SpendingLimit(per_day=35_000))
     async with Client(serve(shop)) as client:
         buyer = buyer_of(client, shop, budget)
         outcomes = await asyncio.gather(
@@ -143,7 +153,7 @@ async def test_parallel_calls_of_one_payment_id_sign_one_payment(
     shop: Shop, tmp_path: Path
 ) -> None:
     """A seller that settles whatever it is given could take each payment that leaves: only one does."""
-    budget, seen = budget_of(shop, tmp_path, Limit(per_day=10_000)), set()
+    budget, seen = budget_of(shop, tmp_path, SpendingLimit(per_day=10_000)), set()
     server = serve(shop)
 
     async def watch(ctx: Any, call_next: Any) -> Any:
@@ -165,7 +175,7 @@ async def test_parallel_calls_of_one_payment_id_sign_one_payment(
 
 async def test_no_more_is_signed_than_was_reserved_under_an_id(shop: Shop, tmp_path: Path) -> None:
     """A call that was killed before it signed holds 1,000; the seller asks for 10,000 now."""
-    budget = budget_of(shop, tmp_path, Limit(per_day=12_000))
+    budget = budget_of(shop, tmp_path, SpendingLimit(per_day=12_000))
     request = hashlib.sha256(orjson.dumps(["quote", {}])).hexdigest()
     offered = shop.offer().accepts[0]
     held = Spending(
@@ -193,7 +203,7 @@ async def test_no_more_is_signed_than_was_reserved_under_an_id(shop: Shop, tmp_p
 def test_what_another_call_signed_is_neither_replaced_nor_given_back(
     shop: Shop, tmp_path: Path
 ) -> None:
-    budget = budget_of(shop, tmp_path, Limit(per_day=10_000))
+    budget = budget_of(shop, tmp_path, SpendingLimit(per_day=10_000))
     spending = Spending(budget.wallet, ID, "s1", DEVNET, str(USDC), 10_000, "payee", "r", "q")
     budget.reserve(spending)
     assert budget.signed(ID, {"n": 1}, "tx:1")
@@ -206,7 +216,7 @@ def test_what_another_call_signed_is_neither_replaced_nor_given_back(
     assert budget.remaining(str(USDC)).day == 0
     assert budget.signed(ID, {"n": 3}, "tx:3", instead_of="tx:1")  # a corrected voucher
     budget.release(ID)
-    with pytest.raises(PaymentError, match="given back"):
+    with pytest.raises(PaymentError, match="released"):
         budget.signed(ID, {"n": 4}, "tx:4", instead_of="tx:3")
     budget.reserve(spending)
     budget.abandon(ID)
@@ -298,7 +308,7 @@ def test_a_signed_payment_never_shows(shop: Shop, tmp_path: Path) -> None:
 
 def test_limits_alert_once_when_crossed(shop: Shop, tmp_path: Path) -> None:
     told: list[tuple[str, int, int, str]] = []
-    budget = budget_of(shop, tmp_path, Limit(per_day=100), alert=lambda *a: told.append(a))
+    budget = budget_of(shop, tmp_path, SpendingLimit(per_day=100), alert=lambda *a: told.append(a))
     for i in range(10):
         budget.reserve(spend(budget, f"pay_{i:016}", 10))
     assert told == [(str(USDC), 80, 100, "day"), (str(USDC), 100, 100, "day")]
@@ -319,7 +329,7 @@ def spend(budget: Budget, payment_id: str, amount: int) -> Spending:
 
 
 def test_threads_and_processes_share_one_budget(shop: Shop, tmp_path: Path) -> None:
-    budgets = [budget_of(shop, tmp_path, Limit(per_day=50)) for _ in range(6)]
+    budgets = [budget_of(shop, tmp_path, SpendingLimit(per_day=50)) for _ in range(6)]
     won: list[bool] = []
     barrier = threading.Barrier(6)
 
@@ -348,7 +358,7 @@ class BudgetMachine(RuleBasedStateMachine):
     )
     def start(self, per_payment: int, per_session: int, per_day: int) -> None:
         self.ms = 1_800_000_000_000
-        self.limit = Limit(per_payment, per_session, per_day)
+        self.limit = SpendingLimit(per_payment, per_session, per_day)
         self.database = Database()
         self.session = 0
         self.rows: dict[str, tuple[int, int, int, str]] = {}  # id -> (amount, session, day, state)
@@ -358,7 +368,7 @@ class BudgetMachine(RuleBasedStateMachine):
         self.budget = Budget(
             self.database,
             "w",
-            Limits({str(USDC): self.limit}),
+            SpendingLimits({str(USDC): self.limit}),
             session=str(self.session),
             clock_ms=lambda: self.ms,
         )
@@ -446,7 +456,7 @@ async def test_the_first_purse_that_can_pays_and_a_repeat_stays_with_it(
     """Two wallets on one database: the first one's limit is too low, so the second pays, and goes on with the id."""
     other = keypair(31)
     shop.world.give(other.pubkey(), 100_000)
-    poor = payer_of(shop, budget_of(shop, tmp_path, Limit(per_payment=9_999)))
+    poor = payer_of(shop, budget_of(shop, tmp_path, SpendingLimit(per_payment=9_999)))
     signer = x402Client()
     signer.register(DEVNET, ExactClient(other, shop.world.chain))
     database = (
@@ -454,26 +464,31 @@ async def test_the_first_purse_that_can_pays_and_a_repeat_stays_with_it(
         if shop.storage is None
         else shop.storage.open()
     )
-    rich = Payer(
+    rich = CallPayer(
         signer,
-        Budget(database, str(other.pubkey()), Limits({str(USDC): Limit()}), session="s1"),
+        Budget(
+            database,
+            str(other.pubkey()),
+            SpendingLimits({str(USDC): SpendingLimit()}),
+            session="s1",
+        ),
         patience=2.0,
     )
     async with Client(serve(shop)) as client:
-        buyer = Buyer(client, Purses([poor, rich]))
+        buyer = Buyer(client, Wallets([poor, rich]))
         bought = await buyer.call_tool("quote", {}, payment_id=ID)
         assert bought.amount == 10_000
         assert (poor.budget.history(), len(rich.budget.history())) == ([], 1)
-        again = await Buyer(client, Purses([payer_of(shop, poor.budget), rich])).call_tool(
+        again = await Buyer(client, Wallets([payer_of(shop, poor.budget), rich])).call_tool(
             "quote", {}, payment_id=ID
         )
         assert again.repeated
         assert shop.world.tokens(other.pubkey()) == 90_000
         with pytest.raises(PaymentError) as caught:
-            await Buyer(client, Purses([poor])).call_tool("quote", {"city": "x"})
+            await Buyer(client, Wallets([poor])).call_tool("quote", {"city": "x"})
         assert caught.value.code == "AMOUNT_EXCEEDS_MAX"
         with pytest.raises(PaymentError) as caught:
             await buyer.call_tool("quote", {"city": "other"}, payment_id=ID)
         assert caught.value.code == "PAYMENT_ID_CONFLICT"
     with pytest.raises(PaymentError):
-        Purses([])
+        Wallets([])

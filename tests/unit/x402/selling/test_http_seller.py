@@ -17,7 +17,7 @@ from x402 import x402Client
 from x402.http.clients.httpx import x402AsyncTransport
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.buying.budget import Limit
+from mcpsol_py.x402.buying.budget import SpendingLimit
 from mcpsol_py.x402.buying.http_buyer import HttpBuyer
 from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.protocol.http_wire import read_http_demand
@@ -57,7 +57,7 @@ def http(shop: Shop) -> httpx.AsyncClient:
 
 
 async def test_paid_once_and_a_repeat_is_given_again(shop: Shop, tmp_path: Path) -> None:
-    budget = budget_of(shop, tmp_path, Limit(per_day=30_000))
+    budget = budget_of(shop, tmp_path, SpendingLimit(per_day=30_000))
     async with http(shop) as client:
         buyer = HttpBuyer(client, payer_of(shop, budget))
         assert (await buyer.request("GET", "http://shop.test/free")).result.text == "free"

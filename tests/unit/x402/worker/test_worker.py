@@ -19,7 +19,7 @@ from sqlalchemy.exc import ProgrammingError
 
 from idl2mcp.x402.worker import run_worker
 from mcpsol_py.errors import PaymentError, StorageError
-from mcpsol_py.x402.buying.budget import Budget, Limit, Limits, Spending
+from mcpsol_py.x402.buying.budget import Budget, Spending, SpendingLimit, SpendingLimits
 from mcpsol_py.x402.chain.payment_chain import SignatureStatus
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply, Refused
@@ -328,7 +328,7 @@ async def test_the_jobs_of_a_merchant_end_what_is_open(
 ) -> None:
     """The whole round: a payment without confirmation, on both sides, and an event about it."""
     asset, wallet = str(USDC), str(shop.world.payer.pubkey())
-    budget = Budget(shop.database, wallet, Limits({asset: Limit()}), session="s")
+    budget = Budget(shop.database, wallet, SpendingLimits({asset: SpendingLimit()}), session="s")
     offer, payment = shop.offer(), shop.payment()
     monkeypatch.setattr(shop.world.chain, "status", lambda signature: SignatureStatus("unknown"))
     assert isinstance(await shop.paid_calls().call(offer, payment, {}, shop.run), Refused)

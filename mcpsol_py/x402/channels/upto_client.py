@@ -1,0 +1,131 @@
+"""The payer of `upto`: opens a channel with the highest price as deposit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from x402.schemas import PaymentRequirements
+
+from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.chain.payment_chain import PaymentChain
+from mcpsol_py.x402.channels.program import ChannelProgram, Parties, read_clock
+from mcpsol_py.x402.channels.sponsored import build_setup, random_salt
+from mcpsol_py.x402.channels.terms import address, read_delay, read_note, read_slot
+from mcpsol_py.x402.channels.voucher import VoucherSigner, read_u64
+from mcpsol_py.x402.exact.mechanism import Mints
+from mcpsol_py.x402.protocol.networks import asset_by_mint, caip2
+
+__all__ = ["UptoClient"]
+
+#: Compute units of an `open`, which takes 51,000 to 90,000.
+_OPEN_UNITS = 90_000
+_BAD = "invalid_payment_requirements"
+
+
+class UptoClient:
+    """Pays by opening a channel with the highest price as deposit. It sends nothing."""
+
+    scheme = "upto"
+
+    def __init__(
+        self,
+        payer: VoucherSigner,
+        chain: PaymentChain,
+        program: ChannelProgram,
+        *,
+        max_delay: int = 86_400,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """*max_delay*: the longest grace period, in seconds, that the payer accepts."""
+        self._payer, self._chain, self._program = payer, chain, program
+        self._max_delay, self._clock = max_delay, clock
+        self._mints = Mints(chain)
+
+    @staticmethod
+    def find_default_asset(asset: str, network: str) -> dict[str, Any] | None:
+        """Return the asset if it is a known stablecoin of the network. The official client spends
+        those by default.
+        """
+        known = asset_by_mint(network, asset)
+        return (
+            {"asset": known.mint, "decimals": known.decimals, "symbol": known.symbol}
+            if known
+            else None
+        )
+
+    def create_payment_payload(self, requirements: PaymentRequirements) -> dict[str, Any]:
+        """Return the payload of scheme_upto_svm, section 4.2.
+
+        Raises PaymentError if the requirements cannot be met.
+        """
+        extra = requirements.extra or {}
+        parties, amount = self._read_terms(requirements)
+        delay = read_delay(extra, _BAD, high=self._max_delay)
+        hint = extra.get("recentBlockhash")
+        blockhash = hint if isinstance(hint, str) and hint else str(self._chain.latest_blockhash())
+        text = build_setup(
+            self._program.open(parties, amount, delay),
+            self._payer,
+            parties.sponsor,
+            blockhash,
+            units=_OPEN_UNITS,
+            note=read_note(extra, _BAD),
+        )
+        now = int(self._clock())
+        after = extra.get("validAfter")
+        return {
+            "from": str(parties.payer),
+            "maxAmount": str(amount),
+            "expiresAt": now + requirements.max_timeout_seconds,
+            "validAfter": after if isinstance(after, int) else now,
+            "nonce": str(parties.salt),
+            "openSlot": str(parties.open_slot),  # text: npm @x402/svm takes no number
+            "channelId": str(self._program.address(parties)),
+            "deposit": str(amount),
+            "authorizedSigner": str(parties.signer),
+            "openTransaction": text,
+        }
+
+    def _read_terms(self, requirements: PaymentRequirements) -> tuple[Parties, int]:
+        """Return the parties of the new channel and the highest price, in base units."""
+        if caip2(str(requirements.network)) != self._chain.network:
+            raise PaymentError(
+                "network_mismatch",
+                f"the payment is asked on {requirements.network}; "
+                f"this wallet is on {self._chain.network}",
+            )
+        extra = requirements.extra or {}
+        amount = read_u64(requirements.amount)
+        if not amount:
+            raise PaymentError(_BAD, "the amount is not a positive u64")
+        token_program, _ = self._mints.get(requirements.asset)
+        if extra.get("tokenProgram", str(token_program)) != str(token_program):
+            raise PaymentError(_BAD, "extra.tokenProgram does not own the mint")
+        slot = read_slot(extra.get("recentSlot"))
+        parties = Parties(
+            payer=self._payer.pubkey(),
+            sponsor=address(extra.get("feePayer"), _BAD, "extra.feePayer"),
+            mint=address(requirements.asset, _BAD, "asset"),
+            signer=address(extra.get("receiverAuthorizer"), _BAD, "extra.receiverAuthorizer"),
+            salt=random_salt(),
+            open_slot=slot if slot is not None else read_clock(self._chain).slot,
+            pay_to=address(requirements.pay_to, _BAD, "payTo"),
+            token_program=token_program,
+        )
+        if parties.sponsor == parties.payer:
+            raise PaymentError(
+                _BAD, "extra.feePayer is the payer itself; expected the facilitator's sponsor"
+            )
+        return parties, amount
+
+    def charged(self, payment: Any) -> int | None:
+        """Return the charge that the chain proves for this payment: the sum at which its channel
+        was closed.
+
+        None if the channel is not closed yet, or its account does not exist any more.
+        """
+        found = self._program.fetch(self._chain, str(payment.payload.get("channelId")))
+        is_closed = found is not None and found.status in ("sealed", "distributed")
+        return found.settled if found is not None and is_closed else None
