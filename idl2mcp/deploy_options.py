@@ -49,7 +49,7 @@ class Destination:
         """
 
         async def whole() -> _T:
-            from mcpsol_py.bridge.policy.rules import cluster_of
+            from mcpsol_py.bridge.policy import cluster_of
             from mcpsol_py.client.rpc import RpcTransport
 
             transport = RpcTransport(inputs.endpoint(self.url))

@@ -163,6 +163,7 @@ NAMES: dict[str, dict[str, str]] = {
         "Table": "TableBlock",
         "Text": "TextBlock",
     },
+    "mcpsol_py.bridge.policy": {"Limit": "OutflowLimit"},
     "mcpsol_py.bridge.reach": {"Reach": "SigningPower", "reach_of": "signing_power"},
     "mcpsol_py.x402.chain": {"Chain": "PaymentChain"},
     "mcpsol_py.x402.channels.desk": {"ChannelDesk": "ChannelFacilitator"},

@@ -17,7 +17,7 @@ def command(file: Path, as_json: bool) -> None:
 
     Lines taken off the end leave a whole, shorter log: keep the last hash elsewhere to notice that.
     """
-    from mcpsol_py.bridge.policy.audit_log import AuditLog, verify_log
+    from mcpsol_py.bridge.policy import AuditLog, verify_log
 
     count, last = verify_log(file)
     entries = AuditLog(file).entries()

@@ -180,8 +180,7 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
     Raises SourceError or a subclass, NoSchema, TransportError, PolicyError.
     """
     from mcpsol_py.bridge.bridge import Bridge
-    from mcpsol_py.bridge.policy.audit_log import AuditLog
-    from mcpsol_py.bridge.policy.rules import Policy
+    from mcpsol_py.bridge.policy import AuditLog, Policy
 
     sends = config.mode == "send"
     programs = Programs(genesis=sends, cache=_schemas())

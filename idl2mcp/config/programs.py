@@ -109,7 +109,7 @@ class Programs:
 
     async def _public(self, transport: RpcTransport) -> str:
         """The genesis hash of a public cluster; "" for a local one, or if the node does not answer."""
-        from mcpsol_py.bridge.policy.rules import CLUSTERS
+        from mcpsol_py.bridge.policy import CLUSTERS
 
         try:
             genesis = str(await transport.request("getGenesisHash"))
@@ -182,7 +182,7 @@ class Programs:
             return ""
         if not self.genesis:
             return "rpc"
-        from mcpsol_py.bridge.policy.rules import cluster_of
+        from mcpsol_py.bridge.policy import cluster_of
 
         if source.url not in self._genesis:
             from mcpsol_py.client.transport import run

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from mcpsol_py.bridge.search import SearchHit, ToolIndex
 from mcpsol_py.bridge.tool_definitions import (
-    Definition,
     Mode,
+    ToolDefinition,
     common_definitions,
     get_account_definition,
     instruction_definition,
@@ -80,7 +80,7 @@ class BridgeTool:
     """
 
     name: str
-    definition: Definition
+    definition: ToolDefinition
     kind: ToolKind
     target: str
     served: ServedProgram | None = None
@@ -378,7 +378,7 @@ def required_arguments(schema: Mapping[str, Any]) -> list[str]:
     return plain + [f"accounts.{name}" for name in accounts.get("required", ())]
 
 
-def lint_error(definition: Definition, client: str = "default") -> str | None:
+def lint_error(definition: ToolDefinition, client: str = "default") -> str | None:
     """Return the first lint error (schema/lint.py) that would break a client's list, or None."""
     for finding in lint_tools([dict(definition)], client):
         if finding.level == "error":

@@ -20,7 +20,7 @@ from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.http.app import run_http
 from mcpsol_py.bridge.http.settings import HttpSettings
 from mcpsol_py.bridge.mcp.server import make_server
-from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
+from mcpsol_py.bridge.policy.rules import OutflowLimit, Policy, ProgramRule
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.keys import KeypairSigner
 
@@ -81,7 +81,7 @@ def sending_bridge() -> Bridge:
     policy = Policy(
         frozenset({"local"}),
         (ProgramRule(MEMO, frozenset({"*"})),),
-        (("SOL", Limit(per_call=10_000, per_day=10**9)),),
+        (("SOL", OutflowLimit(per_call=10_000, per_day=10**9)),),
     )
     served = ServedProgram(
         program, program.address, local.transport, "the conformance suite's names", "local"

@@ -25,7 +25,7 @@ from idl2mcp.local_cluster import wallet
 from mcpsol_py import load
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bridge.policy.audit_log import AuditLog
-from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
+from mcpsol_py.bridge.policy.rules import OutflowLimit, Policy, ProgramRule
 from mcpsol_py.calls.balances import handed_over, minted, outflows, takeovers
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.keys import create_keystore
@@ -102,8 +102,8 @@ def wide(rule: Callable[..., Policy] = policy, **changed: Any) -> Any:
         values: dict[str, Any] = {
             "programs": tuple(ProgramRule(i, frozenset({"*"})) for i in ids),
             "limits": (
-                (usdc, Limit(500_000, 800_000, 300_000)),
-                ("SOL", Limit(100_000, 1_000_000)),
+                (usdc, OutflowLimit(500_000, 800_000, 300_000)),
+                ("SOL", OutflowLimit(100_000, 1_000_000)),
             ),
         }
         return rule(local, **{**values, **changed})
@@ -241,7 +241,11 @@ async def test_a_simulation_that_does_not_tell_the_accounts_is_no_simulation(tol
 async def test_what_fails_on_the_chain_costs_its_fee_of_the_days_limit() -> None:
     s = scene(
         lambda local: policy(
-            local, limits=((local.names["usdc"], Limit(10, 10)), ("SOL", Limit(5000, 12_000)))
+            local,
+            limits=(
+                (local.names["usdc"], OutflowLimit(10, 10)),
+                ("SOL", OutflowLimit(5000, 12_000)),
+            ),
         )
     )
     transport = s.local.transport

@@ -24,7 +24,7 @@ from mcpsol_py import load
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bridge.policy.audit_log import AuditLog, verify_log
-from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
+from mcpsol_py.bridge.policy.rules import OutflowLimit, Policy, ProgramRule
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.keys import KeypairSigner
 from mcpsol_py.client.transport import Blockhash
@@ -121,7 +121,10 @@ def policy(local: LocalCluster, **changed: Any) -> Policy:
             ProgramRule(str(TOKEN), frozenset({"*"})),
             ProgramRule(SYSTEM, frozenset({"*"})),
         ),
-        "limits": ((usdc, Limit(500_000, 800_000, 300_000)), ("SOL", Limit(10_000, 100_000))),
+        "limits": (
+            (usdc, OutflowLimit(500_000, 800_000, 300_000)),
+            ("SOL", OutflowLimit(10_000, 100_000)),
+        ),
     }
     return Policy(**{**values, **changed})
 
@@ -218,7 +221,7 @@ ATTEMPTS: dict[str, tuple[tuple[str, dict[str, Any]], str, dict[str, Any]]] = {
     "the fee alone is over SOL's limit": (
         transfer(0),
         "outflow.per_call",
-        {"rule": _set(limits=(("SOL", Limit(4_999, 10**9)),))},
+        {"rule": _set(limits=(("SOL", OutflowLimit(4_999, 10**9)),))},
     ),
     "no limit for the fee's SOL": (transfer(0), "outflow", {"rule": _set(limits=())}),
     "no policy at all": (transfer(1), "clusters", {"rule": lambda local: Policy()}),
@@ -567,7 +570,7 @@ async def test_without_a_chain_nothing_is_sent() -> None:
 async def test_an_outflow_that_grows_while_the_person_thinks_is_asked_again_and_then_refused() -> (
     None
 ):
-    s = scene(_set(limits=(("SOL", Limit(10**9, 10**9, 5_000)),)))
+    s = scene(_set(limits=(("SOL", OutflowLimit(10**9, 10**9, 5_000)),)))
     asked: list[str] = []
 
     async def slow(question: str, digest: str) -> bool:

@@ -17,7 +17,7 @@ from solders.pubkey import Pubkey
 
 from idl2mcp.local_cluster import LocalCluster, wallet
 from mcpsol_py import load
-from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
+from mcpsol_py.bridge.policy.rules import OutflowLimit, Policy, ProgramRule
 from mcpsol_py.calls.balances import changes, minted, outflows, takeovers, withheld_taken
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.calls.signing_power import SigningPower, signing_power
@@ -119,7 +119,7 @@ def rule(local: LocalCluster) -> Policy:
     return policy(
         local,
         programs=tuple(ProgramRule(i, frozenset({"*"})) for i in ids),
-        limits=((usdc, Limit(1_000, 10_000)), ("SOL", Limit(100_000, 10**6))),
+        limits=((usdc, OutflowLimit(1_000, 10_000)), ("SOL", OutflowLimit(100_000, 10**6))),
     )
 
 

@@ -17,13 +17,13 @@ from mcpsol_py.bridge.http.asgi import Receive, Scope
 from mcpsol_py.bridge.http.auth import Verifier
 from mcpsol_py.bridge.http.settings import HttpSettings
 
-__all__ = ["Refusal", "check_access", "read_form"]
+__all__ = ["RefusedRequest", "check_access", "read_form"]
 
 _MAX_FORM_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedRequest:
     """The response to a request that is not allowed."""
 
     page: HtmlPage
@@ -32,7 +32,7 @@ class Refusal:
 
 async def check_access(
     scope: Scope, settings: HttpSettings, verifier: Verifier | None
-) -> Refusal | None:
+) -> RefusedRequest | None:
     """Return None if the request is allowed.
 
     A form may be posted only from the explorer's own pages or a configured origin.
@@ -51,7 +51,7 @@ async def check_access(
 
 async def _check_token(
     verifier: Verifier, headers: Mapping[str, str], wanted: AccessLevel
-) -> Refusal | None:
+) -> RefusedRequest | None:
     token = await verifier.verify_token(_password(headers.get("authorization", "")))
     if token is None:
         ask = (b"www-authenticate", b'Basic realm="idl2mcp", charset="UTF-8"')
@@ -61,8 +61,8 @@ async def _check_token(
     return None
 
 
-def _refusal(status: int, text: str, *headers: tuple[bytes, bytes]) -> Refusal:
-    return Refusal(HtmlPage(f"{text}\n", status, "text/plain"), headers)
+def _refusal(status: int, text: str, *headers: tuple[bytes, bytes]) -> RefusedRequest:
+    return RefusedRequest(HtmlPage(f"{text}\n", status, "text/plain"), headers)
 
 
 def _password(authorization: str) -> str:

@@ -1,29 +1,35 @@
-"""What the owner of a wallet allows the bridge to sign, read from TOML, and the check of each transaction against it.
+"""The policy: which transactions the bridge may sign, read from TOML and checked before signing.
 
     [policy]
-    clusters = ["devnet"]                   # mainnet only where it is named; other chains by their genesis hash
+    clusters = ["devnet"]                   # mainnet must be named; other chains by genesis hash
 
     [[policy.program]]
     id = "4Nd1…"
     instructions = ["deposit", "withdraw"]  # or ["*"]
-    writable = ["7xKX…"]                    # optional: the only accounts that may be written, beside the wallet's own
-    hands_over = true                       # optional: it may put another address in the wallet's place (see below)
+    writable = ["7xKX…"]                    # optional: only these and the wallet's accounts
+    hands_over = true                       # optional: see below
 
-    [policy.outflow.SOL]                    # base units (lamports); a token by its mint's address
+    [policy.outflow.SOL]                    # in lamports; other tokens by mint, in base units
     per_call = 10_000_000
     per_day = 50_000_000
-    confirm_above = 5_000_000               # optional: a person is asked above this
+    confirm_above = 5_000_000               # optional: larger amounts need a confirmation
 
-What is not named is refused: a cluster, a program, an instruction, and any outflow of a token without limits. Outflow
-is measured from a simulation of the very bytes that are signed, net over everything that the wallet owns; giving others
-power over what the wallet owns (ownership, delegates, close authorities, authorities over mints, stakes, nonces and
-programs) is always refused, as is a signature of anyone but the wallet. Where an account of another program held the
-wallet's address and then holds another in its place, ownership passes by all appearance: that needs `hands_over`.
+Everything that is not listed is refused: clusters, programs, instructions, and any outflow of a
+token without limits. Outflow is measured by simulating the exact bytes that are signed, as the net
+change of everything that the wallet owns.
+
+Two things are always refused: a transaction that needs another signature than the wallet's, and one
+that gives others power over what the wallet owns (ownership, delegates, close authorities, and
+authorities over mints, stakes, nonces and programs).
+
+If an account of another program contains the wallet's address before the call and a different one
+in the same place afterwards, ownership has probably passed to someone else. That needs
+`hands_over`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -34,32 +40,36 @@ from mcpsol_py.names import snake
 from mcpsol_py.solana import ids
 from mcpsol_py.toml_schema import FLAG, TABLE, TABLES, TEXT, TEXTS, U64, Keys, checked
 
-__all__ = ["CLUSTERS", "Limit", "Policy", "ProgramRule", "cluster_of"]
+__all__ = ["CLUSTERS", "OutflowLimit", "Policy", "ProgramRule", "cluster_of"]
 
-#: genesis hash -> name
+#: Genesis hash -> cluster name.
 CLUSTERS = {
     ids.MAINNET_GENESIS: "mainnet",
     ids.DEVNET_GENESIS: "devnet",
     ids.TESTNET_GENESIS: "testnet",
 }
-_NAMES = (*dict.fromkeys(CLUSTERS.values()), "local")
-_HERE = ("127.0.0.1", "localhost", "::1")
+_CLUSTER_NAMES = (*dict.fromkeys(CLUSTERS.values()), "local")
+_LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
 def cluster_of(genesis_hash: str, url: str = "") -> str:
-    """The cluster's name by its genesis hash: what the endpoint at *url* is called is not asked.
+    """Return the cluster's name by its genesis hash. The name in *url* does not matter.
 
-    A chain that is none of Solana's is "local" on this machine. Elsewhere it may be anybody's, with money of its own,
-    and is called by its genesis hash.
+    An unknown chain is "local" if *url* is on this machine. Elsewhere it may be someone else's
+    chain, with real money, so its genesis hash is its name.
     """
-    here = not url or urlsplit(url).hostname in _HERE
-    return CLUSTERS.get(genesis_hash, "local" if here else genesis_hash)
+    if genesis_hash in CLUSTERS:
+        return CLUSTERS[genesis_hash]
+    is_local = not url or urlsplit(url).hostname in _LOCAL_HOSTS
+    return "local" if is_local else genesis_hash
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramRule:
-    """A program that may be called. `writable` None: any account that the instruction names. `hands_over`: it may put
-    another address where the wallet's stood in an account of its own.
+    """A program that may be called.
+
+    `writable` None allows any account that the instruction names. `hands_over` allows the program
+    to replace the wallet's address in its own accounts by another one.
     """
 
     id: str
@@ -69,42 +79,72 @@ class ProgramRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class OutflowLimit:
     """How much of a token may leave the wallet, in base units."""
 
     per_call: int
     per_day: int
     confirm_above: int | None = None
 
+    def check(self, flow: Outflow, spent_today: int) -> None:
+        """Raise PolicyError if *flow* exceeds the limit."""
+        leaving = _leaving(flow)
+        if flow.amount > self.per_call:
+            raise PolicyError(
+                "outflow.per_call", f"{leaving}; the limit per call is {self.per_call:,}"
+            )
+        if spent_today + flow.amount > self.per_day:
+            raise PolicyError(
+                "outflow.per_day",
+                f"{leaving}, after {spent_today:,} today; the limit per day is {self.per_day:,}",
+            )
+
+    def needs_confirmation(self, flow: Outflow) -> bool:
+        """Return True if a person must confirm *flow*."""
+        return self.confirm_above is not None and flow.amount > self.confirm_above
+
+
+def _leaving(flow: Outflow) -> str:
+    unit = "lamports" if flow.mint == SOL else f"base units of {flow.mint}"
+    return f"{flow.amount:,} {unit} would leave the wallet"
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The whole policy; the default one allows nothing."""
+    """A whole policy. The default one allows nothing."""
 
     clusters: frozenset[str] = frozenset()
     programs: tuple[ProgramRule, ...] = ()
-    limits: tuple[tuple[str, Limit], ...] = ()
+    limits: tuple[tuple[str, OutflowLimit], ...] = ()
 
     @classmethod
     def read(cls, document: Mapping[str, Any], origin: str = "") -> Policy:
-        """From a parsed TOML document's table `policy`. Raises SourceError with the path of what is wrong."""
+        """Return the policy in the parsed TOML table `policy`.
+
+        Raises SourceError with the path of a wrong value.
+        """
         try:
             return _read(document)
         except SourceError as error:
             raise error.at(origin=origin, path="policy") from None
 
     def check_target(self, cluster: str, program_id: str, instruction: str) -> ProgramRule:
-        """Is this instruction allowed at all? Before anything is built. Raises PolicyError."""
+        """Return the rule for an instruction, before anything is built.
+
+        Raises PolicyError if the instruction is not allowed.
+        """
         if cluster not in self.clusters:
-            allowed = ", ".join(sorted(self.clusters)) or "none"
-            raise PolicyError("clusters", f"this chain is {cluster}; allowed: {allowed}")
-        rule = next((r for r in self.programs if r.id == program_id), None)
+            raise PolicyError(
+                "clusters", f"this chain is {cluster}; allowed: {_listed(self.clusters)}"
+            )
+        rule = next((rule for rule in self.programs if rule.id == program_id), None)
         if rule is None:
             raise PolicyError("program", f"program {program_id} is not listed")
-        if "*" not in rule.instructions and snake(instruction) not in rule.instructions:
-            allowed = ", ".join(sorted(rule.instructions)) or "none"
+        allowed = rule.instructions
+        if "*" not in allowed and snake(instruction) not in allowed:
             raise PolicyError(
-                "program.instructions", f"{instruction} of program {program_id}; allowed: {allowed}"
+                "program.instructions",
+                f"{instruction} of program {program_id}; allowed: {_listed(allowed)}",
             )
         return rule
 
@@ -116,55 +156,53 @@ class Policy:
         writable: Sequence[str],
         own: Sequence[str],
     ) -> None:
-        """Who signs and what is written. *own*: writable accounts that belong to the wallet. Raises PolicyError."""
+        """Check the signers and the writable accounts of a transaction.
+
+        *own* are writable accounts that belong to the wallet. Raises PolicyError.
+        """
         for signer in signers:
             if signer != wallet:
                 raise PolicyError(
-                    "signers", f"{signer} must sign too, and only the wallet {wallet} signs here"
+                    "signers", f"{signer} must sign too, but only the wallet {wallet} signs here"
                 )
         if rule.writable is None:
             return
+        allowed = {wallet, *own, *rule.writable}
         for address in writable:
-            if address != wallet and address not in own and address not in rule.writable:
+            if address not in allowed:
                 raise PolicyError(
-                    "program.writable", f"account {address} would be written and is not listed"
+                    "program.writable", f"account {address} would be written, but is not listed"
                 )
 
     def check_effects(
         self, outflow: Sequence[Outflow], takeovers: Sequence[str], spent_today: Mapping[str, int]
     ) -> list[Outflow]:
-        """What the simulation measured, against the limits. *spent_today*: base units by mint.
+        """Check the effects that a simulation measured against the limits.
 
-        Returns the outflows that a person must confirm. Raises PolicyError.
+        *spent_today* are base units by mint. Returns the outflows that a person must confirm.
+        Raises PolicyError.
         """
         if takeovers:
             raise PolicyError("takeover", "; ".join(takeovers))
         limits = dict(self.limits)
-        ask: list[Outflow] = []
+        to_confirm: list[Outflow] = []
         for flow in outflow:
             limit = limits.get(flow.mint)
-            unit = "lamports" if flow.mint == SOL else f"base units of {flow.mint}"
             if limit is None:
                 raise PolicyError(
-                    "outflow",
-                    f"{flow.amount:,} {unit} would leave the wallet, and no limit names it",
+                    "outflow", f"{_leaving(flow)}, but the policy has no limit for it"
                 )
-            if flow.amount > limit.per_call:
-                raise PolicyError(
-                    "outflow.per_call",
-                    f"{flow.amount:,} {unit} would leave the wallet; a call may take {limit.per_call:,}",
-                )
-            spent = spent_today.get(flow.mint, 0)
-            if spent + flow.amount > limit.per_day:
-                raise PolicyError(
-                    "outflow.per_day",
-                    f"{flow.amount:,} {unit} would leave the wallet, after {spent:,} today; "
-                    f"a day may take {limit.per_day:,}",
-                )
-            if limit.confirm_above is not None and flow.amount > limit.confirm_above:
-                ask.append(flow)
-        return ask
+            limit.check(flow, spent_today.get(flow.mint, 0))
+            if limit.needs_confirmation(flow):
+                to_confirm.append(flow)
+        return to_confirm
 
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+# --- reading a policy ----------------------------------------------------------------------------
 
 #: The keys of `[policy]`, `[[policy.program]]` and `[policy.outflow.…]`.
 POLICY: Keys = {"clusters": TEXTS, "program": TABLES, "outflow": TABLE}
@@ -176,9 +214,10 @@ def _read(document: Mapping[str, Any]) -> Policy:
     table = checked(document, POLICY)
     clusters = table.get("clusters", [])
     for place, name in enumerate(clusters):
-        if name not in _NAMES and not _is_address(name):
+        if name not in _CLUSTER_NAMES and not _is_address(name):
             raise SourceError(
-                f"unknown cluster {abbr(name)}. {suggest(name, _NAMES)}", path=f"clusters[{place}]"
+                f"unknown cluster {abbr(name)}. {suggest(name, _CLUSTER_NAMES)}",
+                path=f"clusters[{place}]",
             )
     rules = [_rule(item, f"program[{i}]") for i, item in enumerate(table.get("program", []))]
     _check_listed_once(rules)
@@ -213,20 +252,20 @@ def _rule(item: Any, path: str) -> ProgramRule:
     return ProgramRule(program_id, names, writable, table.get("hands_over", False))
 
 
-def _limit(item: Any, path: str) -> Limit:
+def _limit(item: Any, path: str) -> OutflowLimit:
     table = checked(item, OUTFLOW, path)
     for key in ("per_call", "per_day"):
         if key not in table:
             raise SourceError(
                 f"{key} is missing: give both per_call and per_day, in base units", path=path
             )
-    return Limit(table["per_call"], table["per_day"], table.get("confirm_above"))
+    return OutflowLimit(table["per_call"], table["per_day"], table.get("confirm_above"))
 
 
 def _mint(text: str) -> str:
     if text == ids.NATIVE_MINT:
         raise SourceError(
-            "wrapped SOL counts as SOL: set the limits of SOL", path=f"outflow.{text}"
+            "wrapped SOL counts as SOL; set the limits of SOL instead", path=f"outflow.{text}"
         )
     return SOL if text == SOL else _address(text, f"outflow.{text}")
 

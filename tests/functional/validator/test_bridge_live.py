@@ -26,7 +26,7 @@ from mcpsol_py import connect, load
 from mcpsol_py.bridge.bridge import Bridge, Reply
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bridge.policy.audit_log import AuditLog
-from mcpsol_py.bridge.policy.rules import Limit, Policy, ProgramRule
+from mcpsol_py.bridge.policy.rules import OutflowLimit, Policy, ProgramRule
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.keys import KeypairSigner
 from mcpsol_py.client.rpc import RpcTransport
@@ -134,7 +134,7 @@ async def test_a_sending_bridge_keeps_its_limits_on_a_real_node(
     policy = Policy(
         frozenset({"local"}),
         (ProgramRule(SYSTEM, frozenset({"send_sol"})),),
-        (("SOL", Limit(2_000_000, 9_000_000)),),
+        (("SOL", OutflowLimit(2_000_000, 9_000_000)),),
     )
     transports = [RpcTransport(validator.url) for _ in range(3)]
     idl = load(SYSTEM_IDL)

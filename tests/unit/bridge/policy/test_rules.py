@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from mcpsol_py.bridge.policy.rules import Limit, Policy, cluster_of
+from mcpsol_py.bridge.policy.rules import OutflowLimit, Policy, cluster_of
 from mcpsol_py.calls.balances import SOL, Outflow
 from mcpsol_py.errors import PolicyError, SourceError
 
@@ -36,7 +36,7 @@ def test_a_policy_is_read() -> None:
     read = policy()
     assert read.clusters == {"devnet"}
     assert read.programs[0].instructions == {"deposit", "withdraw_all"}
-    assert dict(read.limits)[SOL] == Limit(100, 150, 50)
+    assert dict(read.limits)[SOL] == OutflowLimit(100, 150, 50)
 
 
 def test_without_a_policy_nothing_is_allowed() -> None:
