@@ -1,7 +1,6 @@
-"""The `idl2mcp` command: which commands there are, and how any failure ends.
+"""The `idl2mcp` command: its list of commands, and the handling of every failure.
 
-A command's module is imported when it is called, never before, so that `idl2mcp convert` does not pay for what `serve`
-needs.
+A command's module is imported only when the command runs, so that `idl2mcp convert` does not load what `serve` needs.
 """
 
 from __future__ import annotations
@@ -18,50 +17,50 @@ from mcpsol_py.errors import McpsolError
 
 __all__ = ["COMMANDS", "cli", "main"]
 
-#: name -> what it does; the code of "list-tools" is idl2mcp/commands/list_tools.py, the attribute `command`
+#: Command -> description. The code of "list-tools" is `command` in idl2mcp/commands/list_tools.py.
 COMMANDS: dict[str, str] = {
-    "inspect": "What a program is: its tools, accounts, types and findings.",
-    "convert": "Write a program's schema as mcpsol JSON, pages, MCP tools or Anchor IDL.",
-    "lint": "Findings in a source, and what an MCP client would refuse of its tools.",
-    "render": "Write the Rust crate of a program.",
-    "build": "Compile a crate to a .so; its size, rent and the cost of list_tools.",
-    "attack": "Every attack that a spec's constraints admit, on its compiled program.",
-    "deploy": "Put a .so on a cluster, or upgrade what is there; goes on where it was stopped.",
-    "publish-idl": "Write a program's IDL to its Program Metadata account.",
-    "fetch": "The IDL of a deployed program, and where it was found.",
-    "list-tools": "What a deployed program or a .so says about itself.",
-    "verify": "Where two sources differ, or a source from what was locked.",
-    "call": "Build, simulate or send one instruction, with a readable summary.",
-    "serve": "Programs as MCP tools, over stdio or HTTP.",
-    "demo": "The whole way on an in-process SVM, offline.",
-    "lock": "Remember a source as accepted, for `verify --lock` and `serve`.",
-    "wallet": "The encrypted key file that a sending bridge signs with.",
-    "audit": "Verify the log of what a bridge has sent.",
-    "x402": "Payments: pay, an agent's wallet, what was paid and sold, a facilitator, a worker.",
+    "inspect": "Show a program's tools, accounts, types and findings.",
+    "convert": "Convert a program's schema to mcpsol JSON, pages, MCP tools or an Anchor IDL.",
+    "lint": "Check a source, and its tools against the limits of MCP clients.",
+    "render": "Render a program as a Rust crate.",
+    "build": "Compile a crate to a .so; show its size, rent and list_tools cost.",
+    "attack": "Attack a compiled program in every way that its spec must prevent.",
+    "deploy": "Deploy or upgrade a program; a stopped run continues.",
+    "publish-idl": "Publish a program's IDL in its Program Metadata account.",
+    "fetch": "Fetch the IDL of a deployed program.",
+    "list-tools": "Ask a deployed program or a .so for its own schema.",
+    "verify": "Compare two sources, or a source with its lock.",
+    "call": "Build, simulate or send one instruction, with a summary.",
+    "serve": "Serve programs as MCP tools, over stdio or HTTP.",
+    "demo": "Run the main features offline, on an embedded SVM.",
+    "lock": "Lock a reviewed source, for `verify --lock` and `serve`.",
+    "wallet": "Make and show encrypted key files, which a bridge signs with.",
+    "audit": "Verify the log of what a bridge sent.",
+    "x402": "Pay and sell: payments, an agent's wallet, sales, a facilitator, a worker.",
     "help": "Show the help of a command.",
 }
 
 
 _FIRST_STEPS = [
-    ("idl2mcp demo", "The whole way, offline: nothing is installed or signed."),
+    ("idl2mcp demo", "See the main features, offline; nothing is installed or signed."),
     (
         "idl2mcp serve --demo --transport http",
-        "Two programs as MCP tools and as pages, at http://127.0.0.1:8765/",
+        "Two programs as MCP tools and as web pages, at http://127.0.0.1:8765/",
     ),
-    ("idl2mcp inspect idl.json", "What a program of yours can do."),
+    ("idl2mcp inspect idl.json", "See what a program can do."),
     (
         "idl2mcp serve idl.json --print-config claude",
-        "What your MCP client needs to have it as tools.",
+        "Print the configuration for your MCP client.",
     ),
 ]
 
 
 class LazyGroup(click.Group):
-    """Loads a command's module when it is called; `--help` only needs the table above."""
+    """A group that imports a command's module when it runs; `--help` only needs the table above."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names in the table's order, those whose module is there."""
-        folder = os.path.join(os.path.dirname(__file__), "commands")  # noqa: PTH118, PTH120  # pathlib is not loaded yet
+        """Command names in the table's order, if their module exists."""
+        folder = os.path.join(os.path.dirname(__file__), "commands")  # noqa: PTH118, PTH120  # pathlib is slow to import
         there = set(os.listdir(folder))  # noqa: PTH208  # as above
         return [
             n
@@ -70,7 +69,7 @@ class LazyGroup(click.Group):
         ]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, imported now."""
+        """Import and return the command of that name."""
         if cmd_name not in self.list_commands(ctx):
             return None
         module = importlib.import_module(f"idl2mcp.commands.{cmd_name.replace('-', '_')}")
@@ -78,7 +77,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in --help, without importing a single command."""
+        """Write the list in --help, without importing any command."""
         with formatter.section("First steps"):
             formatter.write_dl(_FIRST_STEPS)
         with formatter.section("Commands"):
@@ -87,7 +86,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click's; an unknown name is answered with the nearest that exists."""
+        """Resolve as click does; for an unknown name, suggest the nearest."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             from mcpsol_py.errors import suggest
@@ -99,9 +98,9 @@ class LazyGroup(click.Group):
 
 
 _EPILOG = (
-    "SOURCE is an IDL file of any dialect (Anchor, Anchor before 0.30, Shank, Codama), a Python spec (spec.py or "
+    "SOURCE is an IDL file in any dialect (Anchor, Anchor before 0.30, Shank, Codama), a Python spec (spec.py or "
     "package.module[:Class]), a .so, the name of a program that ships with this package (counter, vault, x402), or a "
-    "program id with --url. Exit codes: 0 fine, 1 the input's fault, 2 usage, 3 chain or network."
+    "program id with --url. Exit codes: 0 success, 1 wrong input, 2 wrong usage, 3 chain or network."
 )
 
 
@@ -117,10 +116,10 @@ def cli() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command line and exits (`argv`: without the program's name; None: the process's own).
+    """Run one command line and return its exit code. Without *argv*, use the process's arguments and exit.
 
-    No input ends in a traceback: what this library raises on purpose is one sentence, and what it does not is said to
-    be a fault of idl2mcp's own (IDL2MCP_DEBUG=1 shows where).
+    No input ends in a traceback. Errors of this library become one sentence; any other error is reported as a bug in
+    idl2mcp (IDL2MCP_DEBUG=1 shows the traceback).
     """
     args = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in args
@@ -152,9 +151,7 @@ def _run(args: list[str], as_json: bool) -> int:
     except (click.Abort, KeyboardInterrupt):
         report.note("Stopped.")
         return 130
-    except (
-        BrokenPipeError
-    ):  # the reader (head, less) has gone: nothing to say, and no one to say it to
+    except BrokenPipeError:  # the reader (head, less) closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return report.OK
     except McpsolError as error:
@@ -163,9 +160,7 @@ def _run(args: list[str], as_json: bool) -> int:
         if _debugging():
             raise
         return report.failure(error, as_json=as_json)
-    except (
-        Exception
-    ) as error:  # the last place: a fault of ours is told in a sentence, not as a traceback
+    except Exception as error:  # a bug of ours: report it in a sentence
         if _debugging():
             raise
         inner = _single(error)
@@ -173,41 +168,39 @@ def _run(args: list[str], as_json: bool) -> int:
             return report.failure(inner, as_json=as_json)
         return report.failure(inner, as_json=as_json, details=_fault(inner, args))
     except BaseException as error:
-        if (
-            _debugging() or type(error).__name__ != "PanicException"
-        ):  # what Rust code raises; no Exception
+        # Rust code raises PanicException, which is not an Exception.
+        if _debugging() or type(error).__name__ != "PanicException":
             raise
         return report.failure(error, as_json=as_json, details=_fault(error, args))
 
 
 def _single(error: BaseException) -> BaseException:
-    """The one error that a task group's group of errors holds; else *error* itself."""
+    """Unwrap a task group's error group that holds a single error."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
 
 
 def _fault(error: BaseException, args: Sequence[str]) -> dict[str, str]:
-    """What is said of an error that nobody raised on purpose, in the command line *args*."""
+    """The report of an error that is not ours, for the command line *args*."""
     module = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
     extra = _EXTRAS.get(str(module).partition(".")[0])
     if extra is not None:
-        extra = (
-            "x402" if args[:1] == ["x402"] else extra
-        )  # which holds the other too: one answer is enough
+        if args[:1] == ["x402"]:
+            extra = "x402"  # it includes the extra bridge
         message = (
             f"this command needs {module}, which is not installed. "
-            f"It comes with the extra {extra}: pip install '.[{extra}]' in a clone of mcpsol-py"
+            f"Install the extra {extra}: pip install '.[{extra}]' in a clone of mcpsol-py"
         )
         return {"reason": "extra_missing", "message": message}
     message = (
-        f"idl2mcp itself failed: {type(error).__name__}: {error}. "
-        "Your input met a case that was not thought of: IDL2MCP_DEBUG=1 shows where."
+        f"idl2mcp failed unexpectedly: {type(error).__name__}: {error}. "
+        "This is a bug; please report it. IDL2MCP_DEBUG=1 shows the traceback."
     )
     return {"reason": "internal", "message": message}
 
 
-#: modules that come with an extra of the package -> the extra
+#: Module -> the extra that installs it.
 _EXTRAS = {
     **dict.fromkeys(
         ("mcp", "mcp_types", "uvicorn", "starlette", "cryptography", "pydantic"), "bridge"
@@ -221,7 +214,7 @@ def _debugging() -> bool:
 
 
 def _leave(code: int) -> None:
-    """Ends the process. The flushes may meet a closed pipe, which is no failure of the command's."""
+    """Exit the process. A closed pipe is not a failure of the command."""
     try:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,11 +1,10 @@
-"""The local cluster: an in-process LiteSVM with wallets by name, made-up tokens, and a file that keeps its accounts.
+"""The local cluster: an in-process LiteSVM with named wallets, test tokens, and a file that stores its accounts.
 
-``--setup FILE`` (TOML, docs/configuration.md) says what must be there; it is idempotent, so it can be given with every
-call.
+``--setup FILE`` (TOML, docs/configuration.md) lists wallets, mints, token accounts and programs. It is idempotent, so
+every call may give it. ``--ledger FILE`` (JSON) stores accounts and clock between calls.
 
-``--ledger FILE`` (JSON) keeps accounts and clock from one call to the next. `"@name"` stands for an address wherever
-one is asked. A wallet is made from its name alone (sha256), so it is the same everywhere and worth nothing anywhere: it
-signs on this cluster only.
+`"@name"` can be used wherever an address is expected. A wallet's key is the sha256 of its name: it is the same on every
+machine, has no value, and signs on this cluster only.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ __all__ = ["LocalCluster", "is_local_name", "wallet"]
 
 _NAME = re.compile(r"@[a-z][a-z0-9_-]{0,31}")
 _FORMAT = "mcpsol ledger 1"
-#: --setup's tables; [mints.NAME], [tokens.NAME] and [programs.NAME] are MINT, TOKENS and PROGRAM
+#: The tables of --setup. MINT, TOKENS and PROGRAM are the keys of [mints.NAME], [tokens.NAME] and [programs.NAME].
 SETUP: Keys = {"wallets": TABLE, "mints": TABLE, "tokens": TABLE, "programs": TABLE, "clock": TABLE}
 MINT: Keys = {
     "decimals": WHOLE,
@@ -44,28 +43,26 @@ MINT: Keys = {
 TOKENS: Keys = {"mint": TEXT, "owner": TEXT, "amount": UNITS}
 PROGRAM: Keys = {"file": TEXT, "id": TEXT}
 CLOCK: Keys = {"unix_timestamp": WHOLE, "slot": WHOLE, "epoch": WHOLE}
-#: what a wallet that nobody funded gets when it is first named
+#: Lamports for a wallet at its first use, if nothing funded it.
 _POCKET_MONEY = 100_000_000_000
 
 
 def is_local_name(text: object) -> bool:
-    """Is *text* written as a name of the local cluster ("@alice")?"""
+    """Return True if *text* has the form of a name on the local cluster: "@alice"."""
     return isinstance(text, str) and _NAME.fullmatch(text) is not None
 
 
 def wallet(name: str) -> Keypair:
-    """The local cluster's wallet of that name (without "@"): from sha256 of the name, so worth nothing on any real
-    cluster.
-    """
+    """Return the local cluster's wallet *name* (without "@"), made from the name's sha256."""
     from solders.keypair import Keypair
 
     return Keypair.from_seed(hashlib.sha256(b"mcpsol local wallet: " + name.encode()).digest())
 
 
 class LocalCluster:
-    """A LiteSVM, the names in it, and the ledger file that it was read from and is saved to.
+    """A LiteSVM with names, read from a ledger file and saved to it.
 
-    Raises SourceError for a ledger or setup file that cannot be used.
+    Raises SourceError for an invalid ledger or setup file.
     """
 
     def __init__(self, transport: SvmTransport | None = None, ledger: Path | None = None) -> None:
@@ -85,17 +82,17 @@ class LocalCluster:
     # --- programs
 
     def add_program(self, elf: bytes, program_id: Pubkey, origin: str = "") -> None:
-        """Deploys *elf* at *program_id*. Raises SourceError where the file is no program that the SVM takes."""
+        """Deploy *elf* at *program_id*. Raises SourceError if the SVM refuses it."""
         if elf[:4] != b"\x7fELF":
             raise SourceError(
-                f"starts with {abbr(elf[:8])}; a program is an ELF file (made by `idl2mcp build`)",
+                f"expected a compiled program (ELF, made by `idl2mcp build`), starts with {abbr(elf[:8])}",
                 origin=origin,
             )
         try:
             self.transport.add_program(program_id, elf)
         except TransportError as error:
             raise SourceError(
-                f"the SVM does not take this program: {error.why}", origin=origin
+                f"the SVM refuses this program: {error.why}", origin=origin
             ) from error
         self._owners.add(str(program_id))
         self.programs[str(program_id)] = origin
@@ -103,7 +100,7 @@ class LocalCluster:
     # --- names
 
     def wallet(self, name: str) -> Keypair:
-        """The wallet named *name* (with or without "@"); one that has nothing gets 100 SOL."""
+        """Return the wallet *name* (with or without "@"), and give it 100 SOL if it is empty."""
         name = name.removeprefix("@")
         key = self._wallets.get(name)
         if key is None:
@@ -114,32 +111,30 @@ class LocalCluster:
         return key
 
     def address(self, text: str) -> str:
-        """The address that "@name" stands for: what the setup made; without a setup, a wallet. Other text comes back.
+        """Return the address of "@name"; other text is returned unchanged.
 
-        Raises SourceError for what is no name, and for one that the setup does not have.
+        With a setup, the name must be in it. Without one, any name is a wallet. Raises SourceError.
         """
         if not is_local_name(text):
             if text.startswith("@"):
                 raise SourceError(
-                    f"{abbr(text)} is no name of the local cluster: "
-                    "@, a small letter, then up to 31 small letters, digits, - and _",
+                    f"expected a name of the local cluster (@, a lowercase letter, then up to 31 lowercase letters, "
+                    f"digits, - and _), got {abbr(text)}",
                 )
             return text
         name = text[1:]
         if name not in self.names:
-            if self._set_up:  # a setup says what there is, so another name is a slip of the pen
+            if self._set_up:  # the setup lists all names, so another one is a typo
                 raise SourceError(f"the setup has no {text}. {suggest(name, self.names)}")
             self.wallet(name)
         return self.names[name]
 
     def signer(self, address: str) -> Keypair | None:
-        """The local wallet with that address, if one was named or set up."""
+        """Return the local wallet with that address, None if no wallet in use has it."""
         return next((k for k in self._wallets.values() if str(k.pubkey()) == address), None)
 
     def resolve(self, value: Any, *, known_only: bool = False) -> Any:
-        """A JSON value with every "@name" in it replaced by its address; *known_only* leaves names that nothing made
-        as text.
-        """
+        """Replace every "@name" in a JSON value by its address. With *known_only*, unknown names stay text."""
         if isinstance(value, str):
             if value.startswith("@") and (not known_only or value[1:] in self.names):
                 return self.address(value)
@@ -153,7 +148,7 @@ class LocalCluster:
     # --- setup
 
     def apply_setup(self, path: Path) -> None:
-        """Makes sure that what the TOML file *path* lists is there."""
+        """Create what the TOML file *path* lists, unless it exists."""
         setup = toml_file(path)
         try:
             self.apply(setup, base=path.parent)
@@ -161,21 +156,21 @@ class LocalCluster:
             raise error.at(origin=str(path)) from None
 
     def apply(self, setup: Mapping[str, Any], base: Path = Path()) -> None:
-        """As `apply_setup`, of a parsed document; file names are relative to *base*."""
-        said = checked(setup, SETUP)
-        for name, item in said.get("programs", {}).items():
+        """Apply a parsed setup. File names are relative to *base*."""
+        tables = checked(setup, SETUP)
+        for name, item in tables.get("programs", {}).items():
             self._add_setup_program(
                 name, checked(item, PROGRAM, f"programs.{name}", required=["file", "id"]), base
             )
-        for name, sol in said.get("wallets", {}).items():
+        for name, sol in tables.get("wallets", {}).items():
             self._fund(name, sol)
-        for name, item in said.get("mints", {}).items():
+        for name, item in tables.get("mints", {}).items():
             self._add_mint(name, checked(item, MINT, f"mints.{name}"), f"mints.{name}")
-        for name, item in said.get("tokens", {}).items():
+        for name, item in tables.get("tokens", {}).items():
             path = f"tokens.{name}"
             self._add_tokens(name, checked(item, TOKENS, path, required=["mint", "owner"]), path)
         self._set_up = True
-        self._set_clock(checked(said.get("clock", {}), CLOCK, "clock"))
+        self._set_clock(checked(tables.get("clock", {}), CLOCK, "clock"))
 
     def _add_setup_program(self, name: str, item: Mapping[str, Any], base: Path) -> None:
         file = base / item["file"]
@@ -194,7 +189,7 @@ class LocalCluster:
             or not 0 <= sol <= 500_000_000
         ):
             raise SourceError(
-                f"{abbr(sol)} is no amount of SOL; write a number like 10 or 0.5",
+                f"expected an amount of SOL, like 10 or 0.5, got {abbr(sol)}",
                 path=f"wallets.{name}",
             )
         key = wallet(_name(name, "wallets"))
@@ -210,7 +205,7 @@ class LocalCluster:
         decimals = item.get("decimals", 0)
         if not 0 <= decimals <= 255:
             raise SourceError(
-                f"{abbr(decimals)} is no number of decimals (0 to 255)", path=f"{path}.decimals"
+                f"expected decimals from 0 to 255, got {abbr(decimals)}", path=f"{path}.decimals"
             )
         program = {"token": ids.TOKEN_PROGRAM, "token-2022": ids.TOKEN_2022_PROGRAM}[
             item.get("program", "token")
@@ -238,13 +233,14 @@ class LocalCluster:
         amount = int(item.get("amount", 0))
         if not 0 <= amount < 1 << 64:
             raise SourceError(
-                f"{abbr(amount)} is no amount in base units (0 to 2^64-1)", path=f"{path}.amount"
+                f"expected an amount in base units (0 to 2^64-1), got {abbr(amount)}",
+                path=f"{path}.amount",
             )
         mint_account = self.svm.get_account(mint)
         minted = read_mint(mint_account)
         if mint_account is None or minted is None:
             raise SourceError(
-                f"{abbr(item['mint'])} is no mint here; list it under [mints] first",
+                f"expected a mint, got {abbr(item['mint'])}. List it under [mints] first",
                 path=f"{path}.mint",
             )
         program = str(mint_account.owner)
@@ -273,14 +269,14 @@ class LocalCluster:
                 setattr(clock, key, value)
             except OverflowError as error:
                 raise SourceError(
-                    f"{value} is no number that a clock can show", path=f"clock.{key}"
+                    f"{value} is out of range for the clock", path=f"clock.{key}"
                 ) from error
         self.svm.set_clock(clock)
 
     # --- ledger
 
     def save(self) -> None:
-        """Writes accounts and clock to the ledger file, if there is one: whole or not at all."""
+        """Write accounts and clock to the ledger file, if there is one, in one step."""
         if self.ledger is None:
             return
         from solders.pubkey import Pubkey
@@ -321,10 +317,10 @@ class LocalCluster:
         try:
             document = json.loads(path.read_bytes())
         except ValueError as error:
-            raise SourceError(f"no JSON: {error}", origin=str(path)) from error
+            raise SourceError(f"invalid JSON: {error}", origin=str(path)) from error
         if not isinstance(document, dict) or document.get("format") != _FORMAT:
             raise SourceError(
-                f'no ledger of the local cluster (its "format" is {_FORMAT!r}). Name a new file to start afresh',
+                f'expected a ledger with "format": {_FORMAT!r}. Give a new file name to start empty',
                 origin=str(path),
             )
         accounts = document.get("accounts", {})
@@ -342,7 +338,7 @@ class LocalCluster:
                 self.svm.set_account(Pubkey.from_string(address), account)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise SourceError(
-                    f"no account: {error}", origin=str(path), path=f"accounts.{address}"
+                    f"invalid account: {error}", origin=str(path), path=f"accounts.{address}"
                 ) from error
         self._owners.update(o for o in document.get("owners", ()) if isinstance(o, str))
         clock = document.get("clock")
@@ -355,7 +351,7 @@ class LocalCluster:
 def _name(name: str, section: str) -> str:
     if not is_local_name(f"@{name}"):
         raise SourceError(
-            f"{abbr(name)} is no name: a small letter, then up to 31 small letters, digits, - and _",
+            f"expected a name (a lowercase letter, then up to 31 lowercase letters, digits, - and _), got {abbr(name)}",
             path=section,
         )
     return name
@@ -368,6 +364,6 @@ def _pubkey(text: str, path: str) -> Pubkey:
         return Pubkey.from_string(text)
     except ValueError as error:
         raise SourceError(
-            f"{abbr(text)} is no address: base58 of 32 bytes, or @name for one of this file",
+            f"expected an address (base58 of 32 bytes, or @name from this file), got {abbr(text)}",
             path=path,
         ) from error

@@ -1,7 +1,7 @@
-"""What the commands say: results to stdout, everything else to stderr, and one exit code a failure.
+"""Output of commands: results on stdout, everything else on stderr, and exit codes.
 
-0 fine; 1 the input's fault; 2 usage (click's own); 3 a chain or the network. With ``--json`` a result is one JSON
-document on stdout, and so is a failure: ``{"error": {"reason", "message", …}}`` (beside the sentence on stderr).
+Exit codes: 0 success, 1 wrong input, 2 wrong usage (click), 3 chain or network. With ``--json``, a result is one JSON
+document on stdout. A failure is ``{"error": {"reason", "message", …}}`` on stdout and a sentence on stderr.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ _CHAIN_ERRORS = (TransportError, NoProgram, NoSchema, SendUnknown, ProgramFailed
 
 
 def json_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``--json``, the same for every command; the parameter is `as_json`."""
+    """Add ``--json``; the command's parameter is `as_json`."""
     return click.option(
-        "--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text."
+        "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
     )(function)
 
 
 def as_json_text(document: object, *, indent: bool = True) -> str:
-    """*document* as JSON text. Bytes are written as "0x" hex, other unknown objects by their str()."""
+    """Return *document* as JSON text. Bytes become "0x" hex, other unknown objects their str()."""
     import orjson
 
     def other(value: object) -> str:
@@ -68,14 +68,14 @@ def as_json_text(document: object, *, indent: bool = True) -> str:
     options = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
     try:
         return orjson.dumps(document, default=other, option=options).decode()
-    except TypeError:  # an integer beyond 64 bits, which the standard library writes
+    except TypeError:  # an integer of more than 64 bits; the standard library can write it
         import json
 
         return json.dumps(document, default=other, indent=2 if indent else None, ensure_ascii=False)
 
 
 def emit(document: object, text: str | Iterable[str], *, as_json: bool) -> None:
-    """Prints a command's result: *document* with ``--json``, else *text* (a string, or lines)."""
+    """Print a command's result: *document* with ``--json``, else *text* (a string or lines)."""
     if as_json:
         sys.stdout.write(as_json_text(document) + "\n")
         return
@@ -84,13 +84,13 @@ def emit(document: object, text: str | Iterable[str], *, as_json: bool) -> None:
 
 
 def note(text: str) -> None:
-    """A line for people, on stderr: it never mixes with a result."""
+    """Print a message for people on stderr, so that it never mixes with a result."""
     sys.stderr.write(clean_text(text, 1 << 16).rstrip("\n") + "\n")
     sys.stderr.flush()
 
 
 def exit_code(error: BaseException) -> int:
-    """The exit code that *error* stands for."""
+    """Return the exit code for *error*."""
     if isinstance(error, _CHAIN_ERRORS):
         return CHAIN
     if isinstance(error, (ConnectionError, TimeoutError)):
@@ -101,8 +101,9 @@ def exit_code(error: BaseException) -> int:
 def failure(
     error: BaseException, *, as_json: bool, details: Mapping[str, Any] | None = None
 ) -> int:
-    """Says what went wrong, once: "Error: …" on stderr, with ``--json`` also an ``error`` object on stdout. Returns
-    the exit code.
+    """Report *error* and return its exit code.
+
+    Prints "Error: …" on stderr, and with ``--json`` also an ``error`` object on stdout.
     """
     if details is None:
         details = (
@@ -126,12 +127,12 @@ def _os_message(error: BaseException) -> str:
 
 
 def sol(lamports: int) -> str:
-    """Lamports as people read them."""
+    """Return lamports as text in SOL."""
     return f"{lamports / 1e9:.9f} SOL"
 
 
 def fields(record: Any) -> dict[str, Any]:
-    """A dataclass's fields as JSON-safe values."""
+    """Return a dataclass's fields as a dict."""
     from dataclasses import fields as fields_of
 
     return {f.name: getattr(record, f.name) for f in fields_of(record)}
@@ -140,9 +141,7 @@ def fields(record: Any) -> dict[str, Any]:
 def table(
     rows: Sequence[Sequence[str]], *, indent: str = "  ", gap: str = "  ", widest: int = 48
 ) -> list[str]:
-    """Rows as aligned lines; the last column is not padded. A cell over *widest* characters does not widen its
-    column.
-    """
+    """Return rows as aligned lines. The last column has no padding; a cell over *widest* does not widen its column."""
     if not rows:
         return []
     columns = max(len(row) for row in rows)
@@ -162,8 +161,9 @@ def table(
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file in one step (a temporary file beside it, then a rename): after a failure the old one, or none, is
-    there.
+    """Write a file in one step: a temporary file in the same folder, then a rename.
+
+    After a failure the old file is unchanged, and no new one exists.
     """
     import os
     import tempfile
@@ -175,7 +175,7 @@ def write_whole(path: Path, data: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-        os.chmod(name, mode)  # noqa: PTH101  # the name comes from mkstemp, as text
+        os.chmod(name, mode)  # noqa: PTH101  # mkstemp returns text
         os.replace(name, path)  # noqa: PTH105  # as above
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -191,9 +191,9 @@ def _umask() -> int:
 
 
 class Progress:
-    """Says on stderr what is going on once it has taken over a second, then every five seconds, and how long it took.
+    """Progress on stderr: after one second, then every five seconds, and the total time at the end.
 
-    Nothing is written for what is quick, so that scripts see a clean stderr.
+    Fast work prints nothing, so that scripts see a clean stderr.
     """
 
     FIRST, AGAIN = 1.0, 5.0
@@ -206,7 +206,7 @@ class Progress:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def step(self, doing: str) -> None:
-        """What is being done now; shown at once if this run is a long one already."""
+        """Name the current step. It is shown at once if progress was shown before."""
         self.doing = doing
         if self._shown:
             self._show()
@@ -239,6 +239,6 @@ class Progress:
 
 @contextmanager
 def progress(doing: str) -> Iterator[Progress]:
-    """``with progress("compiling vault"):`` around whatever may take over a second."""
+    """``with progress("compiling vault"):`` around work that may take over a second."""
     with Progress(doing) as running:
         yield running

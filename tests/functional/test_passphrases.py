@@ -79,7 +79,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         seen.append(path)
         return "typed by a person"
 
-    monkeypatch.setattr(passphrases, "_asked", ask)
+    monkeypatch.setattr(passphrases, "_from_terminal", ask)
     return seen
 
 
