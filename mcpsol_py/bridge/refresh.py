@@ -29,7 +29,7 @@ from mcpsol_py.errors import McpsolError, TransportError
 from mcpsol_py.solana.loader import PROGRAMDATA_HEADER, programdata_address
 
 if TYPE_CHECKING:
-    from mcpsol_py.bridge.bridge import Bridge
+    from mcpsol_py.bridge.registry import ProgramRegistry
 
 __all__ = ["Refresher"]
 
@@ -50,17 +50,19 @@ class _Unreadable(Exception):
 
 
 class Refresher:
-    """Keeps the programs of *bridge* current while `run` runs.
+    """Keeps the programs of *registry* current while `run` runs.
 
     *watches* returns the watched accounts of a chain.
     """
 
-    def __init__(self, bridge: Bridge, watches: Callable[[Transport], AccountWatch]) -> None:
-        self.bridge, self.watches = bridge, watches
+    def __init__(
+        self, registry: ProgramRegistry, watches: Callable[[Transport], AccountWatch]
+    ) -> None:
+        self.registry, self.watches = registry, watches
         #: Label -> event that is set when the program's schema must be read again.
         self._changed = {
             served.label: asyncio.Event()
-            for served in bridge.box.programs
+            for served in registry.box.programs
             if served.again is not None
         }
 
@@ -71,7 +73,7 @@ class Refresher:
                 group.create_task(self._keep_current(label))
 
     def _served(self, label: str) -> ServedProgram:
-        return self.bridge.box.labels[label]
+        return self.registry.box.labels[label]
 
     async def _keep_current(self, label: str) -> None:
         changed = self._changed[label]
@@ -161,7 +163,7 @@ class Refresher:
         if slot in (first, served.slot):
             return
         note = f"deployed again in slot {slot}; its schema is from a file and may be out of date"
-        self.bridge.replace(served, replace(served, slot=slot, note=note))
+        self.registry.replace(served, replace(served, slot=slot, note=note))
         telemetry.event("program refreshed", program=label, outcome="noted", slot=slot or 0)
 
     # --- refreshing ----------------------------------------------------------------------------
@@ -230,7 +232,7 @@ class Refresher:
             outcome = "the same"
         else:
             outcome = "refused" if new.refused else "changed"
-        self.bridge.replace(old, new)
+        self.registry.replace(old, new)
         telemetry.event("program refreshed", program=old.label, outcome=outcome, slot=new.slot or 0)
 
 

@@ -29,7 +29,7 @@ from mcpsol_py.solana.addresses import (
 )
 from mcpsol_py.solana.tokens import read_token_account
 
-__all__ = ["hints"]
+__all__ = ["hints", "raise_failure"]
 
 _MOST = 8
 _CAUSED_BY = re.compile(r"caused by account: (\w+)\.")
@@ -51,6 +51,13 @@ _OF_DATA = frozenset(
     )
 )
 _TOKEN_PROGRAMS = (str(TOKEN_PROGRAM), str(TOKEN_2022_PROGRAM))
+
+
+async def raise_failure(prepared: PreparedCall, simulated: SimulatedCall) -> None:
+    """Raise the failure of a simulation, if it failed, with hints about what its caller can change."""
+    if simulated.failure is not None:
+        simulated.failure.hints = tuple(await hints(prepared, simulated))
+        raise simulated.failure
 
 
 async def hints(prepared: PreparedCall, simulated: SimulatedCall) -> list[str]:

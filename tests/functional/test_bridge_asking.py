@@ -177,9 +177,7 @@ def tricked(text: str) -> Scene:
     ix["accounts"].append({"name": f"note{text}", "optional": True})
     ix["args"].append({"name": f"memo{text}", "type": "string"})
     s = scene()
-    s.bridge.box = s.bridge._toolbox(
-        [ServedProgram(load(idl), TOKEN, s.local.transport, text, "local")]
-    )
+    s.bridge.registry.serve([ServedProgram(load(idl), TOKEN, s.local.transport, text, "local")])
     return s
 
 

@@ -119,7 +119,7 @@ def full_scene(**options: Any) -> Scene:
         load(SYSTEM_MORE), Pubkey.from_string(SYSTEM), s.local.transport, "a test", "local"
     )
     loader = ServedProgram(load(LOADER_IDL), LOADER, s.local.transport, "a test", "local")
-    s.bridge.box = s.bridge._toolbox([token, system, loader])
+    s.bridge.registry.serve([token, system, loader])
     s.local.svm.set_account(NONCE, nonce())
     s.local.svm.set_account(BUFFER, buffer())
     return s

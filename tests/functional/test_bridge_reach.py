@@ -130,7 +130,7 @@ def reaching() -> Scene:
     system = ServedProgram(
         load(SYSTEM_SEEDED), Pubkey.from_string(SYSTEM), s.local.transport, "a test", "local"
     )
-    s.bridge.box = s.bridge._toolbox([served(s.local, load(TOKEN_JOINT)), system])
+    s.bridge.registry.serve([served(s.local, load(TOKEN_JOINT)), system])
     put = s.local.svm.set_account
     put(BOX, token(OTHER, 500_000, mint=usdc, delegate=ME, delegated=400_000))
     put(JOINT, joint(ME, THIRD))

@@ -26,10 +26,10 @@ from idl2mcp.config.payments import DEMO_PAYMENTS, DEMO_PAYMENTS_SETUP, open_sho
 from idl2mcp.config.programs import ProgramEntry
 from idl2mcp.inputs import Chain
 from idl2mcp.local_cluster import LocalCluster, wallet
-from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.explorer.content import FactsBlock, TableBlock
 from mcpsol_py.bridge.explorer.payments_page import PaymentsPage
 from mcpsol_py.bridge.mcp.server import make_server
+from mcpsol_py.bridge.sender import Submission
 from mcpsol_py.errors import PaymentError, SourceError, TransportError
 from mcpsol_py.x402.buying.budget import Budget, SpendingLimit, SpendingLimits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
@@ -262,16 +262,16 @@ async def test_a_server_that_dies_while_sending_is_decided_by_the_signature(
     class Killed(Exception):
         """The process is gone: what would tidy up after an exception is patched out below."""
 
-    sends = Bridge._submit
+    sends = Submission.run
 
-    async def dying(self: Bridge, *args: Any) -> str:
+    async def dying(self: Submission) -> str:
         if at == "after it landed":
-            await sends(self, *args)
+            await sends(self)
         raise Killed
 
     payment_id = "pay_increment_0001"
     with monkeypatch.context() as patched:
-        patched.setattr(Bridge, "_submit", dying)
+        patched.setattr(Submission, "run", dying)
         patched.setattr(PaidCall, "_interrupt", _write_nothing)
         async with Client(shop.server) as client:
             with pytest.raises(PaymentError) as lost:

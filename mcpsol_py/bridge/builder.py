@@ -1,0 +1,99 @@
+"""Building the calls of instructions: described, or simulated and returned as an unsigned transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from solders.hash import Hash
+from solders.pubkey import Pubkey
+
+from mcpsol_py.bridge.arguments import check_depth, extra_accounts, read_addresses
+from mcpsol_py.bridge.mcp.progress import BUILD_STEPS, DESCRIBE_STEPS, CallProgress
+from mcpsol_py.bridge.registry import ProgramRegistry
+from mcpsol_py.bridge.replies import Reply, call_reply
+from mcpsol_py.bridge.tools import BridgeTool
+from mcpsol_py.calls.hints import raise_failure
+from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, prepare
+from mcpsol_py.calls.simulate import simulate
+from mcpsol_py.calls.transactions import choose_blockhash
+from mcpsol_py.client.simulation import unfunded, unsigned
+from mcpsol_py.errors import MissingAccount
+from mcpsol_py.names import forms
+
+__all__ = ["CallBuilder"]
+
+
+@dataclass
+class CallBuilder:
+    """Builds for the programs of *registry*. *wallet* acts and pays if no other account is given."""
+
+    registry: ProgramRegistry
+    wallet: Pubkey | None
+
+    def arguments(
+        self, tool: BridgeTool, arguments: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any], list[Any]]:
+        """Return args, accounts and remaining accounts of an instruction, with names resolved."""
+        assert tool.served is not None
+        remaining = extra_accounts(tool, arguments)
+        parts = tool.split(arguments)
+        check_depth([parts.args, parts.accounts, parts.remaining])  # what came as JSON text is open
+        names = self.registry.names_of(tool.served)
+        accounts = read_addresses(names, parts, tool.name)
+        return names(parts.args, known_only=True), accounts, names(remaining)
+
+    async def build(
+        self, tool: BridgeTool, arguments: dict[str, Any], progress: CallProgress
+    ) -> Reply:
+        """Build the call, simulate it if there is a chain, and return an unsigned transaction in mode "build"."""
+        served = tool.served
+        assert served is not None
+        prepared = await self._prepare(tool, served, *self.arguments(tool, arguments))
+        if self.registry.mode == "describe":
+            await progress.reached("built", DESCRIBE_STEPS)
+            return call_reply(prepared, None, "the mode is describe")
+        if served.transport is None:
+            await progress.reached("built", DESCRIBE_STEPS)
+            blank = None if prepared.payer is None else unsigned(prepared.message(Hash.default()))
+            return call_reply(prepared, None, "no chain is configured", transaction=blank)
+        transaction = None
+        if prepared.payer is not None:
+            blockhash, _ = await choose_blockhash(served.transport, prepared.nonce_account)
+            transaction = unsigned(prepared.message(blockhash))
+        await progress.reached("built", BUILD_STEPS)
+        simulated = await simulate(prepared, transaction)
+        if prepared.ix.model.returns is not None and unfunded(simulated.outcome):
+            # A view costs nothing, so anybody's lamports will do.
+            transaction, prepared = None, replace(prepared, payer=None)
+            simulated = await simulate(prepared)
+        await raise_failure(prepared, simulated)
+        await progress.reached("simulated", BUILD_STEPS, compute_units=simulated.outcome.units)
+        return call_reply(prepared, simulated, transaction=transaction)
+
+    async def _prepare(
+        self,
+        tool: BridgeTool,
+        served: ServedProgram,
+        args: Mapping[str, Any],
+        accounts: Mapping[str, Any],
+        remaining: Sequence[Any],
+    ) -> PreparedCall:
+        """Prepare the call; if an account is missing, the error names all that must be given and are not."""
+        ix = served.program.instruction(tool.target)
+        try:
+            return await prepare(
+                served, ix, args, accounts, remaining=remaining, wallet=self.wallet
+            )
+        except MissingAccount as error:
+            properties = tool.definition["inputSchema"]["properties"]
+            wanted = properties.get("accounts", {}).get("required", ())
+            given, _ = ix.plan.collect(accounts)
+            have = set(forms(error.account))
+            for place in given:
+                have |= set(forms(ix.plan.leaves[place].path[0]))
+            others = [name for name in wanted if name not in have]
+            if not others:
+                raise
+            raise MissingAccount(error.instruction, error.account, error.why, also=others) from None

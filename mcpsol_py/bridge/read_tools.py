@@ -1,0 +1,168 @@
+"""The tools that read and explain: accounts, balances, transactions, programs, and the search for tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mcpsol_py.bridge.arguments import (
+    check_known,
+    read_address,
+    read_limit,
+    read_list,
+    read_object,
+    read_text,
+    required,
+)
+from mcpsol_py.bridge.registry import ProgramRegistry
+from mcpsol_py.bridge.replies import Reply, json_text, read_reply
+from mcpsol_py.bridge.search import SearchHit
+from mcpsol_py.bridge.tools import BridgeTool, required_arguments
+from mcpsol_py.calls import reading
+from mcpsol_py.errors import DecodeError, EncodeError, abbr
+
+__all__ = ["ReadTools"]
+
+#: Arguments of decode_transaction, of which exactly one is given.
+_DECODABLE = ("transaction", "signature", "data")
+_MOST_MINTS, _MOST_ACCOUNTS = 20, 256
+
+
+class ReadTools:
+    """Answers every tool but the instructions. *price*: what a call of a tool costs, as text, or None."""
+
+    def __init__(self, registry: ProgramRegistry, price: Callable[[str], str | None]) -> None:
+        self._registry = registry
+        self._price = price
+
+    async def call(self, tool: BridgeTool, arguments: dict[str, Any]) -> Reply:
+        """Answer *tool*. Raises McpsolError."""
+        check_known(arguments, tool)
+        # Strict clients give every argument, null for those that are left out.
+        given = {key: value for key, value in arguments.items() if value is not None}
+        if tool.kind == "get":
+            return read_reply(await self._account(tool, given))
+        if tool.kind == "list":
+            return read_reply(await self._accounts(tool, given))
+        match tool.target:
+            case "search_tools":
+                return self._search(tool.name, given)
+            case "describe_tool":
+                return self._describe(tool.name, given)
+            case "program_info":
+                return read_reply(self._program_info(tool.name, given))
+            case "decode_transaction":
+                return read_reply(await self._decode(tool.name, given))
+            case _:
+                return read_reply(await self._balances(tool.name, given))
+
+    # --- accounts ------------------------------------------------------------------------------------------------
+
+    async def _account(self, tool: BridgeTool, arguments: dict[str, Any]) -> dict[str, Any]:
+        assert tool.served is not None
+        names = self._registry.names_of(tool.served)
+        key = read_address(required(arguments, "address", tool.name), f"{tool.name}.address", names)
+        return await reading.read_account(tool.served, tool.target, key)
+
+    async def _accounts(self, tool: BridgeTool, arguments: dict[str, Any]) -> dict[str, Any]:
+        assert tool.served is not None
+        limit = read_limit(arguments, tool.name, 20, 100)
+        where = read_object(arguments.get("where", {}), f"{tool.name}.where")
+        given = {key: value for key, value in where.items() if value is not None}
+        names = self._registry.names_of(tool.served)
+        return await reading.accounts_of(tool.served, tool.target, names(given), limit)
+
+    async def _balances(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        served = self._registry.on_chain(arguments.get("program"), name)
+        if served is None or served.transport is None:
+            raise DecodeError("no chain is configured for this program", path=f"{name}.program")
+        names = self._registry.names_of(served)
+        key = read_address(required(arguments, "address", name), f"{name}.address", names)
+        mints = read_list(arguments.get("mints"), f"{name}.mints", _MOST_MINTS, "addresses")
+        keys = None
+        if mints is not None:
+            keys = [
+                read_address(mint, f"{name}.mints[{place}]", names)
+                for place, mint in enumerate(mints)
+            ]
+        return {"chain": served.cluster, **await reading.balances(served.transport, key, keys)}
+
+    # --- programs and transactions -------------------------------------------------------------------------------
+
+    def _program_info(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        label = arguments.get("program")
+        programs = self._registry.labelled(label, name)
+        full = label is not None or len(programs) == 1
+        return {"programs": [self._registry.info(served, full=full) for served in programs]}
+
+    async def _decode(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        given = [key for key in _DECODABLE if arguments.get(key) is not None]
+        if len(given) != 1:
+            what = " and ".join(given) or "none of them"
+            raise EncodeError(
+                f"expected one of transaction, signature and data, got {what}", path=name
+            )
+        (kind,) = given
+        text = read_text(arguments[kind], f"{name}.{kind}")
+        label = arguments.get("program")
+        if kind == "data":
+            accounts = self._account_list(name, arguments)
+            data = reading.data_of(text, f"{name}.data")
+            return reading.decode_raw(self._registry.labelled(label, name), data, accounts)
+        served = self._registry.on_chain(label, name)
+        transport = served.transport if served is not None else None
+        programs = self._registry.box.programs
+        if kind == "transaction":
+            return await reading.decode_transaction(programs, text, transport)
+        if transport is None:
+            raise DecodeError(
+                "no chain is configured; give the transaction itself", path=f"{name}.signature"
+            )
+        return await reading.decode_signature(programs, transport, text)
+
+    def _account_list(self, name: str, arguments: dict[str, Any]) -> list[str]:
+        path = f"{name}.accounts"
+        items = read_list(arguments.get("accounts", []), path, _MOST_ACCOUNTS, "addresses")
+        return [
+            str(read_address(item, f"{path}[{place}]", self._registry.names))
+            for place, item in enumerate(items or [])
+        ]
+
+    # --- finding tools -------------------------------------------------------------------------------------------
+
+    def _search(self, name: str, arguments: dict[str, Any]) -> Reply:
+        query = read_text(required(arguments, "query", name), f"{name}.query")
+        box = self._registry.box
+        rows = [self._found(hit) for hit in box.search(query, read_limit(arguments, name, 10, 50))]
+        if not rows:
+            programs = ", ".join(box.labels)
+            return Reply(
+                f"No tool has a word of {abbr(query)}, or one that means the same. "
+                f"There are tools for: {programs}.",
+                {"tools": []},
+            )
+        lines = [f"{row['name']}({', '.join(row['takes'])}): {row['description']}" for row in rows]
+        return Reply("\n".join(lines), {"tools": rows})
+
+    def _found(self, hit: SearchHit) -> dict[str, Any]:
+        """Return a found tool: enough to choose it, and to call it if it takes little."""
+        definition = self._registry.box.tools[hit.name].definition
+        hints = definition["annotations"]
+        row = {
+            "name": hit.name,
+            "score": hit.score,
+            "title": definition["title"],
+            "description": definition["description"][:300],
+            "takes": required_arguments(definition["inputSchema"]),
+            "annotations": {key: hints[key] for key in ("readOnlyHint", "destructiveHint")},
+        }
+        price = self._price(hit.name)
+        return row if price is None else {**row, "price": price}
+
+    def _describe(self, name: str, arguments: dict[str, Any]) -> Reply:
+        called = read_text(required(arguments, "name", name), f"{name}.name")
+        definition, price = self._registry.box.tool(called).definition, self._price(called)
+        if price is not None:
+            text = f"{definition['description']}\nCosts {price} a call (x402)."
+            definition = {**definition, "description": text}
+        return Reply(json_text(definition), {"tool": definition})

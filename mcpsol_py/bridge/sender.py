@@ -1,0 +1,418 @@
+"""Sending calls for the owner of a wallet: simulated, held against the policy, confirmed if necessary, signed, logged.
+
+The bytes that are signed are the bytes that were simulated a moment ago, while nothing else of this bridge was sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import logging
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from solders.message import to_bytes_versioned
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
+
+from mcpsol_py import telemetry
+from mcpsol_py.bridge.mcp.progress import SEND_STEPS, CallProgress, run_to_completion
+from mcpsol_py.bridge.policy.audit_log import AuditLog
+from mcpsol_py.bridge.policy.rules import Policy, ProgramRule, cluster_of
+from mcpsol_py.bridge.replies import Reply
+from mcpsol_py.calls.balances import SOL, Outflow
+from mcpsol_py.calls.describe import describe, text_of
+from mcpsol_py.calls.effects import Effects, effects_of
+from mcpsol_py.calls.hints import raise_failure
+from mcpsol_py.calls.prepare import PreparedCall, ServedProgram, prepare
+from mcpsol_py.calls.send import submit
+from mcpsol_py.calls.sent_messages import sent_messages
+from mcpsol_py.calls.simulate import SimulatedCall, simulate
+from mcpsol_py.calls.transactions import NewMessage, new_message
+from mcpsol_py.client.keys import Signer
+from mcpsol_py.client.simulation import unsigned
+from mcpsol_py.client.transport import Transport
+from mcpsol_py.errors import McpsolError, PolicyError, ProgramFailed, SendUnknown, TransportError
+from mcpsol_py.program import ProgramInstruction
+from mcpsol_py.solana.tokens import read_token_account
+
+__all__ = ["Confirm", "OutgoingCall", "PolicySender", "Submission"]
+
+#: Asks a person to confirm the text. The digest says what exactly is asked. Returns whether the person agreed, or text:
+#: an agreement with a mark, by which it is recognised if it is brought a second time.
+Confirm = Callable[[str, str], Awaitable[bool | str]]
+
+#: How often a person is asked again because the outflow grew meanwhile.
+_ASK_TIMES = 3
+#: Simulations until one ran while nobody else changed the wallet's balances.
+_SIMULATIONS = 3
+#: Lamports for the one signature of a transaction without a priority fee.
+_FEE = 5000
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingCall:
+    """A call to send, with names resolved. `rule` is the policy's rule that allows its target."""
+
+    tool: str
+    served: ServedProgram
+    transport: Transport
+    ix: ProgramInstruction
+    rule: ProgramRule
+    args: Any
+    accounts: Any
+    remaining: Any
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedCall:
+    """A call that was simulated and may be sent, after a person has confirmed the outflows in `ask`."""
+
+    prepared: PreparedCall
+    new: NewMessage
+    simulated: SimulatedCall
+    flows: Sequence[Outflow]
+    takeovers: Sequence[str]
+    ask: Sequence[Outflow]
+
+
+@dataclass
+class PolicySender:
+    """Sends for one signer, one call at a time.
+
+    `will_send` is awaited with a signature before its transaction is sent; if it raises, nothing is sent.
+    """
+
+    signer: Signer
+    policy: Policy
+    audit: AuditLog
+    will_send: Callable[[str], Awaitable[None]] | None = None
+
+    def __post_init__(self) -> None:
+        self._sending = asyncio.Lock()
+        self._wallet = str(self.signer.address)
+
+    def outgoing(
+        self, tool: str, served: ServedProgram, ix: ProgramInstruction, arguments: Sequence[Any]
+    ) -> OutgoingCall:
+        """Return a call that the policy allows. *arguments*: args, accounts and remaining accounts, names resolved.
+
+        Raises PolicyError.
+        """
+        if served.transport is None:
+            raise PolicyError(
+                "clusters",
+                "no chain is configured for this program, so nothing can be checked or sent",
+            )
+        rule = self.policy.check_target(
+            served.cluster, str(served.program_id or ix.program_id()), ix.name
+        )
+        return OutgoingCall(tool, served, served.transport, ix, rule, *arguments)
+
+    async def rehearse(self, call: OutgoingCall) -> None:
+        """Raise what would keep *call* from being sent now. Nothing is signed, and nobody is asked."""
+        async with self._sending, self._checked(call, CallProgress(None, call.tool)):
+            pass
+
+    async def send(
+        self,
+        call: OutgoingCall,
+        confirm: Confirm | None,
+        progress: CallProgress,
+        still_served: Callable[[], None],
+    ) -> Reply:
+        """Simulate, check, ask, and then start again: what is signed was simulated a moment ago.
+
+        *still_served* raises if the program was replaced meanwhile.
+        """
+        approved: dict[str, int] = {}
+        mark = ""
+        for _ in range(_ASK_TIMES):
+            async with AsyncExitStack() as stack:
+                await stack.enter_async_context(self._sending)
+                still_served()
+                checked = await stack.enter_async_context(self._checked(call, progress))
+                lines = text_of(checked.prepared, checked.simulated)
+                if all(flow.amount <= approved.get(flow.mint, -1) for flow in checked.ask):
+                    await asyncio.sleep(0)  # a cancellation that has arrived ends it here, unsigned
+                    signature = await run_to_completion(
+                        self._reserve_and_submit(checked, mark, progress)
+                    )
+                    return _sent_reply(checked, lines, signature)
+            digest = _digest(call, checked.ask)
+            mark = await _confirmed(confirm, checked.ask, lines, digest)
+            approved = {flow.mint: flow.amount for flow in checked.ask}
+        raise PolicyError(
+            "outflow.confirm_above", "the outflow grew each time after the person had said yes"
+        )
+
+    # --- checking ------------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _checked(
+        self, call: OutgoingCall, progress: CallProgress
+    ) -> AsyncIterator[CheckedCall]:
+        """Build, simulate, and hold against the policy. On leaving, a message that was not sent is given back."""
+        prepared = await prepare(
+            call.served,
+            call.ix,
+            call.args,
+            call.accounts,
+            remaining=call.remaining,
+            wallet=self.signer.address,
+            payer=self.signer.address,
+        )
+        await _check_cluster(call)
+        new, simulated, effects = await self._simulated(call, prepared, progress)
+        try:
+            await progress.reached("simulated", SEND_STEPS, compute_units=simulated.outcome.units)
+            self._check_accounts(call, prepared, simulated)
+            takeovers = list(effects.taken)
+            if not call.rule.hands_over:
+                takeovers += effects.handed_over
+            spent = await asyncio.to_thread(self.audit.spent, self._wallet)
+            ask = self.policy.check_effects(effects.flows, takeovers, spent)
+            yield CheckedCall(prepared, new, simulated, effects.flows, takeovers, ask)
+        finally:
+            sent_messages(call.transport).release(new.message)
+
+    async def _simulated(
+        self, call: OutgoingCall, prepared: PreparedCall, progress: CallProgress
+    ) -> tuple[NewMessage, SimulatedCall, Effects]:
+        """Simulate a new message, again if somebody else changed the wallet's balances at the same time."""
+        messages = sent_messages(call.transport)
+        for _ in range(_SIMULATIONS):
+            new = await new_message(call.transport, prepared)
+            try:
+                await progress.reached("built", SEND_STEPS)
+                simulated = await simulate(prepared, unsigned(new.message), exact=True)
+                await raise_failure(prepared, simulated)
+                effects = effects_of(prepared, simulated, self.signer.address)
+            except BaseException:
+                messages.release(new.message)
+                raise
+            if effects.still:
+                return new, simulated, effects
+            messages.release(new.message)
+        raise TransportError(
+            call.transport.endpoint,
+            f"each of {_SIMULATIONS} simulations ran while the wallet's balances changed, so nothing can be measured",
+        )
+
+    def _check_accounts(
+        self, call: OutgoingCall, prepared: PreparedCall, simulated: SimulatedCall
+    ) -> None:
+        written = [str(meta.pubkey) for meta in prepared.instruction.accounts if meta.is_writable]
+        own = []
+        for key, account in simulated.before.items():
+            token = read_token_account(account)
+            if token is not None and str(token.owner) == self._wallet:
+                own.append(str(key))
+        self.policy.check_accounts(call.rule, self._wallet, prepared.signers, written, own)
+
+    # --- signing and sending -------------------------------------------------------------------------------------
+
+    async def _reserve_and_submit(
+        self, checked: CheckedCall, mark: str, progress: CallProgress
+    ) -> str:
+        prepared = checked.prepared
+
+        def check(spent: Mapping[str, int]) -> None:
+            # Again, now that no other process can spend in between.
+            self.policy.check_effects(checked.flows, checked.takeovers, spent)
+
+        # In a thread: another process may have locked the log, and the other calls must not wait for it.
+        intent = await asyncio.to_thread(
+            self.audit.reserve,
+            self._wallet,
+            check,
+            mark,
+            cluster=prepared.served.cluster,
+            program_id=str(prepared.instruction.program_id),
+            instruction=prepared.ix.name,
+            outflow={flow.mint: str(flow.amount) for flow in checked.flows},
+            confirmed=bool(checked.ask),
+            message=base64.b64encode(bytes(checked.new.message)).decode(),
+        )
+        return await Submission(self, checked, intent["n"], progress).run()
+
+    @telemetry.traced("sign")
+    async def sign(self, new: NewMessage) -> VersionedTransaction:
+        """Sign exactly this message. Raises PolicyError if the signature does not fit it."""
+        made = await self.signer.sign(to_bytes_versioned(new.message))
+        transaction = VersionedTransaction.populate(new.message, [made])
+        if not all(transaction.verify_with_results()):
+            raise PolicyError(
+                "signers", "the signer's signature does not fit the message that was simulated"
+            )
+        return transaction
+
+
+class Submission:
+    """One message on its way: signed, handed in, followed, and each step written to the audit log.
+
+    The log ends with "sent", with "failed" if the transaction did not and cannot take effect, or with "unknown", which
+    counts as spent.
+    """
+
+    def __init__(
+        self, sender: PolicySender, checked: CheckedCall, intent: int, progress: CallProgress
+    ) -> None:
+        self._sender, self._checked = sender, checked
+        self._intent, self._progress = intent, progress
+        self._signature: str | None = None
+        self._handing_in = False
+
+    async def run(self) -> str:
+        """Sign and send once, and return the signature."""
+        try:
+            signature = await self._sign_and_submit()
+        except McpsolError as error:
+            raise await self._after_error(error) from error.__cause__
+        except BaseException as error:
+            await self._after_fault(error)
+            raise
+        await self._note("sent", signature=signature)
+        await self._progress.reached("confirmed", SEND_STEPS, signature=signature)
+        return signature
+
+    async def _sign_and_submit(self) -> str:
+        new, prepared, sender = self._checked.new, self._checked.prepared, self._sender
+        transaction = await sender.sign(new)
+        signature = self._signature = str(transaction.signatures[0])
+        # On disk before anyone else has it.
+        await asyncio.to_thread(
+            sender.audit.append, "signed", intent=self._intent, signature=signature
+        )
+        if sender.will_send is not None:
+            await sender.will_send(signature)
+        await self._progress.reached("signed", SEND_STEPS)
+        self._handing_in = True
+
+        async def handed_in() -> None:
+            await self._progress.reached("sent", SEND_STEPS, signature=signature)
+
+        assert prepared.served.transport is not None
+        await submit(
+            prepared.served.transport,
+            transaction,
+            new.lifetime,
+            own=prepared.errors,
+            handed_in=handed_in,
+        )
+        return signature
+
+    async def _after_error(self, error: McpsolError) -> McpsolError:
+        """Write down an error, and return the one to raise."""
+        signature = self._signature
+        if signature is None or not _may_land(error):
+            facts: dict[str, Any] = {} if signature is None else {"signature": signature}
+            if isinstance(error, ProgramFailed) and await self._landed():
+                facts["outflow"] = {SOL: str(_FEE)}  # a failed transaction pays its fee, too
+            await self._note("failed", reason=error.reason, **facts)
+            return error
+        await self._note("unknown", signature=signature)
+        if isinstance(error, TransportError):
+            return SendUnknown(signature, error.why)
+        return error
+
+    async def _after_fault(self, error: BaseException) -> None:
+        """Write down a cancellation or a fault of this process. Raises SendUnknown for a fault after the handing in."""
+        signature = self._signature
+        facts = {} if signature is None else {"signature": signature}
+        await self._note("unknown" if self._handing_in else "failed", **facts)
+        if self._handing_in and signature is not None and isinstance(error, Exception):
+            logger.exception("a send ended in an unexpected way")
+            kind = type(error).__name__
+            raise SendUnknown(signature, f"an error of this bridge's own ({kind})") from error
+
+    async def _landed(self) -> bool:
+        """Return whether a transaction that failed is in a block, and True if the chain does not say."""
+        if self._signature is None:
+            return False
+        transport = self._checked.prepared.served.transport
+        assert transport is not None
+        try:
+            return await transport.status(Signature.from_string(self._signature)) is not None
+        except TransportError:
+            return True
+
+    async def _note(self, event: str, **facts: Any) -> None:
+        """Write the outcome to the audit log.
+
+        If the log cannot be written any more, the caller learns the outcome all the same: the intent counts as spent,
+        and nothing more can be sent.
+        """
+        try:
+            await asyncio.to_thread(self._sender.audit.append, event, intent=self._intent, **facts)
+        except PolicyError as error:
+            telemetry.event(
+                "audit log failed",
+                level="error",
+                outcome=event,
+                why=error.why,
+                intent=self._intent,
+                **facts,
+            )
+            await self._progress.log("critical", "audit log failed", outcome=event)
+
+
+def _sent_reply(checked: CheckedCall, lines: Sequence[str], signature: str) -> Reply:
+    text = "\n".join([*lines, f"  sent: {signature}"])
+    described = describe(checked.prepared, checked.simulated)
+    return Reply(text, {"summary": text, **described, "signature": signature})
+
+
+def _may_land(error: McpsolError) -> bool:
+    """Return whether a transaction that ended with *error* may still take effect, or have taken it.
+
+    It cannot if the node's JSON-RPC error says that it was not taken, or if the chain ran it and it failed.
+    """
+    if isinstance(error, SendUnknown):
+        return True
+    return isinstance(error, TransportError) and error.code is None
+
+
+async def _check_cluster(call: OutgoingCall) -> None:
+    """Raise PolicyError if the node now belongs to another cluster than at the start: a URL may lead elsewhere."""
+    url, ask = getattr(call.transport, "url", None), getattr(call.transport, "request", None)
+    if url is None or ask is None:
+        return
+    now = cluster_of(str(await ask("getGenesisHash")), url)
+    if now != call.served.cluster:
+        raise PolicyError(
+            "clusters",
+            f"{call.transport.endpoint} was of {call.served.cluster} when this bridge was started, and is of {now} now",
+        )
+
+
+def _digest(call: OutgoingCall, ask: Sequence[Outflow]) -> str:
+    """Return a digest of what a person agrees to: this call with these amounts, and no other."""
+    flows = [[flow.mint, flow.amount] for flow in ask]
+    parts = [call.tool, call.args, [call.accounts, call.remaining], flows]
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+async def _confirmed(
+    confirm: Confirm | None, ask: Sequence[Outflow], lines: Sequence[str], digest: str
+) -> str:
+    """Ask a person, and return the mark of the agreement. Raises PolicyError without one."""
+    what = ", ".join(f"{flow.amount:,} base units of {flow.mint}" for flow in ask)
+    if confirm is None:
+        raise PolicyError(
+            "outflow.confirm_above",
+            f"Sending {what} requires confirmation, and this client does not support elicitation",
+        )
+    question = "\n".join([f"Send this? {what} will leave your wallet.", *lines])
+    answer = await confirm(question, digest)
+    if not answer:
+        raise PolicyError("outflow.confirm_above", f"{what}: the person asked said no")
+    return answer if isinstance(answer, str) else secrets.token_hex(8)
