@@ -1,11 +1,11 @@
-"""The words that a Python spec is written in: types, account kinds, constraints and the two decorators.
+"""The words of a Python spec: types, kinds of account, constraints and the two decorators.
 
-Authors import them from `mcpsol_py.spec`. Nothing here reads anything or checks more than its own arguments: a spec is
-plain classes and annotations, so importing one has no side effects. `sources.spec` reads them into a program model.
+Authors import them from `mcpsol_py.spec`. A spec consists of plain classes and annotations, so
+importing one has no side effects; `sources.spec` reads it into a program model.
 
-How type checkers see it: `Mut`, `Ref` and `Array` are `typing.Annotated` to them, so that `Mut[State,
-has_one("authority")]` is a `State` with remarks, in mypy --strict as in an editor. (`Annotated` wants at least one
-remark: where an account has no other, it is `...`, as in `Mut[Wallet, ...]`.)
+Type checkers see `Mut`, `Ref` and `Array` as `typing.Annotated`: `Mut[State, has_one("authority")]`
+is a `State` with remarks, for mypy --strict as in an editor. `Annotated` needs at least one remark.
+If an account has no constraint, write `...`, as in `Mut[Wallet, ...]`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, overload
 
-from mcpsol_py.model.types import INTS, Float, Int
+from mcpsol_py.model.types import F32, F64, INTS, Type
 from mcpsol_py.solana import ids
 
 __all__ = [
@@ -82,7 +82,8 @@ _T = TypeVar("_T")
 _C = TypeVar("_C", bound=type)
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-# --- numbers, addresses ----------------------------------------------------------------------------------------------
+# --- numbers, addresses
+# ----------------------------------------------------------------------------------------------
 
 
 class u8(int):
@@ -145,18 +146,23 @@ class Pubkey:
     """An address: 32 bytes, base58 in JSON."""
 
 
-#: what the reader makes of each number class
-NUMBERS: dict[type, Int | Float] = {c: INTS[c.__name__] for c in (u8, u16, u32, u64, u128, u256)}
-NUMBERS |= {c: INTS[c.__name__] for c in (i8, i16, i32, i64, i128, i256)}
-NUMBERS |= {f32: Float(32), f64: Float(64)}
+_INT_CLASSES = (u8, u16, u32, u64, u128, u256, i8, i16, i32, i64, i128, i256)
+#: Number class -> the model's type.
+NUMBERS: dict[object, Type] = {
+    **{number: INTS[number.__name__] for number in _INT_CLASSES},
+    f32: F32,
+    f64: F64,
+}
 
 
 class RemainingBytes(bytes):
-    """All bytes that are left, without a length: the last argument of an instruction."""
+    """All remaining bytes, without a length; only as the last argument of an instruction."""
 
 
 class COption(Generic[_T]):
-    """SPL's option: a u32 tag, and the item's room is there when it is absent too: `COption[Pubkey]`."""
+    """SPL's option, `COption[Pubkey]`: a u32 tag and the item, which takes its bytes even if it is
+    absent.
+    """
 
 
 @dataclass(frozen=True)
@@ -168,13 +174,13 @@ class Length:
 
 @dataclass(frozen=True)
 class Access:
-    """What `Mut` and `Ref` say."""
+    """Whether the account is writable: `Mut` or `Ref`."""
 
     writable: bool
 
 
 class _Remark:
-    """`Name[item, remarks...]` at run time: the same as `Annotated[item, first, remarks...]`."""
+    """Makes `Name[item, remarks...]` mean `Annotated[item, first, remarks...]` at run time."""
 
     __slots__ = ("first",)
 
@@ -187,7 +193,7 @@ class _Remark:
 
 
 class _ArrayOf:
-    """`Array[item, count]` at run time."""
+    """Makes `Array[item, count]` mean `Annotated[item, Length(count)]` at run time."""
 
     def __getitem__(self, parameters: object) -> Any:
         given = parameters if isinstance(parameters, tuple) else (parameters, None)
@@ -199,19 +205,20 @@ if TYPE_CHECKING:
     from typing import Annotated as Mut
     from typing import Annotated as Ref
 else:
-    #: an account that the instruction writes: `Mut[State, has_one("authority")]`
+    #: An account that the instruction writes: `Mut[State, has_one("authority")]`.
     Mut = _Remark(Access(True))
-    #: an account that the instruction only reads, with constraints: `Ref[Config, seeds(b"config")]`
+    #: An account with constraints that the instruction only reads: `Ref[Config, seeds(b"config")]`.
     Ref = _Remark(Access(False))
-    #: a fixed number of items: `Array[u8, 32]`
+    #: A fixed number of items: `Array[u8, 32]`.
     Array = _ArrayOf()
 
 
-# --- structs, enums, state, events -----------------------------------------------------------------------------------
+# --- structs, enums, state, events
+# -----------------------------------------------------------------------------------
 
 
 class Struct:
-    """Named fields, as annotations, in the order in which they are written.
+    """Named fields, written as annotations, in their order.
 
     `layout`: "borsh" (packed, in order) or "c" (repr(C), padded to natural alignment).
     """
@@ -224,8 +231,10 @@ class Struct:
 
 
 class Account(Struct):
-    """State: what an account of this program holds, after its discriminator (sha256("account:Name")[..8], or as
-    given)."""
+    """State: the data of an account of this program, after its discriminator.
+
+    `discriminator`: sha256("account:Name")[..8] if not given.
+    """
 
     mcpsol_discriminator: ClassVar[bytes | None] = None
 
@@ -237,7 +246,10 @@ class Account(Struct):
 
 
 class Event(Struct):
-    """What the program logs, after its discriminator (sha256("event:Name")[..8], or as given)."""
+    """Data that the program logs, after its discriminator.
+
+    `discriminator`: sha256("event:Name")[..8] if not given.
+    """
 
     mcpsol_discriminator: ClassVar[bytes | None] = None
 
@@ -247,9 +259,11 @@ class Event(Struct):
 
 
 class Enum:
-    """Variants, as class attributes: `Bid = variant()`, `Move = variant(u64, Pubkey)`, `Buy = variant(price=u64)`.
+    """Variants, as class attributes: `Bid = variant()`, `Move = variant(u64, Pubkey)`, `Buy =
+    variant(price=u64)`.
 
-    An int instead of `variant()` is a unit variant with that tag. `tag`: the tag's type, u8 if not given.
+    An int instead of `variant()` is a unit variant with that tag. `tag`: the tag's type, u8 if not
+    given.
     """
 
     mcpsol_tag: ClassVar[type] = u8
@@ -268,22 +282,25 @@ class Variant:
 
 
 def variant(*items: object, **fields: object) -> Any:
-    """A variant of an `Enum`: `variant()`, `variant(u64, Pubkey)` or `variant(price=u64, size=u64)`."""
+    """A variant of an `Enum`: `variant()`, `variant(u64, Pubkey)` or `variant(price=u64,
+    size=u64)`.
+    """
     return Variant(items, tuple(fields.items()))
 
 
 class Group:
-    """Accounts that stand together under one name, as annotations; a parameter of this type takes them all."""
+    """Several accounts under one name, written as annotations; one parameter takes them all."""
 
 
-# --- account kinds ---------------------------------------------------------------------------------------------------
+# --- account kinds
+# ---------------------------------------------------------------------------------------------------
 
 
 class Kind:
-    """What an account is, beyond this program's own state."""
+    """A kind of account that is not state of this program."""
 
     mcpsol_address: ClassVar[str | None] = None
-    #: where there are several addresses, of which it must have one
+    #: If several addresses are possible: the account must have one of them.
     mcpsol_one_of: ClassVar[tuple[str, ...]] = ()
 
 
@@ -292,7 +309,7 @@ class Signer(Kind):
 
 
 class Payer(Signer):
-    """A signer that is written: it pays, or receives."""
+    """A writable signer: it pays or receives lamports."""
 
 
 class Wallet(Kind):
@@ -300,7 +317,7 @@ class Wallet(Kind):
 
 
 class Unchecked(Kind):
-    """Any account: the handler checks it."""
+    """Any account. The handler must check it."""
 
 
 class ProgramAccount(Kind):
@@ -308,11 +325,11 @@ class ProgramAccount(Kind):
 
 
 class TokenAccount(Kind):
-    """An SPL Token (or Token-2022) account; `token(mint=…, authority=…)` says more."""
+    """An SPL Token (or Token-2022) account; `token(mint=…, authority=…)` checks more."""
 
 
 class Mint(Kind):
-    """An SPL Token (or Token-2022) mint; `mint(authority=…, decimals=…)` says more."""
+    """An SPL Token (or Token-2022) mint; `mint(authority=…, decimals=…)` checks more."""
 
 
 class SystemProgram(ProgramAccount):
@@ -334,7 +351,7 @@ class Token2022Program(ProgramAccount):
 
 
 class TokenInterface(ProgramAccount):
-    """SPL Token or SPL Token-2022, whichever the caller gives."""
+    """SPL Token or SPL Token-2022: the caller chooses."""
 
     mcpsol_one_of = ids.TOKEN_PROGRAMS
 
@@ -367,12 +384,14 @@ class Instructions(Sysvar):
     mcpsol_address = ids.INSTRUCTIONS_SYSVAR
 
 
-# --- constraints -----------------------------------------------------------------------------------------------------
+# --- constraints
+# -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class error:
-    """A custom error, as a class attribute of the program: `Overflow = error("The count would overflow")`.
+    """A custom error, as a class attribute of the program: `Overflow = error("The count would
+    overflow")`.
 
     `code`: counted from 6000 if not given, as Anchor does.
     """
@@ -381,12 +400,14 @@ class error:
     code: int | None = None
 
 
-_Error: TypeAlias = error  # the constraints below have a parameter of the same name
+_Error: TypeAlias = error  # constraints have a field with the same name
 
 
 @dataclass(frozen=True)
 class constant:
-    """A constant, as a class attribute of the program: `MAX_FEE = constant(u16, 500, "In basis points")`."""
+    """A constant, as a class attribute of the program: `MAX_FEE = constant(u16, 500, "In basis
+    points")`.
+    """
 
     type: object
     value: object
@@ -394,15 +415,15 @@ class constant:
 
 
 class Constraint:
-    """What an account must be, beyond its kind."""
+    """A check of an account in addition to its kind."""
 
 
 @dataclass(frozen=True)
 class has_one(Constraint):
-    """The field `field` of the account's state equals the address of the instruction's account `account` (the same
-    name if not given).
+    """The field `field` of the account's state holds the address of the account `account`.
 
-    `error`: what a caller is told else, one of the program's errors.
+    `account`: the account with the same name as the field if not given. `error`: one of the
+    program's errors, which the caller gets if the check fails.
     """
 
     field: str
@@ -412,12 +433,13 @@ class has_one(Constraint):
 
 @dataclass(frozen=True, init=False)
 class seeds(Constraint):
-    """The account stands at the address derived from these seeds.
+    """The account's address is derived from these seeds.
 
-    A seed is bytes, or a name: of an account (its address), of an argument ("amount", "params.index"), or of a field
-    of an account's state ("vault.mint"). `bump`: the u8 field of the account's state that keeps the bump, so that it
-    is not searched again; or a u8 argument that gives it, which clients fill in. `program`: the address of the program
-    that owns the derived address, this program if not given.
+    A seed is bytes or a name: of an account (its address), of an argument ("amount",
+    "params.index"), or of a field of an account's state ("vault.mint"). `bump`: a u8 field of the
+    account's state that keeps the bump, so that the program does not search for it again, or a u8
+    argument that gives it, which clients fill in. `program`: the address of the program that owns
+    the derived address, this program if not given.
     """
 
     seeds: tuple[object, ...]
@@ -440,11 +462,13 @@ class seeds(Constraint):
 
 @dataclass(frozen=True)
 class init(Constraint):
-    """The account is created, `payer` pays its rent. `space` in bytes with the discriminator: the size of the state if
-    not given.
+    """The account is created and `payer` pays its rent.
 
-    `if_needed`: an account that exists already is taken as it is; refused unless the program says
-    `allow_init_if_needed=True`, since whoever made that account first chose what stands in it.
+    `space`: bytes including the discriminator; the size of the state if not given.
+
+    `if_needed`: if the account exists already, it is used as it is. This needs
+    `allow_init_if_needed=True` on the program, because whoever created the account chose its
+    contents.
     """
 
     payer: str
@@ -461,8 +485,10 @@ class close(Constraint):
 
 @dataclass(frozen=True)
 class realloc(Constraint):
-    """Before the handler, the account is resized to `space` bytes; `payer` pays for growth and gets back what
-    shrinking frees."""
+    """Before the handler, the account is resized to `space` bytes.
+
+    `payer` pays if the account grows, and gets the freed lamports if it shrinks.
+    """
 
     space: int
     payer: str
@@ -470,7 +496,7 @@ class realloc(Constraint):
 
 @dataclass(frozen=True)
 class owner(Constraint):
-    """The account is owned by this: an address, or the name of one of the instruction's accounts."""
+    """The account is owned by a program: an address, or the name of an account of the instruction."""
 
     owner: str
     error: _Error | None = None
@@ -478,7 +504,7 @@ class owner(Constraint):
 
 @dataclass(frozen=True)
 class address(Constraint):
-    """The account is exactly this one."""
+    """The account has this address."""
 
     address: str
     error: _Error | None = None
@@ -486,8 +512,11 @@ class address(Constraint):
 
 @dataclass(frozen=True)
 class token(Constraint):
-    """A token account of this mint and this authority: names of accounts of the instruction. `program`: the account of
-    its token program."""
+    """A token account with this mint and this authority, given as names of accounts of the
+    instruction.
+
+    `program`: the account of its token program.
+    """
 
     mint: str | None = None
     authority: str | None = None
@@ -496,8 +525,10 @@ class token(Constraint):
 
 @dataclass(frozen=True)
 class mint(Constraint):
-    """A mint with this mint authority (an account's name) and these decimals. `program`: the account of its token
-    program."""
+    """A mint with this mint authority (the name of an account) and these decimals.
+
+    `program`: the account of its token program.
+    """
 
     authority: str | None = None
     decimals: int | None = None
@@ -515,8 +546,11 @@ class associated(Constraint):
 
 @dataclass(frozen=True)
 class otherwise(Constraint):
-    """What a caller is told when a check that comes with the account's kind fails, one of the program's errors:
-    `Ref[Signer, otherwise(signer=NotSigned)]`, `Ref[TokenInterface, otherwise(address=WrongProgram)]`."""
+    """The error for a failed check of the account's kind, one of the program's errors.
+
+    As in `Ref[Signer, otherwise(signer=NotSigned)]` or `Ref[TokenInterface,
+    otherwise(address=WrongProgram)]`.
+    """
 
     signer: _Error | None = None
     address: _Error | None = None
@@ -527,18 +561,19 @@ class Flag(Constraint):
     name: str
 
 
-#: the account signs, whatever else it is
+#: The account signs, in addition to its kind.
 signer = Flag("signer")
-#: the account is a program
+#: The account is executable.
 executable = Flag("executable")
 
 
-# --- decorators ------------------------------------------------------------------------------------------------------
+# --- decorators
+# ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ProgramOptions:
-    """What `@program` was told."""
+    """The arguments of `@program`."""
 
     name: str | None
     address: str | None
@@ -548,7 +583,7 @@ class ProgramOptions:
 
 @dataclass(frozen=True)
 class InstructionOptions:
-    """What `@instruction` was told."""
+    """The arguments of `@instruction`."""
 
     name: str | None = None
     discriminator: bytes | None = None
@@ -563,8 +598,11 @@ def program(
     version: str = "0.1.0",
     allow_init_if_needed: bool = False,
 ) -> Callable[[_C], _C]:
-    """Makes a class a program. `name`: the class's in snake_case if not given. `address`: its id, base58, if it is
-    known already."""
+    """Make a class a program.
+
+    `name`: the class's name in snake_case if not given. `address`: the program id in base58, if it
+    is known already.
+    """
 
     def mark(cls: _C) -> _C:
         options = ProgramOptions(name, address, version, allow_init_if_needed)
@@ -593,12 +631,13 @@ def instruction(
     returns: object = None,
     when: str = "",
 ) -> _F | Callable[[_F], _F]:
-    """Makes a method an instruction: its parameters are accounts and arguments, in order; its docstring is what agents
-    read.
+    """Make a method an instruction.
 
-    `discriminator`: sha256("global:name")[..8] if not given. `returns`: the type of what it returns (as `-> u64` would
-    say, but a type checker wants a body for that). `when`: when an agent should use it (the docstring section "When to
-    use:" says the same).
+    The method's parameters are the accounts and arguments in order, and agents read its docstring.
+
+    `discriminator`: sha256("global:name")[..8] if not given. `returns`: the type of the return
+    data, as `-> u64` would declare it if type checkers did not ask for a body then. `when`: when an
+    agent should use the instruction, as in the docstring section "When to use:".
     """
 
     def mark(target: _F) -> _F:

@@ -34,7 +34,6 @@ BY_HAND = {
     "mcpsol_py/render/state.py",
     "mcpsol_py/schema/anchor_idl.py",
     "mcpsol_py/schema/json_schema.py",
-    "mcpsol_py/sources/codama.py",
 }
 
 

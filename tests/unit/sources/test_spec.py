@@ -370,7 +370,7 @@ MISTAKES = {
     "init without size": (
         'def go(self, s: Mut[V, init(payer="p")], p: Payer, sp: SystemProgram): ...',
         "go.s",
-        "say init(…, space=…)",
+        "write init(…, space=…)",
     ),
     "bump is no u8": (
         'def go(self, s: Mut[S, seeds(b"x", bump="count")]): ...',
@@ -402,7 +402,11 @@ MISTAKES = {
         "go.s",
         "has_one without ()",
     ),
-    "bad address": ('def go(self, s: Ref[Unchecked, address("x")]): ...', "go.s", "is no address"),
+    "bad address": (
+        'def go(self, s: Ref[Unchecked, address("x")]): ...',
+        "go.s",
+        "is not an address",
+    ),
     "token on state": (
         'def go(self, s: Ref[S, token(mint="s")]): ...',
         "go.s",
@@ -411,9 +415,9 @@ MISTAKES = {
     "docs of nobody": (
         'def go(self, a: u8):\n    """Go.\n\n    Args:\n        b: What?\n    """',
         "go",
-        "'b', which is no parameter",
+        "'b', which is not a parameter",
     ),
-    "a union": ("def go(self, a: u8 | u16): ...", "go.a", "a union is no type here"),
+    "a union": ("def go(self, a: u8 | u16): ...", "go.a", "got another union. Use an Enum"),
     "keywords": ("def go(self, **rest: u8): ...", "go.rest", "no **parameters"),
     "same in snake_case": (
         "def go(self, aB: u8, a_b: u8): ...",
@@ -542,16 +546,16 @@ def test_what_is_no_spec_is_told(tmp_path: Path) -> None:
         read_spec(path)
     assert caught.value.origin == f"{path}:1"
     path.write_text("import math\n\nmath.sqrt(-1)\n")
-    with pytest.raises(SourceError, match="ValueError while it was imported") as caught:
+    with pytest.raises(SourceError, match="ValueError during its import") as caught:
         read_spec(path)
     assert caught.value.origin == f"{path}:3"
     path.write_text("from mcpsol_py.spec import *\nclass A(Account):\n    x: u65\n")
     with pytest.raises(SourceError, match="Did you mean 'u64'"):
         read_spec(path)
     path.write_text("x = 1\n")
-    with pytest.raises(SourceError, match="one class with @program; this has none"):
+    with pytest.raises(SourceError, match="expected one class with @program, got none"):
         read_spec(path)
-    with pytest.raises(SourceError, match="is no program"):
+    with pytest.raises(SourceError, match="is not a program"):
         read_spec(int)
     with pytest.raises(UnresolvedName):
         read_spec("mcpsol_py.spec:Nothing")

@@ -1,0 +1,64 @@
+"""Checks that need the whole program: clashes of names, codes and discriminators, types without
+end.
+"""
+
+from __future__ import annotations
+
+from mcpsol_py.model.program import LIST_TOOLS, ProgramModel
+from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.types import Link
+from mcpsol_py.names import snake
+from mcpsol_py.sources.spec.lines import Problems
+
+__all__ = ["check_program"]
+
+
+def check_program(model: ProgramModel, class_name: str, problems: Problems) -> None:
+    """Record a problem for everything in *model* that clashes. Paths start with *class_name*."""
+    _check_discriminators(model, class_name, problems)
+    _check_instruction_names(model, class_name, problems)
+    _check_error_codes(model, class_name, problems)
+    _check_endless_state(model, class_name, problems)
+
+
+def _check_discriminators(model: ProgramModel, class_name: str, problems: Problems) -> None:
+    taken: dict[bytes, str] = {}
+    for ix in model.instructions:
+        path, value = f"{class_name}.{ix.name}", ix.discriminator.value
+        if not value:
+            problems.add(path, "an instruction needs a discriminator of at least one byte.")
+            continue
+        shown = f"the discriminator 0x{value.hex()}"
+        if LIST_TOOLS.startswith(value):
+            problems.add(path, f"{shown} is taken by list_tools. Give another one.")
+        for other, owner in taken.items():
+            if value.startswith(other) or other.startswith(value):
+                problems.add(path, f"{shown} cannot be told from {owner}'s 0x{other.hex()}.")
+        taken[value] = ix.name
+
+
+def _check_instruction_names(model: ProgramModel, class_name: str, problems: Problems) -> None:
+    names = [ix.name for ix in model.instructions]
+    seen: dict[str, str] = {}
+    for name in names:
+        first = seen.setdefault(snake(name), name)
+        if first != name or names.count(name) > 1:
+            message = f"two instructions would be named {snake(name)!r}."
+            problems.add(f"{class_name}.{name}", message)
+
+
+def _check_error_codes(model: ProgramModel, class_name: str, problems: Problems) -> None:
+    codes: dict[int, str] = {}
+    for error in model.errors:
+        if error.code in codes:
+            message = f"code {error.code} is {codes[error.code]}'s already."
+            problems.add(f"{class_name}.{error.name}", message)
+        codes[error.code] = error.name
+
+
+def _check_endless_state(model: ProgramModel, class_name: str, problems: Problems) -> None:
+    resolver = Resolver(model)
+    for state in model.accounts:
+        if isinstance(state.type, Link) and resolver.endless(state.type):
+            message = "it contains itself without end. Put the inner one into an option or a list."
+            problems.add(f"{class_name}.{state.name}", message)

@@ -1,0 +1,117 @@
+"""The line of each part of a spec, and the problems found in it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from mcpsol_py.errors import InvalidProgram, SourceError
+
+__all__ = ["Problems", "SpecLines"]
+
+T = TypeVar("T")
+
+
+class SpecLines:
+    """Line numbers of classes, attributes, functions and parameters by dotted path, from the syntax
+    tree.
+
+    `file` is the file's name in messages: as the reader was given it, or else its path.
+    """
+
+    def __init__(self, cls: type, named: str | None = None) -> None:
+        module = sys.modules.get(cls.__module__)
+        file = getattr(module, "__file__", None) or _code_file(cls) or cls.__module__
+        self.file = named or file
+        self.at: dict[str, int] = {}
+        try:
+            tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+        except (OSError, SyntaxError, UnicodeDecodeError):
+            return
+        self._walk(tree.body, "")
+
+    def _walk(self, body: list[ast.stmt], prefix: str) -> None:
+        for node in body:
+            match node:
+                case ast.ClassDef():
+                    self.at[prefix + node.name] = node.lineno
+                    self._walk(node.body, f"{prefix}{node.name}.")
+                case ast.FunctionDef():
+                    self.at[prefix + node.name] = node.lineno
+                    for arg in _parameters(node):
+                        self.at[f"{prefix}{node.name}.{arg.arg}"] = arg.lineno
+                    self._walk(node.body, f"{prefix}{node.name}.")
+                case (
+                    ast.AnnAssign(target=ast.Name(id=name))
+                    | ast.Assign(targets=[ast.Name(id=name)])
+                ):
+                    self.at[prefix + name] = node.lineno
+                case _:
+                    pass
+
+    def origin(self, path: str) -> str:
+        """Return "file:line" of *path*, or of the nearest part around it whose line is known."""
+        while path and path not in self.at:
+            path = path.rpartition(".")[0]
+        line = self.at.get(path)
+        return f"{self.file}:{line}" if line else self.file
+
+
+def _code_file(cls: type) -> str | None:
+    for value in vars(cls).values():
+        if isinstance(value, types.FunctionType):
+            return value.__code__.co_filename
+    return None
+
+
+def _parameters(node: ast.FunctionDef) -> list[ast.arg]:
+    args = node.args
+    rest = [a for a in (args.vararg, args.kwarg) if a is not None]
+    return [*args.posonlyargs, *args.args, *args.kwonlyargs, *rest]
+
+
+class Problems:
+    """Collects the problems of a spec, so that authors see all of them at once."""
+
+    def __init__(self, lines: SpecLines) -> None:
+        self.lines = lines
+        self.found: list[SourceError] = []
+
+    def add(self, path: str, message: str) -> None:
+        """Record a problem at *path*."""
+        self.found.append(SourceError(message, origin=self.lines.origin(path), path=path))
+
+    @contextmanager
+    def at(self, path: str) -> Iterator[None]:
+        """Record a SourceError that is raised inside as a problem at *path*."""
+        try:
+            yield
+        except SourceError as error:
+            self._record(error, path)
+
+    def _record(self, error: SourceError, path: str) -> None:
+        error.origin = self.lines.origin(path)
+        error.path = error.path or path
+        self.found.append(error)
+
+    def attempt(self, path: str, read: Callable[[], T]) -> T | None:
+        """Return read(). If it raises a SourceError, record it as a problem at *path* and return
+        None.
+        """
+        try:
+            return read()
+        except SourceError as error:
+            self._record(error, path)
+            return None
+
+    def raise_if_any(self) -> None:
+        """Raise the one problem as it is, or several as InvalidProgram."""
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            raise InvalidProgram(self.found, self.lines.file)

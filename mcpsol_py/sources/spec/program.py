@@ -1,0 +1,262 @@
+"""The program class of a spec: errors, constants, events, state and instructions.
+
+Mistakes are SourceErrors: `origin` is "file:line" and `path` the place in the spec
+("Counter.increment.counter"). If a spec has several mistakes, one InvalidProgram reports them all.
+"""
+
+from __future__ import annotations
+
+import importlib
+import types
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import TypeGuard
+
+from mcpsol_py.errors import SourceError, abbr
+from mcpsol_py.model.program import Constant, ErrorCode, Event, Instruction, ProgramModel
+from mcpsol_py.model.type_text import type_text
+from mcpsol_py.model.types import (
+    BOOL,
+    BORSH_BYTES,
+    BORSH_STRING,
+    PUBKEY,
+    U8,
+    Array,
+    Int,
+    Type,
+)
+from mcpsol_py.names import snake
+from mcpsol_py.sources import spec_words as words
+from mcpsol_py.sources.spec.checks import check_program
+from mcpsol_py.sources.spec.definitions import Definitions, discriminator_of
+from mcpsol_py.sources.spec.docstrings import docs_of
+from mcpsol_py.sources.spec.file import import_errors, import_file, only_program
+from mcpsol_py.sources.spec.instruction import SpecInstructionReader
+from mcpsol_py.sources.spec.lines import Problems, SpecLines
+from mcpsol_py.sources.spec.parameters import check_address
+
+__all__ = ["read_spec"]
+
+#: Anchor numbers a program's own errors from here.
+_FIRST_ERROR = 6000
+_MAX_ERROR = 2**32 - 1
+
+
+def read_spec(source: str | PathLike[str] | types.ModuleType | type) -> ProgramModel:
+    """Read the program that *source* describes.
+
+    *source* is a .py file, "package.module", "package.module:Class", a module, or the class itself.
+
+    Raises SourceError for one mistake or if the module cannot be imported, InvalidProgram for
+    several mistakes.
+    """
+    if isinstance(source, type):
+        if "mcpsol_program" not in vars(source):
+            raise SourceError(
+                f"class {source.__name__} is not a program: put @program(name=…) above it.",
+                origin=source.__module__,
+            )
+        return SpecProgramReader(source).read()
+    if isinstance(source, types.ModuleType):
+        return SpecProgramReader(only_program(source, None)).read()
+    text = str(source)
+    if text.endswith(".py"):
+        return SpecProgramReader(only_program(import_file(Path(text)), None), text).read()
+    name, _, wanted = text.partition(":")
+    with import_errors(text):
+        module = importlib.import_module(name)
+    return SpecProgramReader(only_program(module, wanted or None)).read()
+
+
+class SpecProgramReader:
+    """Reads one program class."""
+
+    def __init__(self, cls: type, file: str | None = None) -> None:
+        self.cls = cls
+        self.name = cls.__name__
+        self.options: words.ProgramOptions = vars(cls)["mcpsol_program"]
+        self.members = list(vars(cls).items())
+        self.lines = SpecLines(cls, file)
+        self.problems = Problems(self.lines)
+        self.definitions = Definitions(cls, self.problems)
+
+    def read(self) -> ProgramModel:
+        if self.options.address is not None:
+            with self.problems.at(self.name):
+                check_address(self.options.address)
+        errors = self._errors()
+        constants = self._constants()
+        events = self._events()
+        self._read_types()
+        instructions = self._instructions()
+        model = ProgramModel(
+            name=self.options.name or snake(self.name),
+            instructions=instructions,
+            accounts=self.definitions.states(),
+            events=events,
+            errors=errors,
+            types=self.definitions.type_defs(),
+            constants=constants,
+            address=self.options.address,
+            version=self.options.version,
+            docs=docs_of(self.cls).text,
+            origin=self.lines.file,
+            dialect="spec",
+        )
+        if not instructions and not self.problems.found:
+            message = "the program has no instruction: put @instruction above a method."
+            self.problems.add(self.name, message)
+        check_program(model, self.name, self.problems)
+        self.problems.raise_if_any()
+        return model
+
+    # --- errors and constants
+
+    def _errors(self) -> tuple[ErrorCode, ...]:
+        out: list[ErrorCode] = []
+        code = _FIRST_ERROR
+        for name, value in self.members:
+            if not isinstance(value, words.error):
+                continue
+            if value.code is not None:
+                code = value.code
+            if not 0 <= code <= _MAX_ERROR:
+                message = f"an error's code is 0 to {_MAX_ERROR}, not {code}."
+                self.problems.add(f"{self.name}.{name}", message)
+            out.append(ErrorCode(code, name, value.message))
+            code += 1
+        return tuple(out)
+
+    def _error_name(self, value: words.error, path: str) -> str:
+        """Return the attribute of the program class that holds *value*."""
+        errors = {name: v for name, v in self.members if isinstance(v, words.error)}
+        same = [name for name, v in errors.items() if v is value]
+        # typing caches `Mut[...]` of equal parts, so a file that is read again gets the errors of
+        # the first reading.
+        equal = [name for name, v in errors.items() if v == value]
+        for found in (same, equal):
+            if len(found) == 1:
+                return found[0]
+        if same:
+            return same[-1]
+        message = f"the error {abbr(value.message)} is not an attribute of {self.name}."
+        self.problems.add(path, message)
+        return ""
+
+    def _constants(self) -> tuple[Constant, ...]:
+        out: list[Constant] = []
+        for name, value in self.members:
+            if not isinstance(value, words.constant):
+                continue
+            with self.problems.at(f"{self.name}.{name}"):
+                kind = self.definitions.read_type(value.type)
+                docs = (value.docs,) if value.docs else ()
+                out.append(Constant(name, kind, _literal(value.value, kind), docs))
+        return tuple(out)
+
+    # --- types and events
+
+    def _events(self) -> tuple[Event, ...]:
+        out: list[Event] = []
+        for _, value in self.members:
+            if not isinstance(value, type) or not issubclass(value, words.Event):
+                continue
+            with self.problems.at(value.__qualname__):
+                link = self.definitions.link(value)
+                given = value.mcpsol_discriminator
+                discriminator = discriminator_of(given, "event", value.__name__)
+                out.append(Event(value.__name__, discriminator, link, docs_of(value).text))
+        return tuple(out)
+
+    def _read_types(self) -> None:
+        """Read every state, struct and enum in the class: all of them are part of the program."""
+        for _, value in self.members:
+            if not _is_type(value):
+                continue
+            is_state = issubclass(value, words.Account)
+            with self.problems.at(f"{self.name}.{value.__name__}"):
+                self.definitions.state(value) if is_state else self.definitions.link(value)
+
+    # --- instructions
+
+    def _instructions(self) -> tuple[Instruction, ...]:
+        out: list[Instruction] = []
+        for attribute, value in self.members:
+            if not _is_instruction(value):
+                continue
+            with self.problems.at(f"{self.name}.{attribute}"):
+                reader = SpecInstructionReader(
+                    self.definitions, attribute, value, self.options, self._error_name
+                )
+                out.append(reader.read())
+        return tuple(out)
+
+
+def _is_type(value: object) -> TypeGuard[type]:
+    if not isinstance(value, type) or issubclass(value, words.Event):
+        return False
+    return issubclass(value, (words.Struct, words.Enum))
+
+
+def _is_instruction(value: object) -> TypeGuard[types.FunctionType]:
+    if not isinstance(value, types.FunctionType):
+        return False
+    return isinstance(vars(value).get("mcpsol_instruction"), words.InstructionOptions)
+
+
+# --- constants as Rust literals ------------------------------------------------------------------
+
+
+def _literal(value: object, kind: Type) -> str:
+    """Return a constant's value as a Rust literal, as Anchor's IDL writes it. Raises SourceError."""
+    for write in _LITERALS:
+        text = write(value, kind)
+        if text is not None:
+            return text
+    raise SourceError(f"expected a {type_text(kind)}, got {abbr(value)}.")
+
+
+def _int_literal(value: object, kind: Type) -> str | None:
+    if not isinstance(kind, Int) or not isinstance(value, int) or isinstance(value, bool):
+        return None
+    low, high = 0, 2**kind.bits - 1
+    if kind.signed:
+        low, high = -(2 ** (kind.bits - 1)), 2 ** (kind.bits - 1) - 1
+    if not low <= value <= high:
+        raise SourceError(f"{value} does not fit {type_text(kind)} ({low} to {high}).")
+    return str(int(value))
+
+
+def _bool_literal(value: object, kind: Type) -> str | None:
+    if kind != BOOL or not isinstance(value, bool):
+        return None
+    return str(value).lower()
+
+
+def _string_literal(value: object, kind: Type) -> str | None:
+    if kind != BORSH_STRING or not isinstance(value, str):
+        return None
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _bytes_literal(value: object, kind: Type) -> str | None:
+    if not isinstance(value, bytes) or kind not in (BORSH_BYTES, Array(U8, len(value))):
+        return None
+    return f"[{', '.join(map(str, value))}]"
+
+
+def _address_literal(value: object, kind: Type) -> str | None:
+    if kind != PUBKEY or not isinstance(value, str):
+        return None
+    return check_address(value)
+
+
+_LITERALS: tuple[Callable[[object, Type], str | None], ...] = (
+    _int_literal,
+    _bool_literal,
+    _string_literal,
+    _bytes_literal,
+    _address_literal,
+)
