@@ -1,44 +1,44 @@
 """Every error that this library raises on purpose, in one tree.
 
-McpsolError                  the root; `reason` is a stable slug, the same in --json and in MCP results
-├─ SourceError               a spec or an IDL cannot be read             (origin, path)
-│  ├─ UnknownDialect         the document is none of the known dialects
-│  ├─ UnsupportedType        a type that the model cannot say            (found)
-│  └─ UnresolvedName         a name that nothing defines                 (name, candidates)
-├─ InvalidProgram            a group of findings of level error          (findings)
-├─ NotUsable                 an instruction that cannot be served        (instruction, why)
-├─ UnknownName               no such instruction, account, type, event   (kind, name, candidates)
-├─ CodecError                values <-> bytes                            (path, type)
-│  ├─ EncodeError            the value does not fit the type             (value)
-│  └─ DecodeError            the bytes do not fit the type               (offset, wanted, left)
-├─ SchemaError               pages of list_tools
-│  ├─ PageTooLarge           a page that return data cannot hold         (tool, size, limit)
-│  └─ MalformedPage          a page that cannot be read                  (cursor, data)
+McpsolError                  base class; `reason` is a stable name for programs to test
+├─ SourceError               a spec, IDL or configuration file cannot be read
+│  ├─ UnknownDialect         the document is not an IDL of a known dialect
+│  ├─ UnsupportedType        a type that the program model cannot express
+│  └─ UnresolvedName         a name that the document does not define
+├─ InvalidProgram            the program has findings of level error
+├─ NotUsable                 an instruction, account or event that cannot be used
+├─ UnknownName               no instruction, account, type or event has this name
+├─ CodecError                values and bytes do not match
+│  ├─ EncodeError            a value does not fit its type
+│  └─ DecodeError            bytes do not fit a type
+├─ SchemaError               list_tools pages cannot be written or read
+│  ├─ PageTooLarge           a page does not fit into return data
+│  └─ MalformedPage          a page cannot be read
 ├─ RenderError               a crate cannot be written
-│  └─ EditedByHand           a generated file lost its header            (file)
-├─ BuildError                a crate does not build                      (crate, output)
-│  ├─ ToolchainMissing       no compiler for the SVM on this machine     (looked_for)
-│  └─ WrongArithmetic        the compiler would mis-compile              (functions)
-├─ ClientError               talking to a chain
-│  ├─ TransportError         the endpoint did not answer as it should    (endpoint)
-│  ├─ NoSchema               no list_tools and no IDL                    (program_id, outcome)
-│  ├─ MissingAccount         an account that must be given               (instruction, account, why)
-│  ├─ PdaError               an address that cannot be derived           (account, why)
-│  ├─ MissingSigner          a signature that nobody here can give       (addresses)
-│  ├─ InvalidSigner          a value that cannot sign                    (type_name)
-│  ├─ InvalidTransaction     no transaction can be made of this          (why)
-│  ├─ AccountNotFound        an account to read that is not there        (address, wanted, why)
-│  ├─ TransactionTooLarge    over 1,232 bytes                            (size, limit)
-│  ├─ NoProgram              no program at an address                    (program_id)
-│  ├─ DeployRefused          a deployment that would fail or lose        (why, would_do)
-│  ├─ SendUnknown            sent, but the outcome is not known          (signature)
-│  └─ ProgramFailed          a named on-chain error                      (program_id, code, name, logs)
-├─ PolicyError               the bridge refuses                          (rule)
-├─ PaymentError              x402                                        (requirement)
-└─ StorageError              the database is away, locked or full        (why)
+│  └─ EditedByHand           a generated file was edited
+├─ BuildError                a crate does not build
+│  ├─ ToolchainMissing       this machine has no compiler for Solana programs
+│  └─ WrongArithmetic        the compiler would translate wide arithmetic wrongly
+├─ ClientError               an operation on a chain failed
+│  ├─ TransportError         the endpoint did not give a usable answer
+│  ├─ NoSchema               the program has no list_tools and no IDL
+│  ├─ MissingAccount         an account has to be given and was not
+│  ├─ PdaError               an address cannot be derived from its seeds
+│  ├─ MissingSigner          a required signature is missing
+│  ├─ InvalidSigner          a value among the signers cannot sign
+│  ├─ InvalidTransaction     instructions cannot be made into a transaction
+│  ├─ AccountNotFound        an account to read does not exist, or is not of the program
+│  ├─ TransactionTooLarge    a transaction is larger than a packet
+│  ├─ NoProgram              there is no program at an address
+│  ├─ DeployRefused          a deployment would fail or lose something
+│  ├─ SendUnknown            a transaction was sent and its outcome is unknown
+│  └─ ProgramFailed          a program failed on chain
+├─ PolicyError               the bridge's policy forbids the call
+├─ PaymentError              an x402 payment failed or was refused
+└─ StorageError              the payment database cannot be used now
 
-Rules: a message says where, what was found, and what would do; it never holds a key, a signature or a payment payload.
-Each message is worded in its class, so that one place words one thing.
+A message says where the problem is, what was found, and what to do. It never contains a key, a
+signature or a payment payload. Each class writes its own message, so equal errors read the same.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ __all__ = [
 
 
 def abbr(value: object, limit: int = 79) -> str:
-    """The repr of *value*, shortened in the middle to at most *limit* characters."""
+    """Return the repr of *value*, shortened in the middle to at most *limit* characters."""
     text = (
         repr(value[: 2 * limit] + value[-2 * limit :])
         if isinstance(value, str) and len(value) > 4 * limit
@@ -106,10 +106,10 @@ def abbr(value: object, limit: int = 79) -> str:
 
 
 def suggest(name: str, candidates: Iterable[str]) -> str:
-    """A sentence that offers names which exist: the nearest first, all if ten or fewer, else how many there are."""
+    """Return a sentence with the names that exist: the nearest first, then at most ten of them."""
     names = list(dict.fromkeys(candidates))
     if not names:
-        return "There are none."
+        return "No names are available."
     near = get_close_matches(name, names, n=1, cutoff=0.6)
     text = f"Did you mean {near[0]!r}? " if near else ""
     if len(names) <= 10:
@@ -117,27 +117,29 @@ def suggest(name: str, candidates: Iterable[str]) -> str:
     return text + f"There are {len(names)}: {', '.join(names[:10])}, and more."
 
 
+def _json_value(value: object) -> Any:
+    if isinstance(value, (str, int, bool, type(None))):
+        return value
+    if isinstance(value, (bytes, bytearray)):
+        return "0x" + bytes(value).hex()
+    if isinstance(value, (list, tuple)):
+        plain = (str, int, bool, type(None))
+        return [item if isinstance(item, plain) else str(item) for item in value]
+    return str(value)
+
+
 class McpsolError(Exception):
-    """The root of the tree. `reason` is a stable slug; `details()` is what --json and MCP results carry."""
+    """Base class. `reason` is a stable name; `details()` is what --json and MCP results contain."""
 
     reason: ClassVar[str] = "error"
 
     def details(self) -> dict[str, Any]:
-        """The attributes as JSON-safe values, with `reason` and `message`."""
+        """Return the public attributes as JSON values, with `reason` and `message`."""
         out: dict[str, Any] = {"reason": self.reason, "message": str(self)}
         for key, value in vars(self).items():
             if key.startswith("_") or key in out:
                 continue
-            if isinstance(value, (str, int, bool, type(None))):
-                out[key] = value
-            elif isinstance(value, (bytes, bytearray)):
-                out[key] = "0x" + bytes(value).hex()
-            elif isinstance(value, (list, tuple)):
-                out[key] = [
-                    v if isinstance(v, (str, int, bool, type(None))) else str(v) for v in value
-                ]
-            else:
-                out[key] = str(value)
+            out[key] = _json_value(value)
         return out
 
 
@@ -145,8 +147,9 @@ class McpsolError(Exception):
 
 
 class SourceError(McpsolError):
-    """A spec or an IDL cannot be read. `origin` is the file or module, `path` the place in it
-    ("instructions[2].args[0]").
+    """A spec, an IDL or a configuration file cannot be read.
+
+    `origin` is the file or module, `path` the place in it ("instructions[2].args[0]").
     """
 
     reason = "source_error"
@@ -158,9 +161,7 @@ class SourceError(McpsolError):
         self.path = path
 
     def at(self, origin: str = "", path: str = "") -> SourceError:
-        """The same error, told where it stood: an outer *path* is put before what is known, *origin* only if
-        unknown.
-        """
+        """Return this error with *path* put before its own, and *origin* if it has none."""
         if path:
             joiner = "" if not self.path or self.path.startswith("[") else "."
             self.path = f"{path}{joiner}{self.path}"
@@ -178,13 +179,13 @@ class SourceError(McpsolError):
 
 
 class UnknownDialect(SourceError):
-    """The document is no IDL of a known dialect."""
+    """The document is not an IDL of a known dialect."""
 
     reason = "unknown_dialect"
 
 
 class UnsupportedType(SourceError):
-    """A type that the model cannot say. `found` is the type as written."""
+    """A type that the program model cannot express. `found` is the type as written."""
 
     reason = "unsupported_type"
 
@@ -194,7 +195,7 @@ class UnsupportedType(SourceError):
 
 
 class UnresolvedName(SourceError):
-    """A reference to something that the document does not define."""
+    """A name that the document refers to and does not define."""
 
     reason = "unresolved_name"
 
@@ -215,7 +216,7 @@ class UnresolvedName(SourceError):
 
 
 class InvalidProgram(McpsolError):
-    """Findings of level error, all at once."""
+    """The program has findings of level error. All of them are listed."""
 
     reason = "invalid_program"
 
@@ -227,12 +228,12 @@ class InvalidProgram(McpsolError):
     def __str__(self) -> str:
         head = f"{self.origin}: " if self.origin else ""
         count = len(self.findings)
-        lines = [f"{head}{count} finding{'' if count == 1 else 's'} must be mended first:"]
+        lines = [f"{head}{count} finding{'' if count == 1 else 's'} must be fixed first:"]
         return "\n".join(lines + [f"  {finding}" for finding in self.findings[:50]])
 
 
 class NotUsable(McpsolError):
-    """An instruction (or account, event) that cannot be encoded or decoded, and why; the program's others work."""
+    """An instruction, account or event that cannot be used. The program's others can."""
 
     reason = "not_usable"
 
@@ -242,8 +243,10 @@ class NotUsable(McpsolError):
 
 
 class UnknownName(McpsolError):
-    """No instruction, account, type, event or argument of that name. `hint`: where else the name stands, as a
-    sentence."""
+    """No instruction, account, type, event or argument has this name.
+
+    `hint` is a sentence that replaces the list of candidates, if the name exists elsewhere.
+    """
 
     reason = "unknown_name"
 
@@ -265,7 +268,10 @@ class UnknownName(McpsolError):
 
 
 class CodecError(McpsolError):
-    """Values <-> bytes. `path` is the place in the value ("swap.amount_in"), `type` the type as text."""
+    """Values and bytes do not match.
+
+    `path` is the place in the value ("swap.amount_in"), `type` the type as text.
+    """
 
     reason = "codec_error"
 
@@ -276,7 +282,7 @@ class CodecError(McpsolError):
         self.type = type
 
     def under(self, step: str) -> CodecError:
-        """The same error, one step further out: *step* is a name or "[3]"."""
+        """Return this error with *step*, a name or "[3]", put before its path."""
         if not self.path:
             self.path = step
         elif self.path.startswith("["):
@@ -295,7 +301,7 @@ class CodecError(McpsolError):
 
 
 class EncodeError(CodecError):
-    """The value does not fit the type."""
+    """A value does not fit its type."""
 
     reason = "encode_error"
 
@@ -307,12 +313,15 @@ class EncodeError(CodecError):
 
     @property
     def value(self) -> object:
-        """What was given."""
+        """The value that was given."""
         return self._value
 
 
 class DecodeError(CodecError):
-    """The bytes do not fit the type. `offset` from the start of the data, `wanted` and `left` in bytes."""
+    """Bytes do not fit a type.
+
+    `offset` is the place in the data; of the bytes `wanted`, only those `left` are there.
+    """
 
     reason = "decode_error"
 
@@ -334,13 +343,13 @@ class DecodeError(CodecError):
 
 
 class SchemaError(McpsolError):
-    """Pages of list_tools that cannot be written or read."""
+    """list_tools pages cannot be written or read."""
 
     reason = "schema_error"
 
 
 class PageTooLarge(SchemaError):
-    """A page over the 1,024 bytes that return data holds."""
+    """A page does not fit into return data, which holds 1,024 bytes."""
 
     reason = "page_too_large"
 
@@ -353,7 +362,7 @@ class PageTooLarge(SchemaError):
 
 
 class MalformedPage(SchemaError):
-    """A page that cannot be read. `cursor` is the page asked for; `data` its first bytes."""
+    """A page cannot be read. `cursor` is the page that was requested, `data` its first bytes."""
 
     reason = "malformed_page"
 
@@ -375,7 +384,7 @@ class RenderError(McpsolError):
 
 
 class EditedByHand(RenderError):
-    """A generated file whose header is gone, or whose text is not what was rendered: it is not overwritten."""
+    """A generated file lacks its header or was changed. It is not overwritten."""
 
     reason = "edited_by_hand"
 
@@ -388,7 +397,7 @@ class EditedByHand(RenderError):
 
 
 class BuildError(McpsolError):
-    """A crate does not build. `output` is the end of the compiler's own words."""
+    """A crate does not build. `output` is the end of the compiler's output."""
 
     reason = "build_error"
 
@@ -398,7 +407,7 @@ class BuildError(McpsolError):
 
 
 class ToolchainMissing(BuildError):
-    """No compiler for the SVM on this machine."""
+    """This machine has no compiler for Solana programs."""
 
     reason = "toolchain_missing"
 
@@ -410,7 +419,7 @@ class ToolchainMissing(BuildError):
 
 
 class WrongArithmetic(BuildError):
-    """Operations wider than the machine that this compiler would translate wrong (mcpsol_py/build/ir_check.py).
+    """The compiler would translate operations on 128-bit integers wrongly (build/ir_check.py).
 
     `functions` names each as "function (operation)".
     """
@@ -422,9 +431,10 @@ class WrongArithmetic(BuildError):
         listed = "; ".join(self.functions[:10]) + ("; …" if len(self.functions) > 10 else "")
         super().__init__(
             crate,
-            f"arithmetic of 128 bits (u64::checked_mul is some too) in {listed}. This compiler would translate it "
-            "wrong without a word, for want of the library function that it calls. Leave out another crate's "
-            "__multi3 and its like, use 32-bit halves, divide first, or build with cargo build-sbf.",
+            f"128-bit arithmetic in {listed} (u64::checked_mul uses it too). This compiler translates "
+            "it wrongly and reports no error, because a library function is missing. Use 32-bit "
+            "halves, divide first, remove another crate's __multi3 and similar functions, or build "
+            "with cargo build-sbf.",
         )
 
 
@@ -432,16 +442,17 @@ class WrongArithmetic(BuildError):
 
 
 class ClientError(McpsolError):
-    """Talking to a chain."""
+    """An operation on a chain failed."""
 
     reason = "client_error"
 
 
 class TransportError(ClientError):
-    """The endpoint did not answer as it should. `retryable`: asking again later may help. `code`: the JSON-RPC
-    error's number, or the HTTP status under 500, with which it refused; None where it may have done what was asked.
+    """The endpoint did not give a usable answer.
 
-    `endpoint` is shown without path and query, since API keys stand there.
+    `retryable`: asking again later may help. `code` is the JSON-RPC error's number or the HTTP
+    status below 500 with which the endpoint refused; None if it may have done what was asked.
+    `endpoint` has no path and no query, because providers put API keys there.
     """
 
     reason = "transport_error"
@@ -461,14 +472,12 @@ class TransportError(ClientError):
 
     @property
     def retry_after(self) -> float:
-        """How long the endpoint asked to wait, in seconds."""
+        """The seconds that the endpoint asked to wait."""
         return self._retry_after
 
 
 class NoSchema(ClientError):
-    """The program serves no list_tools pages and no IDL account was found. `outcome` says what was tried and
-    answered.
-    """
+    """The program has no list_tools pages and no IDL account. `outcome` says what was tried."""
 
     reason = "no_schema"
 
@@ -481,13 +490,13 @@ class NoSchema(ClientError):
 
 
 class MissingAccount(ClientError):
-    """An account that must be given, and why it could not be filled in."""
+    """An account has to be given. `why` says why its address could not be found otherwise."""
 
     reason = "missing_account"
 
     def __init__(self, instruction: str, account: str, why: str, also: Sequence[str] = ()) -> None:
         self.instruction, self.account, self.why = instruction, account, why
-        #: others that must be given and are not
+        #: other accounts that have to be given too
         self.also = tuple(also)
         text = f"{instruction}.{account}: the account's address is missing: {why}. Give it by name."
         super().__init__(
@@ -496,7 +505,7 @@ class MissingAccount(ClientError):
 
 
 class PdaError(ClientError):
-    """An address that cannot be derived from its seeds."""
+    """An address cannot be derived from its seeds."""
 
     reason = "pda_error"
 
@@ -506,7 +515,7 @@ class PdaError(ClientError):
 
 
 class MissingSigner(ClientError):
-    """Accounts that must sign, and no key pair for them was given."""
+    """Accounts have to sign, and their key pairs were not given."""
 
     reason = "missing_signer"
 
@@ -520,7 +529,7 @@ class MissingSigner(ClientError):
 
 
 class InvalidSigner(ClientError, TypeError):
-    """A value among the signers that cannot sign."""
+    """A value among the signers cannot sign. `type_name` is its type."""
 
     reason = "invalid_signer"
 
@@ -530,7 +539,10 @@ class InvalidSigner(ClientError, TypeError):
 
 
 class InvalidTransaction(ClientError):
-    """Values of which no transaction can be made: too many accounts, a number out of range, a malformed signature."""
+    """Instructions cannot be made into a transaction.
+
+    For example because of too many accounts, a number out of range or a malformed signature.
+    """
 
     reason = "invalid_transaction"
 
@@ -540,17 +552,17 @@ class InvalidTransaction(ClientError):
 
 
 class AccountNotFound(ClientError):
-    """An account to be read that does not exist, or belongs to another program. `wanted`: the account type."""
+    """An account to read does not exist, or belongs to another program. `wanted` is its type."""
 
     reason = "account_not_found"
 
     def __init__(self, address: str, wanted: str, why: str) -> None:
         self.address, self.wanted, self.why = address, wanted, why
-        super().__init__(f"account {address}, to be read as {wanted}: {why}")
+        super().__init__(f"cannot read account {address} as {wanted}: {why}")
 
 
 class TransactionTooLarge(ClientError):
-    """A transaction over the 1,232 bytes of a packet."""
+    """A transaction is larger than a packet, which holds 1,232 bytes."""
 
     reason = "transaction_too_large"
 
@@ -563,7 +575,7 @@ class TransactionTooLarge(ClientError):
 
 
 class NoProgram(ClientError):
-    """There is no program at an address of this cluster. `advice` says what would do."""
+    """There is no program at an address of this cluster. `advice` says what to do."""
 
     reason = "no_program"
 
@@ -575,7 +587,7 @@ class NoProgram(ClientError):
 
 
 class DeployRefused(ClientError):
-    """A deployment or publication that would fail, or do what nobody asked for. Nothing was sent for it."""
+    """A deployment or publication would fail, or do more than was asked. Nothing was sent."""
 
     reason = "deploy_refused"
 
@@ -585,10 +597,10 @@ class DeployRefused(ClientError):
 
 
 class SendUnknown(ClientError):
-    """Sent, but whether it landed is not known. Look the signature up before sending anything again.
+    """A transaction was sent and its outcome is unknown. Look it up before sending another one.
 
-    `transaction` is the signed transaction, if the sender has it. To hand in exactly the same one again is safe: it
-    lands once at most.
+    `transaction` is the signed transaction, if the sender has it. Sending the same transaction
+    again is safe: it lands once at most.
     """
 
     reason = "send_unknown"
@@ -609,10 +621,11 @@ class SendUnknown(ClientError):
 
 
 class ProgramFailed(ClientError):
-    """An on-chain failure, named where the name is known.
+    """A program failed on chain.
 
-    `program_id` is the program that failed (the innermost of the CPI stack), `stack` the ids from the outermost to it,
-    `code` the custom error number or None, `name` the error's name, `logs` the transaction's logs.
+    `program_id` is the program that failed, the innermost of the call stack; `stack` has the ids
+    from the outermost to it. `name` is the error's name, `code` its custom error number or None,
+    `logs` the transaction's logs.
     """
 
     reason = "program_failed"
@@ -630,7 +643,7 @@ class ProgramFailed(ClientError):
     ) -> None:
         self.program_id, self.name, self.code = program_id, name, code
         self.error_message = message
-        #: what its caller can look at or change, as sentences
+        #: sentences about what the caller can check or change
         self.hints: tuple[str, ...] = ()
         self.logs, self.stack = tuple(logs), tuple(stack)
         self.instruction_index = instruction_index
@@ -641,7 +654,7 @@ class ProgramFailed(ClientError):
 
 
 class PolicyError(McpsolError):
-    """The bridge's policy refuses. `rule` names the rule, as in the policy file."""
+    """The bridge's policy forbids the call. `rule` is the rule, as in the policy file."""
 
     reason = "policy_refused"
 
@@ -651,7 +664,7 @@ class PolicyError(McpsolError):
 
 
 class PaymentError(McpsolError):
-    """x402. `code` is the protocol's reason (X402.md 6)."""
+    """An x402 payment failed or was refused. `code` is the protocol's reason (docs/x402.md)."""
 
     reason = "payment_error"
 
@@ -661,12 +674,13 @@ class PaymentError(McpsolError):
 
 
 class StorageError(McpsolError):
-    """The database of payments cannot be read or written now. Nothing more is known of the call than what it holds."""
+    """The payment database cannot be read or written now, so the call's outcome is unknown."""
 
     reason = "storage_error"
 
     def __init__(self, why: str) -> None:
         self.why = why
         super().__init__(
-            f"the database of payments cannot be used now: {why}. Repeat the same call later; never pay anew."
+            f"the payment database cannot be used now: {why}. "
+            "Repeat the same call later, and do not pay again."
         )

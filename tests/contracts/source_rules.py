@@ -9,7 +9,12 @@ from collections.abc import Iterator
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.base58 import is_address
 
-__all__ = ["foreign_private_names", "layout_offsets", "outside_references", "test_module_imports"]
+__all__ = [
+    "foreign_private_names",
+    "layout_offsets",
+    "outside_references",
+    "imports_of_test_modules",
+]
 __all__ += ["written_addresses"]
 
 _IDS = {value for name, value in vars(ids).items() if name.isupper() and isinstance(value, str)} - {
@@ -154,7 +159,7 @@ def _is_private(name: str) -> bool:
 # --- tests -----------------------------------------------------------------------------------
 
 
-def test_module_imports(text: str) -> list[str]:
+def imports_of_test_modules(text: str) -> list[str]:
     """Find imports from test modules: helpers belong in support modules."""
     return [
         f"{node.lineno}: {name}"
@@ -163,9 +168,6 @@ def test_module_imports(text: str) -> list[str]:
         for name in _imported_from(node)
         if any(part.startswith("test_") for part in name.split("."))
     ]
-
-
-test_module_imports.__test__ = False  # type: ignore[attr-defined]  # pytest: not a test
 
 
 def _imported_from(node: ast.Import | ast.ImportFrom) -> list[str]:

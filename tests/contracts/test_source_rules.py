@@ -13,9 +13,9 @@ import pytest
 
 from tests.contracts.source_rules import (
     foreign_private_names,
+    imports_of_test_modules,
     layout_offsets,
     outside_references,
-    test_module_imports,
     written_addresses,
 )
 
@@ -87,7 +87,6 @@ REFERENCES = {
     "mcpsol_py/client/simulation.py",
     "mcpsol_py/client/svm.py",
     "mcpsol_py/codec/json_values.py",
-    "mcpsol_py/errors.py",
     "mcpsol_py/model/program.py",
     "mcpsol_py/names.py",
     "mcpsol_py/schema/json_schema.py",
@@ -258,7 +257,7 @@ def test_other_private_names_are_allowed(text: str) -> None:
 def test_helpers_are_not_imported_from_test_modules(repo: Path) -> None:
     listed = tracked(repo, "tests/*.py", "benchmarks/*.py", "examples/*.py")
     files = [name for name in listed if name not in IMPORTS_FROM_TESTS]
-    assert violations(repo, files, test_module_imports) == []
+    assert violations(repo, files, imports_of_test_modules) == []
 
 
 @pytest.mark.parametrize(
@@ -272,11 +271,11 @@ def test_helpers_are_not_imported_from_test_modules(repo: Path) -> None:
     ],
 )
 def test_an_import_from_a_test_module_is_found(text: str) -> None:
-    assert len(test_module_imports(text)) == 1
+    assert len(imports_of_test_modules(text)) == 1
 
 
 def test_an_import_from_a_support_module_is_allowed() -> None:
-    assert test_module_imports("from tests.unit.client.nodes import Node") == []
+    assert imports_of_test_modules("from tests.unit.client.nodes import Node") == []
 
 
 # --- references ------------------------------------------------------------------------------
