@@ -101,7 +101,6 @@ MODULES = {
     "mcpsol_py.x402.wallet": "mcpsol_py.x402.buying.wallet",
     "mcpsol_py.x402.webhooks": "mcpsol_py.x402.worker.webhooks",
     "mcpsol_py.x402.wire": "mcpsol_py.x402.protocol.mcp_wire",
-    "mcpsol_py.x402.worker": "mcpsol_py.x402.worker.worker",
 }
 
 #: Old module -> {old name: new name}, for names that changed. "module:name" for one that went to another module.
@@ -180,6 +179,7 @@ NAMES: dict[str, dict[str, str]] = {
     "mcpsol_py.x402.gate": {"Gate": "PaidCalls", "Granting": "CallGrants"},
     "mcpsol_py.x402.offer": {"NotPaid": "PaymentRequiredReply"},
     "mcpsol_py.x402.store.catalog": {"Catalog": "ServiceCatalog"},
+    "mcpsol_py.x402.worker": {"Job": "PeriodicJob", "Jobs": "PeriodicJobs"},
     "mcpsol_py.x402.store.audit": {"AuditEntry": "MerchantAction", "AuditLog": "MerchantLog"},
 }
 

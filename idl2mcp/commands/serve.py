@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcpsol_py.bridge.bridge import Bridge
     from mcpsol_py.bridge.explorer import Section
     from mcpsol_py.bridge.http import App, HttpSettings
-    from mcpsol_py.x402.worker.worker import Worker
+    from mcpsol_py.x402.worker import Worker
 
 _NOTHING_TO_SERVE = """name a program to serve:
   idl2mcp serve idl.json                  an IDL file or Python spec: builds transactions, without simulation

@@ -52,7 +52,7 @@ def facilitator(
     from mcpsol_py.x402.store.channels import SponsoredChannels
     from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.store.settlements import SqlSettlements
-    from mcpsol_py.x402.worker.worker import Jobs, Worker, add_vouchers
+    from mcpsol_py.x402.worker import PeriodicJobs, Worker, add_vouchers
 
     keys = [open_keypair(file, passphrase(file)) for file in wallet]
     routes: dict[str, Any] = {}
@@ -79,7 +79,7 @@ def facilitator(
             f"its chain's JSON-RPC: http://{host}:{port}/rpc; @alice has 1 USDC of play money there"
         )
     app = _beside(facilitator_app(core, catalog=ServiceCatalog(kept)), routes)
-    jobs = Jobs()
+    jobs = PeriodicJobs()
     add_vouchers(jobs, tidying=[(desk, sponsored) for desk in desks])
 
     async def serve() -> None:

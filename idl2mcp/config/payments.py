@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcpsol_py.x402.store.database import Database
     from mcpsol_py.x402.store.executions import Executions
     from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
-    from mcpsol_py.x402.worker.worker import Jobs, Worker
+    from mcpsol_py.x402.worker import PeriodicJobs, Worker
 
 __all__ = ["DEMO_PAYMENTS", "DEMO_PAYMENTS_SETUP", "Payments", "Shop", "open_shop", "read_payments"]
 
@@ -204,7 +204,7 @@ class _Opening:
 
     def shop(self) -> Shop:
         """Register the schemes, put prices on the tools, and open the plans."""
-        from mcpsol_py.x402.worker.worker import Worker
+        from mcpsol_py.x402.worker import Worker
 
         schemes = self._register_schemes()
         paid_calls = self._paid_calls()
@@ -249,7 +249,7 @@ class _Opening:
 
         cluster.add_program(bundled_so("x402").read_bytes(), OURS.program_id, "x402")
 
-    def _jobs(self) -> Jobs:
+    def _jobs(self) -> PeriodicJobs:
         import httpx
 
         from idl2mcp.x402.worker import jobs_for
@@ -313,7 +313,7 @@ class _Opening:
         from mcpsol_py.x402.channels.batch_server import BatchServer
         from mcpsol_py.x402.channels.program import OURS
         from mcpsol_py.x402.store.channels import PaidChannels
-        from mcpsol_py.x402.worker.worker import add_vouchers
+        from mcpsol_py.x402.worker import add_vouchers
 
         channels = PaidChannels(self.database, self.payments.merchant)
         server = BatchServer(authorizer, channels, OURS, self.chain)

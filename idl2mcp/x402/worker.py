@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mcpsol_py.x402.chain.payment_chain import PaymentChain
     from mcpsol_py.x402.store.database import Database
-    from mcpsol_py.x402.worker.worker import Jobs
+    from mcpsol_py.x402.worker import PeriodicJobs
 
 __all__ = ["jobs_for", "run_worker"]
 
@@ -35,7 +35,7 @@ async def run_worker(
     import httpx
 
     from mcpsol_py.bridge.signals import on_stop_signal
-    from mcpsol_py.x402.worker.worker import Worker, run_on_procrastinate
+    from mcpsol_py.x402.worker import Worker, run_on_procrastinate
 
     stop, done = asyncio.Event(), dict[str, int]()
     async with httpx.AsyncClient() as client:
@@ -68,13 +68,13 @@ def jobs_for(
     collector: Keypair | None,
     merchant: str,
     client: object,
-) -> Jobs:
+) -> PeriodicJobs:
     """The jobs of one merchant, for a worker process or a server. *client* is an httpx client that sends events."""
     from mcpsol_py.x402.store.settlements import SqlSettlements
     from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector, OnChainCollector
     from mcpsol_py.x402.subscriptions.onchain import OnChain
     from mcpsol_py.x402.subscriptions.store import SubscriptionBook
-    from mcpsol_py.x402.worker.worker import merchant_jobs
+    from mcpsol_py.x402.worker import merchant_jobs
 
     chains = {} if chain is None else {chain.network: chain}
     charging, book = None, SubscriptionBook(database, merchant)

@@ -1,4 +1,6 @@
-"""Telling a wallet's owner that a limit is nearly used up: a signed webhook (Standard Webhooks), sent aside."""
+"""Alerting a wallet's owner that a limit is nearly used up, by a signed webhook (Standard
+Webhooks).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from mcpsol_py.x402.worker.webhooks import sign
 
 __all__ = ["webhook_alert"]
 
-#: Seconds before the tries after the first.
+#: Seconds before each attempt after the first.
 PAUSES = (1.0, 5.0, 30.0)
 
 
@@ -28,10 +30,11 @@ def webhook_alert(
     pauses: tuple[float, ...] = PAUSES,
     timeout: float = 10.0,
 ) -> Callable[[str, int, int, str], None]:
-    """For Budget(alert=…): posts {"type": "budget.nearly_used_up", "data": {asset, spent, limit, kind}} to *url*.
+    """Return an alert for Budget(alert=…) that posts to *url*.
 
-    *secret*: "whsec_" and base64. It is sent in a thread of its own, so that no payment waits for it; what fails in the
-    end is logged, and stops nothing.
+    The body is {"type": "budget.nearly_used_up", "data": {asset, spent, limit, kind}}. *secret*:
+    "whsec_" and base64. A separate thread sends it, so that no payment waits for it. If it cannot
+    be delivered, that is logged.
     """
 
     def alert(asset: str, spent: int, limit: int, kind: str) -> None:

@@ -1,5 +1,6 @@
-"""What crashes and lost answers left open, brought to its end by what the chain says. Each is safe
-to run at any time, by several processes at once.
+"""Ending what crashes and lost answers left open, by looking at the chain.
+
+Each function is safe to run at any time, by several processes at once.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ __all__ = ["reconcile_calls", "reconcile_settlements", "reconcile_spendings"]
 def reconcile_settlements(
     settlements: SqlSettlements, chain: PaymentChain, *, timeout: float = 1.0
 ) -> int:
-    """Waits a moment for each settlement that is neither landed nor failed, sending its bytes again
-    where the chain has not seen them. Returns how many ended. One that another process is sending
-    is left to it.
+    """Wait a moment for each settlement that neither landed nor failed. Return how many ended.
+
+    Its bytes are sent again if the chain has not seen them. A settlement that another process is
+    sending is skipped.
     """
     ended = 0
     for row in settlements.open():
@@ -164,13 +166,13 @@ def _status(chain: PaymentChain, signature: str) -> str | None:
 
 
 async def reconcile_spendings(database: Database, chain: PaymentChain) -> int:
-    """Books what wallets of this database signed and got no answer to (paying.reconcile). Returns
-    how many ended.
+    """Decide payments that wallets of this database signed and got no answer to. Return how many
+    ended.
     """
-    out = select(spendings.c.wallet).where(
+    signed = select(spendings.c.wallet).where(
         spendings.c.state == "signed", spendings.c.network == chain.network
     )
-    wallets = database.run(lambda c, _: c.execute(out.distinct()).scalars().all())
+    wallets = database.run(lambda c, _: c.execute(signed.distinct()).scalars().all())
     ended = 0
     for wallet in wallets:
         ended += await reconcile_budget(

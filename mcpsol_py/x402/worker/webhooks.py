@@ -1,8 +1,8 @@
-"""Sending events to a merchant's addresses, signed as Standard Webhooks says.
+"""Sending events to a merchant's addresses, signed as Standard Webhooks defines.
 
-`webhook-signature` is "v1," and base64 of HMAC-SHA256 over "id.timestamp.body"; a receiver refuses old timestamps, and
-knows a repeat by `webhook-id`. An event is sent until it is taken (2xx), with growing pauses; then it is dead and waits
-for an operator.
+`webhook-signature` is "v1," and base64 of HMAC-SHA256 over "id.timestamp.body". A receiver refuses
+old timestamps, and recognises a repeat by `webhook-id`. An event is sent until it is accepted
+(2xx), with growing pauses. After the last attempt it is dead, and waits for an operator.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mcpsol_py.x402.store.webhooks import Delivery, Webhook, Webhooks
 
 __all__ = ["deliver_due", "sign", "verify"]
 
-#: Seconds that a receiver lets a timestamp be off.
+#: Seconds by which a timestamp may be off.
 TOLERANCE_S = 300
 
 
@@ -29,27 +29,31 @@ def _key(secret: str) -> bytes:
 
 
 def sign(secret: str, message_id: str, timestamp: int, body: str) -> str:
-    """The `webhook-signature` of a message; *timestamp* in seconds since 1970.
+    """Return the `webhook-signature` of a message. *timestamp* in seconds since 1970.
 
     >>> secret, message_id = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek"
     >>> sign(secret, message_id, 1614265330, '{"test": 2432232314}')
     'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE='
     """
-    told = f"{message_id}.{timestamp}.{body}".encode()
-    return "v1," + base64.b64encode(hmac.new(_key(secret), told, hashlib.sha256).digest()).decode()
+    signed = f"{message_id}.{timestamp}.{body}".encode()
+    digest = hmac.new(_key(secret), signed, hashlib.sha256).digest()
+    return "v1," + base64.b64encode(digest).decode()
 
 
 def verify(secret: str, headers: Mapping[str, str], body: str, *, now: float | None = None) -> bool:
-    """Whether a message came from who has *secret*, and now: for receivers in Python. Header names in lower case."""
+    """Return True if the owner of *secret* sent the message, and sent it now. For receivers in
+    Python.
+
+    Header names in lower case. *now* in seconds since 1970.
+    """
     message_id, stamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not (stamp.isascii() and stamp.isdigit()):
         return False
     if abs((time.time() if now is None else now) - int(stamp)) > TOLERANCE_S:
         return False
     wanted = sign(secret, message_id, int(stamp), body)
-    given = headers.get("webhook-signature", "").split(
-        " "
-    )  # several, while a secret is being changed
+    # there are several signatures while a secret is being changed
+    given = headers.get("webhook-signature", "").split(" ")
     return any(hmac.compare_digest(wanted.encode(), one.encode()) for one in given)
 
 
@@ -61,8 +65,10 @@ async def deliver_due(
     timeout: float = 15.0,
     clock: Callable[[], float] = time.time,
 ) -> int:
-    """Sends what is due, one after the other. Returns how many were taken. No redirect is followed: a signed event goes
-    to the address that was given, nowhere else."""
+    """Send the events that are due, one after the other. Return how many were accepted.
+
+    No redirect is followed: a signed event goes to the address that was given only.
+    """
     taken = 0
     for delivery, hook in await anyio.to_thread.run_sync(lambda: webhooks.take_due(limit)):
         if hook is None:
@@ -84,7 +90,7 @@ async def _post(
     timeout: float,
     clock: Callable[[], float],
 ) -> str | None:
-    """None when it was taken, else why not."""
+    """Send one event. Return None if it was accepted, else the reason."""
     stamp = int(clock())
     headers = {
         "content-type": "application/json",

@@ -23,7 +23,7 @@ from mcpsol_py.x402.subscriptions.grants import Grants
 from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 from mcpsol_py.x402.subscriptions.terms import Plan
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, TOOLS, SubscriptionTools
-from mcpsol_py.x402.worker.worker import merchant_jobs
+from mcpsol_py.x402.worker import merchant_jobs
 from tests.unit.x402.payments import USDC
 from tests.unit.x402.selling.test_paid_call import Shop
 

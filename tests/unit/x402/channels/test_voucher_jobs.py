@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcpsol_py.x402.channels.program import OURS
 from mcpsol_py.x402.store.database import Database
-from mcpsol_py.x402.worker.worker import Jobs, Worker, add_vouchers
+from mcpsol_py.x402.worker import PeriodicJobs, Worker, add_vouchers
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld
 from tests.unit.x402.channels.test_redeem import buyers, endpoint
 
@@ -17,7 +17,7 @@ async def test_the_worker_redeems_vouchers_once(tmp_path: Path) -> None:
     shop = BatchShop(ChannelWorld(program=OURS), database)
     for buyer in buyers(shop, 2):
         await buyer.pay()
-    jobs = Jobs()
+    jobs = PeriodicJobs()
     add_vouchers(
         jobs,
         redeeming=[(shop.scheme, endpoint(shop), shop.world.chain)],

@@ -31,16 +31,16 @@ from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.store.webhooks import BACKOFF_S, Webhooks
 from mcpsol_py.x402.subscriptions.store import SubscriptionBook
 from mcpsol_py.x402.subscriptions.terms import Plan
-from mcpsol_py.x402.worker.reconcile import reconcile_calls, reconcile_settlements
-from mcpsol_py.x402.worker.webhooks import deliver_due, verify
-from mcpsol_py.x402.worker.worker import (
-    Job,
-    Jobs,
+from mcpsol_py.x402.worker import (
+    PeriodicJob,
+    PeriodicJobs,
     Worker,
     merchant_jobs,
     run_job,
     run_on_procrastinate,
 )
+from mcpsol_py.x402.worker.reconcile import reconcile_calls, reconcile_settlements
+from mcpsol_py.x402.worker.webhooks import deliver_due, verify
 from tests.postgres import Cluster
 from tests.unit.x402.conftest import Storage
 from tests.unit.x402.payments import USDC, keypair
@@ -58,7 +58,7 @@ async def test_workers_take_turns(storage: Storage) -> None:
     """Three workers on connections of their own: each turn of a job is one of theirs."""
     storage.open()
     ran: list[str] = []
-    jobs = Jobs()
+    jobs = PeriodicJobs()
     for name, every in (("a", 3600), ("b", 0)):
         jobs.add(name, every, partial(_note, ran, name))
     workers = [Worker(storage.open(migrate=False), jobs) for _ in range(3)]
@@ -70,7 +70,7 @@ async def test_workers_take_turns(storage: Storage) -> None:
 
 async def test_a_turn_of_a_dead_worker_is_taken_over(storage: Storage) -> None:
     storage.open()
-    jobs = Jobs()
+    jobs = PeriodicJobs()
     ran: list[str] = []
 
     def dies() -> int:
@@ -92,18 +92,18 @@ async def test_a_job_that_fails_stops_nothing() -> None:
     def fails() -> int:
         raise StorageError("it does not answer")
 
-    assert await run_job(Job("job", 1, fails)) == 0
+    assert await run_job(PeriodicJob("job", 1, fails)) == 0
 
 
 def test_a_name_is_one_job() -> None:
-    jobs = Jobs()
+    jobs = PeriodicJobs()
     jobs.add("a", 1, lambda: 0)
     with pytest.raises(PaymentError):
         jobs.add("a", 1, lambda: 0)
 
 
 async def test_it_stops_when_told(sqlite_storage: Storage) -> None:
-    stop, jobs = asyncio.Event(), Jobs()
+    stop, jobs = asyncio.Event(), PeriodicJobs()
 
     def work() -> int:
         stop.set()
@@ -116,7 +116,7 @@ async def test_it_stops_when_told(sqlite_storage: Storage) -> None:
 async def test_procrastinate_runs_each_turn_once(postgres: Cluster) -> None:
     """Two workers of procrastinate on one queue: every deferred turn runs in one of them, none beside itself."""
     name = postgres.database()
-    url, stop, jobs = postgres.url(name), asyncio.Event(), Jobs()
+    url, stop, jobs = postgres.url(name), asyncio.Event(), PeriodicJobs()
     running, most, turns = 0, 0, 0
 
     async def work() -> int:
