@@ -6,21 +6,17 @@ from mcpsol_py.errors import abbr, suggest
 from mcpsol_py.model.check_context import CheckContext
 from mcpsol_py.model.resolve import KNOWN_LAYOUTS
 from mcpsol_py.model.types import (
-    Array,
     Enum,
-    Generic,
     Int,
     Link,
-    Map,
-    Set,
     Struct,
     Type,
     TypeDef,
     Unsupported,
 )
-from mcpsol_py.model.visit import walk
+from mcpsol_py.model.visit import generic_names
 
-__all__ = ["check_definitions", "check_link", "check_type", "generic_names"]
+__all__ = ["check_definitions", "check_link", "check_type"]
 
 MAX_DEPTH = 64
 
@@ -104,14 +100,3 @@ def _check_definition(context: CheckContext, definition: TypeDef, path: str) -> 
     for name in sorted(generic_names(definition.type) - declared):
         message = f"{definition.name!r} has no generic parameter {name!r}"
         findings.error(f"{path}.type", message, "generic-arguments")
-
-
-def generic_names(node: Type) -> set[str]:
-    """Return the names of the generic parameters that *node* uses, as types and as lengths."""
-    names = set()
-    for part in walk(node):
-        if isinstance(part, Generic):
-            names.add(part.name)
-        elif isinstance(part, (Array, Set, Map)) and isinstance(part.count, Generic):
-            names.add(part.count.name)
-    return names

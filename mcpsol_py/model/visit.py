@@ -19,8 +19,8 @@ Kinds that a visitor treats alike share one method, and the class body names eac
 `GroupVisitor` does this for kinds that most code treats alike: all scalars, all wrappers, all optional types. Override
 the method of one kind to take it out of its group.
 
-Code that only recurses needs no visitor: use `children`, `map_children` or `walk`. None of them follows a Link to the
-type it names; `Resolver.expand` (resolve.py) does.
+Code that only recurses needs no visitor: use `children`, `map_children` or `walk`. They do not follow a Link to the
+type that it names; `Resolver.expand` (resolve.py) does.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ __all__ = [
     "TypeVisitor",
     "WrapperType",
     "children",
+    "generic_names",
     "map_children",
     "method_name",
     "walk",
@@ -338,6 +339,17 @@ def walk(node: Type) -> Iterator[Type]:
         current = waiting.pop()
         yield current
         waiting.extend(reversed(children(current)))
+
+
+def generic_names(node: Type) -> set[str]:
+    """Return the names of the generic parameters that *node* uses, as types and as lengths."""
+    names = set()
+    for part in walk(node):
+        if isinstance(part, types.Generic):
+            names.add(part.name)
+        elif isinstance(part, (Array, Set, Map)) and isinstance(part.count, types.Generic):
+            names.add(part.count.name)
+    return names
 
 
 class _Children(GroupVisitor[[], tuple[Type, ...]]):

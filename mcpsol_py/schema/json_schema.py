@@ -2,25 +2,24 @@
 
 The schemas are valid under draft-07 and 2020-12, inlined and finite: no $ref, no tuple keywords, no union at the root.
 A tuple is an object with field_0, field_1, …; a map is a list of {key, value}; an option that is a property is simply
-not required. What a caller gives in that form (or in the forms of DESIGN.md 6) is turned into the codec's by the
-shape's `convert`.
+not required. A shape's `convert` turns what a caller gives into the codec's form.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from hashlib import sha256
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mcpsol_py.errors import UnknownName, UnresolvedName
+from mcpsol_py.model import types
 from mcpsol_py.model.program import AccountType, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     BORSH_STRING,
+    U8,
     Amount,
     Array,
     Bool,
@@ -30,28 +29,46 @@ from mcpsol_py.model.types import (
     Field,
     FixedSize,
     Float,
-    HiddenPrefix,
-    HiddenSuffix,
     Int,
     Link,
     Map,
-    Offset,
-    Option,
     Pubkey,
-    RemainderOption,
-    Sentinel,
-    Set,
     ShortU16,
     SizePrefixed,
     String,
     Struct,
     Tuple,
     Type,
-    Variant,
-    ZeroableOption,
+    Unsupported,
     field_keys,
 )
-from mcpsol_py.names import clean_text, forms
+from mcpsol_py.model.visit import (
+    GroupVisitor,
+    ListType,
+    OptionalType,
+    ProductType,
+    ScalarType,
+    WrapperType,
+)
+from mcpsol_py.names import clean_text
+from mcpsol_py.schema.client_profiles import PROFILES, Profile
+from mcpsol_py.schema.json_shapes import (
+    Member,
+    Shape,
+    items_converter,
+    object_converter,
+    pairs_converter,
+    tuple_converter,
+    variant_converter,
+)
+from mcpsol_py.schema.schema_parts import (
+    described,
+    join,
+    object_schema,
+    opened,
+    property_names,
+    quoted,
+)
 
 __all__ = [
     "PROFILES",
@@ -70,635 +87,481 @@ __all__ = [
     "quoted",
 ]
 
-Convert = Callable[[Any], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """What one kind of client takes (FIELD-NOTES C3, D).
-
-    `unions`: anyOf below the root. `type_lists`: "type": ["x", "null"]. `closed`: additionalProperties false is
-    understood. `all_required`: every key must be given, absent ones as null. `limits`: pattern, minimum, minItems and
-    their like are understood. `depth`, `nodes`: how deep and how large one argument's schema may be; deeper and larger
-    parts are asked for as JSON text. `about`: the longest description, in characters.
-    """
-
-    name: str
-    unions: bool = True
-    type_lists: bool = False
-    closed: bool = True
-    all_required: bool = False
-    limits: bool = True
-    depth: int = 12
-    nodes: int = 2000
-    about: int = 1024
-
-
-_DEFAULT = Profile("default")
-PROFILES: dict[str, Profile] = {
-    "default": _DEFAULT,
-    "claude": Profile("claude"),
-    "openai": Profile("openai"),
-    "codex": Profile("codex"),
-    "cursor": Profile("cursor"),
-    "vscode": Profile("vscode"),
-    "gemini": Profile("gemini", unions=False, closed=False, depth=8),
-    "strict": Profile(
-        "strict", unions=False, type_lists=True, all_required=True, limits=False, depth=4, nodes=500
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A type for one profile: its `schema`, how a value in that form becomes the codec's (`convert`, None: as it is),
-    whether null is a value (`nullable`), and how large and deep the schema is."""
-
-    schema: dict[str, Any]
-    convert: Convert | None = None
-    nullable: bool = False
-    nodes: int = 1
-    depth: int = 0
-
-
-_PROPERTY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
 _WORD = re.compile(r"[\w .:$-]{1,64}")
 _BASE58 = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
 _BYTES_IN = 'bytes: "0x" and hex, "base64:…" or "base58:…"'
 
 
-def property_names(names: Iterable[str]) -> list[str]:
-    """A property name for each of *names* that every client takes (`[a-zA-Z_][a-zA-Z0-9_]{0,63}`), none twice; most
-    stay as they are.
+class Schemas(GroupVisitor[[int], Shape]):
+    """The shapes of one program's types, for callers or, with `output`, for results. All are cached.
 
-    What had to be changed gets a hash of the name, so that it does not depend on the others' order.
+    Each method takes a type and the depth at which it is in the schema.
     """
-    out: list[str] = []
-    names = list(names)
-    taken = {n for n in names if _PROPERTY.fullmatch(n)}
-    seen: set[str] = set()
-    for place, name in enumerate(names):
-        if _PROPERTY.fullmatch(name) and name not in seen:
-            good = name
-        else:
-            plain = re.sub(r"[^a-zA-Z0-9_]+", "_", name).strip("_")
-            plain = plain if re.match(r"[a-zA-Z_]", plain) else f"_{plain}"
-            good = plain if len(plain) <= 64 and plain not in taken and plain != "_" else ""
-            salt = name
-            while not good or good in seen:
-                good = f"{plain[:55]}_{sha256(salt.encode('utf-8', 'replace')).hexdigest()[:8]}"
-                salt += f"#{place}"
-            taken.add(good)
-        seen.add(good)
-        out.append(good)
-    return out
-
-
-def quoted(docs: Iterable[str], limit: int = 400) -> str:
-    """Text from a program, marked as its own words: data, no instructions to whoever reads it (FIELD-NOTES W6)."""
-    text = " ".join(clean_text("\n".join(docs), 4 * limit).split()).replace('"', "'")
-    if not text:
-        return ""
-    if len(text) > limit:
-        text = text[: limit - 1].rstrip() + "…"
-    return f'Program\'s words: "{text}"'
-
-
-def join(*parts: str, limit: int = 1024) -> str:
-    """Sentences in one description of at most *limit* characters."""
-    text = ". ".join(p.rstrip(".") if not p.endswith('"') else p for p in parts if p)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-class Schemas:
-    """The shapes of one program's types, for callers (`output` False) or for results. All are kept."""
 
     def __init__(
-        self, resolver: Resolver, profile: Profile = _DEFAULT, *, output: bool = False
+        self, resolver: Resolver, profile: Profile = PROFILES["default"], *, output: bool = False
     ) -> None:
         self.resolver = resolver
         self.profile = profile
         self.output = output
+        self._leaves = _Leaves(profile, output)
+        self._is_nullable = _IsNullable(resolver)
         self._kept: dict[Type, Shape] = {}
+        #: the links that are being expanded
         self._open: list[Link] = []
+        #: how many parts were left out so far, so that their shapes depend on their place
         self._cut = 0
+        #: how many nodes the schema may still use
         self._left = 0
 
     def shape(self, node: Type) -> Shape:
-        """The shape of *node*. Types that cannot be used are any JSON value."""
+        """Return the shape of *node*. For a type that cannot be used, it is any JSON value."""
         self._left = self.profile.nodes
         self._cut = 0
         return self._shape(node, 0)
 
     def _shape(self, node: Type, depth: int) -> Shape:
         kept = self._kept.get(node)
-        if (
-            kept is not None
-            and kept.nodes <= self._left
-            and depth + kept.depth <= self.profile.depth
-        ):
+        if kept is not None and self._fits(kept, depth):
             self._left -= kept.nodes
             return kept
         if depth >= self.profile.depth or self._left <= 0:
-            leaf = self._leaf(node)
-            self._cut += leaf is None
-            return leaf or self._loose(node)
-        cuts = self._cut
+            return self._cut_short(node)
+        cut_before = self._cut
         shape = self._make(node, depth)
-        if self._cut == cuts:
+        if self._cut == cut_before:
             self._kept[node] = shape
         return shape
 
-    def _make(self, node: Type, depth: int) -> Shape:
-        leaf = self._leaf(node)
+    def _fits(self, shape: Shape, depth: int) -> bool:
+        return shape.nodes <= self._left and depth + shape.depth <= self.profile.depth
+
+    def _cut_short(self, node: Type) -> Shape:
+        leaf = self._leaves.visit(node)
         if leaf is not None:
-            self._left -= 1
             return leaf
-        match node:
-            case Link():
-                return self._link(node, depth)
-            case Option(item=item) | ZeroableOption(item=item) | RemainderOption(item=item):
-                return self._option(item, depth)
-            case Array(item, count) | Set(item, count):
-                return self._array(item, count if isinstance(count, int) else None, depth)
-            case Map(key, value, _):
-                return self._map(key, value, depth)
-            case Tuple(items):
-                return self._tuple(items, depth)
-            case Struct(fields):
-                return self._struct(fields, depth)
-            case Enum(variants, _):
-                return self._enum(variants, depth)
-            case (
-                SizePrefixed(item=item)
-                | FixedSize(item=item)
-                | Sentinel(item=item)
-                | HiddenPrefix(item=item)
-                | HiddenSuffix(item=item)
-                | Offset(item=item)
-            ):
-                return self._shape(item, depth)
-            case _:
-                return self._loose(node)
+        self._cut += 1
+        return self._any_value(node)
 
-    # --- leaves ----------------------------------------------------------------------------------------------------
+    def _make(self, node: Type, depth: int) -> Shape:
+        leaf = self._leaves.visit(node)
+        if leaf is None:
+            return self.visit(node, depth)
+        self._left -= 1
+        return leaf
 
-    def _leaf(self, node: Type) -> Shape | None:
-        match node:
-            case Int() | ShortU16():
-                return Shape(self._int(node, type_text(node)))
-            case Amount(number, decimals, unit):
-                whole = (
-                    f" ({10**decimals:,} make one {clean_text(unit, 20)})"
-                    if unit and decimals <= 30
-                    else ""
-                )
-                return Shape(
-                    self._int(
-                        number, f"{type_text(number)}, base units with {decimals} decimals{whole}"
-                    )
-                )
-            case DateTime(number):
-                return Shape(
-                    self._int(number, f"{type_text(number)}, seconds since 1970-01-01 UTC")
-                )
-            case Float(bits):
-                named = {"type": "string", "enum": ["NaN", "Infinity", "-Infinity"]}
-                if self.output:
-                    return Shape({"anyOf": [{"type": "number"}, named]}, nodes=3)
-                return Shape({"type": "number", "description": f"f{bits}"})
-            case Bool():
-                return Shape({"type": "boolean"})
-            case Pubkey():
-                return Shape(self._text("base58 address", _BASE58))
-            case Bytes():
-                return Shape(self._bytes(None))
-            case Array(Int(8, False, False), count):
-                return Shape(self._bytes(count if isinstance(count, int) else None))
-            case FixedSize(Bytes(), size):
-                return Shape(self._bytes(None, f", at most {size}"))
-            case String(encoding):
-                return Shape(
-                    {"type": "string"} if encoding == "utf8" else self._text(f"{encoding} text")
-                )
-            case _ if node == BORSH_STRING:
-                return Shape({"type": "string"})
-            case _:
-                return None
-
-    def _int(self, node: Int | ShortU16, about: str) -> dict[str, Any]:
-        bits, signed = (16, False) if isinstance(node, ShortU16) else (node.bits, node.signed)
-        low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-        if bits < 64:
-            schema: dict[str, Any] = {"type": "integer", "description": about}
-            return schema | ({"minimum": low, "maximum": high} if self.profile.limits else {})
-        digits = len(str(high)) - 1
-        pattern = f"^(0|{'-?' if signed else ''}[1-9][0-9]{{0,{digits}}})$"
-        return self._text(f"{about}, as decimal text", pattern)
-
-    def _text(self, about: str, pattern: str = "") -> dict[str, Any]:
-        schema = {"type": "string", "description": about}
-        return schema | ({"pattern": pattern} if pattern and self.profile.limits else {})
-
-    def _bytes(self, count: int | None, size: str = "") -> dict[str, Any]:
-        exact = f"{count} " if count is not None else ""
-        if self.output:
-            return self._text(f'{exact}bytes as "0x" and hex', "^0x([0-9a-f]{2})*$")
-        return self._text(exact + _BYTES_IN + size)
-
-    def _loose(self, node: Type) -> Shape:
+    def _any_value(self, node: Type) -> Shape:
         """Where a schema must end: callers give JSON text, which the codec reads as it does the value itself."""
         self._left -= 1
-        nullable = self._nullable(node)
+        nullable = self._is_nullable.visit(node, 0)
         if self.output:
-            return Shape(
-                {"type": ["object", "array", "string", "number", "boolean", "null"]},
-                nullable=nullable,
-            )
+            every_kind = ["object", "array", "string", "number", "boolean", "null"]
+            return Shape({"type": every_kind}, nullable=nullable)
         about = f"{clean_text(type_text(node), 80)}, as JSON text"
         return Shape({"type": "string", "description": about}, nullable=nullable)
 
-    def _nullable(self, node: Type) -> bool:
-        """Is null a value of *node*? Then an option around it says {"some": value}."""
-        for _ in range(64):
-            match node:
-                case Option() | ZeroableOption() | RemainderOption():
-                    return True
-                case Link():
-                    try:
-                        node = self.resolver.expand(node)[1]
-                    except UnresolvedName:
-                        return False
-                case (
-                    SizePrefixed(item=item)
-                    | FixedSize(item=item)
-                    | Sentinel(item=item)
-                    | HiddenPrefix(item=item)
-                    | HiddenSuffix(item=item)
-                    | Offset(item=item)
-                ):
-                    node = item
-                case _:
-                    return False
-        return False
+    # --- one kind of type each ---------------------------------------------------------------------------------------
 
-    # --- what holds others -----------------------------------------------------------------------------------------
+    def unusable(self, node: ScalarType | types.Generic | Unsupported, depth: int) -> Shape:
+        return self._any_value(node)
 
-    def _link(self, node: Link, depth: int) -> Shape:
+    visit_scalar = visit_generic = visit_unsupported = unusable  # scalars are leaves
+
+    def visit_wrapper(self, node: WrapperType, depth: int) -> Shape:
+        return self._shape(node.item, depth)
+
+    def visit_link(self, node: Link, depth: int) -> Shape:
         if node in self._open:
             self._cut += 1
-            return self._loose(node)
+            return self._any_value(node)
         try:
             _, body = self.resolver.expand(node)
         except UnresolvedName:
-            return self._loose(node)
+            return self._any_value(node)
         self._open.append(node)
-        cuts = self._cut
+        cut_before = self._cut
         shape = self._shape(body, depth)
         self._open.pop()
         if not self._open and self._left > 0:
-            self._cut = (
-                cuts  # what was cut within was this type itself: the same wherever it stands
-            )
+            # Only this type itself was cut within its body, so the shape is the same everywhere.
+            self._cut = cut_before
             self._kept[node] = shape
         return shape
 
-    def _option(self, item: Type, depth: int) -> Shape:
-        if not self._nullable(item):
-            inner = self._shape(item, depth)
-            return Shape(inner.schema, inner.convert, True, inner.nodes, inner.depth)
-        inner = self._shape(item, depth + 1)
-        return self.object_of([("some", "some", inner, "", True)], True)
+    def visit_optional(self, node: OptionalType, depth: int) -> Shape:
+        if self._is_nullable.visit(node.item, 0):
+            some = Member("some", "some", self._shape(node.item, depth + 1))
+            return self.object_of([some], nullable=True)
+        inner = self._shape(node.item, depth)
+        return Shape(inner.schema, inner.convert, True, inner.nodes, inner.depth)
+
+    def visit_list(self, node: ListType, depth: int) -> Shape:
+        inner = self._shape(node.item, depth + 1)
+        schema: dict[str, Any] = {"type": "array", "items": self._or_null(inner)}
+        if isinstance(node.count, int) and self.profile.limits:
+            schema |= {"minItems": node.count, "maxItems": node.count}
+        self._left -= 1
+        convert = items_converter(inner)
+        return Shape(schema, convert, nodes=inner.nodes + 1, depth=inner.depth + 1)
+
+    def visit_map(self, node: Map, depth: int) -> Shape:
+        if self.output:
+            pair = self._tuple((node.key, node.value), depth + 1)
+        else:
+            pair = self.object_of(
+                [
+                    Member("key", "key", self._shape(node.key, depth + 2)),
+                    Member("value", "value", self._shape(node.value, depth + 2)),
+                ]
+            )
+        key = self._shape(node.key, depth + 2)
+        value = self._shape(node.value, depth + 2)
+        schema = {"type": "array", "items": pair.schema}
+        convert = pairs_converter(key, value)
+        return Shape(schema, convert, nodes=pair.nodes + 1, depth=pair.depth + 1)
+
+    def visit_product(self, node: ProductType, depth: int) -> Shape:
+        if isinstance(node, Tuple):
+            return self._tuple(node.items, depth)
+        return self._struct(node.fields, depth)
+
+    def visit_enum(self, node: Enum, depth: int) -> Shape:
+        units = [variant.name for variant in node.variants if variant.payload is None]
+        self._left -= 1
+        words = self._words(units)
+        if len(units) == len(node.variants):
+            return words
+        # With unions, a unit variant is a word; without, it is a property like the others.
+        units_are_words = self.output or self.profile.unions
+        members = self._variants(node, units_are_words, depth)
+        whole = self._one_of(members)
+        if units_are_words and units:
+            either = {"anyOf": [words.schema, whole.schema]}
+            whole = Shape(either, nodes=whole.nodes + 2, depth=whole.depth)
+        if self.output:
+            return whole
+        convert = variant_converter(members, units, words)
+        return Shape(whole.schema, convert, False, whole.nodes, whole.depth)
+
+    # --- what these are made of --------------------------------------------------------------------------------------
 
     def _or_null(self, shape: Shape) -> dict[str, Any]:
-        """The schema of a value that may be null, where it stands in a list or must be given."""
-        if not shape.nullable:
-            return shape.schema
+        """Return the schema of a value that must be given, or is an item of a list, and may be null."""
         schema = shape.schema
+        if not shape.nullable:
+            return schema
         if self.profile.unions or self.output:
             return {"anyOf": [schema, {"type": "null"}]}
         if not self.profile.type_lists:
             return schema | {"nullable": True}
         kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         nullable = schema | {"type": [*kinds, "null"]}
-        return nullable | {"enum": [*schema["enum"], None]} if "enum" in schema else nullable
-
-    def _array(self, item: Type, count: int | None, depth: int) -> Shape:
-        inner = self._shape(item, depth + 1)
-        schema: dict[str, Any] = {"type": "array", "items": self._or_null(inner)}
-        if count is not None and self.profile.limits:
-            schema |= {"minItems": count, "maxItems": count}
-        convert = inner.convert
-
-        def each(value: Any) -> Any:
-            value = opened(value)
-            if not isinstance(value, list) or convert is None:
-                return value
-            return [v if v is None else convert(v) for v in value]
-
-        self._left -= 1
-        return Shape(
-            schema, each if convert else None, nodes=inner.nodes + 1, depth=inner.depth + 1
-        )
-
-    def _map(self, key: Type, value: Type, depth: int) -> Shape:
-        if self.output:
-            pair = self._tuple((key, value), depth + 1)
-        else:
-            shapes = [self._shape(key, depth + 2), self._shape(value, depth + 2)]
-            pair = self.object_of(
-                [(n, n, s, "", True) for n, s in zip(("key", "value"), shapes, strict=True)], False
-            )
-        first, second = (self._shape(t, depth + 2).convert for t in (key, value))
-
-        def pairs(given: Any) -> Any:
-            given = opened(given)
-            if isinstance(given, dict):
-                given = list(given.items())
-            if not isinstance(given, list):
-                return given
-            out: list[Any] = []
-            for entry in given:
-                if isinstance(entry, dict) and entry.keys() <= {"key", "value"}:
-                    entry = [entry.get("key"), entry.get("value")]
-                if isinstance(entry, (list, tuple)) and len(entry) == 2:
-                    entry = [
-                        c(x) if c and x is not None else x
-                        for c, x in zip((first, second), entry, strict=True)
-                    ]
-                out.append(entry)
-            return out
-
-        return Shape(
-            {"type": "array", "items": pair.schema},
-            pairs,
-            nodes=pair.nodes + 1,
-            depth=pair.depth + 1,
-        )
+        if "enum" in schema:
+            nullable["enum"] = [*schema["enum"], None]
+        return nullable
 
     def _tuple(self, items: tuple[Type, ...], depth: int) -> Shape:
-        shapes = [self._shape(t, depth + 1) for t in items]
+        shapes = [self._shape(item, depth + 1) for item in items]
         self._left -= 1
-        if self.output:  # the result's form is a list
-            each = [self._or_null(s) for s in shapes]
-            unlike = list({json.dumps(e, sort_keys=True): e for e in each}.values())
-            schema: dict[str, Any] = {
-                "type": "array",
-                "minItems": len(items),
-                "maxItems": len(items),
-            }
-            if unlike:
-                schema["items"] = unlike[0] if len(unlike) == 1 else {"anyOf": unlike}
-            return Shape(
-                schema,
-                nodes=sum(s.nodes for s in shapes) + 1,
-                depth=1 + max((s.depth for s in shapes), default=0),
-            )
+        if self.output:
+            return self._list_of(shapes)
         names = [f"field_{i}" for i in range(len(items))]
-        whole = self.object_of(
-            [(n, n, s, "", True) for n, s in zip(names, shapes, strict=True)], False
-        )
+        members = [Member(name, name, shape) for name, shape in zip(names, shapes, strict=True)]
+        whole = self.object_of(members)
+        convert = tuple_converter(names, shapes)
+        return Shape(whole.schema, convert, nodes=whole.nodes, depth=whole.depth)
 
-        def listed(value: Any) -> Any:
-            value = opened(value)
-            if isinstance(value, dict) and value.keys() <= set(names):
-                value = [
-                    value.get(n)
-                    for n, s in zip(names, shapes, strict=True)
-                    if n in value or s.nullable
-                ]
-            if isinstance(value, list) and len(value) == len(shapes):
-                return [
-                    s.convert(v) if s.convert and v is not None else v
-                    for s, v in zip(shapes, value, strict=True)
-                ]
-            return value
-
-        return Shape(whole.schema, listed, nodes=whole.nodes, depth=whole.depth)
+    def _list_of(self, shapes: list[Shape]) -> Shape:
+        """A list with one item of each shape: a tuple in a result."""
+        schema: dict[str, Any] = {
+            "type": "array",
+            "minItems": len(shapes),
+            "maxItems": len(shapes),
+        }
+        items = _distinct([self._or_null(shape) for shape in shapes])
+        if len(items) == 1:
+            schema["items"] = items[0]
+        elif items:
+            schema["items"] = {"anyOf": items}
+        return Shape(schema, nodes=_nodes(shapes), depth=_depth(shapes))
 
     def _struct(self, fields: tuple[Field, ...], depth: int) -> Shape:
-        keys = field_keys(fields)
-        shown = [
-            (k, f)
-            for k, f in zip(keys, fields, strict=True)
-            if not (f.default and f.default.omitted)
+        keyed = zip(field_keys(fields), fields, strict=True)
+        shown = [(key, f) for key, f in keyed if f.default is None or not f.default.omitted]
+        names = self._names([key for key, _ in shown])
+        members = [
+            Member(
+                name,
+                key,
+                self._shape(field.type, depth + 1),
+                self._about(field.docs),
+                field.default is None,
+            )
+            for name, (key, field) in zip(names, shown, strict=True)
         ]
-        names = [k for k, _ in shown] if self.output else property_names(k for k, _ in shown)
-        members = []
-        for name, (key, f) in zip(names, shown, strict=True):
-            about = quoted(f.docs, 200)
-            if self.output:
-                about = clean_text(" ".join(f.docs), 200)
-            members.append((name, key, self._shape(f.type, depth + 1), about, f.default is None))
         self._left -= 1
-        return self.object_of(members, False)
+        return self.object_of(members)
 
-    def object_of(self, members: list[tuple[str, str, Shape, str, bool]], nullable: bool) -> Shape:
-        """An object of *members*: (property, key in the codec's form, shape, about, must it be given unless it may be
-        null?).
-        """
+    def _names(self, keys: list[str]) -> list[str]:
+        """Results keep the names of the source."""
+        return keys if self.output else property_names(keys)
+
+    def _about(self, docs: tuple[str, ...]) -> str:
+        return clean_text(" ".join(docs), 200) if self.output else quoted(docs, 200)
+
+    def object_of(self, members: Sequence[Member], nullable: bool = False) -> Shape:
+        """Return the shape of an object with *members*."""
         properties: dict[str, Any] = {}
         required: list[str] = []
-        for name, _, shape, about, needed in members:
-            must = self.output or (needed and not shape.nullable)
-            schema = shape.schema
-            if self.output or self.profile.all_required:
-                schema = self._or_null(
-                    shape if must or self.output else Shape(schema, nullable=True)
-                )
-            properties[name] = described(schema, about, self.profile.about)
+        for member in members:
+            must = self.output or (member.needed and not member.shape.nullable)
+            schema = self._member_schema(member.shape, must)
+            properties[member.name] = described(schema, member.about, self.profile.about)
             if must or self.profile.all_required:
-                required.append(name)
+                required.append(member.name)
         schema = object_schema(properties, required, self.profile)
-        nodes = 1 + sum(s.nodes for _, _, s, _, _ in members)
-        deep = 1 + max((s.depth for _, _, s, _, _ in members), default=0)
         convert = None if self.output else object_converter(members, self.profile.all_required)
-        return Shape(schema, convert, nullable, nodes, deep)
+        shapes = [member.shape for member in members]
+        return Shape(schema, convert, nullable, _nodes(shapes), _depth(shapes))
 
-    def _enum(self, variants: tuple[Variant, ...], depth: int) -> Shape:
-        units = [v.name for v in variants if v.payload is None]
-        self._left -= 1
-        if len(units) == len(variants):
-            return self._units(units)
-        single = self.output or self.profile.unions
-        shown = [v for v in variants if v.payload is not None or not single]
-        names = [v.name for v in shown] if self.output else property_names(v.name for v in shown)
-        members: list[tuple[str, str, Shape, str, bool]] = []
-        for name, v in zip(names, shown, strict=True):
-            shape = self._shape(v.payload if v.payload is not None else Struct(()), depth + 1)
-            members.append(
-                (name, v.name, shape, quoted(v.docs, 100) if not self.output else "", False)
-            )
-        whole = self._one_of(members)
-        words = self._units(units)
-        if single and units:
-            whole = Shape(
-                {"anyOf": [words.schema, whole.schema]}, nodes=whole.nodes + 2, depth=whole.depth
-            )
+    def _member_schema(self, shape: Shape, must: bool) -> dict[str, Any]:
         if self.output:
-            return whole
-        bare = frozenset(units)
-        converts = {n: (key, s.convert) for n, key, s, _, _ in members}
-        converts |= {key: (key, s.convert) for _, key, s, _, _ in members}
+            return self._or_null(shape)
+        if not self.profile.all_required:
+            return shape.schema
+        return self._or_null(shape if must else Shape(shape.schema, nullable=True))
 
-        def variant(value: Any) -> Any:
-            value = opened(value)
-            if not isinstance(value, dict):
-                return words.convert(value) if words.convert else value
-            chosen = {k: v for k, v in value.items() if v is not None}
-            if len(chosen) != 1 and len(value) == 1:
-                chosen = value
-            if len(chosen) != 1:
-                return value
-            ((name, payload),) = chosen.items()
-            key, convert = converts.get(name, (name, None))
-            if key in bare:
-                return key
-            return {key: convert(payload) if convert and payload is not None else payload}
+    def _variants(self, node: Enum, units_are_words: bool, depth: int) -> list[Member]:
+        shown = [v for v in node.variants if v.payload is not None or not units_are_words]
+        names = self._names([variant.name for variant in shown])
+        members = []
+        for name, variant in zip(names, shown, strict=True):
+            payload = Struct(()) if variant.payload is None else variant.payload
+            about = "" if self.output else quoted(variant.docs, 100)
+            shape = self._shape(payload, depth + 1)
+            members.append(Member(name, variant.name, shape, about, needed=False))
+        return members
 
-        return Shape(whole.schema, variant, False, whole.nodes, whole.depth)
-
-    def _units(self, names: list[str]) -> Shape:
-        """One of these words. Those that are no plain words are shown as `property_names` makes them."""
-        shown = [
-            n if _WORD.fullmatch(n) else p
-            for n, p in zip(names, property_names(names), strict=True)
-        ]
+    def _words(self, names: list[str]) -> Shape:
+        """One of the words *names*. Callers see words with unusual characters as `property_names` writes them."""
+        plain = zip(names, property_names(names), strict=True)
+        shown = [name if _WORD.fullmatch(name) else changed for name, changed in plain]
         if self.output or shown == names:
             return Shape({"type": "string", "enum": names} if names else {"type": "string"})
         meant = dict(zip(shown, names, strict=True))
-        return Shape(
-            {"type": "string", "enum": shown},
-            lambda v: meant.get(v, v) if isinstance(v, str) else v,
-        )
 
-    def _one_of(self, members: list[tuple[str, str, Shape, str, bool]]) -> Shape:
+        def convert(value: Any) -> Any:
+            return meant.get(value, value) if isinstance(value, str) else value
+
+        return Shape({"type": "string", "enum": shown}, convert)
+
+    def _one_of(self, members: list[Member]) -> Shape:
         """An object with exactly one of the members."""
         properties = {}
-        for name, _, shape, about, _ in members:
-            schema = shape.schema
-            if self.profile.all_required and not self.output:
-                schema = self._or_null(Shape(schema, nullable=True))
-            elif self.output:
-                schema = self._or_null(shape)
-            properties[name] = described(schema, about, self.profile.about)
-        required = list(properties) if self.profile.all_required and not self.output else []
+        for member in members:
+            schema = self._member_schema(member.shape, must=False)
+            properties[member.name] = described(schema, member.about, self.profile.about)
+        all_required = self.profile.all_required and not self.output
+        required = list(properties) if all_required else []
         schema = object_schema(properties, required, self.profile)
         if self.profile.limits:
             schema |= {"minProperties": 1, "maxProperties": 1}
         if not self.output:
-            schema["description"] = "exactly one of these" + (
-                ", the others null" if required else ""
-            )
-        nodes = 1 + sum(s.nodes for _, _, s, _, _ in members)
-        return Shape(schema, None, False, nodes, 1 + max(s.depth for _, _, s, _, _ in members))
+            others = ", the others null" if required else ""
+            schema["description"] = f"exactly one of these{others}"
+        shapes = [member.shape for member in members]
+        return Shape(schema, nodes=_nodes(shapes), depth=_depth(shapes))
 
 
-def object_schema(
-    properties: dict[str, Any], required: list[str], profile: Profile
-) -> dict[str, Any]:
-    """An object with these properties and no others."""
-    schema: dict[str, Any] = {"type": "object", "properties": properties}
-    if required:
-        schema["required"] = required
-    if profile.closed:
-        schema["additionalProperties"] = False
-    return schema
+def _distinct(schemas: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return list({json.dumps(schema, sort_keys=True): schema for schema in schemas}.values())
 
 
-def described(schema: dict[str, Any], about: str, limit: int = 1024) -> dict[str, Any]:
-    """*schema* with *about* before its own description."""
-    if not about:
-        return schema
-    return schema | {"description": join(schema.get("description", ""), about, limit=limit)}
+def _nodes(shapes: Iterable[Shape]) -> int:
+    """The size of a schema that holds *shapes*."""
+    return 1 + sum(shape.nodes for shape in shapes)
 
 
-def object_converter(
-    members: list[tuple[str, str, Shape, str, bool]], drops_null: bool
-) -> Convert | None:
-    """Properties -> the codec's keys: other ways to write a name are read, absent options are None, and what the schema
-    made null that has a default of its own (`drops_null`) is left out."""
-    names: dict[str, str] = {}
-    for _, key, _, _, _ in members:
-        for form in forms(key):
-            names.setdefault(form, key)
-    names |= {name: key for name, key, _, _, _ in members} | {
-        key: key for _, key, _, _, _ in members
-    }
-    converts = {key: s.convert for _, key, s, _, _ in members if s.convert}
-    absent = [key for _, key, s, _, needed in members if s.nullable and needed]
-    defaults = frozenset(
-        key for _, key, s, _, needed in members if drops_null and not needed and not s.nullable
-    )
-    if not converts and not absent and not defaults and all(n == k for n, k, _, _, _ in members):
+def _depth(shapes: Iterable[Shape]) -> int:
+    """The depth of a schema that holds *shapes*."""
+    return 1 + max((shape.depth for shape in shapes), default=0)
+
+
+class _IsNullable(GroupVisitor[[int], bool]):
+    """Is null a value of the type? Then an option around it is written as {"some": value}."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+
+    def no(
+        self,
+        node: ScalarType | ListType | ProductType | Map | Enum | types.Generic | Unsupported,
+        depth: int,
+    ) -> bool:
+        return False
+
+    visit_scalar = visit_list = visit_product = visit_map = visit_enum = no
+    visit_generic = visit_unsupported = no
+
+    def visit_optional(self, node: OptionalType, depth: int) -> bool:
+        return True
+
+    def visit_wrapper(self, node: WrapperType, depth: int) -> bool:
+        return depth < 64 and self.visit(node.item, depth + 1)
+
+    def visit_link(self, node: Link, depth: int) -> bool:
+        if depth >= 64:
+            return False
+        try:
+            _, body = self.resolver.expand(node)
+        except UnresolvedName:
+            return False
+        return self.visit(body, depth + 1)
+
+
+# --- leaves ----------------------------------------------------------------------------------------------------------
+
+
+class _Leaves(GroupVisitor[[], Shape | None]):
+    """The shapes of types that are one JSON value: scalars, bytes and text. None for all others."""
+
+    def __init__(self, profile: Profile, output: bool) -> None:
+        self.profile = profile
+        self.output = output
+
+    def not_a_leaf(
+        self,
+        node: OptionalType | ProductType | Map | Enum | Link | types.Generic | Unsupported,
+    ) -> Shape | None:
         return None
 
-    def convert(value: Any) -> Any:
-        value = opened(value)
-        if not isinstance(value, dict):
-            return value
-        out: dict[str, Any] = {}
-        for given, item in value.items():
-            key: str = names[given] if given in names else str(given)
-            if item is None and key in defaults:
-                continue
-            inner = converts.get(key)
-            out[key] = inner(item) if inner and item is not None else item
-        for key in absent:
-            out.setdefault(key, None)
-        return out
+    visit_optional = visit_product = visit_map = visit_enum = visit_link = not_a_leaf
+    visit_generic = visit_unsupported = not_a_leaf
 
-    return convert
+    def visit_scalar(self, node: ScalarType) -> Shape | None:
+        raise NotImplementedError  # each scalar has a method below
+
+    def integer(self, node: Int | ShortU16) -> Shape | None:
+        return Shape(self._int(node, type_text(node)))
+
+    visit_int = visit_short_u16 = integer
+
+    def visit_amount(self, node: Amount) -> Shape | None:
+        about = f"{type_text(node.number)}, base units with {node.decimals} decimals"
+        if node.unit and node.decimals <= 30:
+            about += f" ({10**node.decimals:,} make one {clean_text(node.unit, 20)})"
+        return Shape(self._int(node.number, about))
+
+    def visit_date_time(self, node: DateTime) -> Shape | None:
+        about = f"{type_text(node.number)}, seconds since 1970-01-01 UTC"
+        return Shape(self._int(node.number, about))
+
+    def visit_float(self, node: Float) -> Shape | None:
+        if not self.output:
+            return Shape({"type": "number", "description": f"f{node.bits}"})
+        named = {"type": "string", "enum": ["NaN", "Infinity", "-Infinity"]}
+        return Shape({"anyOf": [{"type": "number"}, named]}, nodes=3)
+
+    def visit_bool(self, node: Bool) -> Shape | None:
+        return Shape({"type": "boolean"})
+
+    def visit_pubkey(self, node: Pubkey) -> Shape | None:
+        return Shape(self._text("base58 address", _BASE58))
+
+    def visit_bytes(self, node: Bytes) -> Shape | None:
+        return Shape(self._bytes())
+
+    def visit_string(self, node: String) -> Shape | None:
+        if node.encoding == "utf8":
+            return Shape({"type": "string"})
+        return Shape(self._text(f"{node.encoding} text"))
+
+    def visit_list(self, node: ListType) -> Shape | None:
+        if not isinstance(node, Array) or node.item != U8:
+            return None
+        exact = f"{node.count} " if isinstance(node.count, int) else ""
+        return Shape(self._bytes(exact))
+
+    def visit_wrapper(self, node: WrapperType) -> Shape | None:
+        return None
+
+    def visit_fixed_size(self, node: FixedSize) -> Shape | None:
+        if node.item != Bytes():
+            return None
+        return Shape(self._bytes(most=f", at most {node.size}"))
+
+    def visit_size_prefixed(self, node: SizePrefixed) -> Shape | None:
+        return Shape({"type": "string"}) if node == BORSH_STRING else None
+
+    def _int(self, node: Int | ShortU16, about: str) -> dict[str, Any]:
+        bits, signed = (node.bits, node.signed) if isinstance(node, Int) else (16, False)
+        if bits >= 64:  # JSON readers round such numbers
+            return self._text(f"{about}, as decimal text", _decimal_pattern(bits, signed))
+        schema: dict[str, Any] = {"type": "integer", "description": about}
+        if self.profile.limits:
+            low, high = _int_range(bits, signed)
+            schema |= {"minimum": low, "maximum": high}
+        return schema
+
+    def _text(self, about: str, pattern: str = "") -> dict[str, Any]:
+        schema = {"type": "string", "description": about}
+        if pattern and self.profile.limits:
+            schema["pattern"] = pattern
+        return schema
+
+    def _bytes(self, exact: str = "", most: str = "") -> dict[str, Any]:
+        if self.output:
+            return self._text(f'{exact}bytes as "0x" and hex', "^0x([0-9a-f]{2})*$")
+        return self._text(exact + _BYTES_IN + most)
 
 
-def opened(value: Any) -> Any:
-    """Objects and lists that arrive as JSON text (FIELD-NOTES C-45), opened; only asked for where one must stand."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
+def _int_range(bits: int, signed: bool) -> tuple[int, int]:
+    if signed:
+        return -(1 << bits - 1), (1 << bits - 1) - 1
+    return 0, (1 << bits) - 1
+
+
+def _decimal_pattern(bits: int, signed: bool) -> str:
+    sign = "-?" if signed else ""
+    digits = len(str(_int_range(bits, signed)[1])) - 1
+    return f"^(0|{sign}[1-9][0-9]{{0,{digits}}})$"
 
 
 # --- whole schemas ---------------------------------------------------------------------------------------------------
+
+
+def input_schema(
+    model: ProgramModel | Resolver, instruction: Instruction | str, profile: str = "default"
+) -> dict[str, Any]:
+    """Return the schema of an instruction's arguments: a plain object. Tools add the accounts (mcp_tools.py)."""
+    resolver = _resolver(model)
+    found: Instruction = _named(resolver.model.instructions, instruction)
+    return Schemas(resolver, PROFILES[profile]).shape(Struct(found.args)).schema
+
+
+def output_schema(model: ProgramModel | Resolver, node: Type) -> dict[str, Any]:
+    """Return the schema of a decoded value of *node* in JSON results. It may be a union; tools wrap it in an object."""
+    shape = Schemas(_resolver(model), output=True).shape(node)
+    return {"anyOf": [shape.schema, {"type": "null"}]} if shape.nullable else shape.schema
+
+
+def account_schema(model: ProgramModel | Resolver, account: AccountType | str) -> dict[str, Any]:
+    """Return the schema of a decoded account."""
+    resolver = _resolver(model)
+    found: AccountType = _named(resolver.model.accounts, account)
+    return output_schema(resolver, found.type)
 
 
 def _resolver(model: ProgramModel | Resolver) -> Resolver:
     return model if isinstance(model, Resolver) else Resolver(model)
 
 
-def input_schema(
-    model: ProgramModel | Resolver, instruction: Instruction | str, profile: str = "default"
-) -> dict[str, Any]:
-    """The schema of an instruction's arguments alone: a plain object. (Tools add the accounts: schema/mcp_tools.py.)"""
-    resolver = _resolver(model)
-    ix = (
-        instruction
-        if isinstance(instruction, Instruction)
-        else _named(resolver.model.instructions, instruction)
-    )
-    return Schemas(resolver, PROFILES[profile]).shape(Struct(ix.args)).schema
-
-
-def output_schema(model: ProgramModel | Resolver, node: Type) -> dict[str, Any]:
-    """The schema of a decoded value of *node*, as JSON results carry it. May be a union: tools wrap it in an object."""
-    shape = Schemas(_resolver(model), output=True).shape(node)
-    return {"anyOf": [shape.schema, {"type": "null"}]} if shape.nullable else shape.schema
-
-
-def account_schema(model: ProgramModel | Resolver, account: AccountType | str) -> dict[str, Any]:
-    """The schema of a decoded account."""
-    resolver = _resolver(model)
-    found = (
-        account if isinstance(account, AccountType) else _named(resolver.model.accounts, account)
-    )
-    return output_schema(resolver, found.type)
-
-
-def _named(items: Iterable[Any], name: str) -> Any:
+def _named(items: Iterable[Any], wanted: Any) -> Any:
+    """Return the item with the name *wanted*, or *wanted* itself if it is not a name."""
+    if not isinstance(wanted, str):
+        return wanted
     items = list(items)
     for item in items:
-        if item.name == name:
+        if item.name == wanted:
             return item
-    raise UnknownName("instruction or account type", name, [i.name for i in items])
+    raise UnknownName("instruction or account type", wanted, [item.name for item in items])

@@ -32,8 +32,6 @@ BY_HAND = {
     "mcpsol_py/render/anchor_types.py",
     "mcpsol_py/render/rust_types.py",
     "mcpsol_py/render/state.py",
-    "mcpsol_py/schema/anchor_idl.py",
-    "mcpsol_py/schema/json_schema.py",
 }
 
 
