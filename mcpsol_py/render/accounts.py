@@ -45,7 +45,7 @@ from mcpsol_py.model.types import (
 from mcpsol_py.model.types import Field as ModelField
 from mcpsol_py.names import snake
 from mcpsol_py.render.addresses import Addresses
-from mcpsol_py.render.rust import Names, Rust, byte_string, code, doc
+from mcpsol_py.render.rust import IdentifierPool, Rust, byte_string, code, doc
 from mcpsol_py.render.rust_types import Types
 from mcpsol_py.render.state import StateView
 from mcpsol_py.render.targets import Target
@@ -193,7 +193,7 @@ class _Builder:
         self.error_names = error_names
         self.arg_names = arg_names
         self.view = AccountsView()
-        self.names = Names(
+        self.names = IdentifierPool(
             "program_id", "accounts", "args", "remaining", "rest", "data", "state", "self_"
         )
         flat = flatten(ix.accounts)
@@ -710,7 +710,7 @@ class _Builder:
     def step(self, node: Type, step: str) -> tuple[ModelField, Rust] | None:
         if not isinstance(node, Struct):
             return None
-        names = Names("r", "w")  # as Types.fields hands them out
+        names = IdentifierPool("r", "w")  # as Types.fields hands them out
         for f in node.fields:
             name = names.take(f.name)
             if f.name == step or snake(f.name) == snake(step):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mcpsol_py.render.rust import Names, Rust, address, code, doc
+from mcpsol_py.render.rust import IdentifierPool, Rust, address, code, doc
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.base58 import address_bytes
 
@@ -41,7 +41,7 @@ class Addresses:
     """
 
     def __init__(self) -> None:
-        self._names = Names(*_KNOWN.values())
+        self._names = IdentifierPool(*_KNOWN.values())
         self._by_address = {text: code(name) for text, name in _KNOWN.items()}
 
     def take(self, text: str, wish: str) -> Rust:

@@ -30,7 +30,7 @@ from mcpsol_py.render.anchor_accounts import AnchorAccounts, anchor_accounts
 from mcpsol_py.render.anchor_types import AnchorTypes, FieldView, TypeView
 from mcpsol_py.render.environment import environment
 from mcpsol_py.render.rust import (
-    Names,
+    IdentifierPool,
     Rust,
     byte_array,
     code,
@@ -262,16 +262,16 @@ def anchor_view(
     address = _address(model)
     name = crate_name(model.name)
     library = name.replace("-", "_")
-    names = Names(*_TAKEN, *_data_names(model))
+    names = IdentifierPool(*_TAKEN, *_data_names(model))
     types = AnchorTypes(Resolver(model), names)
     error_type = names.take(f"{library} error", "pascal")
     states, known = _states(model, types)
     events = _events(model, types)
-    error_names = Names()
+    error_names = IdentifierPool()
     errors = tuple(_error(e, error_names) for e in _once(model.errors))
     by_name = {e.name: v.name for e, v in zip(_once(model.errors), errors, strict=True)}
     # Their modules come in by a glob, before the crates of those names.
-    functions = Names(
+    functions = IdentifierPool(
         "list_tools", "entry", "super_", "std", "core", "alloc", "anchor_lang", "anchor_spl"
     )
     data_names = {"ListTools"}
@@ -290,7 +290,7 @@ def anchor_view(
     features = ["init-if-needed"] if any(i.accounts.init_if_needed for i in instructions) else []
     return AnchorView(
         name=name,
-        module=Names(*_MODULES).take(
+        module=IdentifierPool(*_MODULES).take(
             library.removeprefix("r#") if library not in _MODULES else f"{library} program"
         ),
         title=doc(model.docs or [f"The program {model.name}."], inner=True),
@@ -361,7 +361,7 @@ def _once(errors: tuple[ErrorCode, ...]) -> list[ErrorCode]:
     return list(first.values())
 
 
-def _error(error: ErrorCode, names: Names) -> ErrorView:
+def _error(error: ErrorCode, names: IdentifierPool) -> ErrorView:
     if error.code >= 2**32 - 1:
         raise RenderError(f"errors.{error.name}: Anchor's numbers end before {error.code}.")
     name = names.take(error.name, "pascal")
@@ -476,8 +476,8 @@ def _instruction(
     states: dict[str, tuple[Rust, Struct, int | None]],
     error_type: Rust,
     error_names: dict[str, Rust],
-    functions: Names,
-    structs: Names,
+    functions: IdentifierPool,
+    structs: IdentifierPool,
     data_names: set[str],
 ) -> AnchorInstruction:
     name = functions.take(ix.name)
@@ -493,7 +493,7 @@ def _instruction(
         args = types.fields(ix.args, ix.name)
         if any(f.type == "RemainingBytes" for f in args[:-1]):
             raise CannotRender("bytes without a length stand before other arguments")
-        names = Names("ctx", "processor", name)
+        names = IdentifierPool("ctx", "processor", name)
         args = tuple(FieldView(_argument(names, a.name), a.type, a.docs) for a in args)
         returns = code(
             "()" if ix.returns is None else types.type(ix.returns, f"{ix.name} returned")
@@ -549,7 +549,7 @@ def _uses(paths: set[str]) -> tuple[Rust, ...]:
     )
 
 
-def _argument(names: Names, name: str) -> Rust:
+def _argument(names: IdentifierPool, name: str) -> Rust:
     taken = names.take(name)
     return names.take(f"{taken[2:]} argument") if taken.startswith("r#") else taken
 

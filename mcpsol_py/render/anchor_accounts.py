@@ -39,7 +39,7 @@ from mcpsol_py.model.types import (
 from mcpsol_py.names import snake
 from mcpsol_py.render.accounts import flatten
 from mcpsol_py.render.anchor_types import AnchorTypes, fields_of
-from mcpsol_py.render.rust import Names, Rust, byte_array, byte_string, code, comment, doc
+from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, byte_string, code, comment, doc
 from mcpsol_py.solana import ids
 from mcpsol_py.solana.base58 import address_bytes
 
@@ -130,7 +130,7 @@ class _Builder:
         self.ix, self.types, self.states, self.args = ix, types, states, args
         self.error_type, self.error_names = error_type, error_names
         self.view = AnchorAccounts()
-        names = Names(
+        names = IdentifierPool(
             "ctx",
             "accounts",
             "bumps",
@@ -142,7 +142,7 @@ class _Builder:
             _Account(path, a, _plain(names, "_".join(path))) for path, a in flatten(ix.accounts)
         ]
         self.by_path = {a.path: a for a in self.accounts}
-        self.constant_names = Names()
+        self.constant_names = IdentifierPool()
         self.last_argument = 0
 
     # --- small pieces -------------------------------------------------------------------------------------------------
@@ -520,7 +520,7 @@ def _attribute(items: list[str]) -> tuple[Rust, ...]:
     )
 
 
-def _plain(names: Names, name: str) -> Rust:
+def _plain(names: IdentifierPool, name: str) -> Rust:
     """As `names.take`, and never raw: Anchor's macros make other identifiers of it."""
     taken = names.take(name)
     return names.take(f"{taken.removeprefix('r#')} account") if taken.startswith("r#") else taken

@@ -31,7 +31,7 @@ from mcpsol_py.model.types import (
     Type,
     TypeDef,
 )
-from mcpsol_py.render.rust import Names, Rust, code, doc
+from mcpsol_py.render.rust import IdentifierPool, Rust, code, doc
 from mcpsol_py.render.rust_types import CannotRender
 
 __all__ = ["AnchorTypes", "FieldView", "TypeView", "VariantView", "fields_of"]
@@ -72,7 +72,7 @@ class AnchorTypes:
     Only borsh has a form here, since Anchor serializes nothing else: `type` raises CannotRender for the rest.
     """
 
-    def __init__(self, resolver: Resolver, names: Names) -> None:
+    def __init__(self, resolver: Resolver, names: IdentifierPool) -> None:
         self.resolver = resolver
         self.names = names
         #: types that are state or events: their struct stands elsewhere
@@ -130,7 +130,7 @@ class AnchorTypes:
 
     def fields(self, fields: tuple[Field, ...], hint: str) -> tuple[FieldView, ...]:
         """The fields of a struct, in order. Raises CannotRender."""
-        names = Names()
+        names = IdentifierPool()
         return tuple(
             FieldView(
                 _plain(names, f.name), code(self.type(f.type, f"{hint} {f.name}")), doc(f.docs)
@@ -202,7 +202,7 @@ class AnchorTypes:
                     raise CannotRender(
                         f"{name} numbers its variants in another way than borsh does"
                     )
-                names = Names()
+                names = IdentifierPool()
                 views: list[VariantView] = []
                 for v in variants:
                     own = names.take(v.name, "pascal")
@@ -234,11 +234,11 @@ class AnchorTypes:
 
 def fields_of(fields: tuple[Field, ...]) -> dict[str, Rust]:
     """The Rust names of a struct's fields, by the source's."""
-    names = Names()
+    names = IdentifierPool()
     return {f.name: _plain(names, f.name) for f in fields}
 
 
-def _plain(names: Names, name: str, style: str = "snake") -> Rust:
+def _plain(names: IdentifierPool, name: str, style: str = "snake") -> Rust:
     """As `names.take`, and never raw: Anchor's macros make other identifiers of it."""
     taken = names.take(name, style)
     return (

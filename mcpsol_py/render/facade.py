@@ -44,7 +44,21 @@ _CALLED_BY_NONE = {
     ids.SECP256K1_PROGRAM: "the secp256k1 precompile",
     ids.SECP256R1_PROGRAM: "the secp256r1 precompile",
 }
-#: What the facade refuses by itself.
+#: What only the facade's files import.
+_IMPORTS = {
+    "TARGET": "crate",
+    "forward": "crate::forward",
+    "size_of": "core::mem",
+    "invoke_unchecked": "pinocchio::cpi",
+    "CpiAccount": "pinocchio::cpi",
+    "HEAP_START_ADDRESS": "pinocchio::entrypoint",
+    "MAX_HEAP_LENGTH": "pinocchio::entrypoint",
+    "process_entrypoint": "pinocchio::entrypoint",
+    "InstructionAccount": "pinocchio::instruction",
+    "InstructionView": "pinocchio::instruction",
+    "MAX_TX_ACCOUNTS": "pinocchio",
+}
+#: The errors of the facade itself.
 _OWN_CHECKS = ("InstructionFallbackNotFound", "AccountNotEnoughKeys", "InvalidProgramId")
 
 
@@ -57,7 +71,7 @@ class Dispatch:
 
 @dataclass(frozen=True, slots=True)
 class FacadeView:
-    """The whole crate. Names that CrateView has too mean the same, since error.rs and schema.rs are the same."""
+    """The whole crate. Fields that CrateView also has mean the same, since both use error.rs and schema.rs."""
 
     name: Rust
     version: Rust
@@ -137,7 +151,7 @@ def _has_optional(items: tuple[AccountItem, ...]) -> bool:
 def facade_plan(view: FacadeView) -> list[Planned]:
     """Every file of the crate, before rustfmt and without headers."""
     env = environment("facade", "pinocchio")
-    imports = Imports(PINOCCHIO.imports | PINOCCHIO.library_imports)
+    imports = Imports(PINOCCHIO.imports | PINOCCHIO.library_imports | _IMPORTS)
     files = [
         Planned(
             "Cargo.toml",

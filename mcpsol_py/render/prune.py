@@ -101,7 +101,7 @@ class _Item:
     def is_used(self, usage: Usage) -> bool:
         match self.kind:
             case "method":
-                return usage.has_method(self.owner, self.name)
+                return self.owner in usage.words and usage.has_method(self.owner, self.name)
             case "fn":
                 return self.name in usage.calls
             case _:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from mcpsol_py.names import clean_text, rust_ident, snake
 
 __all__ = [
-    "Names",
+    "IdentifierPool",
     "Rust",
     "address",
     "byte_array",
@@ -200,10 +200,10 @@ def address(data: bytes) -> Rust:
 _PLACEHOLDERS = frozenset({"foo", "baz", "quux"})
 
 
-class Names:
+class IdentifierPool:
     """Hands out identifiers, each once: a name that is taken (or reserved) gets `_2`, `_3`, … behind it.
 
-    >>> names = Names("self_")
+    >>> names = IdentifierPool("self_")
     >>> names.take("amountIn"), names.take("amount_in"), names.take("self")
     ('amount_in', 'amount_in_2', 'self_2')
     """

@@ -25,8 +25,9 @@ from mcpsol_py.model.types import (
     Type,
 )
 from mcpsol_py.names import snake
-from mcpsol_py.render.rust import Names, Rust, byte_array, code, comment, doc
-from mcpsol_py.render.rust_types import CannotRender, Types, Val
+from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, comment, doc
+from mcpsol_py.render.rust_types import CannotRender, Types
+from mcpsol_py.render.type_views import Value
 
 __all__ = ["Complex", "Member", "StateView", "state_view"]
 
@@ -103,7 +104,9 @@ class StateView:
         return code("'a" if self.generics else "'_")
 
 
-def state_view(account: AccountType, types: Types, names: Names, modules: Names) -> StateView:
+def state_view(
+    account: AccountType, types: Types, names: IdentifierPool, modules: IdentifierPool
+) -> StateView:
     """The view of *account*. Raises CannotRender."""
     d = account.discriminator
     if account.also or (d.consumed and d.offset) or d.size is not None:
@@ -130,7 +133,7 @@ def state_view(account: AccountType, types: Types, names: Names, modules: Names)
     shown = value.partition("<")[0]
     fields: dict[str, FieldForm] = {}
     if isinstance(body, Struct):
-        taken = Names()
+        taken = IdentifierPool()
         for f in body.fields:
             fields[f.name] = FieldForm(taken.take(f.name), "", f.type)
             fields[f.name] = FieldForm(fields[f.name].name, f"state.{fields[f.name].name}", f.type)
@@ -188,7 +191,9 @@ def _fixed(
 ) -> StateView:
     d = account.discriminator
     head = len(d.value) if d.consumed else 0
-    taken = Names("discriminator_", *(f"padding_{i}" for i in range(2 * len(body.fields) + 1)))
+    taken = IdentifierPool(
+        "discriminator_", *(f"padding_{i}" for i in range(2 * len(body.fields) + 1))
+    )
     members: list[Member] = []
     complexes: list[Complex] = []
     fields: dict[str, FieldForm] = {}
@@ -302,6 +307,6 @@ def _member(
         code(kind),
         code(f"&[{kind[4:-1]}]" if kind.startswith("Vec<") else f"&{kind}"),
         code(types.result(node, hint)),
-        tuple(map(code, types.write(node, Val("value", True), hint))),
+        tuple(map(code, types.write(node, Value("value", True), hint))),
     )
     return Member(ident, code(f"[u8; {size}]"), docs, False), complex_, f"state.{ident}"

@@ -19,7 +19,7 @@ from mcpsol_py.render.accounts import AccountsView, accounts_view
 from mcpsol_py.render.addresses import Addresses
 from mcpsol_py.render.faults import CHECKS
 from mcpsol_py.render.rust import (
-    Names,
+    IdentifierPool,
     Rust,
     address,
     byte_array,
@@ -33,17 +33,10 @@ from mcpsol_py.render.rust import (
     number,
     string,
 )
-from mcpsol_py.render.rust_types import (
-    TAKEN,
-    CannotRender,
-    EnumView,
-    FieldView,
-    StructView,
-    Types,
-    Val,
-)
+from mcpsol_py.render.rust_types import TAKEN, CannotRender, Types
 from mcpsol_py.render.state import StateView, state_view
 from mcpsol_py.render.targets import PINOCCHIO, Target
+from mcpsol_py.render.type_views import EnumView, RustField, StructView, Value
 from mcpsol_py.schema.pages import Descriptions, Form, page_set
 from mcpsol_py.solana.base58 import address_bytes
 
@@ -109,7 +102,7 @@ class InstructionView:
     docs: tuple[Rust, ...]
     inner_docs: tuple[Rust, ...]
     data_rows: tuple[Rust, ...]
-    args: tuple[FieldView, ...]
+    args: tuple[RustField, ...]
     args_generics: Rust
     args_data: Rust
     args_reads: tuple[Rust, ...]
@@ -210,11 +203,11 @@ def crate_view(
     types = Types(resolver, *own)
     skipped: list[str] = []
     states = _states(model, types, skipped)
-    error_names = Names()
+    error_names = IdentifierPool()
     errors = tuple(_error(e, error_names) for e in model.errors)
     names_of = {e.name: v.name for e, v in zip(model.errors, errors, strict=True)}
     error_type = types.names.take(f"{_ascii(model.name)} error", "pascal")
-    modules = Names("r#mod", "instruction", "processor")
+    modules = IdentifierPool("r#mod", "instruction", "processor")
     addresses = Addresses()
     many = len(model.instructions) > 8
     instructions = tuple(
@@ -282,7 +275,7 @@ def check_views() -> tuple[ErrorView, ...]:
 
 def constants_view(model: ProgramModel) -> tuple[ConstantView, ...]:
     """Constants that are numbers, true or false, or addresses; a source's text is read, never passed on as code."""
-    names = Names()
+    names = IdentifierPool()
     out: list[ConstantView] = []
     for constant in model.constants:
         kind, text = constant.type, constant.value
@@ -418,7 +411,7 @@ def _parts(pages: list[bytes]) -> tuple[Rust, ...]:
     )
 
 
-def _error(error: ErrorCode, names: Names) -> ErrorView:
+def _error(error: ErrorCode, names: IdentifierPool) -> ErrorView:
     name = names.take(error.name, "pascal")
     message = abbr(error.message, 200)[1:-1] if len(error.message) > 200 else error.message
     return ErrorView(name, code(str(error.code % 2**32)), string(message or error.name))
@@ -431,12 +424,12 @@ def _fixed_states(model: ProgramModel, resolver: Resolver) -> list[str]:
     return [name for a, name in taken if fixed_size(resolver, a.type) is not None]
 
 
-def _state_names() -> Names:
-    return Names(*TAKEN)
+def _state_names() -> IdentifierPool:
+    return IdentifierPool(*TAKEN)
 
 
 def _states(model: ProgramModel, types: Types, skipped: list[str]) -> dict[str, StateView]:
-    names, modules = _state_names(), Names("r#mod")
+    names, modules = _state_names(), IdentifierPool("r#mod")
     out: dict[str, StateView] = {}
     for account in model.accounts:
         if account.name in out:
@@ -496,7 +489,7 @@ def _instruction(
     states: dict[str, StateView],
     error_type: Rust,
     error_names: dict[str, Rust],
-    modules: Names,
+    modules: IdentifierPool,
     many: bool,
     skipped: list[str],
     addresses: Addresses,
@@ -603,7 +596,7 @@ def _return_data(writes: tuple[Rust, ...], size: int | None) -> tuple[Rust, ...]
     )
 
 
-def _arguments(ix: Instruction, types: Types) -> tuple[tuple[FieldView, ...], str]:
+def _arguments(ix: Instruction, types: Types) -> tuple[tuple[RustField, ...], str]:
     """The arguments' fields, or why they are passed on as bytes."""
     if ix.disabled:
         return (), ix.disabled
@@ -625,7 +618,7 @@ def _returns(
         return code("()"), (), False
     try:
         text = types.type(ix.returns, f"{ix.name} returned")
-        writes = types.write(ix.returns, Val("returned", False), f"{ix.name} returned")
+        writes = types.write(ix.returns, Value("returned", False), f"{ix.name} returned")
     except CannotRender as why:
         skipped.append(f"What {ix.name} returns has no Rust here: {why}.")
         return code("()"), (), False
@@ -652,7 +645,7 @@ def _dispatch(model: ProgramModel, views: tuple[InstructionView, ...]) -> Dispat
     )
     size = next(iter(sizes)) if len(sizes) == 1 else 0
     is_word = plain and size in (1, 2, 4, 8)
-    names = Names("MAX_ACCOUNTS")
+    names = IdentifierPool("MAX_ACCOUNTS")
     arms: list[tuple[tuple[int, int], ArmView]] = []
     for ix, view in zip(instructions, views, strict=True):
         d = ix.discriminator
