@@ -105,14 +105,14 @@ def test_an_identifier_is_one_identifier(text: str) -> None:
 
 @given(st.lists(texts, max_size=8))
 def test_no_name_is_given_out_twice(names: list[str]) -> None:
-    taken = rust.Names("type_", "self_")
+    taken = rust.IdentifierPool("type_", "self_")
     given_out = [taken.take(n) for n in [*names, *names]]
     assert len(set(given_out)) == len(given_out)
     assert not {"type_", "self_"} & set(given_out)
 
 
 def test_names_that_clippy_refuses_are_changed() -> None:
-    assert rust.Names().take("foo") == "foo_"
+    assert rust.IdentifierPool().take("foo") == "foo_"
 
 
 def test_numbers_are_grouped_as_clippy_wants() -> None:
