@@ -69,6 +69,8 @@ MODULES = {
     "mcpsol_py.render.wire": "mcpsol_py.render.rust_types",
     "mcpsol_py.schema.fitting": "mcpsol_py.schema.client_profiles",
     "mcpsol_py.schema.lift": "mcpsol_py.schema.from_pages",
+    "mcpsol_py.sources.spec_file": "mcpsol_py.sources.spec.file",
+    "mcpsol_py.sources.spec_instruction": "mcpsol_py.sources.spec.instruction",
     "mcpsol_py.x402.agent": "mcpsol_py.x402.buying.agent",
     "mcpsol_py.x402.agent_tools": "mcpsol_py.x402.buying.agent_tools",
     "mcpsol_py.x402.alerts": "mcpsol_py.x402.worker.alerts",
@@ -95,6 +97,7 @@ MODULES = {
     "mcpsol_py.x402.seller": "mcpsol_py.x402.selling.mcp_seller",
     "mcpsol_py.x402.store.audit": "mcpsol_py.x402.store.merchant_log",
     "mcpsol_py.x402.store.catalog": "mcpsol_py.x402.store.bazaar",
+    "mcpsol_py.x402.store.group": "mcpsol_py.x402.store.group_commit",
     "mcpsol_py.x402.subscriptions.book": "mcpsol_py.x402.subscriptions.store",
     "mcpsol_py.x402.subscriptions.proof": "mcpsol_py.x402.protocol.proof",
     "mcpsol_py.x402.svm_chain": "mcpsol_py.x402.chain.payment_chain",
@@ -105,6 +108,18 @@ MODULES = {
 
 #: Old module -> {old name: new name}, for names that changed. "module:name" for one that went to another module.
 NAMES: dict[str, dict[str, str]] = {
+    "mcpsol_py.bridge.balances": {
+        "TokenState": "mcpsol_py.solana.tokens:TokenAccount",
+        "token_state": "mcpsol_py.solana.tokens:read_token_account",
+    },
+    "mcpsol_py.bridge.http": {
+        "Receive": "mcpsol_py.bridge.http.asgi:Receive",
+        "Scope": "mcpsol_py.bridge.http.asgi:Scope",
+        "Send": "mcpsol_py.bridge.http.asgi:Send",
+        "answer": "mcpsol_py.bridge.http.asgi:respond",
+        "bearer_of": "mcpsol_py.bridge.http.asgi:bearer_token",
+        "header": "mcpsol_py.bridge.http.asgi:header",
+    },
     "mcpsol_py.client.loader": {
         "BUFFER_HEADER": "mcpsol_py.solana.loader:BUFFER_HEADER",
         "Buffer": "mcpsol_py.solana.loader:ProgramBuffer",
@@ -164,8 +179,15 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "mcpsol_py.bridge.policy": {"Limit": "OutflowLimit"},
     "mcpsol_py.bridge.reach": {"Reach": "SigningPower", "reach_of": "signing_power"},
-    "mcpsol_py.x402.chain": {"Chain": "PaymentChain"},
-    "mcpsol_py.x402.channels.desk": {"ChannelDesk": "ChannelFacilitator"},
+    "mcpsol_py.x402.chain": {
+        "AccountData": "solders.account:Account",
+        "Chain": "PaymentChain",
+    },
+    "mcpsol_py.x402.channels.desk": {
+        "ChannelDesk": "ChannelFacilitator",
+        "read_delay": "mcpsol_py.x402.channels.terms:read_delay",
+        "read_note": "mcpsol_py.x402.channels.terms:read_note",
+    },
     "mcpsol_py.x402.channels.program": {"Clock": "ChainClock"},
     "mcpsol_py.x402.channels.voucher": {"Signer": "VoucherSigner"},
     "mcpsol_py.x402.exact.verify": {"Limits": "SponsorLimits"},
@@ -192,13 +214,12 @@ class _OldPath(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         if fullname not in MODULES:
             return None
-        # A package (`is_package`) so that an old parent such as mcpsol_py.x402.store can still be imported through.
         return ModuleSpec(fullname, self)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         old, new = spec.name, MODULES[spec.name]
         warnings.warn(
-            f"{old} has moved to {new}; import it from there", DeprecationWarning, stacklevel=2
+            f"{old} is now {new}; the old path goes away in 0.3.0", DeprecationWarning, stacklevel=2
         )
         target = import_module(new)
         renames = NAMES.get(old, {})
@@ -214,28 +235,33 @@ class _OldPath(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing to run: `create_module` made the module whole."""
+        """Do nothing: `create_module` returned a complete module."""
 
 
 def _renamed(old_module: str, old: str, new_module: str, new: str) -> object:
     if ":" in new:
         new_module, new = new.split(":")
-    warnings.warn(f"{old_module}.{old} is now {new_module}.{new}", DeprecationWarning, stacklevel=3)
+    message = f"{old_module}.{old} is now {new_module}.{new}; the old name goes away in 0.3.0"
+    warnings.warn(message, DeprecationWarning, stacklevel=3)
     return getattr(import_module(new_module), new)
 
 
 def renamed(module: str, name: str) -> object:
-    """The `__getattr__` of a module that stayed in place but renamed some of its names (`NAMES`).
+    """Look up an old name: the `__getattr__` of a module that has moved or renamed some of its names.
 
-    Raises AttributeError for a name that neither the module nor `NAMES` has.
+    A package that has the path of an old module (mcpsol_py.x402.chain) also finds that module's
+    names in the module of `MODULES`. Raises AttributeError for a name that never existed.
     """
     new = NAMES.get(module, {}).get(name)
-    if new is None:
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    return _renamed(module, name, module, new)
+    if new is not None:
+        return _renamed(module, name, module, new)
+    target = MODULES.get(module)
+    if target is not None and not name.startswith("_") and hasattr(import_module(target), name):
+        return _renamed(module, name, target, name)
+    raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
 
 def install() -> None:
-    """Makes the old paths importable. Called once, by `mcpsol_py/__init__.py`."""
+    """Make the old paths importable. Called once, by `mcpsol_py/__init__.py`."""
     if not any(isinstance(finder, _OldPath) for finder in sys.meta_path):
         sys.meta_path.append(_OldPath())

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mcpsol_py._moved import renamed
+
 if TYPE_CHECKING:
     from mcpsol_py.bridge.explorer.app import Explorer
     from mcpsol_py.bridge.explorer.content import (
@@ -41,5 +43,5 @@ _MODULES = {
 
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return renamed(__name__, name)
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
