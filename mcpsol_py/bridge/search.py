@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from mcpsol_py.names import words
 
-__all__ = ["SearchHit", "ToolIndex"]
+__all__ = ["IndexedTool", "SearchHit", "ToolIndex"]
 
 #: The weight of a match in each index.
 _WEIGHTS = {"names": 3.0, "programs": 0.5, "texts": 1.0, "parameters": 0.4}
@@ -130,6 +130,26 @@ class SearchHit:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class IndexedTool:
+    """A tool to search: its texts, and whether it reads accounts."""
+
+    name: str
+    program: str
+    text: str
+    parameters: Sequence[str]
+    reads_accounts: bool = False
+
+    def words(self) -> dict[str, str]:
+        """Return the words of the tool for each index."""
+        return {
+            "names": " ".join(_plain_words(self.name)),
+            "programs": _with_parts(self.program),
+            "texts": _with_parts(self.text),
+            "parameters": _with_parts(" ".join(self.parameters)),
+        }
+
+
 @dataclass(slots=True)
 class _Match:
     """How well a tool matches one word of a query, or all of them."""
@@ -143,31 +163,20 @@ class _Match:
 
 
 class ToolIndex:
-    """An index over tools, given as (name, program, description, parameter names).
+    """A full-text index over tools."""
 
-    *readers* are the names of the tools that read accounts.
-    """
-
-    def __init__(
-        self, rows: Iterable[tuple[str, str, str, Sequence[str]]], readers: Iterable[str] = ()
-    ) -> None:
-        rows = list(rows)
-        self._names = [name for name, *_ in rows]
-        self._readers = frozenset(readers)
-        self._name_sizes = [len(_plain_words(name)) or 1 for name in self._names]
+    def __init__(self, tools: Iterable[IndexedTool]) -> None:
+        self._tools = list(tools)
+        words = [tool.words() for tool in self._tools]
+        self._name_sizes = [len(row["names"].split()) or 1 for row in words]
         self._db = sqlite3.connect(":memory:", check_same_thread=False)
-        texts = {
-            "names": (" ".join(_plain_words(name)) for name in self._names),
-            "programs": (_with_parts(program) for _, program, _, _ in rows),
-            "texts": (_with_parts(text) for _, _, text, _ in rows),
-            "parameters": (_with_parts(" ".join(names)) for *_, names in rows),
-        }
         for index in _WEIGHTS:
             self._db.execute(
                 f"CREATE VIRTUAL TABLE {index} USING fts5(words, tokenize = 'porter unicode61')"
             )
             self._db.executemany(
-                f"INSERT INTO {index} (rowid, words) VALUES (?, ?)", enumerate(texts[index])
+                f"INSERT INTO {index} (rowid, words) VALUES (?, ?)",
+                [(place, row[index]) for place, row in enumerate(words)],
             )
 
     def search(self, query: str, limit: int = 10) -> list[SearchHit]:
@@ -180,22 +189,23 @@ class ToolIndex:
         hits = []
         for place, match in self._matches(terms).items():
             score = self._score(place, match, len(terms), asks_to_read)
-            if self._names[place].lower() == exact_name:
+            name = self._tools[place].name
+            if name.lower() == exact_name:
                 score += _EXACT_NAME
-            hits.append(SearchHit(self._names[place], round(score, 3)))
+            hits.append(SearchHit(name, round(score, 3)))
         hits.sort(key=lambda hit: (-hit.score, hit.name))
         return hits[:limit]
 
     def _score(self, place: int, match: _Match, terms: int, asks_to_read: bool) -> float:
         """Return the score of a tool that matches a query of *terms* words."""
-        name = self._names[place]
+        tool = self._tools[place]
         matched_share = match.matched / terms
         name_share = min(1.0, match.name_words / self._name_sizes[place])
         score = match.score + 0.05
         score *= matched_share * (0.6 + 0.4 * name_share)
-        if name in self._readers:
+        if tool.reads_accounts:
             score *= _READER_WANTED if asks_to_read else _READER_NOT_WANTED
-        if "deprecated" in name.lower():
+        if "deprecated" in tool.name.lower():
             score *= _DEPRECATED
         return score
 

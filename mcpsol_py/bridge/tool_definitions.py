@@ -215,8 +215,8 @@ def _program_info(programs: Sequence[ServedProgram], label: dict[str, Any]) -> _
     names = ", ".join(shown(p.program.name) for p in programs)[:300]
     return _OwnTool(
         "program_info",
-        f"Shows the programs ({names}), where their schemas came from, the mode, "
-        "and errors by number",
+        f"The programs served here ({names}): where their schemas came from, the mode, "
+        "errors by number",
         {"program": {**label, "description": "one of them in full; if left out, all in short"}},
         output=_object_with("programs"),
     )

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from mcpsol_py.bridge.search import SearchHit, ToolIndex
+from mcpsol_py.bridge.search import IndexedTool, SearchHit, ToolIndex
 from mcpsol_py.bridge.tool_definitions import (
     Mode,
     ToolDefinition,
@@ -244,12 +244,21 @@ class Toolbox:
             raise NotUsable("tool", name, self.refused[name])
         raise UnknownName("tool", name, self.tools)
 
+    def instruction(self, name: str) -> BridgeTool | None:
+        """Return an instruction's tool by name, or None if there is no such tool."""
+        tool = self.tools.get(name)
+        return tool if tool is not None and tool.kind == "instruction" else None
+
+    def tools_of(self, served: ServedProgram, *kinds: ToolKind) -> list[BridgeTool]:
+        """Return the tools of a program that are of one of *kinds*."""
+        tools = self.tools.values()
+        return [tool for tool in tools if tool.served is served and tool.kind in kinds]
+
     def search(self, query: str, limit: int = 10) -> list[SearchHit]:
         """Return the tools that fit *query*, best first."""
         if self._index is None:
-            tools = [tool for tool in self.tools.values() if tool.kind != "lazy"]
-            readers = [tool.name for tool in tools if tool.kind in ("get", "list")]
-            self._index = ToolIndex(map(_index_row, tools), readers)
+            searchable = [tool for tool in self.tools.values() if tool.kind != "lazy"]
+            self._index = ToolIndex(map(_indexed, searchable))
         return self._index.search(query, limit)
 
 
@@ -258,14 +267,20 @@ class Toolbox:
 
 def _labels(programs: Sequence[ServedProgram]) -> list[str]:
     """Return a label for each program: its name, with a hash of its address if two share it."""
-    plain = [p.label or safe_name(snake(p.program.name) or "program", _MAX_LABEL) for p in programs]
-    count = Counter(name.lower() for name in plain)
-    labels = []
-    for served, name in zip(programs, plain, strict=True):
+    names = [_short_name(served) for served in programs]
+    count = Counter(map(str.lower, names))
+    for place, served in enumerate(programs):
+        name = names[place]
         if not served.label and count[name.lower()] > 1:
-            name = hashed_name(name, f"{served.program_id} {served.cluster}", _MAX_LABEL)
-        labels.append(name)
-    return unique_names(labels, _MAX_LABEL)
+            identity = f"{served.program_id} {served.cluster}"
+            names[place] = hashed_name(name, identity, _MAX_LABEL)
+    return unique_names(names, _MAX_LABEL)
+
+
+def _short_name(served: ServedProgram) -> str:
+    if served.label:
+        return served.label
+    return safe_name(snake(served.program.name) or "program", _MAX_LABEL)
 
 
 def _with_distinct_names(tools: Iterable[BridgeTool]) -> list[BridgeTool]:
@@ -303,25 +318,17 @@ def _account_tools(served: ServedProgram, prefix: str) -> Iterator[BridgeTool]:
     """Yield two tools for each readable account type: one reads an account, one lists them."""
     resolver = served.program.codecs.layouts.resolver
     accounts = [a for a in served.program.model.accounts if resolver.why_unusable(a.type) is None]
-    names = iter(
-        unique_names(
-            f"{prefix}{verb}_{snake(account.name)}"
-            for account in accounts
-            for verb in ("get", "list")
-        )
-    )
+    wanted: list[str] = []
     for account in accounts:
-        get, listing = next(names), next(names)
-        yield BridgeTool(
-            get, get_account_definition(get, served, account), "get", account.name, served
-        )
-        yield BridgeTool(
-            listing,
-            list_accounts_definition(listing, served, account),
-            "list",
-            account.name,
-            served,
-        )
+        wanted += [f"{prefix}get_{snake(account.name)}", f"{prefix}list_{snake(account.name)}"]
+    names = iter(unique_names(wanted))
+    for account in accounts:
+        name = next(names)
+        definition = get_account_definition(name, served, account)
+        yield BridgeTool(name, definition, "get", account.name, served)
+        name = next(names)
+        definition = list_accounts_definition(name, served, account)
+        yield BridgeTool(name, definition, "list", account.name, served)
 
 
 def _account_type(program: Program, name: str) -> AccountType:
@@ -331,31 +338,32 @@ def _account_type(program: Program, name: str) -> AccountType:
 # --- the search index ----------------------------------------------------------------------------
 
 
-def _index_row(tool: BridgeTool) -> tuple[str, str, str, list[str]]:
-    program = tool.served.program.name if tool.served is not None else ""
-    return tool.name, program, _indexed_text(tool), _indexed_parameters(tool)
-
-
-def _indexed_text(tool: BridgeTool) -> str:
-    """Return the description to search: of a program's tool, only the program's own words."""
+def _indexed(tool: BridgeTool) -> IndexedTool:
+    """Return the texts to search for a tool. A program's tool has only the program's own words."""
     if tool.served is None:
-        return str(tool.definition["description"])
+        text = str(tool.definition["description"])
+        return IndexedTool(tool.name, "", text, _parameters(tool))
     program = tool.served.program
     if tool.kind == "instruction":
         model = program.instruction(tool.target).model
-        return " ".join([*model.docs, *(text for key, text in model.hints if key == "when")])
-    return " ".join(["account", "accounts", *_account_type(program, tool.target).docs])
-
-
-def _indexed_parameters(tool: BridgeTool) -> list[str]:
-    """Return the parameter names to search: of a tool that reads accounts, their fields."""
-    if tool.served is None or tool.kind == "instruction":
-        names = _property_names(tool.definition["inputSchema"])
-        return [name for name in names if name not in _SHARED_PROPERTIES]
-    program = tool.served.program
+        text = " ".join([*model.docs, *(text for key, text in model.hints if key == "when")])
+        return IndexedTool(tool.name, program.name, text, _parameters(tool))
     account = _account_type(program, tool.target)
+    text = " ".join(["account", "accounts", *account.docs])
+    fields = _field_names(program, account)
+    return IndexedTool(tool.name, program.name, text, fields, reads_accounts=True)
+
+
+def _parameters(tool: BridgeTool) -> list[str]:
+    names = _property_names(tool.definition["inputSchema"])
+    return [name for name in names if name not in _SHARED_PROPERTIES]
+
+
+def _field_names(program: Program, account: AccountType) -> list[str]:
     node = program.codecs.layouts.resolver.target(account.type)
-    return [field.name for field in node.fields] if isinstance(node, Struct) else []
+    if not isinstance(node, Struct):
+        return []
+    return [field.name for field in node.fields]
 
 
 def _property_names(schema: Mapping[str, Any]) -> list[str]:

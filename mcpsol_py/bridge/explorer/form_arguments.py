@@ -96,13 +96,12 @@ def _object_value(node: FormNode, given: Mapping[str, str]) -> Any:
         value = _value(replace(field, required=False), given)
         if value is not _ABSENT:
             values[field.name[prefix:]] = value
-    return values if values or node.required else _ABSENT
+    return _unless_empty(values, node)
 
 
 def _rows_value(node: FormNode, given: Mapping[str, str]) -> Any:
     values = [_value(row, given) for row in node.rows(given)]
-    values = [value for value in values if value is not _ABSENT]
-    return values if values or node.required else _ABSENT
+    return _unless_empty([value for value in values if value is not _ABSENT], node)
 
 
 def _choice_value(node: FormNode, given: Mapping[str, str]) -> Any:
@@ -118,9 +117,11 @@ def _choice_value(node: FormNode, given: Mapping[str, str]) -> Any:
 
 def _lines_value(node: FormNode, given: Mapping[str, str]) -> Any:
     lines = [line for line in given.get(node.name, "").splitlines() if line.strip()]
-    if not lines and not node.required:
-        return _ABSENT
-    return [_scalar(line, node.schema["items"]) for line in lines]
+    return _unless_empty([_scalar(line, node.schema["items"]) for line in lines], node)
+
+
+def _unless_empty(values: Any, node: FormNode) -> Any:
+    return values if values or node.required else _ABSENT
 
 
 def _plain_value(node: FormNode, given: Mapping[str, str]) -> Any:

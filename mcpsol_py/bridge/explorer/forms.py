@@ -9,11 +9,17 @@ adding a row or choosing another variant is a request of its own that calls noth
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mcpsol_py.bridge.explorer.form_schema import MAX_ROWS, FormNode, properties_of, variants_of
+from mcpsol_py.bridge.explorer.form_schema import (
+    MAX_ROWS,
+    FormNode,
+    InputKind,
+    properties_of,
+    variants_of,
+)
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.names import clean_text
 
@@ -122,19 +128,11 @@ def form_parts(tool: BridgeTool, given: Mapping[str, str]) -> list[FormPart]:
 
 
 def _part(node: FormNode, given: Mapping[str, str]) -> FormPart:
-    match node.kind:
-        case "object":
-            return _group(node, [_part(field, given) for field in node.fields()])
-        case "rows":
-            return _rows(node, given)
-        case "choice":
-            return _choice(node, given)
-        case "lines":
-            return _lines_input(node, given)
-        case "json":
-            return _json_input(node, given)
-        case "plain":
-            return _plain_input(node, given)
+    return _BUILDERS[node.kind](node, given)
+
+
+def _object(node: FormNode, given: Mapping[str, str]) -> FormGroup:
+    return _group(node, [_part(field, given) for field in node.fields()])
 
 
 def _group(node: FormNode, parts: list[FormPart]) -> FormGroup:
@@ -203,6 +201,16 @@ def _json_input(node: FormNode, given: Mapping[str, str]) -> FormField:
     if "enum" in node.schema:
         found.choices = ("", *map(str, node.schema["enum"]))
     return found
+
+
+_BUILDERS: dict[InputKind, Callable[[FormNode, Mapping[str, str]], FormPart]] = {
+    "object": _object,
+    "rows": _rows,
+    "choice": _choice,
+    "lines": _lines_input,
+    "plain": _plain_input,
+    "json": _json_input,
+}
 
 
 def _input(

@@ -106,25 +106,28 @@ def _charged(call: Execution, receipt: Mapping[str, object]) -> int:
 
 def _call_page(call: Execution) -> PageContent:
     state_kind = _STATE_KINDS.get(call.state, "text")
-    facts = [
-        ("Call", Cell(call.resource, "code")),
-        ("Price", Cell(_price(call))),
-        ("State", Cell(f"{call.state}: {_MEANING[call.state]}", state_kind)),
-        ("Payer", Cell(call.payer or "", "code")),
-        ("Paid to", Cell(call.pay_to or "", "code")),
-        ("Network", Cell(call.network or "", "code")),
-        ("Time", Cell(_time(call.created_ms))),
-        ("Sent by the tool", Cell(call.signature or "", "code")),
-        ("Refused because", Cell(clean_text(call.error or "", 200))),
+    facts: list[tuple[str, str | None, CellKind]] = [
+        ("Call", call.resource, "code"),
+        ("Price", _price(call), "text"),
+        ("State", f"{call.state}: {_MEANING[call.state]}", state_kind),
+        ("Payer", call.payer, "code"),
+        ("Paid to", call.pay_to, "code"),
+        ("Network", call.network, "code"),
+        ("Time", _time(call.created_ms), "text"),
+        ("Sent by the tool", call.signature, "code"),
+        ("Refused because", call.error and clean_text(call.error, 200), "text"),
     ]
-    blocks: list[Block] = [FactsBlock("", [(name, cell) for name, cell in facts if cell.text])]
+    blocks: list[Block] = [
+        FactsBlock("", [(name, Cell(text, kind)) for name, text, kind in facts if text])
+    ]
     if call.receipt is not None:
-        receipt = [
-            (key, Cell(clean_text(str(value), 300), "code")) for key, value in call.receipt.items()
-        ]
-        blocks.append(FactsBlock("Receipt", receipt))
+        blocks.append(FactsBlock("Receipt", _receipt_rows(call.receipt)))
     heading = f"Payment {_short(call.payment_id)}"
     return PageContent(heading, call.payment_id, blocks, "bad" if state_kind == "bad" else "")
+
+
+def _receipt_rows(receipt: Mapping[str, object]) -> list[tuple[str, Cell]]:
+    return [(key, Cell(clean_text(str(value), 300), "code")) for key, value in receipt.items()]
 
 
 def _time(ms: int) -> str:

@@ -29,11 +29,7 @@ def index_page(site: Site, renderer: Renderer) -> HtmlPage:
 def program_page(site: Site, renderer: Renderer, label: str) -> HtmlPage:
     """Return the page of one program: its instructions, account types and errors."""
     served = site.box.labels[label]
-    instructions = [
-        tool_facts(tool)
-        for tool in site.box.tools.values()
-        if tool.served is served and tool.kind == "instruction"
-    ]
+    instructions = [tool_facts(tool) for tool in site.box.tools_of(served, "instruction")]
     blocks = [_errors(served), _unusable(site, served)]
     return renderer.template(
         "program",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.explorer.content import Cell
@@ -122,14 +122,12 @@ class Site:
             "readable": served.transport is not None,
         }
 
-    def account_price(self, served: ServedProgram, kind: str, account: str) -> str | None:
-        """Return the price of the tool that reads accounts of a type, or None if it is free.
-
-        *kind* is "get" or "list".
-        """
-        for tool in self.box.tools.values():
-            if tool.served is served and tool.kind == kind and tool.target == account:
-                price = self.bridge.price(tool.name)
-                if price is not None:
-                    return price
+    def account_price(
+        self, served: ServedProgram, kind: Literal["get", "list"], account: str
+    ) -> str | None:
+        """Return the price of the tool that reads accounts of a type, or None if it is free."""
+        for tool in self.box.tools_of(served, kind):
+            price = self.bridge.price(tool.name) if tool.target == account else None
+            if price is not None:
+                return price
         return None

@@ -16,6 +16,15 @@ from mcpsol_py.bridge.tools import BridgeTool
 
 __all__ = ["tool_page"]
 
+_FOLDED = "Accounts that are filled in if left empty"
+#: (required, account) -> heading, in the order of the page.
+_HEADINGS = {
+    (True, False): "Arguments",
+    (True, True): "Accounts",
+    (False, False): "Optional arguments",
+    (False, True): _FOLDED,
+}
+
 
 async def tool_page(
     site: Site, renderer: Renderer, tool: BridgeTool, posted: Mapping[str, str] | None
@@ -74,15 +83,7 @@ def _page(
 
 def _grouped(parts: Sequence[FormPart]) -> list[tuple[str, list[FormPart], bool]]:
     """Return the inputs under headings, required ones first, as (heading, inputs, folded)."""
-    accounts = [part for part in parts if part.account]
-    arguments = [part for part in parts if not part.account]
-    return [
-        ("Arguments", [part for part in arguments if part.required], False),
-        ("Accounts", [part for part in accounts if part.required], False),
-        ("Optional arguments", [part for part in arguments if not part.required], False),
-        (
-            "Accounts that are filled in if left empty",
-            [part for part in accounts if not part.required],
-            True,
-        ),
-    ]
+    groups: dict[str, list[FormPart]] = {heading: [] for heading in _HEADINGS.values()}
+    for part in parts:
+        groups[_HEADINGS[part.required, part.account]].append(part)
+    return [(heading, inputs, heading == _FOLDED) for heading, inputs in groups.items()]

@@ -8,7 +8,7 @@ Origin, body and token.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -26,7 +26,7 @@ from mcpsol_py.bridge.http.asgi import App, Receive, Scope, Send, bearer_token
 from mcpsol_py.bridge.http.auth import Tokens, Verifier
 from mcpsol_py.bridge.http.connections import serve_app
 from mcpsol_py.bridge.http.oauth import OAuth
-from mcpsol_py.bridge.http.operations import OperatorPages, count_running_calls, with_request_ids
+from mcpsol_py.bridge.http.operations import OperatorPages, RequestIds, count_running_calls
 from mcpsol_py.bridge.http.rate_limit import RateLimit
 from mcpsol_py.bridge.http.settings import HttpSettings
 from mcpsol_py.bridge.http.token_scopes import ScopeGate, ScopeMiddleware
@@ -68,10 +68,10 @@ def http_app(
         explorer.observe(tool, outcome, seconds)
 
     bridge.observe = observe
-    pages = _with_other_apps(explorer, other_apps)
-    limited = RateLimit(pages, settings.calls_per_minute, _client_of(verifier))
+    pages = _OtherApps(explorer, other_apps)
+    limited = RateLimit(pages, settings.calls_per_minute, _ClientOf(verifier))
     hosts = {*settings.own_hosts, *settings.hosts}
-    return with_request_ids(OperatorPages(limited, bridge, verifier, hosts))
+    return RequestIds(OperatorPages(limited, bridge, verifier, hosts))
 
 
 async def run_http(
@@ -138,30 +138,35 @@ def _auth_settings(settings: HttpSettings) -> AuthSettings:
     )
 
 
-def _client_of(verifier: Verifier | None) -> Callable[[Scope], Awaitable[str]]:
-    """Return a function that names the client of a request, for the rate limit.
+class _ClientOf:
+    """Names the client of a request, for the rate limit.
 
     A valid token counts for its owner, so that clients behind one proxy are counted separately.
     Any other request counts for its peer's address, so an invented token does not help.
     """
 
-    async def client_of(scope: Scope) -> str:
-        if verifier is not None:
-            token = await verifier.verify_token(bearer_token(scope))
-            if token is not None:
-                return f"{token.client_id} {token.subject or ''}"
+    def __init__(self, verifier: Verifier | None) -> None:
+        self.verifier = verifier
+
+    async def __call__(self, scope: Scope) -> str:
+        token = None
+        if self.verifier is not None:
+            token = await self.verifier.verify_token(bearer_token(scope))
+        if token is not None:
+            return f"{token.client_id} {token.subject or ''}"
         peer = scope.get("client")
         return str(peer[0]) if peer else "?"
 
-    return client_of
 
+class _OtherApps:
+    """ASGI middleware that serves *other_apps* by their path and passes other paths on."""
 
-def _with_other_apps(app: App, other_apps: Mapping[str, App]) -> App:
-    async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
-        found = other_apps.get(str(scope.get("path"))) if scope["type"] == "http" else None
-        await (found or app)(scope, receive, send)
+    def __init__(self, app: App, other_apps: Mapping[str, App]) -> None:
+        self.app, self.other_apps = app, other_apps
 
-    return dispatch
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = str(scope.get("path")) if scope["type"] == "http" else ""
+        await self.other_apps.get(path, self.app)(scope, receive, send)
 
 
 def _is_not_a_disconnect(record: logging.LogRecord) -> bool:

@@ -25,7 +25,7 @@ from mcpsol_py.bridge.http.asgi import (
 from mcpsol_py.bridge.http.auth import Verifier
 from mcpsol_py.telemetry import metrics
 
-__all__ = ["OperatorPages", "count_running_calls", "with_request_ids"]
+__all__ = ["OperatorPages", "count_running_calls", "RequestIds"]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,64}")
 
@@ -66,15 +66,20 @@ class OperatorPages:
         await respond(send, 200, metrics.exposition(), [content_type])
 
 
-def with_request_ids(app: App) -> App:
-    """Give each request an id, in its log lines and in the X-Request-Id header of its response.
+class RequestIds:
+    """ASGI middleware that gives each request an id.
 
-    An X-Request-Id header from a proxy is used if it is well-formed.
+    The id is in the request's log lines and in the X-Request-Id header of its response. An
+    X-Request-Id header from a proxy is used if it is well-formed.
     """
 
-    async def with_id(scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
         if scope["type"] != "http":
-            await app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         from_proxy = header(scope, b"x-request-id")
         request_id = from_proxy if _REQUEST_ID.fullmatch(from_proxy) else secrets.token_hex(16)
@@ -87,9 +92,7 @@ def with_request_ids(app: App) -> App:
             await send(message)
 
         with telemetry.bind(request_id=request_id):
-            await app(scope, receive, send_with_id)
-
-    return with_id
+            await self.app(scope, receive, send_with_id)
 
 
 async def count_running_calls(ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:

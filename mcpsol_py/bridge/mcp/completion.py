@@ -58,10 +58,8 @@ class Completer:
         self, reference: str, argument: str, filled_in: Mapping[str, str]
     ) -> Iterable[str]:
         if reference.startswith("call_"):
-            tool = self.bridge.box.tools.get(reference.removeprefix("call_"))
-            if tool is None or tool.served is None or tool.kind != "instruction":
-                return []
-            return await self._call_argument(tool, tool.served, argument, filled_in)
+            tool = self.bridge.box.instruction(reference.removeprefix("call_"))
+            return [] if tool is None else await self._call_argument(tool, argument, filled_in)
         labels = self.bridge.box.labels
         if argument == "program":
             return labels
@@ -71,19 +69,18 @@ class Completer:
         model = served.program.model
         if argument == "address":
             return await self._addresses(served, [a.name for a in model.accounts])
-        names = _NAMES_BY_ARGUMENT.get(argument)
-        return names(model) if names is not None else []
+        return _NAMES_BY_ARGUMENT.get(argument, _no_names)(model)
 
     async def _call_argument(
-        self, tool: BridgeTool, served: ServedProgram, argument: str, filled_in: Mapping[str, str]
+        self, tool: BridgeTool, argument: str, filled_in: Mapping[str, str]
     ) -> Iterable[str]:
         """Return values for an argument of an instruction's prompt."""
-        schema = prompt_arguments(tool).get(argument)
-        if schema is None:
-            return []
-        choices = [str(value) for value in _choices(schema)]
+        schema = prompt_arguments(tool).get(argument, {})
+        choices = _choices(schema)
         if choices:
-            return choices
+            return map(str, choices)
+        served = tool.served
+        assert served is not None
         account = schema.get("x-account")
         if account is None and _BASE58 not in str(schema.get("pattern", "")):
             return []
@@ -143,6 +140,10 @@ class Completer:
         return [*out, *PROGRAM_NAMES]
 
 
+def _no_names(model: ProgramModel) -> list[str]:
+    return []
+
+
 def _instruction_names(model: ProgramModel) -> list[str]:
     return [ix.name for ix in model.instructions]
 
@@ -175,7 +176,7 @@ def _choices(schema: Mapping[str, Any]) -> list[Any]:
     if isinstance(schema.get("enum"), list):
         return ["null" if value is None else value for value in schema["enum"]]
     types = schema.get("type")
-    if types == "boolean" or (isinstance(types, list) and "boolean" in types):
+    if "boolean" in (types if isinstance(types, list) else [types]):
         return ["true", "false"]
     for key in ("anyOf", "oneOf"):
         nested = [value for part in schema.get(key, ()) for value in _choices(part)]

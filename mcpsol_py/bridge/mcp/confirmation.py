@@ -56,19 +56,34 @@ def confirmation(
     capabilities = ctx.session.client_capabilities
     if capabilities is None or capabilities.elicitation is None:
         return None
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return _AnswerWithQuestion(params)
+    return _Elicit(ctx)
 
-    async def elicit(question: str, digest: str) -> bool:
-        return _is_yes(await ctx.session.elicit_form(question, _FORM, ctx.request_id))
 
-    async def answer_with_question(question: str, digest: str) -> bool | str:
-        answer = (params.input_responses or {}).get("confirm")
-        asked, _, mark = (params.request_state or "").partition(".")
-        if isinstance(answer, types.ElicitResult) and asked == digest:
-            return mark if _is_yes(answer) else False
+class _Elicit:
+    """Asks by an elicitation request (2025-11-25 and earlier)."""
+
+    def __init__(self, ctx: ServerRequestContext[Any]) -> None:
+        self.ctx = ctx
+
+    async def __call__(self, question: str, digest: str) -> bool:
+        answer = await self.ctx.session.elicit_form(question, _FORM, self.ctx.request_id)
+        return _is_yes(answer)
+
+
+class _AnswerWithQuestion:
+    """Asks by answering the call with the question (2026-07-28 and later)."""
+
+    def __init__(self, params: types.CallToolRequestParams) -> None:
+        self.answer = (params.input_responses or {}).get("confirm")
+        self.asked, _, self.mark = (params.request_state or "").partition(".")
+
+    async def __call__(self, question: str, digest: str) -> bool | str:
+        if isinstance(self.answer, types.ElicitResult) and self.asked == digest:
+            return self.mark if _is_yes(self.answer) else False
         # The mark identifies this question, so that one yes cannot be used twice.
         raise ConfirmationNeeded(question, f"{digest}.{secrets.token_hex(8)}")
-
-    return answer_with_question if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else elicit
 
 
 def _is_yes(answer: types.ElicitResult) -> bool:

@@ -11,7 +11,7 @@ from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.errors import anchor_error
 from mcpsol_py.errors import UnknownName
-from mcpsol_py.model.program import Instruction
+from mcpsol_py.model.program import ErrorCode, Instruction
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.json_schema import quoted
@@ -97,10 +97,9 @@ class Prompts:
             if label not in labels:
                 raise UnknownName("program", label[:80], labels, name)
             return _explain_error(labels[label], arguments.get("code", ""))
-        if name.startswith("call_"):
-            tool = self.bridge.box.tools.get(name.removeprefix("call_"))
-            if tool is not None and tool.kind == "instruction":
-                return self._call(tool, arguments)
+        tool = self.bridge.box.instruction(name.removeprefix("call_"))
+        if name.startswith("call_") and tool is not None:
+            return self._call(tool, arguments)
         label = name.removeprefix("use_")
         if not name.startswith("use_") or label not in labels:
             raise UnknownName("prompt", name[:80], [p["name"] for p in self.listed()])
@@ -182,24 +181,22 @@ class Prompts:
         one is taken.
         """
         tools: dict[str, str] = {}
-        for tool in self.bridge.box.tools.values():
-            if tool.served is served and tool.kind == "instruction":
-                tools.setdefault(tool.target, tool.name)
+        for tool in self.bridge.box.tools_of(served, "instruction"):
+            tools.setdefault(tool.target, tool.name)
         return tools
 
     def _readers(self, served: ServedProgram) -> list[str]:
         """Return the names of the tools that read accounts of a program."""
-        tools = self.bridge.box.tools.values()
-        return [t.name for t in tools if t.served is served and t.kind in ("get", "list")]
+        return [tool.name for tool in self.bridge.box.tools_of(served, "get", "list")]
 
     def _fitting(self, served: ServedProgram, task: str) -> list[str]:
         """Return the tools of the program's instructions that fit *task*, best first."""
         if not task:
             return []
         box = self.bridge.box
-        hits = [box.tools[hit.name] for hit in box.search(task, 4 * _MAX_FITTING)]
-        fitting = [t.name for t in hits if t.served is served and t.kind == "instruction"]
-        return fitting[:_MAX_FITTING]
+        own = {tool.name for tool in box.tools_of(served, "instruction")}
+        hits = box.search(task, 4 * _MAX_FITTING)
+        return [hit.name for hit in hits if hit.name in own][:_MAX_FITTING]
 
 
 # --- rows of prompts/list ------------------------------------------------------------------------
@@ -251,7 +248,7 @@ def _instruction_line(tool_name: str, ix: Instruction) -> str:
     )
     when_to_use: Sequence[str] = [text for key, text in ix.hints if key == "when"]
     words = quoted(when_to_use or ix.docs, 160)
-    return f"- {tool_name}({args}) {words}" if words else f"- {tool_name}({args})"
+    return f"- {tool_name}({args}) {words}".rstrip()
 
 
 def _explain_error(served: ServedProgram, code: str) -> str:
@@ -267,19 +264,24 @@ def _explain_error(served: ServedProgram, code: str) -> str:
 
 
 def _error_text(served: ServedProgram, code: str) -> str:
-    errors = served.program.model.errors
     program = shown(served.program.name)
-    last = code.split()[-1] if code.split() else ""
+    *_, last = "", *code.split()
     number = int(last, 0) if _ERROR_NUMBER.fullmatch(last) else -1
-    error = served.program.error(number)
-    if error is None:
-        error = next((e for e in errors if e.name.lower() == last.lower()), None)
+    error = served.program.error(number) or _error_named(served, last)
     if error is not None:
         words = quoted([error.message], 300)
         return f"{shown(error.name)} ({error.code}) of the program {program}. {words}"
     framework_error = anchor_error(number)
     if framework_error is None:
-        raise UnknownName("error", code[:20], [str(e.code) for e in errors], program)
+        known = [str(e.code) for e in served.program.model.errors]
+        raise UnknownName("error", code[:20], known, program)
     name, message = framework_error
     text = f"{name} ({number}), an error of the Anchor framework in the program {program}"
     return f"{text}: {message}." if message else f"{text}."
+
+
+def _error_named(served: ServedProgram, name: str) -> ErrorCode | None:
+    for error in served.program.model.errors:
+        if error.name.lower() == name.lower():
+            return error
+    return None

@@ -20,6 +20,7 @@ import os
 import stat
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -139,14 +140,12 @@ class _LogState:
 
     def spent(self, wallet: str, day: str, *, and_later: bool) -> dict[str, int]:
         """Return base units by mint that left *wallet* on *day*, *and_later* if asked."""
-        totals: dict[str, int] = {}
+        totals: Counter[str] = Counter()
         for intent in self.intents.values():
-            on_day = intent.day == day or (and_later and intent.day > day)
-            if intent.wallet != wallet or not on_day:
-                continue
-            for mint, amount in intent.amounts.items():
-                totals[mint] = totals.get(mint, 0) + amount
-        return totals
+            on_day = intent.day >= day if and_later else intent.day == day
+            if intent.wallet == wallet and on_day:
+                totals.update(intent.amounts)
+        return dict(totals)
 
 
 def _amounts(entry: Mapping[str, Any]) -> dict[str, int]:

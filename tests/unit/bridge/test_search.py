@@ -3,15 +3,21 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpsol_py.bridge.search import ToolIndex
+from mcpsol_py.bridge.search import IndexedTool, ToolIndex
 
 INDEX = ToolIndex(
     [
-        ("open_position", "whirlpool", "Opens a position in a pool", ["tick_lower", "tick_upper"]),
-        ("close_position", "whirlpool", "Closes a position and burns its token", ["receiver"]),
-        ("swapV2", "whirlpool", "Exchanges one token for another", ["amount", "sqrtPriceLimit"]),
-        ("collect_fees", "whirlpool", "Collects what a position earned", ["position"]),
-        ("deposit", "vault", "Moves tokens into the vault", ["amount"]),
+        IndexedTool(
+            "open_position", "whirlpool", "Opens a position in a pool", ["tick_lower", "tick_upper"]
+        ),
+        IndexedTool(
+            "close_position", "whirlpool", "Closes a position and burns its token", ["receiver"]
+        ),
+        IndexedTool(
+            "swapV2", "whirlpool", "Exchanges one token for another", ["amount", "sqrtPriceLimit"]
+        ),
+        IndexedTool("collect_fees", "whirlpool", "Collects what a position earned", ["position"]),
+        IndexedTool("deposit", "vault", "Moves tokens into the vault", ["amount"]),
     ]
 )
 
