@@ -194,6 +194,8 @@ NAMES: dict[str, dict[str, str]] = {
     "mcpsol_py.x402.agent_tools": {"Reach": "AllowedHosts"},
     "mcpsol_py.x402.budget": {"Limit": "SpendingLimit", "Limits": "SpendingLimits"},
     "mcpsol_py.x402.paying": {"Asked": "AskOutcome", "Payer": "CallPayer", "Purses": "Wallets"},
+    "mcpsol_py.x402.subscriptions.book": {"SubscriptionBook": "SubscriptionStore"},
+    "mcpsol_py.x402.subscriptions.terms": {"Plan": "SubscriptionPlan"},
     "mcpsol_py.x402.rpc_chain": {"RpcChain": "rpc_chain"},
     "mcpsol_py.x402.svm_chain": {"SvmChain": "svm_chain"},
     "mcpsol_py.x402.facilitator_app": {"channel_desks": "channel_facilitators"},

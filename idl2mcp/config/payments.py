@@ -186,7 +186,7 @@ class _Opening:
         from x402 import x402ResourceServer
 
         from mcpsol_py.x402.store.executions import Executions
-        from mcpsol_py.x402.subscriptions.store import SubscriptionBook
+        from mcpsol_py.x402.subscriptions.store import SubscriptionStore
 
         self.payments = payments
         self.bridge = bridge
@@ -200,7 +200,7 @@ class _Opening:
         self.core = x402ResourceServer(self.settling.facilitator)
         self.jobs = self._jobs()
         self.executions = Executions(self.database, payments.merchant)
-        self.book = SubscriptionBook(self.database, payments.merchant)
+        self.book = SubscriptionStore(self.database, payments.merchant)
 
     def shop(self) -> Shop:
         """Register the schemes, put prices on the tools, and open the plans."""

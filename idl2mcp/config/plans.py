@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from mcpsol_py.x402.selling.mcp_seller import Paid
     from mcpsol_py.x402.selling.paid_calls import PaidCalls
     from mcpsol_py.x402.store.executions import Executions
-    from mcpsol_py.x402.subscriptions.store import SubscriptionBook
-    from mcpsol_py.x402.subscriptions.terms import Plan
+    from mcpsol_py.x402.subscriptions.store import SubscriptionStore
+    from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
     from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
 
 __all__ = ["PlanEntry", "open_plans", "read_plans"]
@@ -49,13 +49,13 @@ class PlanEntry:
     settings: Mapping[str, Any]
     tools: tuple[str, ...] = ("*",)
 
-    def plan(self, pay_to: str, network: str) -> Plan:
+    def plan(self, pay_to: str, network: str) -> SubscriptionPlan:
         """The plan's terms. Raises PaymentError for an impossible price or terms."""
         from mcpsol_py.x402.protocol.price import parse_price
-        from mcpsol_py.x402.subscriptions.terms import Plan
+        from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 
         values, price = self.settings, parse_price(self.settings["price"], network)
-        return Plan(
+        return SubscriptionPlan(
             id=values["id"],
             name=values.get("name", values["id"]),
             network=price.network,
@@ -87,7 +87,7 @@ def open_plans(
     core: x402ResourceServer,
     paid_calls: PaidCalls,
     executions: Executions,
-    book: SubscriptionBook,
+    book: SubscriptionStore,
     *,
     pay_to: str,
     network: str,
@@ -114,7 +114,7 @@ def open_plans(
             book.set_plan_open(plan.id, False)
     paid.offer = _granting(paid.offer, entries, domain)
 
-    def terms_of(plan: Plan) -> Any:
+    def terms_of(plan: SubscriptionPlan) -> Any:
         price = AssetAmount(amount=str(plan.price), asset=plan.asset)
         config = ResourceConfig(
             scheme="exact",

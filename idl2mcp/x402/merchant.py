@@ -205,9 +205,9 @@ def subscriptions(limit: int, database: str, merchant: str, as_json: bool) -> No
     """List the subscriptions, newest first: state, end of the paid period, calls used, errors."""
     from datetime import UTC, datetime
 
-    from mcpsol_py.x402.subscriptions.store import SubscriptionBook
+    from mcpsol_py.x402.subscriptions.store import SubscriptionStore
 
-    book = SubscriptionBook(open_database(database), merchant)
+    book = SubscriptionStore(open_database(database), merchant)
     now, found = book.now_ms(), []
     for row in book.newest(limit):
         end = None if row.due_ms is None else datetime.fromtimestamp(row.due_ms / 1000, UTC)

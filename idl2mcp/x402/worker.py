@@ -73,11 +73,11 @@ def jobs_for(
     from mcpsol_py.x402.store.settlements import SqlSettlements
     from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector, OnChainCollector
     from mcpsol_py.x402.subscriptions.onchain import OnChain
-    from mcpsol_py.x402.subscriptions.store import SubscriptionBook
+    from mcpsol_py.x402.subscriptions.store import SubscriptionStore
     from mcpsol_py.x402.worker import merchant_jobs
 
     chains = {} if chain is None else {chain.network: chain}
-    charging, book = None, SubscriptionBook(database, merchant)
+    charging, book = None, SubscriptionStore(database, merchant)
     if chain is not None and collector is not None:
         on_chain = OnChain(chain)
         charging = Charging(

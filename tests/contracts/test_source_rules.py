@@ -95,9 +95,6 @@ REFERENCES = {
     "mcpsol_py/sources/anchor_accounts.py",
     "mcpsol_py/sources/anchor_legacy.py",
     "mcpsol_py/sources/overlay.py",
-    "mcpsol_py/x402/chain/program.py",
-    "mcpsol_py/x402/channels/program.py",
-    "mcpsol_py/x402/channels/upto.py",
     "mcpsol_py/x402/facilitator/app.py",
     "mcpsol_py/x402/protocol/bazaar.py",
     "mcpsol_py/x402/protocol/http_wire.py",
@@ -115,7 +112,6 @@ REFERENCES = {
     "tests/functional/test_facade.py",
     "tests/functional/test_known_programs.py",
     "tests/functional/test_targets.py",
-    "tests/functional/test_x402_channels.py",
     "tests/oracles/anchor.mjs",
     "tests/oracles/anchorpy_worker.py",
     "tests/oracles/borsh/src/main.rs",
@@ -123,9 +119,7 @@ REFERENCES = {
     "tests/unit/client/test_errors.py",
     "tests/unit/client/test_simulation.py",
     "tests/unit/schema/test_wire.py",
-    "tests/unit/x402/chain/test_program.py",
     "tests/unit/x402/selling/test_paid_call.py",
-    "tests/unit/x402/test_exact.py",
 }
 
 

@@ -82,7 +82,7 @@ class TestLife:
             ],
             ID,
         )[1]
-        # X402.md 4.2's offsets
+        # the offsets of the audited program's account
         assert data == (
             struct.pack("<BBBBQQQQqqI", 1, 1, bump, 0, 7, 10_000, 0, 0, 0, 0, 900)
             + x402.distribution_hash(entries)
@@ -832,8 +832,8 @@ def audited(shared_idls: Path) -> Any:
 
 
 class TestByTheAuditedProgramsClient:
-    """../shared/idls/codama__payment_channels.json, loaded by our client, drives our program: only the program's id is
-    another."""
+    """The audited program's IDL (codama__payment_channels.json), loaded by our client, drives our program. Only the
+    program's id differs."""
 
     def call(
         self, audited: Any, name: str, args: Any, accounts: Any, remaining: Any = ()

@@ -18,8 +18,8 @@ from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.subscriptions.charging import Charging, OnChainCollector
 from mcpsol_py.x402.subscriptions.onchain import OnChain
-from mcpsol_py.x402.subscriptions.store import SubscriptionBook
-from mcpsol_py.x402.subscriptions.terms import Plan
+from mcpsol_py.x402.subscriptions.store import SubscriptionStore
+from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 
 from .x402_chain import T0, Chain
 
@@ -31,12 +31,12 @@ class Mirrored:
         self.chain = Chain()
         self.svm = svm_chain(self.chain.svm)
         self.database = Database(f"sqlite:///{folder / 'payments.db'}")
-        self.book = SubscriptionBook(self.database, clock_ms=lambda: self.chain.now * 1000)
+        self.book = SubscriptionStore(self.database, clock_ms=lambda: self.chain.now * 1000)
         self.on_chain = OnChain(self.svm, fresh=0.0)
-        self.plan: Plan = self.book.add_plan(self.offered("pro", 1, **plan))
+        self.plan: SubscriptionPlan = self.book.add_plan(self.offered("pro", 1, **plan))
         self.wallet = str(self.chain.payer.pubkey())
 
-    def offered(self, name: str, number: int, **terms: Any) -> Plan:
+    def offered(self, name: str, number: int, **terms: Any) -> SubscriptionPlan:
         return self.on_chain.plan(
             str(self.chain.plan(number, **terms)), plan_id=name, name=name, quota=2
         )
@@ -165,7 +165,7 @@ def test_the_tools_speak_of_them_too(mirrored: Mirrored) -> None:
     from mcpsol_py.x402.store.executions import Executions
     from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
 
-    def never(plan: Plan) -> Any:
+    def never(plan: SubscriptionPlan) -> Any:
         raise AssertionError("a plan on chain is paid on chain")
 
     executions = Executions(mirrored.database)

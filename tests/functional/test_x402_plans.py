@@ -21,8 +21,8 @@ from mcpsol_py.x402.protocol.networks import LOCAL
 from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, proof_meta, request_mark, sign_proof
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.webhooks import Webhooks
-from mcpsol_py.x402.subscriptions.store import SubscriptionBook
-from mcpsol_py.x402.subscriptions.terms import Plan
+from mcpsol_py.x402.subscriptions.store import SubscriptionStore
+from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 from tests.functional.cli import Cli
 from tests.functional.test_x402_bridge import CREATE, Shop
 
@@ -157,9 +157,9 @@ def test_a_merchant_looks_after_events_and_subscribers(tmp_path: Path, cli: Cli)
     assert made["id"] in shown.out
     assert made["secret"] not in shown.out
     database = Database(url)
-    book = SubscriptionBook(database)
+    book = SubscriptionStore(database)
     alice = str(wallet("alice").pubkey())
-    book.add_plan(Plan("pro", "Pro", LOCAL, alice, alice, 5, "monthly", quota=3))
+    book.add_plan(SubscriptionPlan("pro", "Pro", LOCAL, alice, alice, 5, "monthly", quota=3))
     book.pay("pro", alice, "pay_1", "sig")
     (event,) = cli("x402", "webhooks", "events", *at, "--json").json
     assert (event["type"], event["state"]) == ("subscription.opened", "pending")

@@ -1,1 +1,3 @@
-"""Subscriptions, off chain and on chain behind one interface: plans, charges, and calls granted instead of paid."""
+"""Subscriptions, off chain and on chain behind one interface: plans, charges, and calls granted
+instead of paid.
+"""

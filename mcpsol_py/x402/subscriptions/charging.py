@@ -1,11 +1,12 @@
-"""Charging subscriptions that are due: each period once, whoever runs this, wherever it stops.
+"""Charge due subscriptions: each period once, no matter which worker runs this and where it stops.
 
-A charge is a row before it is a transaction: claimed by one worker, then signed (the bytes are kept before they are
-sent), then landed. What a dead worker left is taken over with the same bytes, which the chain takes once. A new
-transaction is signed only after the old one certainly cannot land any more.
+A charge is a row before it is a transaction. One worker claims it, signs it (the bytes are stored
+before they are sent), and waits until it landed. Another worker takes over after a crash, with the
+same bytes, which the chain executes once. A new transaction is signed only after the old one can
+certainly no longer land.
 
-Off chain the subscriber approved the merchant's collector as SPL delegate of the token account; on chain the payment
-program moves the tokens, and anyone may ask it to.
+Off chain, the subscriber approves the merchant's collector as SPL delegate of a token account. On
+chain, the payment program moves the tokens when asked, by anyone.
 """
 
 from __future__ import annotations
@@ -36,33 +37,35 @@ from mcpsol_py.x402.exact.transaction import (
 from mcpsol_py.x402.store.merchant_log import record_action
 from mcpsol_py.x402.store.schema import charges
 from mcpsol_py.x402.store.schema import subscriptions as table
-from mcpsol_py.x402.store.webhooks import emit
 from mcpsol_py.x402.subscriptions.onchain import OnChain
-from mcpsol_py.x402.subscriptions.store import SubscriptionBook
+from mcpsol_py.x402.subscriptions.store import SubscriptionStore
 from mcpsol_py.x402.subscriptions.terms import Subscription
 
 __all__ = ["Charging", "Collector", "DelegatedCollector", "OnChainCollector"]
 
-#: Milliseconds to the next try after the first, second, … that failed; then the last one again, while the grace lasts.
+#: Milliseconds to wait after the first, second, … failed try. The last one repeats until the grace
+#: ends.
 BACKOFF_MS = (60_000, 300_000, 1_800_000, 7_200_000, 21_600_000)
+#: Reasons after which a charge may still land: it was sent, or another worker waits for it.
+_MAY_LAND = ("settlement_pending", "duplicate_settlement")
 
 
 class Collector(Protocol):
-    """Makes the transaction of one charge."""
+    """Builds the transaction of one charge."""
 
     def build(self, subscription: Subscription, amount: int, label: str) -> VersionedTransaction:
-        """Signed, ready to be sent. *label* names the charge. Raises PaymentError, ChainUnavailable."""
+        """Return it signed. *label* identifies the charge. Raises PaymentError, ChainUnavailable."""
 
 
 class DelegatedCollector:
-    """Takes the price from the subscriber's associated token account, whose delegate *key* is; *key* pays the fee."""
+    """Takes the price from the subscriber's ATA as its delegate, *key*, which also pays the fee."""
 
     def __init__(self, chain: PaymentChain, key: Keypair) -> None:
         self._chain, self._key, self._mints = chain, key, Mints(chain)
 
     @property
     def address(self) -> str:
-        """Whom subscribers approve."""
+        """The delegate that subscribers approve."""
         return str(self._key.pubkey())
 
     def build(self, subscription: Subscription, amount: int, label: str) -> VersionedTransaction:
@@ -84,7 +87,7 @@ class DelegatedCollector:
 
 
 class OnChainCollector:
-    """Asks the payment program to charge; *key* pays the fee and signs nothing else."""
+    """Asks the payment program to charge. *key* pays the fee."""
 
     def __init__(self, on_chain: OnChain, key: Keypair) -> None:
         self._on_chain, self._key = on_chain, key
@@ -117,15 +120,16 @@ class _Charge:
 
 
 class Charging:
-    """Charges what is due in *book*. *collectors* by network; *on_chain* for subscriptions that stand there.
+    """Charges the due subscriptions of *store*.
 
-    *lease* seconds without a sign of life make a charge another worker's to finish. *fault* is called with the name of
-    each step, for tests that stop there.
+    *collectors*: by network, for subscriptions off chain. *on_chain*: by network, for those on
+    chain. *lease*: after so many seconds without progress, another worker takes a charge over.
+    *fault* is called with the name of each step, for tests that stop there.
     """
 
     def __init__(
         self,
-        book: SubscriptionBook,
+        store: SubscriptionStore,
         settlements: SettlementStore,
         chains: Mapping[str, PaymentChain],
         collectors: Mapping[str, Collector],
@@ -136,20 +140,18 @@ class Charging:
         poll: float = 0.5,
         fault: Callable[[str], None] = lambda _point: None,
     ) -> None:
-        self._book, self._settlements = book, settlements
+        self._store, self._settlements = store, settlements
         self._chains, self._collectors, self._on_chain = chains, collectors, on_chain or {}
-        self._lease_ms, self._timeout, self._poll, self._fault = (
-            int(lease * 1000),
-            timeout,
-            poll,
-            fault,
-        )
+        self._lease_ms, self._timeout, self._poll = int(lease * 1000), timeout, poll
+        self._fault = fault
 
     def run_due(self, limit: int = 100) -> int:
-        """Charges up to *limit* subscriptions whose time has come, one after the other. Returns how many landed."""
+        """Charge up to *limit* due subscriptions, one after the other. Return how many charges
+        landed.
+        """
         landed = 0
         for _ in range(limit):
-            claimed = self._book.run(self._claim)
+            claimed = self._store.run(self._claim)
             if claimed is None:
                 break
             subscription, charge = claimed
@@ -158,17 +160,21 @@ class Charging:
                 landed += self._charge(subscription, charge)
         return landed
 
-    # -- claiming -----------------------------------------------------------------------------------------------------
+    # -- claiming ----------------------------------------------------------------------------------
 
     def _claim(
         self, connection: Connection, _again: bool
     ) -> tuple[Subscription, _Charge | None] | None:
-        """The next subscription that is due, and its charge, which is ours for a lease. (subscription, None): looked
-        at, nothing to charge. Workers pass over rows that another one has locked."""
-        book, now = self._book, self._book.now(connection)
+        """Claim the charge of the next due subscription for a lease. None if no subscription is
+        due.
+
+        The charge is None if there is nothing to do now. Rows that another worker has locked are
+        skipped.
+        """
+        store, now = self._store, self._store.now(connection)
         due = (
             select(table.c.id)
-            .where(table.c.tenant == book.tenant, table.c.next_try_ms <= now)
+            .where(table.c.tenant == store.tenant, table.c.next_try_ms <= now)
             .order_by(table.c.next_try_ms)
             .limit(1)
             .with_for_update(skip_locked=True)
@@ -176,39 +182,49 @@ class Charging:
         found = connection.execute(due).scalar()
         if found is None:
             return None
-        subscription = book.get_in(connection, found)
-        standing = connection.execute(
-            select(charges).where(self._its(found), charges.c.state.in_(("claimed", "signed")))
-        ).one_or_none()
-        if (
-            standing is not None
-            and standing.state == "claimed"
-            and not subscription.chargeable(now)
-        ):
-            connection.execute(
-                delete(charges).where(self._its(found), charges.c.number == standing.number)
-            )
-            standing = None  # nothing was signed, and meanwhile it was paid by hand or cancelled
-        if standing is None and not subscription.chargeable(now):
+        subscription = store.get_in(connection, found)
+        started = self._started(connection, subscription, now)
+        if started is None and not subscription.chargeable(now):
             self._put_off(connection, subscription, now)
             return subscription, None
-        if standing is not None and standing.owner and standing.touched_ms > now - self._lease_ms:
-            book.set(connection, found, now, next_try_ms=standing.touched_ms + self._lease_ms)
+        if started is not None and started.owner and started.touched_ms > now - self._lease_ms:
+            store.set(connection, found, now, next_try_ms=started.touched_ms + self._lease_ms)
             return subscription, None
+        store.set(connection, found, now, next_try_ms=now + self._lease_ms)
+        if started is not None:
+            return subscription, self._take_over(connection, found, started, now)
+        return subscription, self._begin(connection, subscription, now)
+
+    def _started(self, connection: Connection, subscription: Subscription, now: int) -> Any:
+        """Return the row of a charge that was claimed or signed, None if there is none."""
+        its = self._its(subscription.id)
+        row = connection.execute(
+            select(charges).where(its, charges.c.state.in_(("claimed", "signed")))
+        ).one_or_none()
+        if row is None or row.state == "signed" or subscription.chargeable(now):
+            return row
+        # Nothing was signed, and meanwhile the subscriber paid or cancelled.
+        connection.execute(delete(charges).where(its, charges.c.number == row.number))
+        return None
+
+    def _take_over(
+        self, connection: Connection, subscription_id: str, started: Any, now: int
+    ) -> _Charge:
         owner = str(uuid.uuid4())
-        book.set(connection, found, now, next_try_ms=now + self._lease_ms)
-        if standing is not None:
-            its = update(charges).where(self._its(found), charges.c.number == standing.number)
-            connection.execute(its.values(owner=owner, touched_ms=now))
-            wire = None if standing.wire is None else bytes(standing.wire)
-            return subscription, _Charge(int(standing.number), int(standing.amount), owner, wire)
+        its = self._its(subscription_id) & (charges.c.number == started.number)
+        connection.execute(update(charges).where(its).values(owner=owner, touched_ms=now))
+        wire = None if started.wire is None else bytes(started.wire)
+        return _Charge(int(started.number), int(started.amount), owner, wire)
+
+    def _begin(self, connection: Connection, subscription: Subscription, now: int) -> _Charge:
+        store, owner = self._store, str(uuid.uuid4())
         amount = subscription.price
         if subscription.next_plan_id is not None:
-            amount = book.plan_in(connection, subscription.next_plan_id).price
-        number = book.next_number(connection, found)
+            amount = store.plan_in(connection, subscription.next_plan_id).price
+        number = store.next_number(connection, subscription.id)
         row = {
-            "tenant": book.tenant,
-            "subscription_id": found,
+            "tenant": store.tenant,
+            "subscription_id": subscription.id,
             "number": number,
             "amount": amount,
             "state": "claimed",
@@ -217,55 +233,42 @@ class Charging:
             "touched_ms": now,
         }
         connection.execute(insert(charges).values(row))
-        return subscription, _Charge(number, amount, owner, None)
+        return _Charge(number, amount, owner, None)
 
     def _its(self, subscription_id: str) -> Any:
-        return (charges.c.tenant == self._book.tenant) & (
+        return (charges.c.tenant == self._store.tenant) & (
             charges.c.subscription_id == subscription_id
         )
 
     def _put_off(self, connection: Connection, subscription: Subscription, now: int) -> None:
-        """Not chargeable now: the end is told, or the next look is when it is due."""
+        """Wait until the subscription is due, or announce that it has expired."""
         state = subscription.state(now)
         later = None if state in ("expired", "cancelled") else subscription.due_ms
-        self._book.set(connection, subscription.id, now, next_try_ms=later)
+        self._store.set(connection, subscription.id, now, next_try_ms=later)
         if state == "expired":
             record_action(
                 connection,
-                self._book.tenant,
+                self._store.tenant,
                 now,
                 "worker",
                 "subscription.expired",
                 subscription.id,
             )
-            self._tell(connection, now, "subscription.expired", subscription)
+            self._store.announce(connection, now, "subscription.expired", subscription)
 
-    def _tell(
-        self, connection: Connection, now: int, kind: str, about: Subscription, **more: Any
-    ) -> None:
-        data = {
-            "subscriptionId": about.id,
-            "planId": about.plan_id,
-            "subscriber": about.subscriber,
-            "status": about.state(now),
-            **more,
-        }
-        emit(connection, self._book.tenant, now, kind, data)
-
-    # -- one charge ---------------------------------------------------------------------------------------------------
+    # -- one charge --------------------------------------------------------------------------------
 
     def _charge(self, subscription: Subscription, charge: _Charge) -> bool:
+        """Bring a claimed charge to its end. Return True if it landed and was booked here."""
         chain = self._chains.get(subscription.network)
         if chain is None:
             return self._failed(
-                subscription, charge, f"no cluster for {subscription.network} is set up here"
+                subscription, charge, f"no cluster is configured for {subscription.network}"
             )
         try:
-            wire = charge.wire
+            wire = charge.wire or self._sign(chain, subscription, charge)
             if wire is None:
-                wire = self._sign(chain, subscription, charge)
-                if wire is None:
-                    return False
+                return False
             self._fault("charge.signed")
             transaction = VersionedTransaction.from_bytes(wire)
             key, signature = message_hash(transaction), str(transaction.signatures[0])
@@ -275,16 +278,13 @@ class Charging:
             self._fault("charge.recorded")
             reconcile(chain, self._settlements, key, timeout=self._timeout, poll=self._poll)
         except PaymentError as error:
-            if error.code in (
-                "settlement_pending",
-                "duplicate_settlement",
-            ):  # out, or another worker waits for it
+            if error.code in _MAY_LAND:
                 return self._wait(subscription, charge, str(error))
             return self._failed(subscription, charge, str(error))
         except (ChainUnavailable, ChainRejected) as error:
             return self._wait(subscription, charge, f"the cluster did not answer ({error})")
         self._fault("charge.landed")
-        booked = self._book.run(
+        booked = self._store.run(
             lambda connection, again: self._land(connection, subscription, charge, key, signature)
         )
         self._fault("charge.booked")
@@ -293,23 +293,11 @@ class Charging:
     def _sign(
         self, chain: PaymentChain, subscription: Subscription, charge: _Charge
     ) -> bytes | None:
-        """Builds, tries and keeps the transaction. None: another worker has the charge now."""
+        """Build, simulate and store the transaction. None if there is nothing to send any more."""
+        collector = self._collector(subscription, charge)
+        if collector is None:
+            return None
         label = f"{subscription.id}#{charge.number}"
-        if subscription.address is not None:
-            known = self._on_chain.get(subscription.network)
-            if known is None:
-                raise PaymentError("INTERNAL_ERROR", "charges on chain are not set up here")
-            on_chain, collector = known
-            fresh = on_chain.refresh(self._book, subscription, now=True)
-            if (
-                fresh.due_ms != subscription.due_ms or fresh.cancelled_ms is not None
-            ):  # somebody charged, or cancelled
-                self._drop(subscription, charge)
-                return None
-        else:
-            if subscription.network not in self._collectors:
-                raise PaymentError("INTERNAL_ERROR", "charges by delegation are not set up here")
-            collector = self._collectors[subscription.network]
         transaction = collector.build(subscription, charge.amount, label)
         error = chain.simulation_error(transaction)
         if error is not None:
@@ -325,16 +313,29 @@ class Charging:
         }
 
         def keep(connection: Connection, again: bool) -> bool:
+            """False if another worker has taken the charge over."""
             its = self._mine(subscription, charge, ("claimed", "signed") if again else ("claimed",))
-            now = self._book.now(connection)
-            return (
-                connection.execute(
-                    update(charges).where(its).values(**values, touched_ms=now)
-                ).rowcount
-                == 1
-            )
+            now = self._store.now(connection)
+            kept = update(charges).where(its).values(**values, touched_ms=now)
+            return connection.execute(kept).rowcount == 1
 
-        return wire if self._book.run(keep) else None
+        return wire if self._store.run(keep) else None
+
+    def _collector(self, subscription: Subscription, charge: _Charge) -> Collector | None:
+        """Return the collector of a subscription, None if the charge turned out not to be due."""
+        if subscription.address is None:
+            if subscription.network not in self._collectors:
+                raise PaymentError("INTERNAL_ERROR", "charges by delegation are not configured")
+            return self._collectors[subscription.network]
+        known = self._on_chain.get(subscription.network)
+        if known is None:
+            raise PaymentError("INTERNAL_ERROR", "charges on chain are not configured")
+        on_chain, collector = known
+        current = on_chain.refresh(self._store, subscription, now=True)
+        if current.due_ms != subscription.due_ms or current.cancelled_ms is not None:
+            self._drop(subscription, charge)  # another party charged, or the subscriber cancelled
+            return None
+        return collector
 
     def _mine(self, subscription: Subscription, charge: _Charge, states: tuple[str, ...]) -> Any:
         return (
@@ -352,9 +353,11 @@ class Charging:
         key: str,
         signature: str,
     ) -> bool:
-        """Books the charge and moves the subscription on, in one transaction: whoever gets here first."""
-        book, now = self._book, self._book.now(connection)
-        current = book.get_in(connection, subscription.id, lock=True)
+        """Book the charge and extend the subscription, in one transaction. False if another worker
+        did.
+        """
+        store, now = self._store, self._store.now(connection)
+        current = store.get_in(connection, subscription.id, lock=True)
         start, end = current.next_period(now)
         values = {
             "state": "landed",
@@ -369,13 +372,12 @@ class Charging:
         )
         if connection.execute(update(charges).where(its).values(**values)).rowcount != 1:
             return False
-        if (
-            current.address is not None
-        ):  # the mirror takes the rest from the account at its next reading
-            book.set(connection, current.id, now, next_try_ms=now, tries=0, error=None)
+        if current.address is not None:
+            # The mirror reads the rest from the account, the next time.
+            store.set(connection, current.id, now, next_try_ms=now, tries=0, error=None)
             record_action(
                 connection,
-                book.tenant,
+                store.tenant,
                 now,
                 "worker",
                 "subscription.charged",
@@ -383,52 +385,51 @@ class Charging:
                 amount=charge.amount,
             )
         else:
-            book.book_charge(
+            store.book_charge(
                 connection, current, start, end, now, mark=key, signature=signature, enter=False
             )
         return True
 
-    # -- what did not work --------------------------------------------------------------------------------------------
+    # -- charges that did not land
 
     def _drop(self, subscription: Subscription, charge: _Charge) -> None:
-        """Nothing was sent and nothing is due any more."""
-        self._book.run(
+        """Delete a charge that was not sent and is no longer due."""
+        self._store.run(
             lambda c, _: c.execute(
                 delete(charges).where(self._mine(subscription, charge, ("claimed",)))
             )
         )
 
     def _wait(self, subscription: Subscription, charge: _Charge, why: str) -> bool:
-        """It may land yet: the row stays, and whoever comes next goes on with it."""
+        """Keep a charge that may still land, for the next worker."""
 
         def work(connection: Connection, _again: bool) -> None:
-            now = self._book.now(connection)
+            now = self._store.now(connection)
             its = self._mine(subscription, charge, ("claimed", "signed"))
             if connection.execute(
                 update(charges).where(its).values(owner="", touched_ms=now)
             ).rowcount:
-                self._book.set(
+                self._store.set(
                     connection, subscription.id, now, next_try_ms=now + 10_000, error=why[:300]
                 )
 
-        self._book.run(work)
+        self._store.run(work)
         return False
 
     def _failed(self, subscription: Subscription, charge: _Charge, why: str) -> bool:
-        """It certainly did not land: the charge is dropped, and tried anew while the grace lasts."""
+        """Delete a charge that certainly did not land, and try again until the grace ends."""
 
         def work(connection: Connection, _again: bool) -> None:
             its = self._mine(subscription, charge, ("claimed", "signed"))
             if not connection.execute(delete(charges).where(its)).rowcount:
                 return
-            now = self._book.now(connection)
-            current = self._book.get_in(connection, subscription.id, lock=True)
+            now = self._store.now(connection)
+            current = self._store.get_in(connection, subscription.id, lock=True)
             wait = BACKOFF_MS[min(current.tries, len(BACKOFF_MS) - 1)]
             end = now if current.due_ms is None else current.due_ms + current.grace_ms
-            later = min(
-                now + wait, max(end, now + 1)
-            )  # at the end of the grace once more, to tell that it has expired
-            self._book.set(
+            # At the latest when the grace ends, to announce that it has expired.
+            later = min(now + wait, max(end, now + 1))
+            self._store.set(
                 connection,
                 current.id,
                 now,
@@ -438,7 +439,7 @@ class Charging:
             )
             record_action(
                 connection,
-                self._book.tenant,
+                self._store.tenant,
                 now,
                 "worker",
                 "charge.failed",
@@ -446,7 +447,9 @@ class Charging:
                 why=why[:300],
             )
             if not current.tries:
-                self._tell(connection, now, "subscription.past_due", current, reason=why[:300])
+                self._store.announce(
+                    connection, now, "subscription.past_due", current, reason=why[:300]
+                )
 
-        self._book.run(work)
+        self._store.run(work)
         return False

@@ -1,8 +1,8 @@
-"""Subscriptions that stand on chain, in our payment program (docs/x402-program.md): read, mirrored, and the
-transactions that change them.
+"""Subscriptions on chain, in our payment program (docs/x402-program.md): read, mirrored, and
+changed.
 
-The subscriber's own changes (subscribe, change, cancel) are transactions for the subscriber to sign; a charge is signed
-by whoever pays its fee.
+The subscriber signs its own changes (subscribe, change, cancel). A charge is signed by the payer of
+its fee.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from mcpsol_py.errors import PaymentError
 from mcpsol_py.program import Program, load
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.chain.program import PROGRAM_ID, delegate_address, subscription_address
-from mcpsol_py.x402.subscriptions.store import SubscriptionBook
-from mcpsol_py.x402.subscriptions.terms import Plan, Subscription
+from mcpsol_py.x402.subscriptions.store import SubscriptionStore
+from mcpsol_py.x402.subscriptions.terms import Subscription, SubscriptionPlan
 
 __all__ = ["OnChain", "payment_program"]
-#: What a mirrored row takes from the account.
-_MIRRORED = (
+
+#: Fields of a mirrored subscription that stay as they are after its account was closed.
+_KEPT_AFTER_CLOSE = (
     "subscriber",
     "network",
     "asset",
@@ -47,14 +48,15 @@ _MIRRORED = (
 
 @cache
 def payment_program() -> Program:
-    """Our payment program, from the IDL that this package ships."""
+    """Return our payment program, from the IDL in this package."""
     return load(bundled_so("x402").with_name("idl.json"))
 
 
 class OnChain:
     """Reads and mirrors subscriptions of the payment program at *program_id*, on *chain*.
 
-    *fresh* seconds a mirrored subscription is taken as it is. Methods may raise ChainUnavailable.
+    *fresh*: for how many seconds a mirrored subscription is not read again. Methods may raise
+    ChainUnavailable.
     """
 
     def __init__(
@@ -69,17 +71,18 @@ class OnChain:
         self._fresh, self._clock = fresh, clock
         self._read_at: dict[str, float] = {}
 
-    # -- reading ------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
-    def plan(self, address: str, *, plan_id: str, name: str, **more: Any) -> Plan:
-        """The plan at *address* as one that a book can offer; *more* is what the chain does not know of it:
-        description, features, quota. Raises PaymentError (PLAN_NOT_FOUND)."""
+    def plan(self, address: str, *, plan_id: str, name: str, **more: Any) -> SubscriptionPlan:
+        """Read the plan at *address*. *more*: fields that are not on chain (description, features,
+        quota).
+
+        Raises PaymentError (PLAN_NOT_FOUND).
+        """
         found = self._decode(address, "Plan")
         if found is None:
-            raise PaymentError(
-                "PLAN_NOT_FOUND", f"there is no plan at {address} on {self.chain.network}"
-            )
-        return Plan(
+            raise PaymentError("PLAN_NOT_FOUND", f"{address} is not a plan on {self.chain.network}")
+        return SubscriptionPlan(
             id=plan_id,
             name=name,
             network=self.chain.network,
@@ -102,8 +105,13 @@ class OnChain:
         name, value = payment_program().decode_account(account.data)
         return dict(value) if name == kind else None
 
-    def track(self, book: SubscriptionBook, plan: Plan, subscriber: str) -> Subscription:
-        """Mirrors a wallet's subscription to *plan* into the book. Raises PaymentError (SUBSCRIPTION_NOT_FOUND)."""
+    def track(
+        self, store: SubscriptionStore, plan: SubscriptionPlan, subscriber: str
+    ) -> Subscription:
+        """Mirror a wallet's subscription to *plan* into the store.
+
+        Raises PaymentError (SUBSCRIPTION_NOT_FOUND).
+        """
         if plan.address is None:
             raise PaymentError("INVALID_PARAMETERS", f"plan {plan.id} is not on chain")
         address = str(
@@ -118,58 +126,45 @@ class OnChain:
                 f"{subscriber} has no subscription to plan {plan.id} on chain",
             )
         self._read_at[address] = self._clock()
-        return book.mirror(self._terms_plan(book, plan, values), values)
+        return store.mirror(self._terms_plan(store, plan, values), values)
 
     def refresh(
-        self, book: SubscriptionBook, known: Subscription, *, now: bool = False
+        self, store: SubscriptionStore, known: Subscription, *, now: bool = False
     ) -> Subscription:
-        """Brings a mirrored subscription up to date, unless it was read a moment ago and *now* is False."""
+        """Update a mirrored subscription, unless it was read a moment ago and *now* is False."""
         address = known.address
-        if address is None or (
-            not now and self._clock() - self._read_at.get(address, -1e18) < self._fresh
-        ):
+        if address is None or not (now or self._is_stale(address)):
             return known
-        plan = book.plan(known.plan_id)
+        plan = store.plan(known.plan_id)
         values = self._values(address, plan)
-        if values is None:  # closed: only what is cancelled or expired can be
-            ended = known.cancelled_ms if known.cancelled_ms is not None else book.now_ms()
-            gone = (
-                "subscriber",
-                "network",
-                "asset",
-                "pay_to",
-                "price",
-                "period",
-                "grace_ms",
-                "max_charges",
-                "anchor_ms",
-            )
-            values = {name: getattr(known, name) for name in gone}
-            values |= {
-                "period_from_ms": known.period_from_ms,
-                "due_ms": known.due_ms,
-                "charges": known.charges,
-            }
+        if values is None:  # closed, which only a cancelled or expired subscription can be
+            ended = known.cancelled_ms if known.cancelled_ms is not None else store.now_ms()
+            values = {name: getattr(known, name) for name in _KEPT_AFTER_CLOSE}
             values |= {"address": address, "cancelled_ms": ended, "next_try_ms": None}
         self._read_at[address] = self._clock()
-        return book.mirror(self._terms_plan(book, plan, values), values)
+        return store.mirror(self._terms_plan(store, plan, values), values)
 
-    def _terms_plan(self, book: SubscriptionBook, plan: Plan, values: dict[str, Any]) -> Plan:
-        """The offered plan whose terms hold now: after a change on chain it is another one."""
+    def _is_stale(self, address: str) -> bool:
+        read_at = self._read_at.get(address)
+        return read_at is None or self._clock() - read_at >= self._fresh
+
+    def _terms_plan(
+        self, store: SubscriptionStore, plan: SubscriptionPlan, values: dict[str, Any]
+    ) -> SubscriptionPlan:
+        """Return the offered plan whose terms apply now. A change on chain selects another one."""
         terms = values.pop("terms", plan.address)
         if terms == plan.address:
             return plan
-        return next((p for p in book.plans(open_only=False) if p.address == terms), plan)
+        return next((p for p in store.plans(open_only=False) if p.address == terms), plan)
 
-    def _values(self, address: str, plan: Plan) -> dict[str, Any] | None:
+    def _values(self, address: str, plan: SubscriptionPlan) -> dict[str, Any] | None:
         found = self._decode(address, "Subscription")
         if found is None:
             return None
         due, paid_from = found["due_at"] * 1000, found["paid_from"] * 1000
         charges, most = found["charges"], found["max_charges"]
-        if (
-            paid_from and not charges
-        ):  # new terms that were not charged yet: what is paid is paid all the same
+        if paid_from and not charges:
+            # New terms that were not charged yet. The time paid under the old terms stays paid.
             charges, most = 1, most + 1
         mirrored = {
             "address": address,
@@ -190,14 +185,16 @@ class OnChain:
         }
         return mirrored | {"next_try_ms": due if mirrored["cancelled_ms"] is None else None}
 
-    # -- transactions -------------------------------------------------------------------------------------------------
+    # -- transactions ------------------------------------------------------------------------------
 
-    def _parties(self, plan_or_known: Plan | Subscription, subscriber: str) -> dict[str, Any]:
+    def _parties(
+        self, plan_or_known: SubscriptionPlan | Subscription, subscriber: str
+    ) -> dict[str, Any]:
         owner = Pubkey.from_string(subscriber)
         account = self.chain.get_accounts([plan_or_known.asset])[0]
         if account is None:
             raise PaymentError(
-                "INVALID_PARAMETERS", f"{plan_or_known.asset} is no mint on {self.chain.network}"
+                "INVALID_PARAMETERS", f"{plan_or_known.asset} is not a mint on {self.chain.network}"
             )
         return {
             "subscriber": owner,
@@ -214,9 +211,17 @@ class OnChain:
         return built
 
     def subscribe(
-        self, plan: Plan, subscriber: str, *, periods: int | None = None, rent_payer: str = ""
+        self,
+        plan: SubscriptionPlan,
+        subscriber: str,
+        *,
+        periods: int | None = None,
+        rent_payer: str = "",
     ) -> str:
-        """The unsigned transaction (base64) by which a wallet subscribes to *plan*: at most *periods* charges."""
+        """Return the unsigned transaction (base64) that subscribes a wallet to *plan*.
+
+        It allows at most *periods* charges.
+        """
         if plan.address is None:
             raise PaymentError("INVALID_PARAMETERS", f"plan {plan.id} is not on chain")
         payer = Pubkey.from_string(rent_payer or subscriber)
@@ -234,8 +239,13 @@ class OnChain:
         )
         return self._unsigned(payer, self._ix("subscribe", args, accounts))
 
-    def change(self, known: Subscription, plan: Plan, *, periods: int | None = None) -> str:
-        """The unsigned transaction (base64) by which the subscriber agrees to *plan* from the next charge on."""
+    def change(
+        self, known: Subscription, plan: SubscriptionPlan, *, periods: int | None = None
+    ) -> str:
+        """Return the unsigned transaction (base64) by which the subscriber changes to *plan*.
+
+        The change applies from the next charge on.
+        """
         args = {
             "price": plan.price,
             "period": int(plan.period.removesuffix("s")),
@@ -250,7 +260,7 @@ class OnChain:
         return self._unsigned(accounts["subscriber"], self._ix("change_plan", args, accounts))
 
     def cancel(self, known: Subscription) -> str:
-        """The unsigned transaction (base64) by which the subscriber cancels."""
+        """Return the unsigned transaction (base64) by which the subscriber cancels."""
         accounts = {
             **self._parties(known, known.subscriber),
             "subscription": Pubkey.from_string(_address(known)),
@@ -258,7 +268,9 @@ class OnChain:
         return self._unsigned(accounts["subscriber"], self._ix("cancel", {}, accounts))
 
     def charge_instruction(self, known: Subscription) -> Instruction:
-        """The charge of what is due. Anyone may send it; it pays only the merchant, and once a period."""
+        """Return the instruction that charges a due period. Anyone may send it; it pays the
+        merchant once a period.
+        """
         accounts = {
             **self._parties(known, known.subscriber),
             "subscription": Pubkey.from_string(_address(known)),

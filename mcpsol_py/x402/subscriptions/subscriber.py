@@ -1,4 +1,4 @@
-"""The subscriber's side: a proof instead of a payment, where a subscription may grant the call."""
+"""The subscriber: signs a proof instead of a payment, if a subscription may grant the call."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mcpsol_py.x402.protocol.proof import SIGN_IN_WITH_X, request_mark, sign_pro
 
 __all__ = ["Subscriber"]
 
+#: Fields of the seller's challenge that are signed.
 _SIGNED = (
     "domain",
     "uri",
@@ -27,8 +28,10 @@ _SIGNED = (
 
 
 class Subscriber:
-    """Signs for calls with *wallet*, and only for sellers of these *domains*: a server that is no party to a
-    subscription could else have a proof signed and use it where it counts.
+    """Signs proofs for calls with *wallet*, only for sellers of these *domains*.
+
+    Otherwise another server could obtain a proof and present it to the seller that the wallet
+    subscribed to.
     """
 
     def __init__(self, wallet: Keypair, domains: Collection[str]) -> None:
@@ -37,37 +40,38 @@ class Subscriber:
     def answer(
         self, demand: Demand, uri: str, arguments: object, call_id: str | None = None
     ) -> dict[str, Any] | None:
-        """The proof for a call of *uri* with *arguments*; None where the demand offers no such way, or not to us.
+        """Return the proof for a call of *uri* with *arguments*, None if the demand does not offer
+        this to us.
 
-        *call_id* names a logical call: its repeats sign the same nonce, so that it counts once.
+        *call_id* identifies a logical call: its repeats sign the same nonce, so that it counts
+        once.
         """
-        required = demand.required
-        offered = (
-            (required.extensions or {}).get(SIGN_IN_WITH_X)
-            if isinstance(required, PaymentRequired)
-            else None
-        )
-        info = offered.get("info") if isinstance(offered, Mapping) else None
-        if (
-            not isinstance(info, Mapping)
-            or info.get("domain") not in self._domains
-            or info.get("uri") != uri
-        ):
-            return None
+        info = self._challenge(demand, uri)
         networks = [
-            str(r.network) for r in required.accepts if str(r.network).startswith("solana:")
+            str(r.network) for r in demand.required.accepts if str(r.network).startswith("solana:")
         ]
-        if not networks or not all(isinstance(info.get(k, ""), str) for k in _SIGNED):
+        if info is None or not networks:
             return None
-        said = {k: info[k] for k in _SIGNED if k in info}
-        mark = request_mark(uri, arguments)
-        nonce = (
-            None
-            if call_id is None
-            else hashlib.sha256(f"{call_id} {mark}".encode()).hexdigest()[:32]
-        )
-        if nonce is None and not info.get("nonce"):
+        request_id = request_mark(uri, arguments)
+        nonce = info.get("nonce")
+        if call_id is not None:
+            nonce = hashlib.sha256(f"{call_id} {request_id}".encode()).hexdigest()[:32]
+        if not nonce:
             return None
+        signed = {field: info[field] for field in _SIGNED if field in info}
         return sign_proof(
-            self._wallet, said, networks[0], request_id=mark, nonce=nonce or str(info["nonce"])
+            self._wallet, signed, networks[0], request_id=request_id, nonce=str(nonce)
         )
+
+    def _challenge(self, demand: Demand, uri: str) -> Mapping[str, Any] | None:
+        """Return the seller's challenge for *uri*, None if there is none that this wallet answers."""
+        required = demand.required
+        if not isinstance(required, PaymentRequired):
+            return None
+        offered = (required.extensions or {}).get(SIGN_IN_WITH_X)
+        info = offered.get("info") if isinstance(offered, Mapping) else None
+        if not isinstance(info, Mapping):
+            return None
+        if info.get("domain") not in self._domains or info.get("uri") != uri:
+            return None
+        return info if all(isinstance(info.get(k, ""), str) for k in _SIGNED) else None

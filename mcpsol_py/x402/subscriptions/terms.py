@@ -1,6 +1,7 @@
-"""Plans, and what a subscription's times say at a given moment. No clock, no database, no chain.
+"""Plans, and the state of a subscription at a given time. Without clock, database or chain.
 
-Only times and counts are kept; the state follows from them, by the same machine as on chain (docs/x402-program.md):
+Only times and counts are stored. The state is computed from them, with the same rules as on chain
+(docs/x402-program.md):
 
     pending ──(paid)──> active ──(due)──> past_due ──(charged)──> active
        │                  │                   └──(due + grace)──> expired
@@ -8,7 +9,7 @@ Only times and counts are kept; the state follows from them, by the same machine
        └──(due + grace, never paid)─────────────────────────────> expired
     pending, active, past_due, expired ──cancel──> cancelled
 
-Neither of the two ends leads anywhere: who comes back subscribes anew, and pays.
+"cancelled" and "expired" are final: to come back, a wallet subscribes and pays again.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from mcpsol_py._moved import renamed
 from mcpsol_py.errors import PaymentError, abbr
 
-__all__ = ["State", "Plan", "Subscription", "boundary", "check_period", "period_at"]
+__all__ = ["State", "SubscriptionPlan", "Subscription", "boundary", "check_period", "period_at"]
 
 State = Literal["pending", "active", "past_due", "cancelled", "expired"]
 
@@ -31,20 +33,24 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def check_period(period: str) -> str:
-    """*period* as it is, when it is "monthly", "yearly", "one-time" or seconds ("2592000s"). Raises PaymentError."""
+    """Return *period* if it is "monthly", "yearly", "one-time" or seconds ("2592000s").
+
+    Raises PaymentError.
+    """
     if period in ("monthly", "yearly", "one-time") or _SECONDS.fullmatch(period):
         return period
     raise PaymentError(
         "INVALID_PARAMETERS",
-        f'{abbr(period)} is no period; "monthly", "yearly", "one-time" and "3600s" are',
+        f'{abbr(period)} is not a period; expected "monthly", "yearly", "one-time" or "3600s"',
     )
 
 
 def boundary(period: str, anchor_ms: int, number: int) -> int | None:
-    """Where period *number* (0, 1, …) starts, in UTC milliseconds; the end of a one-time purchase is None, never.
+    """Return the start of period *number* (0, 1, …) in UTC milliseconds.
 
-    Months are the calendar's, by the anchor's day, or the month's last where it has no such day: from 31 January on,
-    the next start at 28 or 29 February and 31 March.
+    A one-time purchase has no period 1: None. Months are calendar months, starting at the anchor's
+    day, or at the month's last day if it is shorter: after 31 January follow 28 or 29 February and
+    31 March.
 
     >>> boundary("60s", 1_000, 2)
     121000
@@ -61,33 +67,31 @@ def boundary(period: str, anchor_ms: int, number: int) -> int | None:
     found = _SECONDS.fullmatch(period)
     if found is None:
         check_period(period)
-        raise AssertionError("check_period takes no other")
+        raise AssertionError("check_period accepts no other period")
     return anchor_ms + number * int(found[1]) * 1000
 
 
 def period_at(period: str, anchor_ms: int, ms: int) -> int:
-    """The number of the period that *ms* is in; 0 also before the first one."""
+    """Return the number of the period that contains *ms*; 0 also before the first one."""
     if period == "one-time" or ms <= anchor_ms:
         return 0
     if period in _MONTHS:
-        then, start = (
-            _EPOCH + timedelta(milliseconds=ms),
-            _EPOCH + timedelta(milliseconds=anchor_ms),
-        )
+        then = _EPOCH + timedelta(milliseconds=ms)
+        start = _EPOCH + timedelta(milliseconds=anchor_ms)
         guess = ((then.year - start.year) * 12 + then.month - start.month) // _MONTHS[period]
-        here = boundary(period, anchor_ms, guess)
-        return guess if here is not None and here <= ms else guess - 1
+        guessed_start = boundary(period, anchor_ms, guess)
+        return guess if guessed_start is not None and guessed_start <= ms else guess - 1
     found = _SECONDS.fullmatch(period)
     return (ms - anchor_ms) // (int(found[1]) * 1000) if found else 0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What can be subscribed to: `price` base units of `asset` on `network`, to `pay_to`, for each `period`.
+class SubscriptionPlan:
+    """A plan: `price` base units of `asset` on `network`, paid to `pay_to` for each `period`.
 
-    `trial_ms` come free before the first charge. For `grace_ms` after a charge is due it may still be made, and calls
-    are granted. `quota`: calls a period, None for any number. `max_charges` ends it by itself. `address`: the plan's
-    account, for a plan on chain.
+    `trial_ms`: free time before the first charge. `grace_ms`: how long after a charge is due it may
+    still be made; calls are granted meanwhile. `quota`: calls in a period, None for any number.
+    `max_charges`: the plan ends after so many. `address`: the plan's account, for a plan on chain.
     """
 
     id: str
@@ -109,11 +113,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A subscription with the terms that were agreed to. Times in UTC milliseconds since 1970.
+    """A subscription with the agreed terms. Times in UTC milliseconds since 1970.
 
-    `anchor_ms`: periods are counted from here. `period_from_ms` to `due_ms`: what is paid, or the trial (`charges` 0).
-    `due_ms` None: paid for ever. `next_plan_id`: the plan whose terms hold from the next charge on. `opened_by`: the
-    payment or proof that it was made with. `tries`, `next_try_ms`, `error`: of the charge that is due.
+    `anchor_ms`: the start of period 0. `period_from_ms` to `due_ms`: the time that is paid, or the
+    trial (`charges` 0); `due_ms` None means paid for ever. `next_plan_id`: the plan whose terms
+    apply from the next charge on. `opened_by`: the payment or proof that opened it. `tries`,
+    `next_try_ms`, `error`: of the charge that is due.
     """
 
     id: str
@@ -142,7 +147,7 @@ class Subscription:
     created_ms: int = 0
 
     def state(self, now_ms: int) -> State:
-        """What it is at *now_ms*: see the module."""
+        """Return the state at *now_ms*. The module's docstring shows the states."""
         if self.cancelled_ms is not None:
             return "cancelled"
         if self.due_ms is None or now_ms < self.due_ms:
@@ -153,26 +158,25 @@ class Subscription:
 
     @property
     def renews(self) -> bool:
-        """Another charge was agreed to."""
-        more = self.max_charges is None or self.charges < self.max_charges
-        return (
-            more
-            and (self.auto_renew or not self.charges)
-            and (self.period != "one-time" or not self.charges)
-        )
+        """Whether another charge was agreed to."""
+        if self.max_charges is not None and self.charges >= self.max_charges:
+            return False
+        return not self.charges or (self.auto_renew and self.period != "one-time")
 
     def grants(self, now_ms: int) -> bool:
-        """Calls are granted: in the trial, in what is paid (also when it is cancelled meanwhile), and in the grace."""
+        """Whether calls are granted: in the trial, in paid time (also after a cancellation), in the
+        grace.
+        """
         if self.due_ms is None or now_ms < self.due_ms:
             return True
         return self.state(now_ms) == "past_due"
 
     def chargeable(self, now_ms: int) -> bool:
-        """A charge may be made."""
+        """Whether a charge may be made."""
         return self.state(now_ms) == "past_due"
 
     def quota_period(self, now_ms: int) -> int:
-        """The start of the period that a call at *now_ms* counts for."""
+        """Return the start of the period that a call at *now_ms* counts for."""
         if now_ms < self.anchor_ms:
             return self.period_from_ms  # the trial
         start = boundary(
@@ -181,14 +185,17 @@ class Subscription:
         return self.anchor_ms if start is None else start
 
     def next_period(self, now_ms: int) -> tuple[int, int | None]:
-        """(start, end) of the period that a charge at *now_ms* pays.
+        """Return (start, end) of the period that a charge at *now_ms* pays.
 
-        That is the one running now, never also an earlier one that nobody charged; before the due time the one that
-        follows what is paid.
+        After the due time this is the current period; earlier ones that nobody charged are skipped.
+        Before the due time it is the period after the paid time.
         """
         at = now_ms if self.due_ms is None else max(now_ms, self.due_ms)
         number = period_at(self.period, self.anchor_ms, at)
         start = boundary(self.period, self.anchor_ms, number)
-        return (self.anchor_ms if start is None else start), boundary(
-            self.period, self.anchor_ms, number + 1
-        )
+        end = boundary(self.period, self.anchor_ms, number + 1)
+        return (self.anchor_ms if start is None else start), end
+
+
+def __getattr__(name: str) -> object:
+    return renamed(__name__, name)

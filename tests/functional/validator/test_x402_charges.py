@@ -17,8 +17,8 @@ from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.store.database import Database, now_ms
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector
-from mcpsol_py.x402.subscriptions.store import SubscriptionBook
-from mcpsol_py.x402.subscriptions.terms import Plan
+from mcpsol_py.x402.subscriptions.store import SubscriptionStore
+from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 from tests.functional.validator.node import Validator
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair
 
@@ -71,9 +71,11 @@ def test_a_charge_lands_once_a_period_and_not_beyond_the_allowance(
 ) -> None:
     clock = [now_ms()]
     database = Database(f"sqlite:///{tmp_path / 'payments.db'}")
-    book = SubscriptionBook(database, clock_ms=lambda: clock[0])
+    book = SubscriptionStore(database, clock_ms=lambda: clock[0])
     terms = (chain.network, str(USDC), str(PAYEE.pubkey()))
-    book.add_plan(Plan("pro", "Pro", *terms, price=1_000, period="3600s", grace_ms=600_000))
+    book.add_plan(
+        SubscriptionPlan("pro", "Pro", *terms, price=1_000, period="3600s", grace_ms=600_000)
+    )
     made = book.pay("pro", str(SUBSCRIBER.pubkey()), "pay_1", "sig")
     collector = {chain.network: DelegatedCollector(chain, COLLECTOR)}
     worker = Charging(

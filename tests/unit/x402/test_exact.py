@@ -92,7 +92,7 @@ def normal(world: World, **changes: Any) -> list[Instruction]:
 
 
 def test_the_message_is_the_published_vector() -> None:
-    """X402.md 3.1: seeds 01, 02, 03, memo inv-0001, 10000 devnet USDC."""
+    """Key seeds 01, 02, 03, memo inv-0001, 10000 devnet USDC."""
     message = build_message(
         PaymentTerms(
             keypair(1).pubkey(),
@@ -290,7 +290,7 @@ def test_memo_must_be_the_one_asked_for_once(world: World) -> None:
 
 
 def test_wallet_guards_and_legacy_messages_pass(world: World) -> None:
-    """Phantom adds Lighthouse guards; mark3labs sends a legacy message without a memo (X402.md 3.1, 9)."""
+    """Phantom adds Lighthouse guards; mark3labs sends a legacy message without a memo."""
     requirements = world.requirements()
     legacy = payload_of(world, normal(world)[:3], requirements, legacy=True)
     assert world.facilitator.settle(legacy, requirements).success
@@ -324,7 +324,7 @@ def test_spent_between_verify_and_settle_is_not_success(world: World) -> None:
 def test_failing_on_chain_after_a_good_simulation_is_failure(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The official signer looks at the confirmation level before the error and calls this success (X402.md 3.3)."""
+    """The official signer looks at the confirmation level before the error and calls this success."""
     requirements = world.requirements(600_000)
     payment = world.pay(requirements)
     send = world.chain.send

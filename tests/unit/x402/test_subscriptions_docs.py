@@ -20,8 +20,8 @@ from mcpsol_py.x402.store.schema import metadata
 from mcpsol_py.x402.store.webhooks import BACKOFF_S
 from mcpsol_py.x402.subscriptions.charging import BACKOFF_MS
 from mcpsol_py.x402.subscriptions.grants import Grants
-from mcpsol_py.x402.subscriptions.store import SubscriptionBook
-from mcpsol_py.x402.subscriptions.terms import Plan
+from mcpsol_py.x402.subscriptions.store import SubscriptionStore
+from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, TOOLS, SubscriptionTools
 from mcpsol_py.x402.worker import merchant_jobs
 from tests.unit.x402.payments import USDC
@@ -59,7 +59,15 @@ def test_the_python_runs(tmp_path: Path) -> None:
     names: dict[str, Any] = {
         **{
             c.__name__: c
-            for c in (SubscriptionBook, Plan, PaidCalls, Grants, Paid, Offer, SubscriptionTools)
+            for c in (
+                SubscriptionStore,
+                SubscriptionPlan,
+                PaidCalls,
+                Grants,
+                Paid,
+                Offer,
+                SubscriptionTools,
+            )
         },
         "database": shop.database,
         "executions": Executions(shop.database),

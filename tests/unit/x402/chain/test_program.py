@@ -1,4 +1,4 @@
-"""The bytes and addresses that callers of the x402 program make, against the layouts of X402.md 4.2."""
+"""The bytes and addresses that callers of the x402 program make, against the audited program's layouts."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ from mcpsol_py.x402.selling.tool_run import Run
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.subscriptions.grants import Grants
-from mcpsol_py.x402.subscriptions.store import SubscriptionBook
-from mcpsol_py.x402.subscriptions.terms import Plan
+from mcpsol_py.x402.subscriptions.store import SubscriptionStore
+from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
 from tests.unit.x402.payments import USDC, World
 from tests.unit.x402.selling.test_paid_call import Shop
@@ -59,10 +59,10 @@ class Merchant:
     def address(self) -> str:
         return str(self.world.payer.pubkey())
 
-    def open_book(self, database: Database | None = None) -> SubscriptionBook:
-        return SubscriptionBook(database or self.shop.database, self.tenant, self.clock)
+    def open_book(self, database: Database | None = None) -> SubscriptionStore:
+        return SubscriptionStore(database or self.shop.database, self.tenant, self.clock)
 
-    def plan(self, plan_id: str = "pro", **changed: Any) -> Plan:
+    def plan(self, plan_id: str = "pro", **changed: Any) -> SubscriptionPlan:
         terms: dict[str, Any] = {
             "name": "Pro",
             "network": DEVNET,
@@ -73,7 +73,7 @@ class Merchant:
             "grace_ms": DAY // 4,
             "quota": 3,
         }
-        return self.book.add_plan(Plan(id=plan_id, **{**terms, **changed}))
+        return self.book.add_plan(SubscriptionPlan(id=plan_id, **{**terms, **changed}))
 
     def grants(self, database: Database | None = None, **options: Any) -> Grants:
         options = {"lease": 0.05, "wait": 0.0} | options
@@ -94,7 +94,7 @@ class Merchant:
             **options,
         )
 
-    def terms_of(self, plan: Plan) -> PaymentRequirements:
+    def terms_of(self, plan: SubscriptionPlan) -> PaymentRequirements:
         return self.world.requirements(plan.price)
 
     def tools(self, **options: Any) -> SubscriptionTools:

@@ -22,8 +22,9 @@ from mcpsol_py.x402.protocol.mcp_wire import payment_required_result, read_deman
 from mcpsol_py.x402.protocol.networks import DEFAULT_ASSETS, DEVNET, MAINNET
 from mcpsol_py.x402.protocol.offer import Offer, PaymentRequiredReply
 from mcpsol_py.x402.protocol.price import format_amount, parse_price
-from mcpsol_py.x402.subscriptions.terms import Plan
-from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, ERROR_META, TOOLS
+from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
+from mcpsol_py.x402.subscriptions.tool_answers import ERROR_META
+from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, TOOLS
 from tests.unit.x402.payments import USDC, keypair
 from tests.unit.x402.selling.test_paid_call import Shop
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant, paying
@@ -389,4 +390,4 @@ def test_property_6_sensitive_data_protection(seed: bytes, what: str) -> None:
 
 
 def test_a_plan_shows_nothing_secret() -> None:
-    assert "whsec" not in repr(Plan("p", "n", DEVNET, "a", "m", 1, "monthly"))
+    assert "whsec" not in repr(SubscriptionPlan("p", "n", DEVNET, "a", "m", 1, "monthly"))

@@ -29,8 +29,8 @@ from mcpsol_py.x402.store.receipts import Receipts
 from mcpsol_py.x402.store.schema import deliveries, metadata
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.store.webhooks import BACKOFF_S, Webhooks
-from mcpsol_py.x402.subscriptions.store import SubscriptionBook
-from mcpsol_py.x402.subscriptions.terms import Plan
+from mcpsol_py.x402.subscriptions.store import SubscriptionStore
+from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 from mcpsol_py.x402.worker import (
     PeriodicJob,
     PeriodicJobs,
@@ -408,9 +408,9 @@ def test_a_customer_reads_own_subscriptions_only(
     postgres: Cluster, postgres_storage: Storage
 ) -> None:
 
-    book = SubscriptionBook(postgres_storage.open())
+    book = SubscriptionStore(postgres_storage.open())
     payee, asset = str(keypair(3).pubkey()), str(USDC)
-    book.add_plan(Plan("p", "P", DEVNET, asset, payee, 5, "monthly"))
+    book.add_plan(SubscriptionPlan("p", "P", DEVNET, asset, payee, 5, "monthly"))
     wallets = [str(keypair(n).pubkey()) for n in (1, 2)]
     for wallet in wallets:
         book.pay("p", wallet, f"pay {wallet}", "sig")
