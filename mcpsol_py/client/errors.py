@@ -163,13 +163,13 @@ _WORDS = {
     "ReadonlyLamportChange": "a program changed the lamports of an account that the instruction marks read-only",
 }
 
-_INVOKE = re.compile(r"Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[(\d+)\]")
+_INVOKE = re.compile(r"Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[(\d{1,4})\]")
 _END = re.compile(r"Program ([1-9A-HJ-NP-Za-km-z]{32,44}) (success|failed: (.*))")
 _ANCHOR = re.compile(
-    r"AnchorError .*?Error Code: (\w+)\. Error Number: (\d+)\. Error Message: (.*?)\.?$"
+    r"AnchorError .*?Error Code: (\w+)\. Error Number: (\d{1,10})\. Error Message: (.*?)\.?$"
 )
 #: what rendered programs log of a check that refused (templates/pinocchio/src/error.rs.jinja)
-_RENDERED = re.compile(r"Program log: (\w{1,64}) \((\d+)\): (.+)")
+_RENDERED = re.compile(r"Program log: (\w{1,64}) \((\d{1,10})\): (.+)")
 _ANCHOR_ACCOUNT = re.compile(r"AnchorError caused by account: (\w+)\.")
 
 

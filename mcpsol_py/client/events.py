@@ -4,7 +4,6 @@ to itself (Anchor's `emit_cpi!`)."""
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -18,7 +17,7 @@ from mcpsol_py.program import Program
 
 __all__ = ["events_of", "logged_data"]
 
-_INVOKE = re.compile(r"Program (\w+) invoke \[(\d+)\]")
+_INVOKE = re.compile(r"Program (\w+) invoke \[(\d{1,4})\]")
 _DONE = re.compile(r"Program (\w+) (success|failed)")
 
 
@@ -34,7 +33,7 @@ def logged_data(logs: Sequence[str], program_id: str) -> Iterator[bytes]:
                 yield base64.b64decode(
                     line.removeprefix("Program data: ").replace(" ", ""), validate=True
                 )
-            except binascii.Error:
+            except ValueError:  # not base64, or not ASCII
                 continue
         elif stack and (done := _DONE.match(line)) is not None and done[1] == stack[-1]:
             stack.pop()

@@ -19,7 +19,7 @@ import stat
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from mcpsol_py.errors import PolicyError, SourceError, TransportError, abbr
 from mcpsol_py.names import clean_text
@@ -115,9 +115,7 @@ class HttpSigner:
     def __init__(
         self, address: Pubkey, url: str, *, token: str | None = None, timeout: float = 60.0
     ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise SourceError(f"{abbr(url)} is no http(s) URL", path="signer.url")
+        parts = _http_url(url)
         if parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
             raise SourceError("a signer on another machine is asked over https", path="signer.url")
         self._address, self._url, self._token, self._timeout = address, url, token, timeout
@@ -138,7 +136,7 @@ class HttpSigner:
         status, body = await asyncio.to_thread(self._post, message)
         try:
             answer = json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
             raise TransportError(self._host, f"the signer answered {status} and no JSON object")
@@ -180,6 +178,17 @@ class HttpSigner:
             ) from error
 
 
+def _http_url(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # an odd port or IPv6 address
+        valid = False
+    if not valid:
+        raise SourceError(f"expected an http(s) URL, got {abbr(url)}", path="signer.url")
+    return parts
+
+
 def _fitting(raw: bytes, message: bytes, address: Pubkey) -> Signature:
     from solders.signature import Signature
 
@@ -213,8 +222,10 @@ def create_keystore(path: Path, keypair: Keypair, passphrase: str) -> None:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
         raise SourceError(
-            "is there already; a key is never overwritten", origin=str(path)
+            "the file exists already; a key is never overwritten", origin=str(path)
         ) from error
+    except OSError as error:
+        raise SourceError(f"{error.strerror}", origin=str(path)) from error
     with os.fdopen(handle, "w") as file:
         file.write(text)
 
@@ -262,7 +273,7 @@ def open_keypair(path: Path, passphrase: str) -> Keypair:
             "a part of the keystore is missing or damaged", origin=str(path)
         ) from error
     keypair = Keypair.from_seed(seed)
-    if str(keypair.pubkey()) != document["address"]:
+    if str(keypair.pubkey()) != document.get("address"):
         raise SourceError("the key is not that of the address beside it", origin=str(path))
     return keypair
 

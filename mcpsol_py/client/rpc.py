@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeGuard, TypeVar
 from urllib.parse import urlsplit
 
 import orjson
@@ -57,20 +57,23 @@ _PASSING = frozenset({-32004, -32005, -32014, -32016})
 
 
 def redact(url: str) -> str:
-    """Scheme, host and port: path and query often hold an API key (FIELD-NOTES C-63).
+    """Return scheme, host and port of *url*, without path and query: providers put API keys there.
 
     >>> redact("https://user:pw@rpc.example.com:8899/v1/KEY?api-key=KEY")
     'https://rpc.example.com:8899'
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:  # an odd port or IPv6 address
+        return "RPC"
     if not parts.hostname:
         return "RPC"
-    port = f":{parts.port}" if parts.port else ""
     return f"{parts.scheme}://{parts.hostname}{port}"
 
 
 def _read(method: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, Coroutine[Any, Any, _T]]:
-    """A method that reads an answer: one of another shape than the RPC documentation's is the node's fault."""
+    """Decorate a method that reads an answer: an answer of another form raises TransportError."""
 
     @functools.wraps(method)
     async def read(*args: _P.args, **options: _P.kwargs) -> _T:
@@ -85,7 +88,7 @@ def _read(method: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, Corouti
             OverflowError,
         ) as error:
             transport: Any = args[0]
-            why = f"{method.__name__} was answered in a form that is not Solana's ({type(error).__name__})"
+            why = f"the answer to {method.__name__} has an unknown form ({type(error).__name__})"
             raise TransportError(transport.endpoint, why, retryable=True) from error
 
     return read
@@ -171,7 +174,7 @@ class RpcTransport:
                     raise
                 wait = max(wait, error.retry_after)
             else:
-                code = (answer.get("error") or {}).get("code")
+                code = _code(answer.get("error") or {})
                 if code not in _PASSING or attempt >= self.attempts:
                     return answer
             await self.sleep(wait)
@@ -180,27 +183,19 @@ class RpcTransport:
         try:
             answer = orjson.loads(raw)
         except orjson.JSONDecodeError:
-            why = f"{method} was answered with something that is no JSON"
+            why = f"the answer to {method} is not JSON"
             raise TransportError(self.endpoint, why, retryable=True) from None
-        if not isinstance(answer, dict) or (
-            "result" not in answer and not isinstance(answer.get("error"), dict)
-        ):
-            raise TransportError(
-                self.endpoint, f"{method} was answered with no JSON-RPC answer", retryable=True
-            )
-        if str(answer.get("id", number)) not in (
-            str(number),
-            "None",
-        ):  # a connection, a proxy or a cache that is out of step
-            raise TransportError(
-                self.endpoint,
-                f"{method} was answered with another request's answer",
-                retryable=True,
-            )
+        if not _is_answer(answer):
+            why = f"the answer to {method} is not a JSON-RPC response"
+            raise TransportError(self.endpoint, why, retryable=True)
+        # A connection, proxy or cache may be out of step.
+        if answer.get("id") is not None and str(answer["id"]) != str(number):
+            why = f"the answer to {method} belongs to another request"
+            raise TransportError(self.endpoint, why, retryable=True)
         return answer
 
     def _refused(self, method: str, error: Mapping[str, Any]) -> TransportError:
-        code, message = error.get("code"), str(error.get("message", ""))[:300]
+        code, message = _code(error), str(error.get("message", ""))[:300]
         why = f"{method} was refused: {message} ({code})"
         return TransportError(self.endpoint, why, retryable=code in _PASSING, code=code)
 
@@ -300,9 +295,19 @@ class RpcTransport:
             raise ValueError(f"{len(found)} accounts for {len(keys)} keys")
         return result, found
 
+    @_read
+    async def account_heads(self, keys: Sequence[Pubkey], length: int) -> list[Account | None]:
+        """Return at most 100 accounts, each with the first *length* bytes of its data only."""
+        options = {**self._reading(), "dataSlice": {"offset": 0, "length": length}}
+        result = await self.request("getMultipleAccounts", [[str(key) for key in keys], options])
+        found = [account_of(item) for item in result["value"]]
+        if len(found) != len(keys):
+            raise ValueError(f"{len(found)} accounts for {len(keys)} keys")
+        return found
+
     def _not_before(self, since: int, result: Mapping[str, Any]) -> int:
         """The slot of an answer. Behind one URL there may be nodes that are not equally far."""
-        slot = int(result["context"]["slot"])
+        slot = _whole(result["context"]["slot"])
         if slot < since:
             raise TransportError(
                 self.endpoint, f"answered as of slot {slot:,}, and slot {since:,} was seen before"
@@ -338,7 +343,9 @@ class RpcTransport:
         value = (await self.request("getLatestBlockhash", [{"commitment": self.commitment}]))[
             "value"
         ]
-        return Blockhash(Hash.from_string(value["blockhash"]), value["lastValidBlockHeight"])
+        return Blockhash(
+            Hash.from_string(value["blockhash"]), _whole(value["lastValidBlockHeight"])
+        )
 
     @_read
     async def blockhash_valid(self, blockhash: Hash) -> bool:
@@ -351,7 +358,7 @@ class RpcTransport:
 
     @_read
     async def block_height(self) -> int:
-        return int(await self.request("getBlockHeight", [{"commitment": self.commitment}]))
+        return _whole(await self.request("getBlockHeight", [{"commitment": self.commitment}]))
 
     @_read
     async def simulate(
@@ -441,7 +448,9 @@ class RpcTransport:
         reached = found.get("confirmationStatus") or (
             "finalized" if found.get("confirmations") is None else "confirmed"
         )
-        return Status(_RANK[reached] >= _RANK[self.commitment], found.get("err"), found.get("slot"))
+        slot = found.get("slot")
+        confirmed = _RANK[reached] >= _RANK[self.commitment]
+        return Status(confirmed, _error(found.get("err")), _optional(slot))
 
     @_read
     async def transaction(self, signature: Signature) -> Outcome | None:
@@ -479,9 +488,9 @@ class RpcTransport:
             "commitment": self._confirmed(),
             "maxSupportedTransactionVersion": 0,
         }
-        result: dict[str, Any] | None = await self.request(
-            "getTransaction", [str(signature), options]
-        )
+        result = await self.request("getTransaction", [str(signature), options])
+        if result is not None and not isinstance(result, dict):
+            raise TypeError("expected an object")
         return result
 
     @_read
@@ -489,7 +498,7 @@ class RpcTransport:
         asked = [str(key), {"limit": limit, "commitment": self._confirmed()}]
         rows = await self.request("getSignaturesForAddress", asked)
         entries = tuple(
-            HistoryEntry(Signature.from_string(row["signature"]), row.get("blockTime"))
+            HistoryEntry(Signature.from_string(row["signature"]), _optional(row.get("blockTime")))
             for row in rows
         )
         return History(entries, complete=len(entries) < limit)
@@ -513,16 +522,20 @@ class RpcTransport:
 
     async def identity(self) -> Pubkey | None:
         try:
-            return Pubkey.from_string((await self.request("getIdentity"))["identity"])
+            return await self._identity()
         except TransportError:
-            return None  # some providers do not offer it; the ladder goes on
+            return None  # some providers do not offer it
+
+    @_read
+    async def _identity(self) -> Pubkey:
+        return Pubkey.from_string((await self.request("getIdentity"))["identity"])
 
     @_read
     async def priority_fees(self, keys: Sequence[Pubkey]) -> list[int]:
         result = await self.request(
             "getRecentPrioritizationFees", [[str(key) for key in keys[:128]]]
         )
-        return [item["prioritizationFee"] for item in result]
+        return [_whole(item["prioritizationFee"]) for item in result]
 
     async def sleep(self, seconds: float) -> None:
         if self.blocks:
@@ -606,12 +619,60 @@ def account_of(found: Mapping[str, Any] | None) -> Account | None:
     )
 
 
+def _is_answer(answer: object) -> TypeGuard[dict[str, Any]]:
+    """Whether *answer* has the form of a JSON-RPC response: a result, or an error that is an object."""
+    if not isinstance(answer, dict):
+        return False
+    error = answer.get("error")
+    return isinstance(error, dict) or (error is None and "result" in answer)
+
+
+def _code(error: Mapping[str, Any]) -> int | None:
+    code = error.get("code")
+    return code if type(code) is int else None
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError("expected a whole number")
+    return value
+
+
+def _optional(value: object) -> int | None:
+    return None if value is None else _whole(value)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("expected text")
+    return value
+
+
+def _error(value: object) -> str | dict[str, Any] | None:
+    """Check the form of a transaction error: None, a name, or {name: …}.
+
+    An InstructionError is [index, name], [index, {"Custom": number}] or [index, {name: …}].
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, dict) or not value:
+        raise TypeError("expected a transaction error")
+    if "InstructionError" in value:
+        index, inner = value["InstructionError"]
+        _whole(index)
+        if isinstance(inner, dict) and inner:
+            _optional(inner.get("Custom"))
+        else:
+            _text(inner)
+    return value
+
+
 def _outcome(value: Mapping[str, Any]) -> Outcome:
     returned = value.get("returnData")
     return Outcome(
-        err=value.get("err"),
-        logs=tuple(value.get("logs") or ()),
-        units=value.get("unitsConsumed"),
+        err=_error(value.get("err")),
+        logs=tuple(_text(line) for line in value.get("logs") or ()),
+        units=_optional(value.get("unitsConsumed")),
         return_data=(
             (Pubkey.from_string(returned["programId"]), base64.b64decode(returned["data"][0]))
             if returned

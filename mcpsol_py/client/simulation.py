@@ -146,7 +146,7 @@ async def run_instructions(
     )
 
 
-_INVOKE = re.compile(r"Program (\w+) invoke \[(\d+)\]")
+_INVOKE = re.compile(r"Program (\w+) invoke \[(\d{1,4})\]")
 _RETURN = re.compile(r"Program return: (\w+) ([A-Za-z0-9+/=]*)")
 _DONE = re.compile(r"Program (\w+) (success|failed: .*)")
 

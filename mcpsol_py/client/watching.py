@@ -53,9 +53,8 @@ async def heads(transport: Transport, keys: Sequence[Pubkey], length: int) -> li
         ]
     out: list[Account | None] = []
     for start in range(0, len(keys), _ACCOUNTS_A_CALL):
-        part = [str(key) for key in keys[start : start + _ACCOUNTS_A_CALL]]
-        result = await transport.request("getMultipleAccounts", [part, _reading(transport, length)])
-        out += [account_of(found) for found in result["value"]]
+        part = keys[start : start + _ACCOUNTS_A_CALL]
+        out += await transport.account_heads(part, length)
     return out
 
 
@@ -291,8 +290,17 @@ class _Subscriptions:
             if place is None:  # the answer to letting go
                 return
             number = message["result"]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+        ) as error:
             raise _NotServed from error
+        if type(number) is not int:
+            raise _NotServed
         if self._have.get(place, 0) is None:
             self._have[place], self._by_number[number] = number, place
             self._fresh.append(place)

@@ -83,7 +83,6 @@ REFERENCES = {
     "mcpsol_py/accounts/resolution.py",
     "mcpsol_py/bridge/bridge.py",
     "mcpsol_py/bridge/tools.py",
-    "mcpsol_py/client/rpc.py",
     "mcpsol_py/client/simulation.py",
     "mcpsol_py/client/svm.py",
     "mcpsol_py/codec/json_values.py",
