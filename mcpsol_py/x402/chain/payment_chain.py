@@ -24,7 +24,7 @@ from solders.transaction import VersionedTransaction
 
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.svm import SvmTransport
-from mcpsol_py.client.transport import Transport, run
+from mcpsol_py.client.transport import History, Transport, run
 from mcpsol_py.errors import TransportError
 from mcpsol_py.x402.protocol.networks import DEVNET, network_of_genesis
 
@@ -64,7 +64,7 @@ class SignatureStatus:
 
 @dataclass(frozen=True, slots=True)
 class MessageStatus:
-    """What became of a message, independent of who signed as fee payer.
+    """The status of a message, independent of who signed as fee payer.
 
     `state` is one of SignatureStatus, or "expired": the message can no longer land.
     """
@@ -148,7 +148,7 @@ class PaymentChain:
         return str(signature)
 
     def status(self, signature: str) -> SignatureStatus:
-        """Return what became of a signature, at the transport's commitment ("confirmed")."""
+        """Return the status of a signature, at the transport's commitment ("confirmed")."""
         found = self._ask(self.transport.status(Signature.from_string(signature)))
         if found is None:
             return SignatureStatus("unknown")
@@ -157,26 +157,31 @@ class PaymentChain:
         return SignatureStatus("landed" if found.confirmed else "unknown", None, found.slot)
 
     def find(self, transaction: bytes) -> MessageStatus:
-        """Return what became of a transaction's message. For a payer, who does not know the fee
-        payer's signature.
+        """Look for a transaction's message among the newest transactions of its source account.
 
-        Searches the newest transactions of the payment's source account for the same message.
+        This is for payers, who do not know the fee payer's signature.
         """
         message = VersionedTransaction.from_bytes(transaction).message
-        wanted = to_bytes_versioned(message)
         # Ask about expiry first: a message that lands after the search must not be called expired.
         expired = self.blockhash_expired(message.recent_blockhash)
         source = _source_account(message)
-        if source is not None:
-            history = self._ask(self.transport.history(source, limit=_NEWEST))
-            for entry in history.entries:
-                sent = self._ask(self.transport.sent_transaction(entry.signature))
-                if sent is not None and to_bytes_versioned(sent.message) == wanted:
-                    signature = str(entry.signature)
-                    return MessageStatus(self.status(signature).state, signature)
-            if not history.complete:  # the message may be among older transactions
-                expired = expired and _long_ago(history.entries[-1].block_time)
-        return MessageStatus("expired" if expired else "unknown")
+        if source is None:
+            return MessageStatus("expired" if expired else "unknown")
+        history = self._ask(self.transport.history(source, limit=_NEWEST))
+        signature = self._signature_of(message, history)
+        if signature is not None:
+            return MessageStatus(self.status(signature).state, signature)
+        searched = history.complete or _long_ago(history.entries[-1].block_time)
+        return MessageStatus("expired" if expired and searched else "unknown")
+
+    def _signature_of(self, message: Any, history: History) -> str | None:
+        """Return the signature of the transaction with this message, None if *history* lacks it."""
+        wanted = to_bytes_versioned(message)
+        for entry in history.entries:
+            sent = self._ask(self.transport.sent_transaction(entry.signature))
+            if sent is not None and to_bytes_versioned(sent.message) == wanted:
+                return str(entry.signature)
+        return None
 
     def close(self) -> None:
         """Close the transport."""
@@ -222,14 +227,16 @@ def _execute(svm: SvmTransport, transaction: VersionedTransaction) -> None:
     run(svm.send(transaction, skip_preflight=True))
     outcome = run(svm.transaction(signature))
     assert outcome is not None  # the transport keeps what it sent
-    executed = outcome.err is None or (
-        isinstance(outcome.err, dict) and "InstructionError" in outcome.err
-    )
-    if not executed:
+    if not _was_executed(outcome.err):
         # Errors before execution (blockhash, signatures, fees) leave no trace on a cluster: it may
         # be sent again.
         svm.forget(signature)
         raise ChainRejected(str(error_text(outcome.err)))
+
+
+def _was_executed(error: str | dict[str, Any] | None) -> bool:
+    """Whether a transaction with this outcome ran: without an error, or with an instruction's."""
+    return error is None or (isinstance(error, dict) and "InstructionError" in error)
 
 
 def _source_account(message: Any) -> Pubkey | None:

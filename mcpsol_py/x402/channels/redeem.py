@@ -70,10 +70,12 @@ async def redeem(
     due = server.channels.due(limit)
     if chain is not None:
         due = [_refresh(server, chain, row) for row in due]
-    await job.claim([r for r in due if r.state == "open" and r.charged - r.claimed >= at_least])
-    updated = [row for r in due if (row := server.channels.get(r.channel_id)) is not None]
-    await job.pay_out([r for r in updated if r.state == "open" and r.claimed > r.paid_out])
-    for row in updated:
+    open_rows = [row for row in due if row.state == "open"]
+    await job.claim([row for row in open_rows if row.charged - row.claimed >= at_least])
+    current = [server.channels.get(row.channel_id) or row for row in due]
+    open_rows = [row for row in current if row.state == "open"]
+    await job.pay_out([row for row in open_rows if row.claimed > row.paid_out])
+    for row in current:
         if row.state == "closing" and row.charged > row.claimed:
             await job.seal(row)
     return job.done
