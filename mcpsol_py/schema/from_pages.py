@@ -1,5 +1,5 @@
-"""Pages read from a chain -> ProgramModel: exactly from the stream, else what the JSON pages say and a finding for what
-they cannot.
+"""Turns pages from a chain back into a model: exactly from the stream, or from the JSON pages alone, with findings for
+everything that they do not contain.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from mcpsol_py.model.program import (
 from mcpsol_py.model.types import Field, Unsupported
 from mcpsol_py.schema.pages import Page, read_page, read_schema
 from mcpsol_py.schema.stream import read_stream
-from mcpsol_py.schema.tool import AccountParam, Schema, Tool
+from mcpsol_py.schema.tool import AccountParam, ArgParam, Schema, Tool
 
 __all__ = ["lift", "lift_schema"]
 
-#: What no JSON page carries, told once.
+#: The finding about everything that JSON pages do not contain.
 _LOST = "read from JSON pages: accounts' data, events, error names and constants are not in them"
 
 
 def lift(pages: Iterable[bytes | Page], stream: Iterable[bytes] | None = None) -> ProgramModel:
-    """The model that the *pages* (JSON, in the order of their cursors; page 0 is enough where *stream* is given) say.
+    """Return the model in JSON *pages*, given in the order of their cursors.
 
-    With *stream*, the binary pages that page 0 names, the model is the one that was written. Without, `findings` of the
-    model say what is missing or uncertain. Raises MalformedPage.
+    With *stream* (the binary pages that page 0 names), the model is exactly the one that was written, and page 0 is
+    enough of the JSON pages. Without it, `findings` of the model list everything that is missing or uncertain. Raises
+    MalformedPage.
     """
     read = [p if isinstance(p, Page) else read_page(p, i) for i, p in enumerate(pages)]
     if stream is None:
@@ -45,7 +46,7 @@ def lift(pages: Iterable[bytes | Page], stream: Iterable[bytes] | None = None) -
 
 
 def _disagreements(model: ProgramModel, pages: list[Page]) -> list[tuple[str, str, str]]:
-    """Tools that the JSON pages at hand name otherwise than the stream: a program that shows two faces."""
+    """Return tools of the JSON pages that the stream does not have: the program may give clients different answers."""
     if pages[-1].next_cursor is not None:
         return []
     known = {(i.name, i.discriminator.value) for i in model.instructions}
@@ -61,7 +62,7 @@ def _disagreements(model: ProgramModel, pages: list[Page]) -> list[tuple[str, st
 
 
 def lift_schema(schema: Schema) -> ProgramModel:
-    """The model that JSON pages say, with findings for what they cannot."""
+    """Return the model in JSON pages, with findings for everything that they do not contain."""
     findings: list[tuple[str, str, str]] = [("", "info", _LOST)]
     instructions: list[Instruction] = []
     for tool in schema.tools:
@@ -85,14 +86,14 @@ def _doubts(tool: Tool, path: str) -> list[tuple[str, str, str]]:
     for i, arg in enumerate(tool.args):
         where = f"{path}.args[{i}]"
         if arg.type is None:
-            why = f"{tool.name}.{arg.name}: the page says {arg.word!r}, which is no type that can be encoded"
+            why = f"{tool.name}.{arg.name}: the page says {arg.word!r}, which is not a type that can be encoded"
             out.append((where, "warning", why))
         elif not arg.exact:
             why = f"{tool.name}.{arg.name}: the page says {arg.word!r}; read as u64, which mcpsol's clients write"
             out.append((where, "warning", why))
     for name in tool.ambiguous:
         why = (
-            f"{tool.name}.{name}: an account or a pubkey argument; mcpsol's pages cannot say which."
+            f"{tool.name}.{name}: an account or a pubkey argument; mcpsol's pages do not distinguish them."
             " Read as an account"
         )
         out.append((path, "info", why))
@@ -100,23 +101,14 @@ def _doubts(tool: Tool, path: str) -> list[tuple[str, str, str]]:
 
 
 def _instruction(tool: Tool) -> Instruction:
-    unknown = "no type that can be encoded"
     return Instruction(
         name=tool.name,
         discriminator=tool.discriminator,
-        args=tuple(
-            Field(
-                a.name,
-                Unsupported(a.word, unknown) if a.type is None else a.type,
-                docs=(a.description,) if a.description else (),
-                default=a.default,
-            )
-            for a in tool.args
-        ),
+        args=tuple(map(_argument, tool.args)),
         accounts=_grouped(tool.accounts, 0),
         remaining=tool.remaining,
         returns=tool.returns,
-        docs=(tool.description,) if tool.description else (),
+        docs=_docs(tool.description),
         optional_accounts=tool.optional_accounts,
         also=tool.also,
         disabled=tool.disabled,
@@ -124,8 +116,19 @@ def _instruction(tool: Tool) -> Instruction:
     )
 
 
+def _argument(param: ArgParam) -> Field:
+    node = param.type
+    if node is None:
+        node = Unsupported(param.word, "no type that can be encoded")
+    return Field(param.name, node, docs=_docs(param.description), default=param.default)
+
+
+def _docs(description: str) -> tuple[str, ...]:
+    return (description,) if description else ()
+
+
 def _grouped(accounts: tuple[AccountParam, ...], depth: int) -> tuple[AccountItem, ...]:
-    """Accounts in order; those that share the head of their path stand in a group again."""
+    """Return the accounts in order, with those that share the start of their path in a group again."""
     out: list[AccountItem] = []
     for (name, leaf), members in groupby(
         accounts, lambda a: (a.path[depth], len(a.path) == depth + 1)
@@ -146,5 +149,5 @@ def _account(param: AccountParam) -> Account:
         address=param.address,
         pda=param.pda,
         default=param.default,
-        docs=(param.description,) if param.description else (),
+        docs=_docs(param.description),
     )

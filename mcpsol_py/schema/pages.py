@@ -1,28 +1,29 @@
-"""Tools <-> pages of at most 1,024 bytes (docs/wire.md).
+"""Writes tools as pages of at most 1,024 bytes (docs/wire.md); pages_read.py reads them.
 
-JSON pages stand at cursors 0, 1, 2, … and name their next cursor. The tools come first, as many to a page as fit, in
-the form that mcpsol's own clients read; what only readers of this format know of them follows under "more", then the
-types that arguments name. What is larger than a page stands there in parts. The stream of stream.py stands at high
+JSON pages have the cursors 0, 1, 2, … and name their next cursor. The tools come first, as many to a page as fit, in
+the form that mcpsol's own clients read. Everything about them that only readers of this format know follows under
+"more", then the types of arguments. A part that is larger than a page is split. The stream (stream.py) has high
 cursors.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import orjson
 
-from mcpsol_py.errors import MalformedPage, PageTooLarge, SourceError
+from mcpsol_py.errors import PageTooLarge
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import Resolver
-from mcpsol_py.model.serial import from_json, to_json
+from mcpsol_py.model.serial import to_json
 from mcpsol_py.model.types import TypeDef
+from mcpsol_py.schema.pages_read import MAX_PAGES, Page, read_page, read_pages, read_schema
 from mcpsol_py.schema.stream import PAGE_LIMIT, STREAM_BASE, StreamRef, stream
-from mcpsol_py.schema.tool import Schema, Tool, needed_types, tool_of
-from mcpsol_py.schema.wire import GUARD, VERSION, read_tool, text_of, write_compact, write_verbose
+from mcpsol_py.schema.tool import Tool, needed_types, tool_of
+from mcpsol_py.schema.wire import GUARD, VERSION, text_of
+from mcpsol_py.schema.wire_write import write_compact, write_verbose
 
 __all__ = [
     "Page",
@@ -38,19 +39,17 @@ __all__ = [
 Form = Literal["compact", "verbose"]
 Descriptions = Literal["full", "short", "none"]
 
-#: The most bytes that a page given to `read_page` may have, unless it is told otherwise.
-MAX_PAGE = 64 * 1024
-#: The most JSON pages, tools, types, and bytes of split rows that one schema may have.
-MAX_PAGES = STREAM_BASE
-MAX_ROWS = 8192
-MAX_SPLIT = 4 * 1024 * 1024
+_NAME_LIMIT = 64  # of a program's name, which every page has, and of a split tool's
 
-_NAME_LIMIT = 64  # of a program's name, which stands on every page, and of a split tool's
+_WRITERS: dict[Form, Callable[[Tool, Resolver], dict[str, Any]]] = {
+    "compact": write_compact,
+    "verbose": write_verbose,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class PageSet:
-    """All that a program answers to list_tools: JSON pages at cursors 0, 1, …, stream pages at `stream_base`,
+    """All answers of a program to list_tools: JSON pages at cursors 0, 1, …, stream pages at `stream_base`,
     `stream_base` + 1, …
     """
 
@@ -59,16 +58,15 @@ class PageSet:
     stream_base: int = STREAM_BASE
 
     def get(self, cursor: int | None = None) -> bytes:
-        """The page at *cursor* (None: no cursor given, which is page 0). Empty where there is none: the program then
-        sets no return data and fails with InvalidInstructionData."""
+        """Return the page at *cursor*; None means page 0.
+
+        Empty if there is no such page: the program then sets no return data and fails with InvalidInstructionData.
+        """
         place = cursor or 0
         if 0 <= place < len(self.json_pages):
             return self.json_pages[place]
         place -= self.stream_base
         return self.stream_pages[place] if 0 <= place < len(self.stream_pages) else b""
-
-
-# --- writing ---------------------------------------------------------------------------------------------------------
 
 
 def page_set(
@@ -78,13 +76,13 @@ def page_set(
     descriptions: Descriptions = "full",
     lossless: bool = True,
 ) -> PageSet:
-    """All pages of *model*: the JSON ones, and with *lossless* the stream, which page 0 then names. Raises
-    PageTooLarge, SchemaError.
+    """Return all pages of *model*: the JSON pages, and with *lossless* the stream, which page 0 then names.
+
+    Raises PageTooLarge, SchemaError.
     """
     stream_pages, ref = stream(model) if lossless else ([], None)
-    return PageSet(
-        write_pages(model, form=form, descriptions=descriptions, stream_ref=ref), stream_pages
-    )
+    json_pages = write_pages(model, form=form, descriptions=descriptions, stream_ref=ref)
+    return PageSet(json_pages, stream_pages)
 
 
 def write_pages(
@@ -94,58 +92,67 @@ def write_pages(
     descriptions: Descriptions = "full",
     stream_ref: StreamRef | None = None,
 ) -> list[bytes]:
-    """The JSON pages of *model*, each at most 1,024 bytes, for the cursors 0, 1, …; at least one.
+    """Return the JSON pages of *model*, each at most 1,024 bytes, for the cursors 0, 1, …; at least one.
 
-    `descriptions`: "full", "short" (the first sentence of each) or "none". `stream_ref`: the lossless stream that page
-    0 shall name. Raises PageTooLarge for a tool whose name and discriminator alone do not fit.
+    *descriptions*: "full", "short" (the first sentence of each) or "none". *stream_ref*: the lossless stream that page
+    0 names. Raises PageTooLarge for a tool whose name and discriminator alone do not fit.
     """
-    head = _dump({"v": VERSION, "name": text_of(model.name, _NAME_LIMIT), "x": 1})[:-1]
-    extra = b"" if model.facade_of is None else b',"facade":' + _dump(model.facade_of)
-    extra += b"" if stream_ref is None else b',"stream":' + _dump(stream_ref.to_json())
-    room = PAGE_LIMIT - len(head) - len(b',"tools":[],"types":[]') - len(_next(MAX_PAGES))
-    items: list[tuple[str, bytes]] = []
-    more: list[tuple[str, bytes]] = []
+    packer = _Packer(model, stream_ref)
+    more: list[bytes] = []
     for i, (name, row) in enumerate(_tool_rows(model, form, descriptions)):
-        data, rest = _fitted(row, room - len(extra), name)  # any tool may be the first of page 0
-        items.append(("tools", data))
+        # Any tool may be the first one of page 0, which has less room.
+        fitted, rest = _Row(row, name).fit(packer.room - len(packer.extra))
+        packer.add("tools", fitted)
         if rest:
-            more += [("more", part) for part in _whole_or_parts([i], rest, room)]
-    items += more
+            more += _whole_or_parts([i], rest, packer.room)
+    for part in more:
+        packer.add("more", part)
     for definition in needed_types(model):
-        items += [("types", part) for part in _whole_or_parts([], _type_row(definition), room)]
-    return _pack(head, extra, items)
+        for part in _whole_or_parts([], _type_row(definition), packer.room):
+            packer.add("types", part)
+    return packer.finish()
 
 
 def compact_document(model: ProgramModel, *, descriptions: Descriptions = "full") -> dict[str, Any]:
-    """All tools in one compact document {"v", "name", "x", "tools", "types"}, without the limit of a page."""
-    document: dict[str, Any] = {"v": VERSION, "name": text_of(model.name, _NAME_LIMIT), "x": 1}
-    document |= {} if model.facade_of is None else {"facade": model.facade_of}
+    """Return all tools in one compact document {"v", "name", "x", "tools", "types"} without the limit of a page."""
+    document = _head(model)
+    if model.facade_of is not None:
+        document["facade"] = model.facade_of
     document["tools"] = [row for _, row in _tool_rows(model, "compact", descriptions)]
-    types = [_type_row(d) for d in needed_types(model)]
-    return document | ({"types": types} if types else {})
+    types = [_type_row(definition) for definition in needed_types(model)]
+    if types:
+        document["types"] = types
+    return document
+
+
+def _head(model: ProgramModel) -> dict[str, Any]:
+    return {"v": VERSION, "name": text_of(model.name, _NAME_LIMIT), "x": 1}
 
 
 def _tool_rows(
     model: ProgramModel, form: Form, descriptions: Descriptions
 ) -> list[tuple[str, dict[str, Any]]]:
     resolver = Resolver(model)
-    write = write_compact if form == "compact" else write_verbose
-    tools = [tool_of(i, descriptions) for i in model.instructions]
+    write = _WRITERS[form]
+    tools = [tool_of(ix, descriptions) for ix in model.instructions]
     if model.facade_of is not None:
         tools = [replace(tool, description=_with_program(tool, model.facade_of)) for tool in tools]
     return [(tool.name, write(tool, resolver)) for tool in tools]
 
 
 def _with_program(tool: Tool, behind: str) -> str:
-    """A facade's tool takes the program behind as its first account. What mcpsol's clients know of it is this line."""
-    said = f"{tool.accounts[0].name}: {behind}"
-    if tool.description.endswith(said):  # read from pages before
+    """Return the description of a facade's tool with a line that names the program behind, its first account.
+
+    mcpsol's clients do not know facades; this line is all that they show of it.
+    """
+    line = f"{tool.accounts[0].name}: {behind}"
+    if tool.description.endswith(line):  # the model was read from pages of a facade
         return tool.description
-    return f"{tool.description}\n{said}" if tool.description else said
+    return f"{tool.description}\n{line}" if tool.description else line
 
 
 def _type_row(definition: TypeDef) -> dict[str, Any]:
-    """A type's definition as pages carry it: without docs, and without how its source spelled it."""
+    """Return a type definition as pages carry it: without docs, and without the words of its source."""
     row = to_json(replace(definition, docs=(), declared=(), shape="struct"))
     assert isinstance(row, dict)
     return row
@@ -159,59 +166,101 @@ def _next(cursor: int) -> bytes:
     return b',"nextCursor":"%d"}' % cursor
 
 
-def _fitted(row: dict[str, Any], room: int, name: str) -> tuple[bytes, dict[str, Any]]:
-    """A tool's row as it stands among the tools, and the members that follow under "more".
+# --- one tool that fits on a page ------------------------------------------------------------------------------------
 
-    x always follows, so that the tools stand on few pages. Where the rest is too large for one, its description is cut,
-    or what only our readers know of its parameters follows, or all parameters do and the guard stands for them.
+
+class _Row:
+    """A tool's row, and the ways to make it smaller.
+
+    "x" never stays in the row, so that the tools take few pages. If the rest is too large for a page, the description
+    is cut; if that is not enough, the details of verbose parameters move to "more"; and at last all parameters do, and
+    the guard replaces them.
     """
-    short = {"name": "n", "description": "i", "parameters": "p"}
-    key = {k: k if k in row else short[k] for k in short}
-    full = {k: v for k, v in row.items() if k != "x"}
-    rest = {"x": row["x"]} if "x" in row else {}
-    plain = dict(full)
-    if key["parameters"] == "parameters" and "parameters" in full:
-        kept = ("type", "signer", "writable")
-        plain["parameters"] = {
-            n: {k: p[k] for k in kept if k in p} for n, p in full["parameters"].items()
+
+    def __init__(self, row: dict[str, Any], name: str) -> None:
+        self.tool_name = name
+        self.is_compact = "n" in row
+        self.full = {key: value for key, value in row.items() if key != "x"}
+        self.extras = {"x": row["x"]} if "x" in row else {}
+        self.name_key = _key(row, "name", "n")
+        self.description_key = _key(row, "description", "i")
+        self.parameters_key = _key(row, "parameters", "p")
+
+    def fit(self, room: int) -> tuple[bytes, dict[str, Any]]:
+        """Return the row as JSON of at most *room* bytes, and the members that follow under "more".
+
+        Raises PageTooLarge.
+        """
+        for candidate in (self.full, self._without_details()):
+            for limit in (None, 100, 0):
+                tried = self._with_description(candidate, limit)
+                data = _dump(tried)
+                if len(data) <= room:
+                    return data, self._left_out(tried)
+        stub = self._stub()
+        data = _dump(stub)
+        if len(data) > room:
+            raise PageTooLarge(self.tool_name, len(data) + PAGE_LIMIT - room)
+        return data, self._left_out(stub)
+
+    def _left_out(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return the members that *row* lacks or has shortened, and "x"."""
+        changed = {key: value for key, value in self.full.items() if row.get(key) != value}
+        return changed | self.extras
+
+    def _with_description(self, row: dict[str, Any], limit: int | None) -> dict[str, Any]:
+        """Return *row* with its description cut to *limit* characters: None is all of it, 0 none."""
+        if limit is None or self.description_key not in row:
+            return row
+        if limit == 0:
+            return {key: value for key, value in row.items() if key != self.description_key}
+        return row | {self.description_key: text_of(row[self.description_key], limit)}
+
+    def _without_details(self) -> dict[str, Any]:
+        """Return the row with only the type and flags of each verbose parameter. Compact ones have no details."""
+        if self.is_compact or self.parameters_key not in self.full:
+            return self.full
+        parameters = {
+            name: {key: details[key] for key in ("type", "signer", "writable") if key in details}
+            for name, details in self.full[self.parameters_key].items()
         }
-    for candidate in (full, plain):
-        for limit in (None, 100, 0):
-            tried = dict(candidate)
-            if limit is not None and key["description"] in tried:
-                tried[key["description"]] = text_of(tried[key["description"]], limit or 1)
-                if not limit:
-                    del tried[key["description"]]
-            data = _dump(tried)
-            if len(data) <= room:
-                return data, {k: v for k, v in full.items() if tried.get(k) != v} | rest
-    cut = {key["name"]: _NAME_LIMIT, key["description"]: 100}
-    stub = {k: text_of(v, cut[k]) if k in cut else v for k, v in full.items()}
-    if key["parameters"] in stub:
-        stub |= {key["parameters"]: {GUARD: "x" if "n" in row else {"type": "x"}}, "r": [GUARD]}
-    data = _dump(stub)
-    if len(data) > room:
-        raise PageTooLarge(name, len(data) + PAGE_LIMIT - room)
-    return data, {k: v for k, v in full.items() if stub.get(k) != v} | rest
+        return self.full | {self.parameters_key: parameters}
+
+    def _stub(self) -> dict[str, Any]:
+        """Return the row with a short name and description, and the guard in place of all parameters."""
+        stub = dict(self.full)
+        stub[self.name_key] = text_of(stub[self.name_key], _NAME_LIMIT)
+        if self.description_key in stub:
+            stub[self.description_key] = text_of(stub[self.description_key], 100)
+        if self.parameters_key in stub:
+            stub[self.parameters_key] = {GUARD: "x" if self.is_compact else {"type": "x"}}
+            stub["r"] = [GUARD]
+        return stub
+
+
+def _key(row: dict[str, Any], verbose: str, compact: str) -> str:
+    return verbose if verbose in row else compact
+
+
+# --- parts of what does not fit --------------------------------------------------------------------------------------
 
 
 def _whole_or_parts(head: list[Any], value: dict[str, Any], room: int) -> list[bytes]:
-    """[*head, value], or where that is too large [*head, place, number of parts, piece of the value's text] for each
-    part.
-    """
+    """Return [*head, value], or if that is too large its parts: [*head, place, number of parts, piece of its text]."""
     whole = _dump([*head, value] if head else value)
     if len(whole) <= room:
         return [whole]
-    pieces = _pieces(_dump(value).decode(), room - len(_dump([*head, 9999, 9999, ""])))
+    room_for_text = room - len(_dump([*head, 9999, 9999, ""]))
+    pieces = _pieces(_dump(value).decode(), room_for_text)
     return [_dump([*head, i, len(pieces), piece]) for i, piece in enumerate(pieces)]
 
 
 def _pieces(text: str, room: int) -> list[str]:
-    """*text* in pieces that take at most *room* bytes each as the inside of a JSON string."""
+    """Split *text* into pieces that take at most *room* bytes each inside a JSON string."""
     out: list[str] = []
     start, size = 0, 0
     for i, char in enumerate(text):
-        cost = 1 if " " <= char <= "~" and char not in '"\\' else len(_dump(char)) - 2
+        cost = _bytes_in_string(char)
         if size + cost > room:
             out.append(text[start:i])
             start, size = i, 0
@@ -219,281 +268,69 @@ def _pieces(text: str, room: int) -> list[str]:
     return [*out, text[start:]]
 
 
-def _pack(head: bytes, extra: bytes, items: list[tuple[str, bytes]]) -> list[bytes]:
-    """Items into pages, in order, each as full as it gets: head, tools, more, types, on page 0 *extra*, and the next
-    cursor.
-    """
-    pages: list[bytes] = []
-    page: dict[str, list[bytes]] = {"tools": []}
-
-    def body(last: bool) -> bytes:
-        sections = b"".join(
-            b',"%s":[%s]' % (key.encode(), b",".join(rows)) for key, rows in page.items()
-        )
-        return (
-            head + sections + (b"" if pages else extra) + (b"}" if last else _next(len(pages) + 1))
-        )
-
-    size = len(body(False))
-    for i, (key, data) in enumerate(items):
-        last = i == len(items) - 1  # the last page names no next one
-        for _ in range(2):
-            more = len(data) + (1 if page.get(key) else 0 if key in page else len(key) + 6)
-            if size + more - (
-                len(_next(len(pages) + 1)) - 1 if last else 0
-            ) <= PAGE_LIMIT or not any(page.values()):
-                break
-            pages.append(body(False))
-            page = {"tools": []}
-            size = len(body(False))
-        page.setdefault(key, []).append(data)
-        size += more
-    pages.append(body(True))
-    if len(pages) > MAX_PAGES:
-        raise PageTooLarge("the whole schema", sum(map(len, pages)), MAX_PAGES * PAGE_LIMIT)
-    return pages
+def _bytes_in_string(char: str) -> int:
+    if " " <= char <= "~" and char not in '"\\':
+        return 1
+    return len(_dump(char)) - 2
 
 
-# --- reading ---------------------------------------------------------------------------------------------------------
+# --- packing ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One JSON page as it was read. `tools`, `more`, `types`: its rows as they stand (see `read_schema`). `ours`:
-    written by this project's format, so that its keys hold what docs/wire.md says. `next_cursor`: None on the last
-    page. `stream`: where the lossless stream is."""
+class _Packer:
+    """Packs rows into pages, in order, each page as full as possible."""
 
-    cursor: int
-    name: str
-    tools: list[Any]
-    more: list[Any]
-    types: list[Any]
-    ours: bool
-    next_cursor: int | None
-    stream: StreamRef | None
-    version: str
-    #: the parameters of tools whose JSON keys repeat: place in `tools` -> pairs in order
-    pairs: dict[int, list[tuple[str, Any]]] = field(default_factory=dict)
-    #: page 0 of a facade: the program behind it
-    facade: str | None = None
+    def __init__(self, model: ProgramModel, stream_ref: StreamRef | None) -> None:
+        self.head = _dump(_head(model))[:-1]
+        #: what only page 0 has
+        self.extra = b""
+        if model.facade_of is not None:
+            self.extra += b',"facade":' + _dump(model.facade_of)
+        if stream_ref is not None:
+            self.extra += b',"stream":' + _dump(stream_ref.to_json())
+        frame = len(self.head) + len(b',"tools":[],"types":[]') + len(_next(MAX_PAGES))
+        #: the bytes that one row may take
+        self.room = PAGE_LIMIT - frame
+        self.items: list[tuple[str, bytes]] = []
 
+    def add(self, key: str, row: bytes) -> None:
+        """Add *row* to the list *key* of a page."""
+        self.items.append((key, row))
 
-def read_page(data: bytes, cursor: int = 0, *, limit: int = MAX_PAGE) -> Page:
-    """The JSON page that *data* holds. Zeros behind it, control characters in its strings and repeated keys are
-    survived; what is no page raises MalformedPage, as does a next cursor that is no number from 0 to 65535."""
-    data = bytes(data).rstrip(b"\0")
-    if len(data) > limit:
-        raise MalformedPage(cursor, f"{len(data):,} bytes; at most {limit:,} are read", data)
-    document = _load(data, cursor)
-    if not isinstance(document, dict) or not isinstance(document.get("tools"), list):
-        raise MalformedPage(cursor, 'no object with a list of "tools"', data)
-    ours = document.get("x") == 1
-    rows = document["tools"]
-    more, types = (document.get(key, []) if ours else [] for key in ("more", "types"))
-    if (
-        not isinstance(types, list)
-        or not isinstance(more, list)
-        or len(rows) + len(types) + len(more) > MAX_ROWS
-    ):
-        raise MalformedPage(
-            cursor, f"its types are no list, or it has more than {MAX_ROWS:,} rows", data
-        )
-    name, version = document.get("name"), document.get("v")
-    return Page(
-        cursor=cursor,
-        name=text_of(name) if isinstance(name, str) else "",
-        tools=rows,
-        more=more,
-        types=types,
-        ours=ours,
-        next_cursor=_next_cursor(document.get("nextCursor"), cursor, data),
-        stream=StreamRef.from_json(document["stream"], cursor)
-        if document.get("stream") is not None
-        else None,
-        version=text_of(version, 32) if isinstance(version, str) else "",
-        pairs=_repeated(rows, data, cursor),
-        facade=text_of(facade, 44)
-        if ours and isinstance(facade := document.get("facade"), str)
-        else None,
-    )
+    def finish(self) -> list[bytes]:
+        """Return the pages."""
+        pages: list[bytes] = []
+        page: dict[str, list[bytes]] = {"tools": []}
+        size = len(self._page(page, 0, is_last=False))
+        for i, (key, row) in enumerate(self.items):
+            is_last_item = i == len(self.items) - 1
+            is_full = size + _cost(page, key, row) > self._limit(len(pages), is_last_item)
+            if is_full and any(page.values()):
+                pages.append(self._page(page, len(pages), is_last=False))
+                page = {"tools": []}
+                size = len(self._page(page, len(pages), is_last=False))
+            size += _cost(page, key, row)
+            page.setdefault(key, []).append(row)
+        pages.append(self._page(page, len(pages), is_last=True))
+        if len(pages) > MAX_PAGES:
+            raise PageTooLarge("the whole schema", sum(map(len, pages)), MAX_PAGES * PAGE_LIMIT)
+        return pages
+
+    def _limit(self, cursor: int, is_last_item: bool) -> int:
+        """Return the size that a page with a next cursor may have. The last page names none, which leaves room."""
+        return PAGE_LIMIT + (len(_next(cursor + 1)) - 1 if is_last_item else 0)
+
+    def _page(self, page: dict[str, list[bytes]], cursor: int, *, is_last: bool) -> bytes:
+        extra = self.extra if cursor == 0 else b""
+        end = b"}" if is_last else _next(cursor + 1)
+        lists = [b',"%s":[%s]' % (key.encode(), b",".join(rows)) for key, rows in page.items()]
+        return self.head + b"".join(lists) + extra + end
 
 
-def _load(data: bytes, cursor: int) -> Any:
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return _lenient(data, cursor, None)
-
-
-def _lenient(data: bytes, cursor: int, hook: Any) -> Any:
-    """As mcpsol's writer can make it: control characters stand raw in its strings (M9)."""
-    try:
-        return json.loads(
-            data.decode("utf-8", "replace"),
-            strict=False,
-            object_pairs_hook=hook,
-            parse_constant=_no_constant,
-        )
-    except (ValueError, RecursionError) as error:
-        why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise MalformedPage(cursor, f"no JSON: {why}", data) from None
-
-
-def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON value")
-
-
-def _next_cursor(value: Any, cursor: int, data: bytes) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= 5:
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 0xFFFF:
-        return value
-    raise MalformedPage(
-        cursor, f"its nextCursor {str(value)[:20]!r} is no number from 0 to 65535", data
-    )
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """An object's members in order, with repeated keys."""
-
-
-def _repeated(rows: list[Any], data: bytes, cursor: int) -> dict[int, list[tuple[str, Any]]]:
-    """Parameters under one key (an account and an argument of one name, M14): the order names the key twice."""
-    twice = [
-        i
-        for i, row in enumerate(rows)
-        if isinstance(row, dict)
-        and isinstance(r := row.get("r", row.get("required")), list)
-        and all(isinstance(k, str) for k in r)
-        and len(set(r)) < len(r)
-    ]
-    if not twice:
-        return {}
-    document = dict(_lenient(data, cursor, _Pairs))
-    out: dict[int, list[tuple[str, Any]]] = {}
-    for i in twice:
-        members = dict(document["tools"][i])
-        params = members.get("p", members.get("parameters", members.get("params")))
-        if isinstance(params, _Pairs):
-            out[i] = [(k, dict(v) if isinstance(v, _Pairs) else v) for k, v in params]
-    return out
-
-
-def read_pages(pages: Iterable[bytes | Page]) -> list[Tool]:
-    """The tools of all *pages* (in the order of their cursors), mcpsol's or ours. Raises MalformedPage."""
-    return list(read_schema(pages).tools)
-
-
-def read_schema(pages: Iterable[bytes | Page]) -> Schema:
-    """What all *pages* (in the order of their cursors) say together. Raises MalformedPage."""
-    rows: list[tuple[Any, Page, list[tuple[str, Any]] | None]] = []
-    types: list[TypeDef] = []
-    name = version = ""
-    facade: str | None = None
-    more, split = _Parts("more"), _Parts("types")
-    merged: dict[int, dict[str, Any]] = {}
-    cursor = -1
-    for cursor, given in enumerate(pages):
-        page = given if isinstance(given, Page) else read_page(given, cursor)
-        name, version, facade = name or page.name, version or page.version, facade or page.facade
-        if cursor >= MAX_PAGES or len(rows) + len(types) > MAX_ROWS:
-            raise MalformedPage(
-                page.cursor, f"more than {MAX_PAGES:,} pages or {MAX_ROWS:,} tools and types"
-            )
-        rows += [(row, page, page.pairs.get(i)) for i, row in enumerate(page.tools)]
-        for entry in page.more:
-            place, members = more.add(entry, page)
-            if members is not None:
-                merged.setdefault(place, {}).update(members)
-        for entry in page.types:
-            _, row = split.add([0, *entry] if isinstance(entry, list) else [0, entry], page)
-            if row is not None:
-                types.append(_read_type(row, page.cursor))
-    more.finish(cursor)
-    split.finish(cursor)
-    if any(place >= len(rows) for place in merged):
-        raise MalformedPage(cursor, f'"more" speaks of tool {max(merged)}; there are {len(rows)}')
-    tools = [
-        read_tool(
-            row | merged[i] if i in merged and isinstance(row, dict) else row,
-            page.cursor,
-            ours=page.ours,
-            pairs=pairs,
-        )
-        for i, (row, page, pairs) in enumerate(rows)
-    ]
-    return Schema(name, tuple(tools), tuple(types), version, facade)
-
-
-def _read_type(row: Any, cursor: int) -> TypeDef:
-    try:
-        return from_json(TypeDef, row)
-    except SourceError as error:
-        raise MalformedPage(cursor, f"a type definition: {error}") from None
-
-
-class _Parts:
-    """Puts objects together that stand in parts: [number, object], or [number, place, number of parts, piece of text]
-    in order.
-    """
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self.number = self.place = self.count = self.size = 0
-        self.pieces: list[str] = []
-
-    def add(self, entry: Any, page: Page) -> tuple[int, dict[str, Any] | None]:
-        """The number and the object, which is None while parts of it are missing. Raises MalformedPage."""
-        if not isinstance(entry, list) or not entry or type(entry[0]) is not int or entry[0] < 0:
-            raise self._bad(page, f"{str(entry)[:40]!r} is no entry")
-        number = entry[0]
-        if len(entry) == 2 and isinstance(entry[1], dict) and not self.pieces:
-            return number, entry[1]
-        if (
-            len(entry) != 4
-            or not isinstance(entry[3], str)
-            or type(entry[1]) is not int
-            or type(entry[2]) is not int
-        ):
-            raise self._bad(
-                page,
-                f"{str(entry)[:40]!r} is no entry"
-                + (", and a part is missing" if self.pieces else ""),
-            )
-        _, place, count, piece = entry
-        if not self.pieces:
-            self.number, self.count = number, count
-        if (number, place, count) != (
-            self.number,
-            len(self.pieces),
-            self.count,
-        ) or not 0 < count <= MAX_PAGES:
-            raise self._bad(
-                page,
-                f"part {place} of {count} of {number} where part {len(self.pieces)} must stand",
-            )
-        self.pieces.append(piece)
-        self.size += len(piece)
-        if self.size > MAX_SPLIT:
-            raise self._bad(page, f"parts hold more than {MAX_SPLIT:,} characters")
-        if len(self.pieces) < count:
-            return number, None
-        text = "".join(self.pieces)
-        self.pieces = []
-        value = _load(text.encode("utf-8", "replace"), page.cursor)
-        if not isinstance(value, dict):
-            raise self._bad(page, f"the parts of {number} make no object")
-        return number, value
-
-    def _bad(self, page: Page, why: str) -> MalformedPage:
-        return MalformedPage(page.cursor, f'under "{self.what}": {why}')
-
-    def finish(self, cursor: int) -> None:
-        """Raises MalformedPage where the last parts are missing."""
-        if self.pieces:
-            raise MalformedPage(
-                cursor,
-                f'under "{self.what}": {len(self.pieces)} of {self.count} parts, then the schema ends',
-            )
+def _cost(page: dict[str, list[bytes]], key: str, row: bytes) -> int:
+    """Return the bytes that *row* adds to *page*: itself, and a comma or the frame of a new list."""
+    if page.get(key):
+        return len(row) + 1
+    if key in page:
+        return len(row)
+    return len(row) + len(key) + 6

@@ -1,9 +1,9 @@
 """The lossless stream: the whole model in binary pages at high cursors (docs/wire.md, "The stream").
 
 model -> JSON values (model/serial.py) -> UTF-8 text with sorted keys -> raw DEFLATE with the dictionary below -> pages
-of at most 1,024 bytes. Each page says its place, ends in a byte that is not zero (RPC nodes trim zeros) and carries a
-CRC-32; page 0 of the JSON pages names the first cursor, both lengths and the sha256 of the text, which is also the
-identity of the schema.
+of at most 1,024 bytes. Each page has its number and a CRC-32, and ends in a byte that is not zero, since RPC nodes cut
+zeros off. Page 0 of the JSON pages names the first cursor, both lengths and the sha256 of the text, which also
+identifies the schema.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
     "write_stream",
 ]
 
-#: What return data holds, in bytes.
+#: The most bytes that return data can hold.
 PAGE_LIMIT = 1024
 #: The cursor of the first stream page; JSON pages count from 0.
 STREAM_BASE = 0x8000
@@ -49,7 +49,7 @@ _HEAD = struct.Struct("<BHHI")  # version, index, number of pages, CRC-32 of the
 #: Bytes of packed data in a page.
 CHUNK = PAGE_LIMIT - _HEAD.size - 1
 
-#: What DEFLATE starts from. It is part of the format: a change is a new version.
+#: The preset dictionary of DEFLATE. It is part of the format: a change is a new version.
 DICTIONARY = (
     b'"unsupported","remainder","zeroable","generic","offset","before","after","until","sized","fixed","shortU16","u256","i256","f32",'
     b'"f64","i8","i16","i32","i128","u128","set","map","text","raw","time","amount","resolver","identity","conditional"'
@@ -75,8 +75,8 @@ DICTIONARY = (
 
 @dataclass(frozen=True, slots=True)
 class StreamRef:
-    """What page 0 says of the stream. `at`: its first cursor. `size`: packed bytes. `text`: bytes unpacked. `sha256`:
-    of the text, in hex.
+    """Where the stream is, as page 0 says. `at`: its first cursor. `size`: bytes when packed. `text`: bytes when
+    unpacked. `sha256`: the hash of the text, in hex.
     """
 
     at: int
@@ -86,52 +86,57 @@ class StreamRef:
 
     @property
     def pages(self) -> int:
-        """How many pages there are, at cursors `at`, `at + 1`, …"""
+        """The number of pages, at cursors `at`, `at + 1`, …"""
         return -(-self.size // CHUNK)
 
     def to_json(self) -> dict[str, Any]:
-        """The value of page 0's key "stream"."""
+        """Return the value of page 0's key "stream"."""
         return {"at": self.at, "size": self.size, "text": self.text, "sha256": self.sha256}
 
     @classmethod
     def from_json(cls, value: Any, cursor: int = 0) -> StreamRef:
-        """Raises MalformedPage where *value* is not what `to_json` writes."""
-        if isinstance(value, dict):
-            numbers: list[Any] = [value.get(k) for k in ("at", "size", "text")]
-            at, size, text = (
-                n if isinstance(n, int) and not isinstance(n, bool) else 0 for n in numbers
-            )
-            sha = value.get("sha256")
-            if (
-                isinstance(sha, str)
-                and len(sha) == 64
-                and 0 < at < 0x10000
-                and size > 0
-                and at + -(-size // CHUNK) <= 0x10000
-                and 0 < text <= MAX_TEXT
-            ):
-                return cls(at, size, text, sha)
-        raise MalformedPage(cursor, 'its "stream" does not say where the lossless stream stands')
+        """Return the reference that `to_json` wrote. Raises MalformedPage."""
+        ref = _parse_ref(value)
+        if ref is None:
+            raise MalformedPage(cursor, 'its "stream" does not say where the lossless stream is')
+        return ref
+
+
+def _parse_ref(value: Any) -> StreamRef | None:
+    if not isinstance(value, dict):
+        return None
+    at, size, text = (_int_or_zero(value.get(key)) for key in ("at", "size", "text"))
+    sha256 = value.get("sha256")
+    if not isinstance(sha256, str) or len(sha256) != 64:
+        return None
+    ref = StreamRef(at, size, text, sha256)
+    fits_cursors = 0 < at < 0x10000 and at + ref.pages <= 0x10000
+    return ref if fits_cursors and size > 0 and 0 < text <= MAX_TEXT else None
+
+
+def _int_or_zero(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def model_text(model: ProgramModel) -> bytes:
-    """The model as canonical JSON text: UTF-8, keys sorted, no blanks. Equal models give equal text; its sha256 is
-    their identity.
+    """Return the model as canonical JSON text: UTF-8, keys sorted, no blanks.
+
+    Equal models give equal text, and its sha256 identifies them.
     """
     values = model_to_json(model)
     try:
         return orjson.dumps(values, option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # a lone surrogate: text that UTF-8 cannot say is written with question marks
+    except TypeError:  # a lone surrogate, which UTF-8 cannot encode, becomes a question mark
         plain = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return plain.encode("utf-8", "replace")
 
 
 def text_model(text: bytes) -> ProgramModel:
-    """The inverse of `model_text`. Raises SourceError."""
+    """Return the model that `model_text` wrote. Raises SourceError."""
     try:
         values = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise SourceError(f"the model's text is no JSON: {error}") from None
+        raise SourceError(f"the model's text is not JSON: {error}") from None
     return model_from_json(values)
 
 
@@ -141,12 +146,12 @@ def _pack(text: bytes) -> bytes:
 
 
 def stream_ref(model: ProgramModel, at: int = STREAM_BASE) -> StreamRef:
-    """What page 0 must say of the stream that `write_stream` gives."""
+    """Return the reference to the stream of `write_stream` that page 0 must hold."""
     return stream(model, at)[1]
 
 
 def stream(model: ProgramModel, at: int = STREAM_BASE) -> tuple[list[bytes], StreamRef]:
-    """The stream's pages (each at most 1,024 bytes) and what page 0 must say of them."""
+    """Return the pages of the stream (each at most 1,024 bytes) and the reference that page 0 must hold."""
     text = model_text(model)
     packed = _pack(text)
     ref = StreamRef(at, len(packed), len(text), hashlib.sha256(text).hexdigest())
@@ -165,15 +170,14 @@ def stream(model: ProgramModel, at: int = STREAM_BASE) -> tuple[list[bytes], Str
 
 
 def write_stream(model: ProgramModel) -> list[bytes]:
-    """The stream's binary pages, for cursors `STREAM_BASE`, `STREAM_BASE + 1`, …; `stream_ref` is what page 0 says of
-    them.
-    """
+    """Return the binary pages of the stream, for cursors `STREAM_BASE`, `STREAM_BASE + 1`, …"""
     return stream(model)[0]
 
 
 def read_stream(pages: Sequence[bytes] | Iterable[bytes], ref: StreamRef) -> ProgramModel:
-    """The model in the stream's *pages*, in order. Raises MalformedPage for anything that is not exactly what was
-    written.
+    """Return the model in the stream's *pages*, given in order.
+
+    Raises MalformedPage if they are not exactly the pages that were written.
     """
     chunks: list[bytes] = []
     total = 0
@@ -191,7 +195,7 @@ def read_stream(pages: Sequence[bytes] | Iterable[bytes], ref: StreamRef) -> Pro
         return text_model(text)
     except SourceError as error:
         raise MalformedPage(
-            ref.at, f"the stream holds no model that this version can read: {error}"
+            ref.at, f"this version cannot read the model in the stream: {error}"
         ) from error
 
 
@@ -199,19 +203,19 @@ def _chunk(page: bytes, index: int, ref: StreamRef) -> bytes:
     cursor = ref.at + index
     page = page.rstrip(b"\0")
     if len(page) > PAGE_LIMIT or len(page) <= _HEAD.size + 1 or page[-1] != _END:
-        raise MalformedPage(cursor, "no whole stream page", page)
+        raise MalformedPage(cursor, "not a whole stream page", page)
     version, place, count, crc = _HEAD.unpack_from(page)
     if version != _VERSION:
         raise MalformedPage(cursor, f"stream version {version}; this reader knows {_VERSION}", page)
     if place != index or count != ref.pages:
         raise MalformedPage(
             cursor,
-            f"stream page {place} of {count} where {index} of {ref.pages} was asked for",
+            f"expected stream page {index} of {ref.pages}, got {place} of {count}",
             page,
         )
     chunk = page[_HEAD.size : -1]
     if zlib.crc32(chunk) != crc:
-        raise MalformedPage(cursor, "its checksum does not fit its bytes", page)
+        raise MalformedPage(cursor, "its checksum does not match its bytes", page)
     return chunk
 
 
@@ -226,5 +230,7 @@ def _unpack(packed: bytes, ref: StreamRef) -> bytes:
             ref.at, f"the stream does not unpack to the {ref.text:,} bytes that page 0 announces"
         )
     if hashlib.sha256(text).hexdigest() != ref.sha256:
-        raise MalformedPage(ref.at, "the stream's sha256 is not the one that page 0 announces")
+        raise MalformedPage(
+            ref.at, "the stream's sha256 differs from the one that page 0 announces"
+        )
     return text

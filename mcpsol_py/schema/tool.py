@@ -1,6 +1,4 @@
-"""A tool as list_tools pages know it: an instruction as one row of parameters, accounts first, then arguments, in wire
-order.
-"""
+"""A tool of list_tools pages: one row of parameters, first accounts, then arguments, in wire order."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from mcpsol_py.model.program import (
     RemainingAccounts,
     Value,
 )
-from mcpsol_py.model.types import Default, Link, Type, TypeDef
+from mcpsol_py.model.types import Default, Field, Link, Type, TypeDef
 from mcpsol_py.model.visit import children
 from mcpsol_py.names import clean_text
 
@@ -38,9 +36,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class AccountParam:
-    """An account of a tool. `path`: its name, below the names of the groups that it stands in. `signer` "either": it
-    may sign.
-    """
+    """An account of a tool. `path`: the names of the groups around it and its own. `signer` "either": it may sign."""
 
     path: tuple[str, ...]
     writable: bool = False
@@ -59,9 +55,9 @@ class AccountParam:
 
 @dataclass(frozen=True, slots=True)
 class ArgParam:
-    """An argument of a tool. `type` None: the page does not say which; `word` is what it says.
+    """An argument of a tool. `word` is the type's word on the page. `type` None: the word names no known type.
 
-    `exact` False: the type is a reader's understanding of a word that can mean several (mcpsol's macros write every
+    `exact` False: the word can mean several types, and `type` is the most likely one (mcpsol's macros write every
     integer as `int`).
     """
 
@@ -75,8 +71,8 @@ class ArgParam:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One instruction. `ambiguous`: pubkey parameters that may be accounts or the first arguments (mcpsol's pages
-    cannot tell).
+    """One instruction. `ambiguous`: pubkey parameters that may be accounts or the first arguments, since mcpsol's
+    pages do not distinguish them.
     """
 
     name: str
@@ -90,13 +86,13 @@ class Tool:
     also: tuple[Discriminator, ...] = ()
     disabled: str | None = None
     ambiguous: tuple[str, ...] = ()
-    #: what a client gives an argument that its caller leaves out
+    #: values that a client fills in for arguments that its caller leaves out
     arg_values: tuple[tuple[str, Value], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What all JSON pages of a program say together."""
+    """The contents of all JSON pages of a program."""
 
     name: str
     tools: tuple[Tool, ...]
@@ -109,7 +105,7 @@ class Schema:
 def leaves(
     items: tuple[AccountItem, ...], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Account]]:
-    """The accounts of *items* in wire order, each with its path through the groups."""
+    """Yield the accounts of *items* in wire order, each with its path through the groups."""
     for item in items:
         if isinstance(item, AccountGroup):
             yield from leaves(item.accounts, (*above, item.name))
@@ -118,7 +114,7 @@ def leaves(
 
 
 def describe(docs: tuple[str, ...], mode: str) -> str:
-    """Docs as a description: "full", "short" (the first sentence, at most 100 characters), "none"."""
+    """Return docs as a description. *mode*: "full", "short" (the first sentence, at most 100 characters) or "none"."""
     if mode == "none" or not docs:
         return ""
     text = clean_text("\n".join(docs)).strip()
@@ -130,27 +126,13 @@ def describe(docs: tuple[str, ...], mode: str) -> str:
 
 
 def tool_of(instruction: Instruction, descriptions: str = "full") -> Tool:
-    """The row of *instruction*. `descriptions` as in `describe`."""
+    """Return *instruction* as a tool. *descriptions*: as in `describe`."""
+    accounts = leaves(instruction.accounts)
     return Tool(
         name=instruction.name,
         discriminator=instruction.discriminator,
-        accounts=tuple(
-            AccountParam(
-                path,
-                a.writable,
-                a.signer,
-                a.optional,
-                a.address,
-                a.pda,
-                a.default,
-                describe(a.docs, descriptions),
-            )
-            for path, a in leaves(instruction.accounts)
-        ),
-        args=tuple(
-            ArgParam(f.name, f.type, default=f.default, description=describe(f.docs, descriptions))
-            for f in instruction.args
-        ),
+        accounts=tuple(_account_param(path, a, descriptions) for path, a in accounts),
+        args=tuple(_arg_param(field, descriptions) for field in instruction.args),
         description=describe(instruction.docs, descriptions),
         remaining=instruction.remaining,
         returns=instruction.returns,
@@ -161,8 +143,26 @@ def tool_of(instruction: Instruction, descriptions: str = "full") -> Tool:
     )
 
 
+def _account_param(path: tuple[str, ...], account: Account, descriptions: str) -> AccountParam:
+    return AccountParam(
+        path=path,
+        writable=account.writable,
+        signer=account.signer,
+        optional=account.optional,
+        address=account.address,
+        pda=account.pda,
+        default=account.default,
+        description=describe(account.docs, descriptions),
+    )
+
+
+def _arg_param(field: Field, descriptions: str) -> ArgParam:
+    description = describe(field.docs, descriptions)
+    return ArgParam(field.name, field.type, default=field.default, description=description)
+
+
 def schema_of(model: ProgramModel, descriptions: str = "full") -> Schema:
-    """All tools of *model*, and the types that they need."""
+    """Return all tools of *model* and the types that they need."""
     return Schema(
         name=model.name,
         tools=tuple(tool_of(i, descriptions) for i in model.instructions),
@@ -172,18 +172,23 @@ def schema_of(model: ProgramModel, descriptions: str = "full") -> Schema:
 
 
 def needed_types(model: ProgramModel) -> tuple[TypeDef, ...]:
-    """The definitions that the model's instructions name, directly or through one another, in the model's order."""
+    """Return the definitions that instructions use, directly or through one another, in the order of the model."""
     defined = {d.name: d for d in reversed(model.types)}
     found: set[str] = set()
-    todo: list[Type] = []
-    for ix in model.instructions:
-        todo += [f.type for f in ix.args]
-        if ix.returns is not None:
-            todo.append(ix.returns)
-    while todo:
-        node = todo.pop()
-        if isinstance(node, Link) and node.name not in found and node.name in defined:
+    waiting = _types_of_instructions(model)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Link) and node.name in defined and node.name not in found:
             found.add(node.name)
-            todo.append(defined[node.name].type)
-        todo += children(node)
+            waiting.append(defined[node.name].type)
+        waiting += children(node)
     return tuple(d for d in model.types if d.name in found)
+
+
+def _types_of_instructions(model: ProgramModel) -> list[Type]:
+    out: list[Type] = []
+    for ix in model.instructions:
+        out += [arg.type for arg in ix.args]
+        if ix.returns is not None:
+            out.append(ix.returns)
+    return out

@@ -11,7 +11,8 @@ from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.schema.from_pages import lift
 from mcpsol_py.schema.pages import read_page, read_pages, read_schema
 from mcpsol_py.schema.tool import Tool, describe, tool_of
-from mcpsol_py.schema.wire import OLD_WORDS, old_client_fault, word_of, write_compact
+from mcpsol_py.schema.wire import OLD_WORDS, old_client_fault, word_of
+from mcpsol_py.schema.wire_write import write_compact
 
 INCREMENT = "0b12680968ae3b21"
 

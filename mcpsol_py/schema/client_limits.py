@@ -1,0 +1,169 @@
+"""The limits of MCP clients, and the rules that a finished tool definition must keep for them.
+
+The rules look at finished schemas and do not share code with json_schema.py and mcp_tools.py, so that they find faults
+of those modules too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from mcpsol_py.model.findings import Level
+
+__all__ = ["CLIENTS", "ClientLimits", "Fault", "schema_faults"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLimits:
+    """What a client accepts, as its documentation says and tests against it showed.
+
+    `name_pattern`: of tool names. `longest`: their length, with the `prefix` characters that the client adds.
+    `property_pattern`: of property names. `tools`: how many tools, at most; `advised`: how many without loss of
+    quality. `nesting`: how deep schemas nest. `unions`: anyOf. `closed`: additionalProperties. `strict`: OpenAI's
+    strict mode.
+    """
+
+    name_pattern: str = r"[a-zA-Z_][a-zA-Z0-9_-]*"
+    longest: int = 64
+    prefix: int = 20
+    property_pattern: str = r"[a-zA-Z_][a-zA-Z0-9_]{0,63}"
+    tools: int | None = None
+    advised: int = 40
+    nesting: int = 32
+    unions: bool = True
+    closed: bool = True
+    strict: bool = False
+
+    @property
+    def room(self) -> int:
+        """How long a tool's own name may be."""
+        return self.longest - self.prefix
+
+    def accepts_name(self, name: str) -> bool:
+        """Is *name* a valid tool name?"""
+        return bool(re.fullmatch(self.name_pattern, name)) and len(name) <= self.room
+
+
+CLIENTS: dict[str, ClientLimits] = {
+    "default": ClientLimits(),
+    "claude": ClientLimits(tools=None),
+    "openai": ClientLimits(tools=128),
+    "codex": ClientLimits(tools=128),
+    "vscode": ClientLimits(tools=128),
+    "gemini": ClientLimits(unions=False, closed=False),
+    "cursor": ClientLimits(longest=60, tools=80),
+    "strict": ClientLimits(tools=128, nesting=5, unions=False, strict=True),
+}
+
+_KEYLIKE = re.compile(
+    r"(private|secret|signing)_?(key|seed)|secret|mnemonic|seed_?phrase|keypair|passphrase|password",
+    re.IGNORECASE,
+)
+_FORBIDDEN = frozenset(
+    {
+        "$ref",
+        "$defs",
+        "definitions",
+        "prefixItems",
+        "propertyNames",
+        "patternProperties",
+        "$schema",
+        "not",
+        "if",
+    }
+)
+_STRICT_FORBIDDEN = _FORBIDDEN | {"format", "default", "minProperties", "maxProperties", "pattern"}
+_UNIONS = ("anyOf", "oneOf", "allOf")
+
+
+class Fault(NamedTuple):
+    """Something in a schema that a client does not accept. `at`: its place (".amount")."""
+
+    level: Level
+    at: str
+    message: str
+    rule: str
+
+
+def schema_faults(
+    schema: Any, limits: ClientLimits, at: str = "", depth: int = 1
+) -> Iterator[Fault]:
+    """Yield the faults of *schema* and everything below it."""
+    if not isinstance(schema, dict):
+        yield Fault("error", at, "not a schema", "schema")
+        return
+    if depth > limits.nesting and ("properties" in schema or "items" in schema):
+        message = f"objects and lists nest deeper than {limits.nesting} levels"
+        yield Fault("error", at, message, "nesting")
+        return
+    yield from _keyword_faults(schema, limits, at)
+    yield from _type_faults(schema, limits, at)
+    if limits.strict and _may_be(schema, "object"):
+        yield from _strict_faults(schema, at)
+    for name, inner in schema.get("properties", {}).items():
+        here = f"{at}.{name}"
+        for level, message, rule in _name_faults(limits.property_pattern, name):
+            yield Fault(level, here, message, rule)
+        yield from schema_faults(inner, limits, here, depth + 1)
+    yield from _item_faults(schema, limits, at, depth)
+    for union in _UNIONS:
+        for inner in schema.get(union, ()):
+            yield from schema_faults(inner, limits, at, depth)
+
+
+def _keyword_faults(schema: dict[str, Any], limits: ClientLimits, at: str) -> Iterator[Fault]:
+    forbidden = _STRICT_FORBIDDEN if limits.strict else _FORBIDDEN
+    if not forbidden.isdisjoint(schema):
+        for key in sorted(forbidden.intersection(schema)):
+            yield Fault("error", at, f"uses {key}", "keyword")
+    if not limits.closed and "additionalProperties" in schema:
+        yield Fault("error", at, "uses additionalProperties", "keyword")
+
+
+def _type_faults(schema: dict[str, Any], limits: ClientLimits, at: str) -> Iterator[Fault]:
+    union = next((key for key in _UNIONS if key in schema), None)
+    if union is not None and not limits.unions:
+        yield Fault("error", at, f"uses {union}", "union")
+    if union is None and "type" not in schema:
+        yield Fault("error", at, "has no type", "type")
+    if not limits.strict and isinstance(schema.get("type"), list):
+        yield Fault("error", at, "has a list of types", "type")
+
+
+def _may_be(schema: dict[str, Any], kind: str) -> bool:
+    kinds = schema.get("type")
+    return kinds == kind or (isinstance(kinds, list) and kind in kinds)
+
+
+def _strict_faults(schema: dict[str, Any], at: str) -> Iterator[Fault]:
+    if schema.get("additionalProperties") is not False:
+        yield Fault("error", at, "leaves additionalProperties open", "strict")
+    if sorted(schema.get("required", [])) != sorted(schema.get("properties", {})):
+        yield Fault("error", at, "does not require all of its properties", "strict")
+
+
+def _item_faults(
+    schema: dict[str, Any], limits: ClientLimits, at: str, depth: int
+) -> Iterator[Fault]:
+    if "items" not in schema and schema.get("type") != "array":
+        return
+    items = schema.get("items")
+    if isinstance(items, dict):
+        yield from schema_faults(items, limits, f"{at}[]", depth + 1)
+    else:
+        yield Fault("error", at, "an array without one schema for its items", "items")
+
+
+@lru_cache(8192)
+def _name_faults(pattern: str, name: str) -> tuple[tuple[Level, str, str], ...]:
+    """Return what is wrong with the name of a property. Cached, since most instructions share names."""
+    faults: list[tuple[Level, str, str]] = []
+    if not re.fullmatch(pattern, name):
+        faults.append(("error", "not a property name that all clients accept", "property-name"))
+    if _KEYLIKE.search(name):
+        faults.append(("warning", "seems to ask for a key or a secret", "key-like"))
+    return tuple(faults)
