@@ -1,4 +1,4 @@
-"""The programs that a bridge serves, their tools, and what is known about them."""
+"""The programs that a bridge serves, their tools, and their descriptions."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class ProgramRegistry:
         }[self.mode]
         lazy = " The tools are found by search_tools." if self.box.lazy else ""
         known = ", ".join(f"@{name}" for name in list(self.known_names)[:_NAMES_SHOWN])
-        local = f" On the local chain these names stand for addresses: {known}." if known else ""
+        local = f" On the local chain these names mean addresses: {known}." if known else ""
         return (
             f"Solana programs as tools: {programs}. {how}{lazy} Integers of 64 bits and more are decimal strings; "
             "amounts are base units. Accounts that a tool does not require are filled in when they are left out."
@@ -155,7 +155,7 @@ class ProgramRegistry:
         return {"status": "ok" if ok else "degraded", "programs": rows}
 
     def info(self, served: ServedProgram, *, full: bool) -> dict[str, Any]:
-        """Return what is known about a program, for `program_info` and the resource with the same content."""
+        """Return the description of a program, for `program_info` and the resource with the same content."""
         model = served.program.model
         out: dict[str, Any] = {
             "name": clean_text(model.name, 200),

@@ -1,7 +1,7 @@
 """The explorer: HTML pages to browse programs, call tools and read accounts in a browser.
 
 The pages are rendered on the server and have no script. They build and simulate in mode "build"
-whatever the bridge's own mode is, so no request that a browser can be made to send signs anything.
+even if the bridge's own mode is another, so no request that a browser can be made to send signs anything.
 """
 
 from __future__ import annotations

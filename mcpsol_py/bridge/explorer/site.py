@@ -40,7 +40,7 @@ class RecentCall:
 
 
 class Site:
-    """The programs that the pages show, and what is known about addresses, prices and calls.
+    """The programs that the pages show, with names of addresses, prices and recent calls.
 
     *names* are local names of addresses ("alice" -> address), which may be typed and are shown.
     """

@@ -1,6 +1,6 @@
 """MCP resources: each program's schema, types, errors and accounts.
 
-solana://<label>/info            name, address, where the schema came from
+solana://<label>/info            name, address, the source of the schema
 solana://<label>/idl             Anchor IDL 0.1.0
 solana://<label>/schema          the compact mcpsol document
 solana://<label>/pages/<cursor>  one list_tools page
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Resources"]
 
 _DESCRIPTIONS = {
-    "info": "Name, address, mode and where the schema came from",
+    "info": "Name, address, mode and the source of the schema",
     "idl": "The program as Anchor IDL 0.1.0",
     "schema": "The program as a compact mcpsol document",
     "errors": "The program's errors by number",

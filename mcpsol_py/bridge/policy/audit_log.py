@@ -81,7 +81,7 @@ def _parsed(line: bytes, number: int, path: Path) -> dict[str, Any]:
     """Return a line as JSON. Raises SourceError."""
     if not line.endswith(b"\n"):
         raise _line_error(
-            "is incomplete, because its writer was stopped. What it announces was not sent. "
+            "is incomplete, because its writer was stopped. The transaction that it announces was not sent. "
             "Remove this line",
             path,
             number,

@@ -102,8 +102,8 @@ class HttpBuyer:
         subscriber: Subscriber,
         payment_id: str | None,
     ) -> AskOutcome[httpx.Response]:
-        """Ask again with a subscription's proof. Return *asked* if there is none or the seller
-        still wants payment.
+        """Ask again with a subscription's proof. Return *asked* if the seller does not
+        accept one or still wants payment.
         """
         parts = urlsplit(str(self._client.build_request(request.method, request.url).url))
         arguments = {

@@ -55,7 +55,7 @@ class Buyer:
         payment_id: str | None = None,
         read_timeout_seconds: float | None = None,
     ) -> Paid:
-        """Call a tool and pay what it demands. Options and errors as CallPayer.call; other errors
+        """Call a tool and pay its price. Options and errors as CallPayer.call; other errors
         are the SDK's.
         """
         call = _ToolCall(name, arguments, read_timeout_seconds)
@@ -105,8 +105,8 @@ class Buyer:
         subscriber: Subscriber,
         payment_id: str | None,
     ) -> _Outcome:
-        """Call again with a subscription's proof. Return *first* if there is none or the seller
-        still wants payment.
+        """Call again with a subscription's proof. Return *first* if the seller does not
+        accept one or still wants payment.
         """
         arguments = {"tool": call.name, "arguments": call.arguments or {}}
         proof = subscriber.answer(demand, call.uri, arguments, payment_id)

@@ -56,7 +56,7 @@ class AskOutcome(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Bought(Generic[R]):
-    """A call's result and what was paid for it, in base units of `asset`.
+    """A call's result and the sum paid for it, in base units of `asset`.
 
     `receipt` is None if nothing was charged. `repeated`: the call was paid for earlier, so `amount`
     is 0. `payment_id` identifies the call in the budget's history.

@@ -131,7 +131,7 @@ class CallPayer:
         max_amount: int | None = None,
         payment_id: str | None = None,
     ) -> Bought[R]:
-        """Ask, pay what is demanded (at most *max_amount* base units), and ask again with the
+        """Ask, pay the price (at most *max_amount* base units), and ask again with the
         payment.
 
         *request* describes the call, JSON-safe: a payment id belongs to one request. *payment_id*
@@ -242,7 +242,7 @@ class CallPayer:
         held = await in_thread(self.budget.reserve, spending, max_amount=call.max_amount)
         if held.payment is None and _terms(held) != _terms(spending):
             # Another call of this id, or one that was killed, reserved another price. Sign only
-            # what was reserved.
+            # the reserved terms.
             raise PaymentError(
                 "PAYMENT_ID_CONFLICT", "this payment id holds a reservation for other terms"
             )

@@ -226,7 +226,7 @@ def _execute(svm: SvmTransport, transaction: VersionedTransaction) -> None:
         return
     run(svm.send(transaction, skip_preflight=True))
     outcome = run(svm.transaction(signature))
-    assert outcome is not None  # the transport keeps what it sent
+    assert outcome is not None  # the transport keeps the transactions that it sent
     if not _was_executed(outcome.err):
         # Errors before execution (blockhash, signatures, fees) leave no trace on a cluster: it may
         # be sent again.

@@ -198,7 +198,7 @@ class BatchServer:
             return AbortResult(reason=refusal.code, message=refusal.message)
         if payment.kind != "refund":
             return None
-        text = "The channel is closed. What was not used goes back to its payer."
+        text = "The channel is closed. The rest goes back to its payer."
         return SkipHandlerResult(
             SkipHandlerDirective("application/json", {"content": [{"type": "text", "text": text}]})
         )
@@ -290,7 +290,7 @@ class BatchServer:
     async def enrich_payment_required_response(
         self, context: Any
     ) -> list[PaymentRequirements] | None:
-        """Tell a payer whose sum differs from ours what was charged, with its own signature as
+        """Send a payer whose sum differs from ours the charged sum, with its own signature as
         proof.
 
         See scheme_batch_settlement_svm, section 4.6.

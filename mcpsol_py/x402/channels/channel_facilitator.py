@@ -226,7 +226,7 @@ class ChannelFacilitator:
         """Return the channel on chain if it has these terms. Raises PaymentError(*code*)."""
         found = self.program.fetch(self.chain, str(channel))
         if found is None:
-            raise PaymentError(code, f"there is no channel at {channel}")
+            raise PaymentError(code, f"no channel found at {channel}")
         p = parties
         expected = {
             "payer": (found.payer, p.payer),

@@ -140,7 +140,7 @@ class _Redemption:
             self._failed(row, answer)
 
     async def pay_out(self, rows: Sequence[PaidChannel]) -> None:
-        """Pay out what was claimed, several channels in one transaction."""
+        """Pay out claimed sums, several channels in one transaction."""
         for terms, batch in _batches(rows):
             payload = {"type": "settle", "channels": [_entry(row) for row in batch]}
             answer = await self._settle(terms, payload)

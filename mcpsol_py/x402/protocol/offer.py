@@ -24,7 +24,7 @@ __all__ = ["Answer", "Offer", "PaymentRequiredReply", "Refused", "Reply"]
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What is sold. `accepts` are the ways to pay; the payer chooses one.
+    """Something for sale. `accepts` are the ways to pay; the payer chooses one.
 
     `broadcasts`: the tool sends a transaction, so its call is settled before it runs.
     """

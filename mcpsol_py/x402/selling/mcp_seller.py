@@ -39,7 +39,7 @@ from mcpsol_py.x402.selling.tool_run import Run, Unfinished
 __all__ = ["Paid"]
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
-#: What is for sale: by name (tools, prompts) or URI (resources). None: it is free.
+#: Prices: by name (tools, prompts) or URI (resources). None: it is free.
 Offers: TypeAlias = Mapping[str, Offer] | Callable[[str], Offer | None]
 #: (tool, arguments) of a call -> those of the tool that it really calls. A search tool calls others
 #: by name.

@@ -1,6 +1,4 @@
-"""Running the tool of a paid call: what it may tell its call, and the lease that is renewed
-meanwhile.
-"""
+"""Running the tool of a paid call, while the lease of its call is renewed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A facilitator's catalog in SQL: the services that were paid through it and asked to be found."""
+"""A facilitator's catalog in SQL: services that were paid through it and asked to be listed."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _FILTERS = {
 
 
 class ServiceCatalog:
-    """Raises StorageError."""
+    """The services that a facilitator lists. Methods raise StorageError."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def enter(self, row: Mapping[str, Any]) -> None:
-        """Lists a service (catalog.catalog_row), or renews what is listed of it."""
+        """List a service (a row of protocol.bazaar), or update its listing."""
         terms = row["accepts"][0]
         key = {"resource": row["resource"], "tool": row.get("toolName", "")}
         words = " ".join((key["resource"], key["tool"], row.get("description", ""))).lower()
@@ -55,7 +55,10 @@ class ServiceCatalog:
     def listed(
         self, wanted: Mapping[str, str], limit: int, offset: int
     ) -> tuple[int, list[dict[str, Any]]]:
-        """(how many there are, those from *offset* on), the last paid first. *wanted*: type, network, scheme, payTo."""
+        """Return the number of matching services and one page of them, the last paid first.
+
+        *wanted* filters by type, network, scheme or payTo.
+        """
         conditions = _conditions(wanted)
 
         def work(connection: Connection, _again: bool) -> tuple[int, list[dict[str, Any]]]:
@@ -74,7 +77,7 @@ class ServiceCatalog:
         return self._db.run(work)
 
     def search(self, text: str, wanted: Mapping[str, str], limit: int) -> list[dict[str, Any]]:
-        """The services that have most of the words of *text*, the last paid first among equals."""
+        """Return the services with the most words of *text*; among equals, the last paid first."""
         words = text.lower().split()[:20]
         newest = (
             select(table)

@@ -86,7 +86,7 @@ NOT_PAID = Transition("settling", "failed", "the settlement certainly failed")
 RUN_PAID = Transition("paid", "running", "the payment landed before, and its call starts")
 
 SENDS = Transition("running", "running", "the tool is about to send this transaction")
-RAN = Transition("running", "executed", "the tool ended, and what it used is settled next")
+RAN = Transition("running", "executed", "the tool ended, and its charge is settled next")
 RAN_AND_PAID = Transition(
     "running", "done", "the tool ended, or its transaction landed; nothing is left to settle"
 )

@@ -1,7 +1,7 @@
-"""Channels in SQL: those that pay a merchant, and those whose rent a facilitator pays.
+"""Channels in SQL: the channels that pay a merchant, and the channels whose rent a facilitator pays.
 
-What was accepted is one number and one signature a channel, moved on by one UPDATE each time: of two calls that come
-with one voucher, over threads, processes and replicas, one is served.
+A channel keeps one accepted amount and one signature, and a single UPDATE moves them. So if two calls bring the same
+voucher, on any threads, processes or replicas, only one of them is served.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ _MOST = 2**63 - 1
 class PaidChannel:
     """One channel, as its merchant knows it. Amounts in base units.
 
-    `charged` by accepted vouchers, of which `signature` is the newest; `claimed` and `paid_out` on chain. "opening":
-    its deposit was checked and has not landed. `closing_at`: when the payer asked to close, seconds since 1970, or 0.
+    Accepted vouchers add up to `charged`, and `signature` is the newest one's. `claimed` and `paid_out` are the sums
+    on chain. State "opening": the deposit was checked and has not landed. `closing_at`: when the payer asked to close,
+    in seconds since 1970, or 0.
     """
 
     channel_id: str
@@ -80,11 +81,11 @@ class PaidChannels:
         return (table.c.tenant == self.tenant) & (table.c.channel_id == channel_id)
 
     def now_ms(self) -> int:
-        """The clock that `checked_ms` is by."""
+        """Return the time on the clock of `checked_ms`."""
         return self._run(lambda c, _: self._now(c))
 
     def get(self, channel_id: str) -> PaidChannel | None:
-        """The channel, None where it never paid here."""
+        """Return a channel, or None if it never paid this merchant."""
         return self._run(lambda c, _: self._read(c, channel_id))
 
     def _read(self, connection: Connection, channel_id: str) -> PaidChannel | None:
@@ -92,7 +93,7 @@ class PaidChannels:
         return None if row is None else _channel(row)
 
     def begin(self, channel: PaidChannel) -> PaidChannel:
-        """Enters a channel whose opening was checked; returns what is known of it, also when it was known before."""
+        """Add a channel whose opening was checked, unless it exists. Return the stored channel."""
         values = {name: getattr(channel, name) for name in _NAMES}
 
         def work(connection: Connection, _again: bool) -> None:
@@ -105,7 +106,7 @@ class PaidChannels:
         except IntegrityError:
             pass
         found = self.get(channel.channel_id)
-        assert found is not None  # it stands there, whoever wrote it
+        assert found is not None  # inserted here or by another process
         return found
 
     def hold(
@@ -119,11 +120,11 @@ class PaidChannels:
         extra_deposit: int = 0,
         checked_within_ms: int | None = None,
     ) -> PaidChannel | None:
-        """Reserves the channel for the call *holder*, which brings a voucher over *cumulative* for *price*.
+        """Reserve the channel for the call *holder*, whose voucher of *cumulative* pays *price*.
 
-        The channel if it is held now. None if the voucher does not follow on what was charged, is over the deposit (and
-        *extra_deposit*, which comes with it), the channel is not open, another call holds it, or the chain was not
-        looked at within *checked_within_ms*.
+        Return the channel if the call holds it now. Return None if the voucher does not continue from `charged`,
+        exceeds the deposit plus *extra_deposit* (which comes with the call), the channel is not open, another call
+        holds it, or the chain was not read within *checked_within_ms*.
         """
         if cumulative > _MOST:
             return None
@@ -156,8 +157,10 @@ class PaidChannels:
         *,
         deposit: int | None = None,
     ) -> PaidChannel | None:
-        """Accepts the voucher for good. The channel afterwards, also when this very call was charged before; None when
-        something else was charged meanwhile. *deposit*: what the chain holds now, where a deposit landed for it."""
+        """Accept the voucher for good and return the channel, also if this same call was charged before.
+
+        Return None if another call was charged meanwhile. *deposit*: the new deposit on chain, if the call brought one.
+        """
         if cumulative > _MOST:
             return None
 
@@ -183,7 +186,7 @@ class PaidChannels:
         return self._run(work)
 
     def let_go(self, channel_id: str, holder: str) -> None:
-        """The call was not charged: the channel is free again. An opening that never landed is forgotten after it."""
+        """Free the channel after a call that was not charged. Delete the channel if its opening never landed."""
 
         def work(connection: Connection, _again: bool) -> None:
             mine = self._is(channel_id) & (table.c.holder == holder)
@@ -204,7 +207,7 @@ class PaidChannels:
         closing_at: int | None = None,
         state: PaidState | None = None,
     ) -> None:
-        """What the chain said of the channel just now."""
+        """Record the state of the channel that was just read from the chain."""
 
         def work(connection: Connection, _again: bool) -> None:
             now = self._now(connection)
@@ -222,7 +225,7 @@ class PaidChannels:
         self._run(work)
 
     def due(self, limit: int = 200) -> list[PaidChannel]:
-        """Those with something to claim or to pay out, and those that are closing; the longest untouched first."""
+        """Return channels with something to claim or pay out, the longest untouched first."""
         owing = or_(table.c.charged > table.c.claimed, table.c.claimed > table.c.paid_out)
         wanted = (
             select(table)
@@ -282,7 +285,10 @@ _CHARGE_DEPOSIT = Statement(
 
 @dataclass(frozen=True, slots=True)
 class Sponsored:
-    """A channel whose rent a facilitator pays. `expires_at`: seconds since 1970, 0: it lies idle from `touched_ms`."""
+    """A channel whose rent a facilitator pays.
+
+    `expires_at` in seconds since 1970; if it is 0, the channel counts as idle from `touched_ms` on.
+    """
 
     network: str
     channel_id: str
@@ -295,7 +301,7 @@ class Sponsored:
 
 
 class SponsoredChannels:
-    """What a facilitator keeps of them: also who may ask for a close (batch_facilitator.Bindings)."""
+    """The sponsored channels of a facilitator, and who may ask to close each (batch_facilitator.Bindings)."""
 
     def __init__(self, database: Database, clock_ms: Callable[[], int] | None = None) -> None:
         self._database, self._clock = database, clock_ms
@@ -304,7 +310,7 @@ class SponsoredChannels:
         return self._database.now_ms(connection) if self._clock is None else self._clock()
 
     def keep(self, row: Sponsored) -> str:
-        """Enters a channel before its opening is sent; returns the authorizer that is bound to it now (the first)."""
+        """Add a channel before its opening is sent. Return the first authorizer that was bound to it."""
         values = {f.name: getattr(row, f.name) for f in fields(Sponsored)}
 
         def work(connection: Connection, _again: bool) -> None:
@@ -317,11 +323,11 @@ class SponsoredChannels:
         except IntegrityError:
             self.touch(row.network, row.channel_id)
         bound = self.bound(row.network, row.channel_id)
-        assert bound is not None  # it stands there, whoever wrote it
+        assert bound is not None  # inserted here or by another process
         return bound
 
     def bound(self, network: str, channel: str) -> str | None:
-        """See Bindings."""
+        """Return the authorizer bound to a channel, None for an unknown channel."""
         wanted = select(sponsored.c.receiver_authorizer).where(self._is(network, channel))
         found = self._database.run(lambda c, _: c.execute(wanted).scalar())
         return None if found is None else str(found)
@@ -331,7 +337,7 @@ class SponsoredChannels:
         return (sponsored.c.network == network) & (sponsored.c.channel_id == channel)
 
     def touch(self, network: str, channel: str) -> None:
-        """Something happened to it: it does not lie idle."""
+        """Record activity on a channel, so that it does not count as idle."""
 
         def work(connection: Connection, _again: bool) -> None:
             mine = self._is(network, channel)
@@ -342,13 +348,13 @@ class SponsoredChannels:
         self._database.run(work)
 
     def forget(self, network: str, channel: str) -> None:
-        """It is gone from the chain."""
+        """Delete a channel that no longer exists on chain."""
         self._database.run(
             lambda c, _: c.execute(delete(sponsored).where(self._is(network, channel)))
         )
 
     def all(self, network: str, limit: int = 500) -> list[Sponsored]:
-        """The longest untouched first."""
+        """Return the channels of a network, the longest untouched first."""
         wanted = (
             select(sponsored)
             .where(sponsored.c.network == network)
@@ -359,7 +365,7 @@ class SponsoredChannels:
         return [Sponsored(**{f.name: getattr(r, f.name) for f in fields(Sponsored)}) for r in rows]
 
     def now_ms(self) -> int:
-        """The clock that `touched_ms` is by."""
+        """Return the time on the clock of `touched_ms`."""
         return self._database.run(lambda c, _: self._now(c))
 
 

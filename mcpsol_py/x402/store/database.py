@@ -161,7 +161,7 @@ class Database:
             return await anyio.to_thread.run_sync(partial(function, *args))
         done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self.writer.submit(partial(function, *args), done, lasting)
-        # A caller that goes away does not undo what is written: the next one finds it in the
+        # A caller that goes away does not undo its writes: the next one finds them in the
         # database.
         return await asyncio.shield(done)
 
@@ -230,7 +230,7 @@ class Database:
 
     def close(self) -> None:
         """Close all connections. One that a thread still uses is closed when the thread returns it."""
-        # dispose() forgets the connections in use, so the pool is told to close them when they come
+        # dispose() forgets the connections in use, so the pool must close them when they come
         # back
         event.listen(self.engine.pool, "checkin", _invalidate)
         self.engine.dispose()

@@ -57,7 +57,7 @@ class GroupCommitThread:
         self._thread: threading.Thread | None = None
 
     def wait(self, work: Callable[[], T]) -> T:
-        """Run *work* and wait for the commit. Raises whatever *work* raises."""
+        """Run *work* and wait for the commit. Raises what *work* raises."""
         done: Future[T] = Future()
         self.submit(work, done)
         return done.result()
@@ -83,7 +83,7 @@ class GroupCommitThread:
                 return
 
     def _next_batch(self) -> list[_Piece]:
-        """Wait for work and take what is queued, up to the limit. Return an empty list after
+        """Wait for work and take the queue, up to the limit. Return an empty list after
         `_IDLE` seconds.
         """
         batch: list[_Piece] = []

@@ -1,4 +1,4 @@
-"""Receipts of payments that landed, in SQL: they outlive the paid call's own row."""
+"""Receipts of payments that landed, in SQL. They outlive the rows of their calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Receipt", "Receipts", "enter_receipt"]
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """One payment that landed. `body` is the SettleResponse as JSON, `jws` the signed receipt where there is one.
+    """One payment that landed. `body` is the SettleResponse as JSON, `jws` the signed receipt or None.
 
     `amount` in base units of `asset`; `issued_ms` in UTC milliseconds since 1970.
     """
@@ -39,7 +39,7 @@ class Receipt:
 def enter_receipt(
     connection: Connection, tenant: str, payment_id: str, settled: dict[str, Any], now_ms: int
 ) -> None:
-    """Enters the receipt of the paid call *payment_id*, once, in the caller's transaction."""
+    """Add the receipt of the paid call *payment_id*, unless it exists, in the caller's transaction."""
     mine = {"t": tenant, "p": payment_id}
     if _KNOWN.one(connection, mine) is not None:
         return
@@ -63,7 +63,7 @@ def enter_receipt(
 
 
 def _signed_form(settled: dict[str, Any]) -> str | None:
-    """The JWS that the settlement carries (x402/receipts.py)."""
+    """Return the signed receipt (JWS) inside a settlement (protocol.receipts), or None."""
     extension = (settled.get("extensions") or {}).get("offer-receipt") or {}
     signature = ((extension.get("info") or {}).get("receipt") or {}).get("signature")
     return signature if isinstance(signature, str) else None
@@ -80,36 +80,35 @@ _CALL = Statement(
     row_of(executions),
 )
 _ENTERED = (
-    *(
-        "tenant",
-        "payment_id",
-        "payer",
-        "network",
-        "asset",
-        "pay_to",
-        "amount",
-        "resource",
-        "signature",
-        "body",
-    ),
-    *("issued_ms", "jws"),
+    "tenant",
+    "payment_id",
+    "payer",
+    "network",
+    "asset",
+    "pay_to",
+    "amount",
+    "resource",
+    "signature",
+    "body",
+    "issued_ms",
+    "jws",
 )
 _ENTER = Statement(insert(table).values({name: bindparam(name) for name in _ENTERED}))
 
 
 class Receipts:
-    """The receipts of one merchant. Raises StorageError."""
+    """The receipts of one merchant. Methods raise StorageError."""
 
     def __init__(self, database: Database, tenant: str = "default") -> None:
         self._db, self.tenant = database, tenant
 
     def get(self, payment_id: str) -> Receipt | None:
-        """The receipt of that payment."""
+        """Return the receipt of a payment, or None."""
         found = self._find(table.c.payment_id == payment_id, limit=1)
         return found[0] if found else None
 
     def history(self, limit: int = 100, *, payer: str | None = None) -> list[Receipt]:
-        """The newest first."""
+        """Return receipts, the newest first."""
         return self._find(*([] if payer is None else [table.c.payer == payer]), limit=limit)
 
     def _find(self, *conditions: Any, limit: int) -> list[Receipt]:

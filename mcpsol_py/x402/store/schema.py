@@ -1,8 +1,8 @@
-"""The tables. `migrations/` must add up to exactly these (tests/unit/x402/test_store.py compares the two).
+"""The tables of payments. The migrations add up to exactly these (tests/unit/x402/test_store.py compares them).
 
-Amounts are base units in BIGINT, so prices above 2**63-1 are refused before they come here. Times are UTC
-milliseconds since 1970 in BIGINT: both databases keep and compare them alike. What has a `tenant` is a merchant's, and
-on PostgreSQL nobody else's (migration 0003).
+Amounts are base units in BIGINT, so prices above 2**63-1 are refused earlier. Times are UTC milliseconds since 1970 in
+BIGINT, because SQLite and PostgreSQL store and compare those alike. Rows with a `tenant` belong to one merchant, and
+PostgreSQL shows them to no other (migration 0003).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ metadata = MetaData(
     }
 )
 
-#: A payment's way onto the chain (exact.settle.Settlement).
+#: Payments on their way onto the chain (exact.settle.Settlement).
 settlements = Table(
     "settlements",
     metadata,
@@ -60,13 +60,12 @@ settlements = Table(
     Column("error", Text),
     Column("created_ms", BigInteger, nullable=False),
     Column("touched_ms", BigInteger, nullable=False),
-    Column(
-        "claimed_by", String(32)
-    ),  # drawn for each claim: it knows itself again when its answer was lost
+    # Random for each claim, so that a repeated claim whose answer was lost recognises its row.
+    Column("claimed_by", String(32)),
     Index(None, "state", "touched_ms"),
 )
 
-#: One paid call: what was asked, what was answered, what paid for it (selling.paid_call.PaidCall).
+#: Paid calls: the request, the answer and the payment (selling.paid_call.PaidCall).
 executions = Table(
     "executions",
     metadata,
@@ -76,9 +75,8 @@ executions = Table(
     Column("payment_key", String(140), nullable=False),
     Column("resource", Text, nullable=False),
     Column("state", String(20), nullable=False),
-    Column(
-        "owner", String(36), nullable=False
-    ),  # who works on it; another may take over after the lease
+    # The worker that has the call. Another may take over when its lease has ended.
+    Column("owner", String(36), nullable=False),
     Column("payer", String(44)),
     Column("network", String(64)),
     Column("asset", String(44)),
@@ -86,7 +84,9 @@ executions = Table(
     Column("amount", BigInteger),
     Column("result", Text),  # JSON
     Column("receipt", Text),  # JSON SettleResponse
-    Column("signature", String(88)),  # of what the tool itself broadcasts, recorded before sending
+    Column(
+        "signature", String(88)
+    ),  # of the transaction that the tool sends, stored before sending
     Column("error", Text),
     Column("created_ms", BigInteger, nullable=False),
     Column("touched_ms", BigInteger, nullable=False),
@@ -95,7 +95,7 @@ executions = Table(
     Index(None, "tenant", "created_ms"),
 )
 
-#: Wallets that spend; the row is the lock that reservations of one wallet queue at.
+#: Wallets that spend. Reservations of one wallet take turns by locking its row.
 wallets = Table(
     "wallets",
     metadata,
@@ -103,7 +103,7 @@ wallets = Table(
     Column("touched_ms", BigInteger, nullable=False),
 )
 
-#: What a wallet gave away or may have: reserved before it signs (budget.Budget).
+#: Sums that a wallet has spent or reserved. It reserves before it signs (budget.Budget).
 spendings = Table(
     "spendings",
     metadata,
@@ -116,9 +116,9 @@ spendings = Table(
     Column("amount", BigInteger, nullable=False),
     Column("pay_to", String(44), nullable=False),
     Column("resource", Text, nullable=False),
-    Column("request", String(64), nullable=False),  # fingerprint of what is paid for
+    Column("request", String(64), nullable=False),  # fingerprint of the paid request
     Column("state", String(10), nullable=False),
-    Column("payment", Text),  # JSON of the signed payment: a repeat sends this one, never a second
+    Column("payment", Text),  # JSON of the signed payment; a repeated call sends the same one
     Column("payment_key", String(140)),
     Column("signature", String(88)),
     Column("created_ms", BigInteger, nullable=False),
@@ -128,7 +128,7 @@ spendings = Table(
     Index(None, "state", "touched_ms"),
 )
 
-#: Payments that landed, for whom they were and for what: kept when executions are pruned.
+#: Receipts of payments that landed. They stay when executions are pruned.
 receipts = Table(
     "receipts",
     metadata,
@@ -140,15 +140,15 @@ receipts = Table(
     Column("pay_to", String(44)),
     Column("amount", BigInteger),
     Column("resource", Text, nullable=False),
-    Column("signature", String(140)),  # of the transaction; of a voucher its commitment
+    Column("signature", String(140)),  # of the transaction, or the commitment of a voucher
     Column("body", Text, nullable=False),  # JSON SettleResponse
-    Column("jws", Text),  # the signed receipt, where the seller signs them
+    Column("jws", Text),  # the signed receipt, if the seller signs receipts
     Column("issued_ms", BigInteger, nullable=False),
     Index(None, "tenant", "issued_ms"),
     Index(None, "tenant", "payer"),
 )
 
-#: What can be subscribed to (subscriptions.plans).
+#: The plans of subscriptions (subscriptions.plan_store).
 plans = Table(
     "plans",
     metadata,
@@ -166,20 +166,20 @@ plans = Table(
     Column("grace_ms", BigInteger, nullable=False),
     Column("quota", BigInteger),  # calls a period; NULL: no limit
     Column("max_charges", Integer),  # NULL: until cancelled
-    Column("open", Boolean, nullable=False),  # takes new subscribers
+    Column("open", Boolean, nullable=False),  # accepts new subscribers
     Column("address", String(44)),  # of the plan on chain
     Column("created_ms", BigInteger, nullable=False),
     Column("touched_ms", BigInteger, nullable=False),
 )
 
-#: Who subscribed, under which terms. Only times and counts are kept: the state follows from them and the clock.
+#: Subscriptions and their terms. The state of one follows from its times, its counts and the clock.
 subscriptions = Table(
     "subscriptions",
     metadata,
     Column("tenant", String(64), primary_key=True),
     Column("id", String(64), primary_key=True),
     Column("plan_id", String(64), nullable=False),
-    Column("next_plan_id", String(64)),  # agreed to from the next charge on
+    Column("next_plan_id", String(64)),  # replaces plan_id at the next charge
     Column("subscriber", String(44), nullable=False),
     Column("network", String(64), nullable=False),
     Column("asset", String(44), nullable=False),
@@ -190,19 +190,17 @@ subscriptions = Table(
     Column("quota", BigInteger),
     Column("max_charges", Integer),
     Column("anchor_ms", BigInteger, nullable=False),  # periods are counted from here
-    Column(
-        "period_from_ms", BigInteger, nullable=False
-    ),  # start of the trial or of the period paid last
-    Column("due_ms", BigInteger),  # end of it; NULL: never ends
+    # The trial, or the period that was paid last. It never ends if due_ms is NULL.
+    Column("period_from_ms", BigInteger, nullable=False),
+    Column("due_ms", BigInteger),
     Column("charges", Integer, nullable=False),
     Column("auto_renew", Boolean, nullable=False),
     Column("cancelled_ms", BigInteger),
-    Column("address", String(44)),  # of the subscription on chain: this row mirrors it
-    Column(
-        "opened_by", String(140), nullable=False
-    ),  # the payment or proof that made it: a repeat makes no second
-    Column("tries", Integer, nullable=False),  # of the charge that is due
-    Column("next_try_ms", BigInteger),  # when the worker looks again; NULL: never
+    Column("address", String(44)),  # of the subscription on chain, which this row mirrors
+    # The payment or proof that opened it. A repeat of the same one opens no second subscription.
+    Column("opened_by", String(140), nullable=False),
+    Column("tries", Integer, nullable=False),  # of the due charge
+    Column("next_try_ms", BigInteger),  # when the worker tries again; NULL: never
     Column("error", Text),  # of the last try
     Column("created_ms", BigInteger, nullable=False),
     Column("touched_ms", BigInteger, nullable=False),
@@ -211,7 +209,7 @@ subscriptions = Table(
     Index(None, "tenant", "opened_by", unique=True),
 )
 
-#: One charge of one subscription: the row is the claim of it, and keeps the signed bytes before they are sent.
+#: Charges of subscriptions. The row claims a charge and stores the signed bytes before they are sent.
 charges = Table(
     "charges",
     metadata,
@@ -231,7 +229,7 @@ charges = Table(
     Index(None, "tenant", "state", "touched_ms"),
 )
 
-#: Calls that a subscription granted, by the period that they count for.
+#: Numbers of calls that subscriptions granted, by period.
 usages = Table(
     "usages",
     metadata,
@@ -241,7 +239,7 @@ usages = Table(
     Column("used", BigInteger, nullable=False),
 )
 
-#: Who did what, when. Rows are added, never changed.
+#: Actions of the merchant and its workers. Rows are added, never changed.
 audit_log = Table(
     "audit_log",
     metadata,
@@ -255,7 +253,7 @@ audit_log = Table(
     Index(None, "tenant", "at_ms"),
 )
 
-#: Where events are sent.
+#: URLs that receive events.
 webhooks = Table(
     "webhooks",
     metadata,
@@ -268,12 +266,14 @@ webhooks = Table(
     Column("created_ms", BigInteger, nullable=False),
 )
 
-#: Events on their way, written in the transaction that made them true.
+#: Events to deliver, written in the same transaction as the change that they report.
 deliveries = Table(
     "deliveries",
     metadata,
     Column("tenant", String(64), primary_key=True),
-    Column("id", String(80), primary_key=True),  # the receiver knows a repeat by it
+    Column(
+        "id", String(80), primary_key=True
+    ),  # the same for each try, so that the receiver can drop repeats
     Column("webhook_id", String(36), nullable=False),
     Column("type", String(64), nullable=False),
     Column("body", Text, nullable=False),
@@ -286,7 +286,7 @@ deliveries = Table(
     Index(None, "tenant", "state", "next_ms"),
 )
 
-#: Periodic jobs: who runs one now, and when it ran last.
+#: Periodic jobs: the worker that runs each one now, and its last run.
 leases = Table(
     "leases",
     metadata,
@@ -297,7 +297,7 @@ leases = Table(
     Column("ran_ms", BigInteger, nullable=False),
 )
 
-#: A channel that pays a merchant (scheme batch-settlement): what its vouchers prove, and a mirror of the chain.
+#: Channels that pay a merchant (scheme batch-settlement): the accepted vouchers, and a mirror of the chain.
 channels = Table(
     "channels",
     metadata,
@@ -316,25 +316,25 @@ channels = Table(
     Column("open_slot", BigInteger, nullable=False),
     Column("state", String(10), nullable=False),  # opening, open, closing, closed
     Column("deposit", BigInteger, nullable=False),
-    Column(
-        "charged", BigInteger, nullable=False
-    ),  # by accepted vouchers, since the channel was opened
-    Column("signature", String(90)),  # of the voucher over `charged`
+    # The sum of accepted vouchers since the channel was opened.
+    Column("charged", BigInteger, nullable=False),
+    Column("signature", String(90)),  # of the voucher for `charged`
     Column("claimed", BigInteger, nullable=False),  # on chain: settled
     Column("paid_out", BigInteger, nullable=False),  # on chain: distributed
-    Column(
-        "closing_at", BigInteger, nullable=False
-    ),  # seconds since 1970; 0: the payer has not asked
-    Column("holder", String(140)),  # the call that is served against this channel now
+    # When the payer asked to close, in seconds since 1970, or 0.
+    Column("closing_at", BigInteger, nullable=False),
+    Column("holder", String(140)),  # the call that this channel pays for now
     Column("held_until_ms", BigInteger, nullable=False),
     Column("charged_for", String(140)),  # the call that was charged last
-    Column("checked_ms", BigInteger, nullable=False),  # when the chain was looked at
+    Column(
+        "checked_ms", BigInteger, nullable=False
+    ),  # when the channel was last read from the chain
     Column("created_ms", BigInteger, nullable=False),
     Column("touched_ms", BigInteger, nullable=False),
     Index(None, "tenant", "state", "touched_ms"),
 )
 
-#: A channel that a wallet of ours pays from.
+#: Channels that a wallet pays from.
 wallet_channels = Table(
     "wallet_channels",
     metadata,
@@ -351,20 +351,18 @@ wallet_channels = Table(
     Column("open_slot", BigInteger, nullable=False),
     Column("state", String(10), nullable=False),  # opening, open, closed
     Column("deposit", BigInteger, nullable=False),  # confirmed
-    Column(
-        "charged", BigInteger, nullable=False
-    ),  # confirmed by the seller, and never more than was signed
+    # Confirmed by the seller, and never more than was signed.
+    Column("charged", BigInteger, nullable=False),
     Column("signed", BigInteger, nullable=False),  # the highest voucher that was ever signed
-    Column(
-        "pending", BigInteger, nullable=False
-    ),  # base units of a deposit whose landing is not known yet
+    # Base units of a deposit that may or may not land.
+    Column("pending", BigInteger, nullable=False),
     Column("transaction", Text),  # of that deposit, base64
     Column("created_ms", BigInteger, nullable=False),
     Column("touched_ms", BigInteger, nullable=False),
     Index(None, "wallet", "asset", "pay_to"),
 )
 
-#: A channel whose rent a facilitator of ours pays: how to close it, and who may ask for that.
+#: Channels whose rent a facilitator pays: how to close each, and who may ask for it.
 sponsored_channels = Table(
     "sponsored_channels",
     metadata,
@@ -374,14 +372,13 @@ sponsored_channels = Table(
     Column("pay_to", String(44), nullable=False),
     Column("token_program", String(44), nullable=False),
     Column("receiver_authorizer", String(44), nullable=False),
-    Column(
-        "expires_at", BigInteger, nullable=False
-    ),  # seconds since 1970 (upto); 0: it lies idle from touched_ms on
+    # Seconds since 1970 (scheme upto). If it is 0, the channel counts as idle from touched_ms on.
+    Column("expires_at", BigInteger, nullable=False),
     Column("touched_ms", BigInteger, nullable=False),
     Index(None, "network", "touched_ms"),
 )
 
-#: A service that was paid through a facilitator of ours and asked to be found (bazaar). `tool` "": an HTTP resource.
+#: Services that were paid through a facilitator and asked to be listed (bazaar). `tool` is "" for an HTTP resource.
 catalog = Table(
     "catalog",
     metadata,
@@ -391,8 +388,8 @@ catalog = Table(
     Column("network", String(64), nullable=False),
     Column("scheme", String(32), nullable=False),
     Column("pay_to", String(64), nullable=False),
-    Column("words", Text, nullable=False),  # what is searched, in small letters
-    Column("body", Text, nullable=False),  # what is listed, as JSON
+    Column("words", Text, nullable=False),  # the searched text, in lower case
+    Column("body", Text, nullable=False),  # the listing, as JSON
     Column("touched_ms", BigInteger, nullable=False),
     Index(None, "touched_ms"),
 )

@@ -1,4 +1,4 @@
-"""exact.settle's SettlementStore in SQL: shared by processes and replicas, kept over crashes."""
+"""Settlements in SQL (exact.settle.SettlementStore), shared by processes and kept over crashes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ __all__ = ["SqlSettlements"]
 
 
 class SqlSettlements:
-    """See SettlementStore. Times are the database's clock unless *clock_ms* is given. Every method may raise
-    StorageError."""
+    """See SettlementStore. Times come from the database unless *clock_ms* is given.
+
+    Methods raise StorageError.
+    """
 
     def __init__(self, database: Database, clock_ms: Callable[[], int] | None = None) -> None:
         self._db, self._clock = database, clock_ms
@@ -27,7 +29,7 @@ class SqlSettlements:
         return self._db.now_ms(connection) if self._clock is None else self._clock()
 
     def claim(self, settlement: Settlement) -> Settlement | None:
-        """See SettlementStore: the primary key decides between two who claim at once."""
+        """See SettlementStore. Of two claims at once, the primary key lets one through."""
         mark = uuid.uuid4().hex
 
         def work(connection: Connection, _again: bool) -> None:
@@ -49,7 +51,7 @@ class SqlSettlements:
             self._db.run(work)
         except IntegrityError:
             row = self._row(settlement.key)
-            # Ours already: the answer to this very claim was lost on the way.
+            # This claim went through before, and its answer was lost.
             return None if row is None or row.claimed_by == mark else _settlement(row)
         return None
 
@@ -64,27 +66,18 @@ class SqlSettlements:
         return None if row is None else _settlement(row)
 
     def take_over(self, key: str, lease: float) -> bool:
-        """See SettlementStore: one UPDATE, so one caller wins."""
+        """See SettlementStore. It is one UPDATE, so one caller wins."""
         mark = uuid.uuid4().hex
 
         def work(connection: Connection, again: bool) -> bool:
             now = self._now(connection)
             stale = and_(table.c.state == "sending", table.c.touched_ms <= now - int(lease * 1000))
             free = update(table).where(table.c.key == key, or_(table.c.state == "pending", stale))
-            if (
-                connection.execute(
-                    free.values(state="sending", claimed_by=mark, touched_ms=now)
-                ).rowcount
-                == 1
-            ):
+            taken = free.values(state="sending", claimed_by=mark, touched_ms=now)
+            if connection.execute(taken).rowcount == 1:
                 return True
-            return (
-                again
-                and connection.execute(
-                    select(table.c.claimed_by).where(table.c.key == key)
-                ).scalar()
-                == mark
-            )
+            claimed_by = select(table.c.claimed_by).where(table.c.key == key)
+            return again and connection.execute(claimed_by).scalar() == mark
 
         return self._db.run(work)
 
@@ -100,7 +93,7 @@ class SqlSettlements:
         self._db.run(lambda c, _: c.execute(delete(table).where(table.c.key == key)))
 
     def open(self) -> list[Settlement]:
-        """All that is neither landed nor failed: what a worker reconciles with the chain."""
+        """Return the settlements that have neither landed nor failed, for a worker to reconcile."""
         unfinished = (
             select(table)
             .where(table.c.state.in_(("sending", "pending")))

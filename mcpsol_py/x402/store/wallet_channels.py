@@ -1,7 +1,7 @@
-"""Channels that a wallet of ours pays from: what was deposited, charged and signed, kept before anything leaves.
+"""The channels that a wallet pays from: sums deposited, charged and signed, stored before anything is sent.
 
-A voucher is only ever signed over what the seller has confirmed and one price more. The confirmed sum follows the
-seller's word no further than this wallet's own signatures went.
+A voucher covers the sum that the seller has confirmed plus one price. The confirmed sum never exceeds the highest
+voucher that this wallet has signed, whatever the seller claims.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ WalletState = Literal["opening", "open", "closed"]
 
 @dataclass(frozen=True, slots=True)
 class WalletChannel:
-    """One channel. Amounts in base units: `deposit` landed, `pending` more of it is out in `transaction`; `charged` the
-    seller confirmed; `signed` is the highest voucher ever signed."""
+    """One channel. Amounts in base units.
+
+    `deposit` has landed, and `pending` is being deposited by `transaction`. The seller has confirmed `charged`.
+    `signed` is the highest voucher ever signed.
+    """
 
     wallet: str
     channel_id: str
@@ -68,7 +71,7 @@ class WalletChannels:
         return (table.c.wallet == self.wallet) & (table.c.channel_id == channel_id)
 
     def get(self, channel_id: str) -> WalletChannel | None:
-        """The channel."""
+        """Return a channel, or None if this wallet does not have it."""
         return self._run(lambda c, _: self._read(c, channel_id))
 
     def _read(self, connection: Connection, channel_id: str) -> WalletChannel | None:
@@ -84,7 +87,7 @@ class WalletChannels:
         receiver_authorizer: str,
         withdraw_delay: int,
     ) -> list[WalletChannel]:
-        """Channels on these terms that are not closed, the newest first."""
+        """Return the channels on these terms that are not closed, the newest first."""
         wanted = (
             select(table)
             .where(
@@ -102,7 +105,7 @@ class WalletChannels:
         return [_channel(r) for r in self._run(lambda c, _: c.execute(wanted).all())]
 
     def all(self) -> list[WalletChannel]:
-        """All that are not closed, the newest first."""
+        """Return all channels that are not closed, the newest first."""
         wanted = (
             select(table)
             .where(table.c.wallet == self.wallet, table.c.state != "closed")
@@ -111,7 +114,7 @@ class WalletChannels:
         return [_channel(r) for r in self._run(lambda c, _: c.execute(wanted).all())]
 
     def begin(self, channel: WalletChannel) -> None:
-        """Enters a channel whose opening is about to leave this process."""
+        """Add a channel whose opening is about to be sent."""
         values = {name: getattr(channel, name) for name in _NAMES}
 
         def work(connection: Connection, again: bool) -> None:
@@ -133,10 +136,10 @@ class WalletChannels:
         pending: int = 0,
         transaction: str | None = None,
     ) -> None:
-        """Records, before it is signed, that a voucher over *cumulative* is: the confirmed charges and this *price*.
+        """Record a voucher of *cumulative* (the confirmed charges plus *price*) before it is signed.
 
-        *pending*: base units that *transaction* deposits with it. Raises PaymentError(CHANNEL_CONFLICT) if the voucher
-        does not follow on what is confirmed now, or would be over the deposit.
+        *pending*: base units that *transaction* deposits along with it. Raises PaymentError(CHANNEL_CONFLICT) if the
+        voucher does not continue from the confirmed sum, or exceeds the deposit.
         """
 
         def work(connection: Connection, _again: bool) -> bool:
@@ -164,8 +167,10 @@ class WalletChannels:
             )
 
     def confirmed(self, channel_id: str, charged: int) -> bool:
-        """The seller confirmed that *charged* is charged in all. False when that is less than it confirmed before, or
-        more than was ever signed."""
+        """Record the total that the seller says it has charged.
+
+        Return False if it is less than the seller confirmed before, or more than this wallet ever signed.
+        """
 
         def work(connection: Connection, _again: bool) -> bool:
             mine = self._is(channel_id) & (table.c.charged <= charged) & (table.c.signed >= charged)
@@ -182,7 +187,10 @@ class WalletChannels:
         state: WalletState,
         drop_pending: bool = False,
     ) -> None:
-        """What the chain says; *deposit* None leaves it. *drop_pending*: the pending one is in it, or never lands."""
+        """Record the state of a channel on chain. A *deposit* of None keeps the stored one.
+
+        *drop_pending*: the pending deposit has landed, or never will.
+        """
 
         def work(connection: Connection, _again: bool) -> None:
             values: dict[str, Any] = {"state": state, "touched_ms": self._now(connection)}

@@ -1,7 +1,7 @@
-"""Where a merchant wants to be told of events, and the events on their way there.
+"""The webhooks of a merchant, and the events to deliver to them.
 
-An event is written in the transaction that made it true, so none is lost and none is told of what was undone
-(`emit`). mcpsol_py.x402.worker.webhooks sends them.
+`emit` writes an event in the same transaction as the change that it reports. So no event is lost, and none reports a
+change that was rolled back. mcpsol_py.x402.worker.webhooks delivers them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BACKOFF_S = (5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """An address that gets events. `secret`: "whsec_" and base64, for HMAC-SHA256; it is shown once, when made."""
+    """A URL that receives events. `secret` ("whsec_" and base64) signs them by HMAC-SHA256; it is shown only once."""
 
     id: str
     url: str
@@ -41,7 +41,7 @@ class Webhook:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One event for one address. `state`: "pending", "delivered", "dead". `body` is what is sent, to the byte."""
+    """One event for one webhook. `state`: "pending", "delivered" or "dead". `body` holds the exact text to send."""
 
     id: str
     webhook_id: str
@@ -56,7 +56,7 @@ class Delivery:
 def emit(
     connection: Connection, tenant: str, now_ms: int, kind: str, data: Mapping[str, Any]
 ) -> int:
-    """Writes event *kind* for every address that wants it, in the caller's transaction. Returns for how many."""
+    """Write event *kind* for each webhook that wants it, in the caller's transaction. Return their number."""
     count = 0
     for hook in connection.execute(
         select(webhooks).where(webhooks.c.tenant == tenant, webhooks.c.active)
@@ -86,22 +86,20 @@ def emit(
 
 
 class Webhooks:
-    """The addresses and events of one merchant. Raises StorageError."""
+    """The webhooks and events of one merchant. Methods raise StorageError."""
 
     def __init__(self, database: Database, tenant: str = "default") -> None:
         self._db, self.tenant = database, tenant
 
     def add(self, url: str, events: Sequence[str] = ("*",), *, allow_http: bool = False) -> Webhook:
-        """Adds an address; the secret is drawn here. Raises PaymentError (INVALID_PARAMETERS) unless it is https.
+        """Add a webhook with a new random secret. Raises PaymentError (INVALID_PARAMETERS) unless *url* is https.
 
-        *allow_http*: for receivers on this machine and in private networks.
+        *allow_http* is for receivers on this machine and in private networks.
         """
         parts = urlsplit(url)
-        if (
-            parts.scheme not in (("https", "http") if allow_http else ("https",))
-            or not parts.hostname
-        ):
-            raise PaymentError("INVALID_PARAMETERS", f"{abbr(url)} is no https address for events")
+        schemes = ("https", "http") if allow_http else ("https",)
+        if parts.scheme not in schemes or not parts.hostname:
+            raise PaymentError("INVALID_PARAMETERS", f"expected an https URL, got {abbr(url)}")
         secret = "whsec_" + base64.b64encode(secrets.token_bytes(24)).decode()
         made = Webhook(uuid.uuid4().hex, url, tuple(events), secret)
 
@@ -124,7 +122,7 @@ class Webhooks:
         return made
 
     def all(self) -> list[Webhook]:
-        """All addresses."""
+        """Return all webhooks, the oldest first."""
         wanted = (
             select(webhooks).where(webhooks.c.tenant == self.tenant).order_by(webhooks.c.created_ms)
         )
@@ -135,12 +133,12 @@ class Webhooks:
         ]
 
     def remove(self, webhook_id: str) -> None:
-        """Removes an address; its events that are on their way are dead then."""
+        """Remove a webhook. Its pending events become dead."""
         its = delete(webhooks).where(webhooks.c.tenant == self.tenant, webhooks.c.id == webhook_id)
         self._db.run(lambda c, _: c.execute(its), self.tenant)
 
     def emit(self, kind: str, data: Mapping[str, Any]) -> int:
-        """An event in a transaction of its own, for what no other row tells of."""
+        """Write an event in a transaction of its own, for a change that no other row records."""
         return self._db.run(
             lambda c, _: emit(c, self.tenant, self._db.now_ms(c), kind, data), self.tenant
         )
@@ -148,7 +146,7 @@ class Webhooks:
     def take_due(
         self, limit: int = 20, lease_s: float = 60.0
     ) -> list[tuple[Delivery, Webhook | None]]:
-        """Events whose time has come, hidden from other workers for *lease_s*; with the address, None if it is gone."""
+        """Take events that are due, each with its webhook (None if removed). Others do not see them for *lease_s*."""
 
         def work(connection: Connection, _again: bool) -> list[Any]:
             now = self._db.now_ms(connection)
@@ -176,11 +174,11 @@ class Webhooks:
         ]
 
     def delivered(self, delivery_id: str) -> None:
-        """It was taken."""
+        """Record that the receiver accepted an event."""
         self._set(delivery_id, state="delivered", error=None)
 
     def failed(self, delivery: Delivery, why: str) -> str:
-        """It was not: the next try, or the end. Returns its state."""
+        """Record a failed try and plan the next one, or give up. Return the new state."""
         attempts = delivery.attempts + 1
         dead = attempts > len(BACKOFF_S)
         wait = 0 if dead else BACKOFF_S[attempts - 1] * 1000
@@ -194,15 +192,15 @@ class Webhooks:
         return "dead" if dead else "pending"
 
     def give_up(self, delivery: Delivery, why: str) -> None:
-        """Nobody is there to take it."""
+        """Give an event up, because nobody can receive it."""
         self._set(delivery.id, state="dead", error=why)
 
     def dead(self, limit: int = 100) -> list[Delivery]:
-        """The events that were given up."""
+        """Return events that were given up."""
         return self.deliveries("dead", limit)
 
     def deliveries(self, state: str | None = None, limit: int = 100) -> list[Delivery]:
-        """The newest events first."""
+        """Return events, the newest first."""
         wanted = select(deliveries).where(deliveries.c.tenant == self.tenant)
         if state is not None:
             wanted = wanted.where(deliveries.c.state == state)
@@ -212,7 +210,7 @@ class Webhooks:
         ]
 
     def again(self, delivery_id: str) -> None:
-        """Sends a dead event again, as an operator asks."""
+        """Queue a dead event again, at an operator's request."""
         self._set(delivery_id, state="pending", attempts=0, error=None, wait=0)
 
     def _set(self, delivery_id: str, *, wait: int | None = None, **values: Any) -> None:
