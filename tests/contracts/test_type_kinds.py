@@ -30,7 +30,6 @@ BY_HAND = {
     "mcpsol_py/codec/source.py",
     "mcpsol_py/codec/write_source.py",
     "mcpsol_py/render/anchor_types.py",
-    "mcpsol_py/render/rust_types.py",
     "mcpsol_py/render/state.py",
 }
 
