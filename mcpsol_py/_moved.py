@@ -155,6 +155,13 @@ NAMES: dict[str, dict[str, str]] = {
         "TOKEN_PROGRAM": "mcpsol_py.solana.addresses:TOKEN_PROGRAM",
         "certain": "known_address",
     },
+    "mcpsol_py.codec.careful": {
+        "Buffer": "mcpsol_py.codec.interpreted_write:WriteBuffer",
+        "Careful": "Interpreted",
+        "decode_short_u16": "mcpsol_py.codec.integers:decode_short_u16",
+        "encode_short_u16": "mcpsol_py.codec.integers:encode_short_u16",
+        "match_names": "mcpsol_py.codec.key_names:match_names",
+    },
     "mcpsol_py.bridge.calls": {
         "Prepared": "PreparedCall",
         "Served": "ServedProgram",

@@ -8,7 +8,7 @@ until its last capital that starts a lower-case word, and digits belong to the w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +20,7 @@ __all__ = [
     "clean_json",
     "clean_text",
     "forms",
+    "match_name",
     "pascal",
     "rust_ident",
     "snake",
@@ -162,6 +163,19 @@ def aliases(names: Iterable[str]) -> dict[str, str]:
         out.pop(form)
     out.update((name, name) for name in names)
     return out
+
+
+def match_name(name: str, names: Sequence[str]) -> int | None:
+    """Return the index of *name* in *names*, in any form that only one of them has.
+
+    >>> match_name("openPosition", ["close", "open_position"]), match_name("a", ["b"])
+    (1, None)
+    """
+    if name in names:
+        return names.index(name)
+    wanted = set(forms(name))
+    near = [index for index, known in enumerate(names) if wanted.intersection(forms(known))]
+    return near[0] if len(near) == 1 else None
 
 
 def rust_ident(name: str, style: str = "snake") -> str:

@@ -348,7 +348,7 @@ class ProgramInstruction:
         @cached_property
         def encode(self):
             """``encode(args) -> bytes``: encode Python values or JSON forms. Raises EncodeError."""
-            return self.codec.straight()
+            return self.codec.compiled_encode()
 
         @cached_property
         def decode(self):

@@ -250,12 +250,12 @@ class Values:
     def _some(self, draw: Choices, node: Type, make: Callable[[], Any]) -> Any:
         """A value that the type's own rules allow (no end mark within, each set item once, not the bytes of absence,
         …)."""
-        careful = self.codecs.careful
+        interpreted = self.codecs.interpreted
         for _ in range(5):
             value = make()
             try:
                 if (
-                    same(careful.decode(node, careful.encode(node, value))[0], value)
+                    same(interpreted.decode(node, interpreted.encode(node, value))[0], value)
                     or value != value
                 ):
                     return value

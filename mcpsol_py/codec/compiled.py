@@ -1,11 +1,10 @@
-"""Types compiled into straight Python: one function that writes and one that reads, made once for a type, at its
-first use.
+"""The compiled codec: Python functions that are generated once for each type, one to write and one to read.
 
-The functions take the plain forms (int, float, bool, str, bytes, Pubkey, None, list, dict) and check no more than
-they must so as not to write a wrong byte: a class here, a length there. Fields of fixed width that follow one another
-become one `struct` call. Whatever is not plain, or not right, is left to careful.py, which reads the other forms and
-words the errors: the fast code only has to notice. The source of every function is kept in `linecache`, so a
-traceback or a debugger shows it.
+The functions take plain Python values (int, float, bool, str, bytes, Pubkey, None, list, dict) and
+check only what could write a wrong byte: a class here, a length there. Fields of fixed width in a
+row become one `struct` call. All other values, and all that are wrong, go to the interpreted codec,
+which reads the other forms and writes the errors. The fast code only has to notice them. The source
+of every function is kept in `linecache`, so tracebacks and debuggers show it.
 
     def write(value):                      # {"amount": u64, "owner": pubkey}
         try:
@@ -14,7 +13,7 @@ traceback or a debugger shows it.
             if type(v1) is not int: raise Odd
             return pack_Q32s(v1, address(value['owner']))
         except NOT_PLAIN: pass
-        return careful(value)
+        return interpreted(value)
 """
 
 from __future__ import annotations
@@ -30,12 +29,13 @@ from typing import Any, TypeAlias, TypeVar
 from solders.pubkey import Pubkey as Address
 
 from mcpsol_py.codec import json_values as leaf
-from mcpsol_py.codec.interpreted import Careful, decode_short_u16, encode_short_u16
+from mcpsol_py.codec.integers import decode_short_u16, encode_short_u16
+from mcpsol_py.codec.interpreted import Interpreted
 from mcpsol_py.codec.layout import Layouts
 from mcpsol_py.codec.read_source import Reader
 from mcpsol_py.codec.source import depth_check
 from mcpsol_py.codec.write_source import Writer
-from mcpsol_py.errors import CodecError, DecodeError, abbr
+from mcpsol_py.errors import CodecError, DecodeError
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.type_text import type_text
@@ -45,10 +45,11 @@ __all__ = ["Codec", "Codecs", "Data", "as_bytes"]
 
 
 class _Odd(Exception):
-    """What fast code raises when it meets anything but the plain form; never seen outside."""
+    """Raised by compiled code for a value that is not in the plain form. Never leaves this module."""
 
 
-#: What fast code may stumble with on a value or on bytes that are not plain: then the careful codec looks at them.
+#: Exceptions that compiled code may raise for a value or bytes that are not plain. The interpreted
+#: codec then takes over.
 NOT_PLAIN = (
     _Odd,
     CodecError,
@@ -62,86 +63,89 @@ NOT_PLAIN = (
     RecursionError,
 )
 
+#: The most bytes of return data that a transaction can have.
+MAX_RETURN_DATA = 1024
+
 _numbers = counter(1)
 _Kept = TypeVar("_Kept")
 
 
-#: What is decoded: bytes, or anything like them.
+#: Data to decode: bytes, or a type like them.
 Data: TypeAlias = bytes | bytearray | memoryview
 
 
 def as_bytes(data: object) -> bytes:
-    """*data* as bytes: bytes, bytearray or memoryview. Raises DecodeError for anything else."""
+    """Return *data* (bytes, bytearray or memoryview) as bytes. Raises DecodeError for other types."""
     if isinstance(data, bytes):
         return data
     if isinstance(data, (bytearray, memoryview)):
         return bytes(data)
-    raise DecodeError(f"bytes are decoded, not {type(data).__name__} {abbr(data)}")
+    raise DecodeError(f"expected bytes, got {leaf.described(data)}")
+
+
+def left_over(left: int, end: int, after: str, type_name: str = "") -> DecodeError:
+    """Return the error for *left* bytes that follow the end of the *after* ("value") at *end*."""
+    why = f"{left} byte{' is' if left == 1 else 's are'} left over after the {after}"
+    return DecodeError(f"{why}, from offset {end}", offset=end, left=left, type=type_name)
 
 
 class Codec:
-    """One type, compiled at its first use. Made by Codecs.codec()."""
+    """Encodes and decodes one type. Made by `Codecs.codec`, and compiled at its first use."""
 
     def __init__(self, codecs: Codecs, node: Type) -> None:
-        #: the type as it is compiled: a C layout has its padding said
+        #: the type as it is compiled: a C layout has explicit padding
         self.node = codecs.layouts.root(node)
         self.type = node
         self._codecs = codecs
 
     @property
     def fixed_size(self) -> int | None:
-        """The bytes that every value takes, or None if that depends on the value."""
+        """The number of bytes of every value, or None if it depends on the value."""
         return self._codecs.layouts.fixed_size(self.node)
 
     def encode(self, value: Any) -> bytes:
-        """The bytes of *value*, in plain Python or in the JSON forms. Raises EncodeError."""
+        """Return the bytes of *value*, in plain Python or in the JSON forms. Raises EncodeError."""
         self.encode = self._codecs.writer(self.node)  # type: ignore[assignment,method-assign]  # compiled once, then called without detour
         return self.encode(value)
 
     def encode_json(self, value: Any) -> bytes:
-        """The bytes of *value* as it came over JSON: numbers that JSON may have mangled are refused. Raises
-        EncodeError."""
-        return self._codecs.careful.encode(self.node, value, strict=True)
+        """Return the bytes of *value*, which came over JSON.
+
+        Numbers that JSON may have changed are refused. Raises EncodeError.
+        """
+        return self._codecs.interpreted.encode(self.node, value, strict=True)
 
     def decode(self, data: Data) -> Any:
-        """The value of *data*, all of it. Raises DecodeError, also for bytes that are left over."""
+        """Return the value of *data*. Raises DecodeError, also for bytes that are left over."""
         if type(data) is not bytes:
             data = as_bytes(data)
         value, end = self.decode_from(data)
         if end != len(data):
-            left = len(data) - end
-            name = type_text(self.type)
-            raise DecodeError(
-                f"{left} byte{' is' if left == 1 else 's are'} left over after the value, from offset {end}",
-                offset=end,
-                left=left,
-                type=name,
-            )
+            raise left_over(len(data) - end, end, "value", type_text(self.type))
         return value
 
     def decode_from(self, data: Data, offset: int = 0) -> tuple[Any, int]:
-        """The value at *offset*, and the offset behind it. Raises DecodeError."""
+        """Return the value at *offset*, and the offset after it. Raises DecodeError."""
         self.decode_from = self._codecs.reader(self.node)  # type: ignore[method-assign]  # as encode
         return self.decode_from(data, offset)
 
     def decode_return(self, data: Data) -> Any:
-        """The value of a transaction's return data, from which validators trim the zeros at the end. Raises
-        DecodeError.
+        """Return the value of a transaction's return data. Raises DecodeError.
 
-        Return data holds at most 1,024 bytes; a value that reads to the end of the data is read without the trimmed
-        zeros.
+        Validators trim the zeros at its end, so they are put back, up to the 1,024 bytes that return
+        data may have. A value that takes all remaining bytes is read without them.
         """
         data = as_bytes(data)
         try:
             return self.decode(data)
         except CodecError as error:
-            value, end = self.decode_from(data.ljust(1024, b"\0"))
+            value, end = self.decode_from(data.ljust(MAX_RETURN_DATA, b"\0"))
             if end < len(data):
                 raise error
             return value
 
     def to_json(self, value: Any) -> Any:
-        """A value as decode() gives it, in the JSON forms."""
+        """Return a value as `decode` returned it, in the JSON forms."""
         return leaf.to_json(self._codecs.layouts, self.node, value)
 
     def __repr__(self) -> str:
@@ -149,31 +153,31 @@ class Codec:
 
 
 class Codecs:
-    """The codecs of one program. Cheap to make: a type is compiled when it is first used."""
+    """The codecs of one program. Cheap to make, because a type is compiled at its first use."""
 
     def __init__(self, model: ProgramModel) -> None:
         self.model = model
         self.layouts = Layouts(Resolver(model))
-        self.careful = Careful(self.layouts)
+        self.interpreted = Interpreted(self.layouts)
         self._codecs: dict[Type, Codec] = {}
         self._functions: dict[tuple[str, Type], str] = {}
         self._pending: list[tuple[str, str, Type]] = []
         self._names: dict[object, str] = {}
-        self._space: dict[str, Any] = {**_TOOLS, "careful": self.careful.encode}
+        self._space: dict[str, Any] = {**_TOOLS, "interpreted": self.interpreted.encode}
         self._kept: dict[object, Any] = {}
         self._lock = RLock()
         self._files: list[str] = []
         weakref.finalize(self, _forget, self._files)
 
     def codec(self, node: Type) -> Codec:
-        """The codec of *node*. Raises NotUsable if the type cannot be encoded, with the reason."""
+        """Return the codec of *node*. Raises NotUsable with the reason if it cannot be encoded."""
         found = self._codecs.get(node)
         if found is None:
             found = self._codecs[node] = Codec(self, node)
         return found
 
     def kept(self, make: Callable[[Codecs], _Kept]) -> _Kept:
-        """What *make* makes of these codecs, made once: the views of one program that are asked over and over."""
+        """Return `make(self)`, made once: for views of one program that are used again and again."""
         found = self._kept.get(make)
         if found is None:
             found = self._kept[make] = make(self)
@@ -181,10 +185,18 @@ class Codecs:
         return kept
 
     def writer(
-        self, node: Type, *, prefix: bytes = b"", careful: Callable[[Any], bytes] | None = None
+        self, node: Type, *, prefix: bytes = b"", fallback: Callable[[Any], bytes] | None = None
     ) -> Callable[[Any], bytes]:
-        """A function from a value to its bytes, with *prefix* before them. *careful* takes what is not plain."""
-        fallback = careful or (lambda value: prefix + self.careful.encode(node, value))
+        """Return a function from a value to *prefix* and its bytes.
+
+        The function passes values that are not plain to *fallback*, by default to the interpreted
+        codec.
+        """
+        if fallback is None:
+
+            def fallback(value: Any) -> bytes:
+                return prefix + self.interpreted.encode(node, value)
+
         if self.layouts.moves_cursor(node):
             return fallback
         with self._lock:
@@ -201,12 +213,12 @@ class Codecs:
         text = [f"def {name}(value):", "    try:", *(f"        {line}" for line in body)]
         text += [
             "    except NOT_PLAIN: pass",
-            f"    return {self.name(fallback, 'careful')}(value)",
+            f"    return {self.name(fallback, 'interpreted')}(value)",
         ]
         return self._compile(name, text)
 
     def reader(self, node: Type) -> Callable[..., tuple[Any, int]]:
-        """A function from bytes and an offset to the value there and the offset behind it."""
+        """Return a function from bytes and an offset to the value there and the offset after it."""
         with self._lock:
             return self._compile_reader(node)
 
@@ -215,10 +227,10 @@ class Codecs:
         result = source.read(node)
         body = source.finish(result)
         name = f"decode_{next(_numbers)}"
-        careful = self.careful
+        interpreted = self.interpreted
 
         def fallback(data: Any, at: int) -> tuple[Any, int]:
-            return careful.decode(node, as_bytes(data), at)
+            return interpreted.decode(node, as_bytes(data), at)
 
         text = [
             f"def {name}(d, o=0):",
@@ -229,14 +241,14 @@ class Codecs:
         text += [f"        {line}" for line in body]
         text += [
             "    except NOT_PLAIN: pass",
-            f"    return {self.name(fallback, 'careful')}(d, at)",
+            f"    return {self.name(fallback, 'interpreted')}(d, at)",
         ]
         return self._compile(name, text)
 
-    # --- for the writers of source below -----------------------------------------------------------------------------
+    # --- for the generators of source (write_source.py, read_source.py) ------------------------
 
     def name(self, thing: Any, hint: str) -> str:
-        """The name under which generated code finds *thing*. Equal things of one hint share it."""
+        """Return the name of *thing* in generated code. Equal things of one hint share a name."""
         try:
             key: object = (hint, type(thing), thing)
             hash(key)
@@ -249,7 +261,7 @@ class Codecs:
         return found
 
     def layout(self, forms: str, method: str) -> str:
-        """The name of a method of `struct.Struct(forms)`."""
+        """Return the name of a method of `struct.Struct(forms)` in generated code."""
         key = (method, forms)
         found = self._names.get(key)
         if found is None:
@@ -259,7 +271,10 @@ class Codecs:
         return found
 
     def function(self, kind: str, node: Type) -> str:
-        """The name of a function that writes ("w") or reads ("r") *node*; it is compiled along with whoever asks."""
+        """Return the name of a function that writes ("w") or reads ("r") *node*.
+
+        It is compiled together with the function that calls it.
+        """
         found = self._functions.get((kind, node))
         if found is None:
             label = "".join(c for c in type_text(node)[:24] if c.isascii() and c.isalnum())
@@ -295,12 +310,12 @@ class Codecs:
 
 
 def _forget(files: list[str]) -> None:
-    """Takes the source of codecs that are gone out of linecache."""
+    """Remove the source of codecs that no longer exist from linecache."""
     for file in files:
         linecache.cache.pop(file, None)
 
 
-#: What generated code may call.
+#: Names that generated code may use.
 _TOOLS: dict[str, Any] = {
     "Address": Address.from_bytes,
     "BOOLS": {0: False, 1: True},

@@ -1,4 +1,4 @@
-"""Discriminators: the bytes (or the size) by which data is known, and finding whose data something is."""
+"""Discriminators: the bytes or the size that identify data, and finding what some data is."""
 
 from __future__ import annotations
 
@@ -12,47 +12,46 @@ __all__ = ["Finder", "best_match", "check_discriminator", "leading", "matches"]
 
 
 def leading(name: str, discriminator: Discriminator) -> bytes:
-    """The bytes that come before the fields. Raises NotUsable for a discriminator elsewhere that is no field."""
+    """Return the bytes before the fields.
+
+    Raises NotUsable for a discriminator at another offset that no field holds.
+    """
     if not discriminator.consumed:
         return b""
     if discriminator.offset:
-        raise NotUsable(
-            "discriminator of",
-            name,
-            f"it stands at offset {discriminator.offset}, and no field is there",
-        )
+        why = f"expected a field at its offset {discriminator.offset}, got none"
+        raise NotUsable("discriminator of", name, why)
     return discriminator.value
 
 
 def matches(discriminator: Discriminator, data: bytes) -> bool:
-    """Is *data* of this discriminator?"""
+    """Return whether *data* has this discriminator. An empty one matches all data."""
     if discriminator.size is not None and len(data) != discriminator.size:
         return False
-    return (
-        data.startswith(discriminator.value, discriminator.offset) if discriminator.value else True
-    )
+    return not discriminator.value or data.startswith(discriminator.value, discriminator.offset)
 
 
 def check_discriminator(discriminator: Discriminator, data: bytes) -> None:
-    """Raises DecodeError, with what was found, unless *data* is of this discriminator."""
+    """Raise DecodeError, with the bytes found, if *data* does not have this discriminator."""
     if matches(discriminator, data):
         return
-    at, value = discriminator.offset, discriminator.value
-    if discriminator.size is not None and len(data) != discriminator.size:
-        raise DecodeError(
-            f"it has {len(data)} bytes, not {discriminator.size}",
-            left=len(data),
-            wanted=discriminator.size,
-        )
+    size = discriminator.size
+    if size is not None and len(data) != size:
+        message = f"expected {size} bytes of data, got {len(data)}"
+        raise DecodeError(message, left=len(data), wanted=size)
+    value, start = discriminator.value, discriminator.offset
+    found = data[start : start + len(value)]
     raise DecodeError(
-        f"the discriminator 0x{value.hex()} must stand at offset {at}, not 0x{data[at : at + len(value)].hex()}",
-        offset=at,
+        f"expected the discriminator 0x{value.hex()} at offset {start}, got 0x{found.hex()}",
+        offset=start,
         wanted=len(value),
-        left=max(0, len(data) - at),
+        left=max(0, len(data) - start),
     )
 
 
 class _Known(Protocol):
+    """An instruction, account type or event."""
+
     @property
     def discriminator(self) -> Discriminator: ...
 
@@ -63,47 +62,49 @@ _K = TypeVar("_K", bound=_Known)
 def best_match(
     known: Iterable[_K], data: bytes, fits: Callable[[_K], bool] | None = None
 ) -> _K | None:
-    """Whose data this is: of those whose discriminators all match, the one with the longest; of equals the first that
-    *fits* (the first of all, if none does).
+    """Return the candidate whose discriminators *data* has, or None.
 
-    One without any discriminator matches everything, and so only when nothing else does.
+    The longest discriminators win. Of equals, the first that *fits* wins, or the first of all if
+    none does. One without any discriminator matches all data, and loses to every other.
     """
-    best: list[_K] = []
-    most = -1
-    for one in known:
-        every = (one.discriminator, *getattr(one, "also", ()))
-        if not all(matches(d, data) for d in every):
-            continue
-        weight = sum(2 * len(d.value) + (d.size is not None) for d in every)
-        if weight > most:
-            best, most = [one], weight
-        elif weight == most:
-            best.append(one)
-    if len(best) > 1 and fits:
-        return next((one for one in best if fits(one)), best[0])
-    return best[0] if best else None
+    matching = [one for one in known if all(matches(d, data) for d in _discriminators(one))]
+    if not matching:
+        return None
+    longest = max(map(_weight, matching))
+    best = [one for one in matching if _weight(one) == longest]
+    if len(best) == 1 or fits is None:
+        return best[0]
+    return next(filter(fits, best), best[0])
+
+
+def _discriminators(one: _Known) -> tuple[Discriminator, ...]:
+    return (one.discriminator, *getattr(one, "also", ()))
+
+
+def _weight(one: _Known) -> int:
+    """Return how much the discriminators say. A size weighs less than one byte."""
+    return sum(2 * len(d.value) + (d.size is not None) for d in _discriminators(one))
 
 
 class Finder(Generic[_K]):
-    """Finds whose data something is, among many and over and over.
+    """Finds the instruction, account type or event of data, many times.
 
-    Where every discriminator is a different run of leading bytes (all Anchor programs), that is one look-up for each
-    of their lengths; else `best_match`.
+    If every discriminator is a different run of leading bytes, as in all Anchor programs, it takes
+    one look-up for each of their lengths. Otherwise it calls `best_match`.
     """
 
     def __init__(self, known: Sequence[_K], fits: Callable[[_K, bytes], bool]) -> None:
-        self._known, self._fits = known, fits
-        self._table = {one.discriminator.value: one for one in known if _simple(one)}
-        self._lengths = (
-            sorted({len(value) for value in self._table}, reverse=True)
-            if len(self._table) == len(known)
-            else []
-        )
+        self._known = known
+        self._fits = fits
+        self._by_bytes = {one.discriminator.value: one for one in known if _is_simple(one)}
+        self._lengths: list[int] = []
+        if len(self._by_bytes) == len(known):
+            self._lengths = sorted(set(map(len, self._by_bytes)), reverse=True)
 
     def find(self, data: bytes) -> _K | None:
-        """Whose data this is, None if nobody's."""
+        """Return the candidate that *data* belongs to, or None."""
         for length in self._lengths:
-            found = self._table.get(data[:length])
+            found = self._by_bytes.get(data[:length])
             if found is not None:
                 return found
         if self._lengths or not self._known:
@@ -111,11 +112,8 @@ class Finder(Generic[_K]):
         return best_match(self._known, data, lambda one: self._fits(one, data))
 
 
-def _simple(one: _Known) -> bool:
+def _is_simple(one: _Known) -> bool:
     discriminator = one.discriminator
-    return not (
-        getattr(one, "also", ())
-        or discriminator.offset
-        or discriminator.size is not None
-        or not discriminator.value
-    )
+    if getattr(one, "also", ()) or discriminator.offset or discriminator.size is not None:
+        return False
+    return bool(discriminator.value)

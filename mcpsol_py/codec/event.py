@@ -1,23 +1,23 @@
-"""Events: what a program logs (`Program data: <base64>`) or sends to itself (Anchor's `emit_cpi!`)."""
+"""Event data, which a program logs (`Program data: <base64>`) or sends to itself (Anchor's `emit_cpi!`)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from mcpsol_py.codec.compiled import Codecs, Data, as_bytes
+from mcpsol_py.codec.compiled import Codecs, Data, as_bytes, left_over
 from mcpsol_py.codec.discriminator import Finder, check_discriminator, leading
 from mcpsol_py.errors import CodecError, DecodeError, NotUsable
 from mcpsol_py.model.program import Event
 
 __all__ = ["EVENT_CPI_TAG", "EventCodec", "decode_event", "decode_event_json", "find_event"]
 
-#: What comes before the discriminator when an event is the data of an instruction: sha256("anchor:event")[..8],
-#: little-endian.
+#: The bytes before the discriminator if an event is the data of an instruction:
+#: sha256("anchor:event")[..8], little-endian.
 EVENT_CPI_TAG = bytes.fromhex("e445a52e51cb9a1d")
 
 
 class EventCodec:
-    """One event's data."""
+    """Encodes and decodes one event's data."""
 
     def __init__(self, codecs: Codecs, event: Event) -> None:
         self.event = event
@@ -28,14 +28,17 @@ class EventCodec:
             raise NotUsable("event", event.name, error.why) from None
 
     def encode(self, value: Any) -> bytes:
-        """Discriminator and fields. Raises EncodeError."""
+        """Return the discriminator and the fields. Raises EncodeError."""
         try:
             return self.discriminator + self.codec.encode(value)
         except CodecError as error:
             raise error.under(self.event.name) from None
 
     def decode(self, data: Data) -> Any:
-        """The fields of the event in *data*, all of it. Raises DecodeError."""
+        """Return the fields of the event in *data*.
+
+        Raises DecodeError, also for bytes that are left over.
+        """
         data = as_bytes(data)
         if not self.discriminator.startswith(EVENT_CPI_TAG):
             data = data.removeprefix(EVENT_CPI_TAG)
@@ -43,28 +46,24 @@ class EventCodec:
             check_discriminator(self.event.discriminator, data)
             value, end = self.codec.decode_from(data, len(self.discriminator))
             if end != len(data):
-                raise DecodeError(
-                    f"{len(data) - end} bytes are left over from offset {end}",
-                    offset=end,
-                    left=len(data) - end,
-                )
+                raise left_over(len(data) - end, end, "fields")
         except CodecError as error:
             raise error.under(self.event.name) from None
         return value
 
     def decode_json(self, data: Data) -> Any:
-        """The fields in the JSON forms. Raises DecodeError."""
+        """Return the fields in the JSON forms. Raises DecodeError."""
         return self.codec.to_json(self.decode(data))
 
 
 class _Events:
-    """A program's events: found by data, their codecs made once."""
+    """A program's events: finds them by data, and makes each codec once."""
 
     def __init__(self, codecs: Codecs) -> None:
         self.codecs = codecs
         self._made: dict[int, EventCodec] = {}
         self._finder = Finder(codecs.model.events, self._fits)
-        #: programs without Anchor may have the tag in their discriminators
+        #: a program without Anchor may have the tag in its discriminators
         self._tagged = any(
             e.discriminator.value.startswith(EVENT_CPI_TAG) for e in codecs.model.events
         )
@@ -88,18 +87,21 @@ class _Events:
 
 
 def find_event(codecs: Codecs, data: Data) -> Event | None:
-    """The event that *data* is of, with or without the tag of an event by CPI; None if it is none of the program's."""
+    """Return the program's event that *data* belongs to, or None. The tag of `emit_cpi!` is optional."""
     return codecs.kept(_Events).find(as_bytes(data))
 
 
 def decode_event(codecs: Codecs, data: Data) -> tuple[str, Any]:
-    """The event's name and its fields. Raises DecodeError, or NotUsable for an event whose type cannot be decoded."""
+    """Return the event's name and fields.
+
+    Raises DecodeError, or NotUsable for an event whose type cannot be decoded.
+    """
     event, codec = _of(codecs, data)
     return event.name, codec.decode(data)
 
 
 def decode_event_json(codecs: Codecs, data: Data) -> tuple[str, Any]:
-    """The same, with the fields in the JSON forms."""
+    """Return the event's name, and its fields in the JSON forms. Raises as `decode_event` does."""
     event, codec = _of(codecs, data)
     return event.name, codec.decode_json(data)
 
@@ -108,8 +110,7 @@ def _of(codecs: Codecs, data: Data) -> tuple[Event, EventCodec]:
     events = codecs.kept(_Events)
     event = events.find(as_bytes(data))
     if event is None:
-        starts = as_bytes(data).removeprefix(EVENT_CPI_TAG)[:8].hex()
-        raise DecodeError(
-            f"data starting 0x{starts} is none of the program's {len(codecs.model.events)} events"
-        )
+        start = as_bytes(data).removeprefix(EVENT_CPI_TAG)[:8].hex()
+        known = len(codecs.model.events)
+        raise DecodeError(f"expected one of the program's {known} events, got data of 0x{start}...")
     return event, events.codec(event)

@@ -1,4 +1,4 @@
-"""Instruction data: the discriminator, then the arguments; and finding the instruction that data is of."""
+"""Instruction data: the discriminator, then the arguments. Also finds the instruction of some data."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcpsol_py.codec import json_values as leaf
-from mcpsol_py.codec.compiled import Codecs, Data, as_bytes
+from mcpsol_py.codec.compiled import Codecs, Data, as_bytes, left_over
 from mcpsol_py.codec.discriminator import best_match, check_discriminator, leading
-from mcpsol_py.codec.interpreted import Buffer
+from mcpsol_py.codec.flat_arguments import nest_arguments
 from mcpsol_py.errors import CodecError, DecodeError, EncodeError, NotUsable
 from mcpsol_py.model.program import Instruction, ProgramModel
-from mcpsol_py.model.types import Field, Struct
-from mcpsol_py.names import forms
+from mcpsol_py.model.types import Struct
 
 __all__ = ["InstructionCodec", "find_instruction"]
 
 
 class InstructionCodec:
-    """One instruction's data. Compiled at the first use of each direction.
+    """Encodes and decodes one instruction's data. Each direction is compiled at its first use.
 
-    `encode` is then the compiled function itself; `straight()` gives it without a first call.
+    After the first call, `encode` is the compiled function itself.
     """
 
     def __init__(self, codecs: Codecs, instruction: Instruction) -> None:
@@ -35,134 +34,103 @@ class InstructionCodec:
         self._codecs = codecs
 
     def encode(self, args: dict[str, Any]) -> bytes:
-        """The instruction's data for *args*, by name. Raises EncodeError, which names the argument.
+        """Return the instruction's data for *args*, by name.
 
-        Names are read as written and in snake_case, camelCase or PascalCase; arguments with a default may be left out.
+        Names are read as written and in snake_case, camelCase or PascalCase. Arguments with a
+        default may be left out. Raises EncodeError, which names the argument.
         """
-        return self.straight()(args)
+        return self.compiled_encode()(args)
 
-    def straight(self) -> Callable[[dict[str, Any]], bytes]:
-        """The compiled `encode` itself: what nothing should stand between its caller and."""
+    def compiled_encode(self) -> Callable[[dict[str, Any]], bytes]:
+        """Return the compiled `encode` itself, for callers that call it often."""
+
+        def fallback(args: Any) -> bytes:
+            return self._encode_interpreted(args, strict=False)
+
         compiled = self._codecs.writer(
-            self.codec.node,
-            prefix=self.discriminator,
-            careful=lambda value: self._careful(value, strict=False),
+            self.codec.node, prefix=self.discriminator, fallback=fallback
         )
-        if self._told_by_arguments:
-            written = compiled
-
-            def compiled(args: dict[str, Any]) -> bytes:
-                return self._known(written(args))
-
-        self.encode = compiled  # type: ignore[assignment,method-assign]  # later calls go without detour
+        if self._has_inner_discriminator:
+            compiled = self._with_check(compiled)
+        self.encode = compiled  # type: ignore[assignment,method-assign]  # later calls skip this method
         return compiled
 
     def encode_json(self, args: dict[str, Any]) -> bytes:
-        """The same for arguments that came over JSON: numbers that JSON may have mangled are refused. Raises
-        EncodeError."""
-        return self._careful(args, strict=True)
+        """Return the data for *args* that came over JSON.
+
+        Numbers that JSON may have changed are refused. Raises EncodeError.
+        """
+        return self._encode_interpreted(args, strict=True)
 
     @property
-    def _told_by_arguments(self) -> bool:
-        """Is the instruction known by what its arguments write (a field, the whole length)? Else its discriminator is
-        written before them and cannot be missed."""
-        told = self.instruction.discriminator
-        return told.size is not None or (not told.consumed and bool(told.value))
+    def _has_inner_discriminator(self) -> bool:
+        """Whether arguments write the discriminator: a field, or the length of the whole.
 
-    def _known(self, data: bytes) -> bytes:
-        """*data*, if it is known as this instruction's. Raises EncodeError: it would be another's, or nobody's."""
+        Other discriminators come before the arguments, and encoding cannot get them wrong.
+        """
+        discriminator = self.instruction.discriminator
+        if discriminator.size is not None:
+            return True
+        return not discriminator.consumed and bool(discriminator.value)
+
+    def _with_check(
+        self, encode: Callable[[dict[str, Any]], bytes]
+    ) -> Callable[[dict[str, Any]], bytes]:
+        def checked(args: dict[str, Any]) -> bytes:
+            return self._check(encode(args))
+
+        return checked
+
+    def _check(self, data: bytes) -> bytes:
+        """Return *data*, if its discriminator is this instruction's. Raises EncodeError."""
         try:
             check_discriminator(self.instruction.discriminator, data)
         except DecodeError as error:
-            raise EncodeError(
-                f"these arguments do not make {self.instruction.name}: {error.text}"
-            ) from None
+            name = self.instruction.name
+            raise EncodeError(f"these arguments do not make {name}: {error.text}") from None
         return data
 
-    def _careful(self, args: Any, strict: bool) -> bytes:
+    def _encode_interpreted(self, args: Any, strict: bool) -> bytes:
         try:
-            return (
-                self._known(self._written(args, strict))
-                if self._told_by_arguments
-                else self._written(args, strict)
-            )
+            data = self.discriminator + self._encode_arguments(args, strict)
+            return self._check(data) if self._has_inner_discriminator else data
         except CodecError as error:
             raise error.under(self.instruction.name) from None
 
-    def _written(self, args: Any, strict: bool) -> bytes:
+    def _encode_arguments(self, args: Any, strict: bool) -> bytes:
         node = self.codec.node
+        interpreted = self._codecs.interpreted
         if self._codecs.layouts.moves_cursor(node):
-            return self.discriminator + self._codecs.careful.encode(node, args, strict=strict)
-        out = Buffer()
-        args = self._gathered(leaf.container_of(args, strict))
-        self._codecs.careful.write_fields(self.instruction.args, args, out, strict, 0, "argument")
-        return self.discriminator + bytes(out.data)
-
-    def _gathered(self, args: Any) -> Any:
-        """*args* with the fields of struct arguments that stand beside the others put under their argument's name.
-
-        Codama shows a struct argument that way, flattened; a struct that takes nothing is left out. Read so only
-        where each name can belong to just one argument that is not given itself.
-        """
-        if not isinstance(args, Mapping):
-            return args
-        known = {form for arg in self.instruction.args for form in forms(arg.name)}
-        loose = [key for key in args if key not in known]
-        absent: dict[str, tuple[Field, ...]] = {}
-        for arg in self.instruction.args:
-            body = self._codecs.layouts.resolver.target(arg.type)
-            if (
-                arg.default is None
-                and isinstance(body, Struct)
-                and not any(form in args for form in forms(arg.name))
-            ):
-                absent[arg.name] = body.fields
-        homes: dict[str, dict[Any, Any]] = {
-            name: {}
-            for name, fields in absent.items()
-            if all(f.default is not None for f in fields)
-        }
-        for key in loose:
-            owners = [
-                name for name, fields in absent.items() if any(key in forms(f.name) for f in fields)
-            ]
-            if len(owners) != 1:
-                return args
-            homes.setdefault(owners[0], {})[key] = args[key]
-        if not homes:
-            return args
-        return {**{key: value for key, value in args.items() if key not in loose}, **homes}
+            return interpreted.encode(node, args, strict=strict)
+        args = leaf.container_of(args, strict)
+        if isinstance(args, Mapping):
+            args = nest_arguments(args, self.instruction.args, self._codecs.layouts.resolver)
+        return interpreted.encode_arguments(self.instruction.args, args, strict=strict)
 
     def decode(self, data: Data) -> dict[str, Any]:
-        """The arguments in *data*, all of it. Raises DecodeError."""
+        """Return the arguments in *data*. Raises DecodeError, also for bytes that are left over."""
         data = as_bytes(data)
         try:
             check_discriminator(self.instruction.discriminator, data)
             value, end = self.codec.decode_from(data, len(self.discriminator))
             if end != len(data):
-                left = len(data) - end
-                raise DecodeError(
-                    f"{left} byte{' is' if left == 1 else 's are'} left over after the arguments, from offset {end}",
-                    offset=end,
-                    left=left,
-                )
+                raise left_over(len(data) - end, end, "arguments")
         except CodecError as error:
             raise error.under(self.instruction.name) from None
         arguments: dict[str, Any] = value
         return arguments
 
     def decode_json(self, data: Data) -> dict[str, Any]:
-        """The arguments in *data* in the JSON forms. Raises DecodeError."""
-        arguments: dict[str, Any] = leaf.to_json(
-            self._codecs.layouts, self.codec.node, self.decode(data)
-        )
+        """Return the arguments in *data* in the JSON forms. Raises DecodeError."""
+        arguments: dict[str, Any] = self.codec.to_json(self.decode(data))
         return arguments
 
 
 def find_instruction(model: ProgramModel, data: Data) -> Instruction | None:
-    """The instruction that *data* is of, by the longest discriminator that matches; None if none does.
+    """Return the instruction whose discriminator *data* has, or None.
 
-    Of several without a discriminator, or with the same, the first whose arguments *data* decodes to.
+    The longest discriminator wins. Of several without a discriminator, or with the same one, the
+    first wins whose arguments decode.
     """
     codecs = Codecs(model)
 

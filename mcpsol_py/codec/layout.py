@@ -1,291 +1,225 @@
-"""C layouts said in plain nodes, and what else the codecs must know about a type before its first value.
+"""What the codecs know about the types of a program before they see a value.
 
-A type with layout "c", "packed" or "transparent" is *lowered*: its links are filled in and its padding becomes
-`Offset(..., "padded")` nodes, so that everything behind this module knows packed types only. Layouts hold from the
-top: a zero-copy account lies in memory as C does, and so does all that it holds. Under a borsh type they do not: what
-borsh writes goes through `BorshSerialize` of each part, which writes field after field without padding, whatever the
-part's `repr` is.
+Types with layout "c", "packed" or "transparent" are lowered (c_layout.py): all code after this
+module sees packed types only. A layout applies from the top: a zero-copy account lies in memory as
+C lays it out, and so does everything inside it. Inside a borsh type it does not apply: borsh calls
+`BorshSerialize` of each part, which writes field after field without padding, whatever the part's
+`repr` is.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from mcpsol_py.codec.c_layout import Lowering
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size, least_size
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
-    Amount,
+    U8,
     Array,
-    Bool,
-    Bytes,
-    DateTime,
     Enum,
-    Field,
     FixedSize,
-    Float,
-    HiddenPrefix,
-    HiddenSuffix,
-    Int,
+    Generic,
     Link,
+    Map,
     Offset,
     Option,
-    Pubkey,
-    RemainderOption,
     Sentinel,
     SizePrefixed,
     Struct,
     Tuple,
     Type,
     TypeDef,
+    Unsupported,
     ZeroableOption,
 )
-from mcpsol_py.model.visit import children
+from mcpsol_py.model.visit import (
+    GroupVisitor,
+    ListType,
+    OptionalType,
+    ProductType,
+    ScalarType,
+    WrapperType,
+    children,
+)
 
-__all__ = ["MAX_DEPTH", "MAX_EMPTY_ITEMS", "Layouts", "is_bytes"]
+__all__ = ["MAX_DEPTH", "MAX_EMPTY_ITEMS", "Layouts", "is_bytes", "moved"]
 
-#: How many links deep a value may nest (a type that holds itself): far beyond any real one, far below the
-#: interpreter's limit.
+#: How many links deep a value may nest (a type may hold itself): far beyond real types, and far
+#: below the interpreter's limit.
 MAX_DEPTH = 64
-#: How many items that take no bytes a counted list may claim: nothing in the data bounds them.
+#: How many items that take no bytes a counted list may claim, because the data does not bound them.
 MAX_EMPTY_ITEMS = 65_536
-#: The most that a value may take at least: an account holds 10 MiB.
+#: The most bytes that the smallest value of a type may take. An account holds 10 MiB.
 MAX_ROOM = 16 * 1024 * 1024
-
-#: rustc aligns u128 for the SVM as u64 (its data layout names no i128), unlike x86-64 since Rust 1.77. Pod types have
-#: no padding, so there both give the same bytes.
-_MAX_INT_ALIGN = 8
 
 
 def is_bytes(node: Type) -> bool:
-    """Is this an array of u8, whose values are bytes?"""
-    return isinstance(node, Array) and node.item == Int(8)
+    """Return whether *node* is an array of u8, whose values are bytes."""
+    return isinstance(node, Array) and node.item == U8
+
+
+def moved(node: Offset, cursor: int, before: int, length: int | None) -> int:
+    """Return where *node* moves the *cursor* to. The result may be outside the data.
+
+    *before*: the cursor before the item's own pre-offset. *length*: of the data, None if unknown.
+    """
+    if node.strategy == "preOffset":
+        return before + node.amount
+    if node.strategy != "absolute":
+        return cursor + node.amount
+    if node.amount >= 0:
+        return node.amount
+    return node.amount % length if length else 0
 
 
 class Layouts:
-    """What can be said about the types of one program without a value. All answers are kept."""
+    """Answers questions about the types of one program, and keeps the answers."""
 
     def __init__(self, resolver: Resolver) -> None:
         self.resolver = resolver
+        self._lowering = Lowering(self)
+        self._nullable_visitor = _Nullable(self)
         self._fixed: dict[Type, int | None] = {}
         self._least: dict[Type, int] = {}
         self._nullable: dict[Type, bool] = {}
         self._moves: dict[Type, bool] = {}
-        self._held: set[Type] = set()
+        self._fitting: set[Type] = set()
 
-    # --- the type to compile ---------------------------------------------------------------------------------------
+    # --- the type to compile -------------------------------------------------------------------
+
+    def expand(self, link: Link) -> Type:
+        """Return the type that *link* names, with its arguments filled in."""
+        return self.resolver.expand(link)[1]
 
     def root(self, node: Type) -> Type:
-        """*node* as it is compiled: lowered if it is a link to a C layout. Raises NotUsable, with the reason."""
-        why = self.resolver.why_unusable(node) or self._too_large(node)
+        """Return *node* as it is compiled: lowered if it is a link to a C layout.
+
+        Raises NotUsable, with the reason.
+        """
+        why = self.resolver.why_unusable(node) or self._why_too_large(node)
         if why:
             raise NotUsable("type", type_text(node), why)
-        if isinstance(node, Link):
-            definition, body = self.resolver.expand(node)
-            if definition.layout == "transparent":
-                lowered = self.root(_only_field(definition, body))
-                return _rewrap(body, lowered)
-            if definition.layout in ("c", "packed"):
-                return self._lower(node, definition.layout)[0]
+        if not isinstance(node, Link):
+            return node
+        definition, body = self.resolver.expand(node)
+        if definition.layout == "transparent":
+            return _with_only_field(body, self.root(_only_field(definition, body)))
+        if definition.layout in ("c", "packed"):
+            return self._lowering.visit(node, definition.layout).node
         return node
 
-    def _too_large(self, node: Type) -> str | None:
-        """Why no account or transaction can hold *node*: padding and fixed room are made before a value fills them."""
-        if node not in self._held:
-            self._held.add(node)
-            if self.least(node) > MAX_ROOM or (self.fixed_size(node) or 0) > MAX_ROOM:
-                return f"it takes over {MAX_ROOM:,} bytes"
-            inner = (self.resolver.expand(node)[1],) if isinstance(node, Link) else children(node)
-            for child in inner:
-                why = self._too_large(child)
-                if why:
-                    self._held.discard(node)
-                    return why
+    def _why_too_large(self, node: Type) -> str | None:
+        """Return why no account or transaction can hold *node*, or None if one can.
+
+        Padding and fixed room are allocated before a value fills them.
+        """
+        if node in self._fitting:
+            return None
+        if self.least(node) > MAX_ROOM or (self.fixed_size(node) or 0) > MAX_ROOM:
+            return f"it takes over {MAX_ROOM:,} bytes"
+        self._fitting.add(node)  # before the parts: a type may hold itself
+        parts = (self.expand(node),) if isinstance(node, Link) else children(node)
+        for part in parts:
+            why = self._why_too_large(part)
+            if why:
+                self._fitting.discard(node)
+                return why
         return None
 
-    def _lower(self, node: Type, layout: str) -> tuple[Type, int, int]:
-        """*node* with its padding said, its size and its alignment, within a type of *layout*."""
-        match node:
-            case Int(bits):
-                return node, bits // 8, min(bits // 8, _MAX_INT_ALIGN)
-            case Float(bits):
-                return node, bits // 8, bits // 8
-            case Bool(size):
-                return node, size.bits // 8, size.bits // 8
-            case Pubkey():
-                return node, 32, 1
-            case Amount(number, _, _) | DateTime(number):
-                return node, number.bits // 8, min(number.bits // 8, _MAX_INT_ALIGN)
-            case Array(item, int(count)):
-                lowered, size, align = self._lower(item, layout)
-                return Array(lowered, count), size * count, align
-            case Tuple(items):
-                parts, size, align = self._lower_members(items, layout)
-                return Tuple(parts), size, align
-            case Struct(fields):
-                parts, size, align = self._lower_members(tuple(f.type for f in fields), layout)
-                return (
-                    Struct(tuple(replace(f, type=t) for f, t in zip(fields, parts, strict=True))),
-                    size,
-                    align,
-                )
-            case Enum(_, Int() as tag):
-                return self._lower_enum(node, tag, layout)
-            case Option(item, prefix, True):
-                lowered, size, align = self._lower(item, layout)
-                width = prefix.bits // 8
-                align = max(align, min(width, _MAX_INT_ALIGN)) if layout == "c" else 1
-                at = _up(width, align)
-                total = _up(at + size, align)
-                padded = _pad(lowered, at - width, total - at - size)
-                return Option(padded, prefix, True), total, align
-            case Link():
-                definition, body = self.resolver.expand(node)
-                inner = definition.layout if definition.layout in ("c", "packed") else layout
-                lowered, size, align = self._lower(body, inner)
-                if definition.layout == "packed":
-                    align = 1
-                if definition.align:
-                    align = max(align, definition.align)
-                total = _up(size, align)
-                return _pad(lowered, 0, total - size), total, align
-            case FixedSize(Bytes(), size):
-                return node, size, 1
-            case HiddenPrefix() | HiddenSuffix() | Offset() | ZeroableOption() | FixedSize():
-                fixed = self.fixed_size(node)
-                if fixed is not None:
-                    return node, fixed, 1
-        raise NotUsable(
-            "type",
-            type_text(node),
-            f"it has no fixed place in memory, which layout {layout!r} needs",
-        )
-
-    def _lower_members(
-        self, items: tuple[Type, ...], layout: str
-    ) -> tuple[tuple[Type, ...], int, int]:
-        parts: list[Type] = []
-        at, whole = 0, 1
-        for item in items:
-            lowered, size, align = self._lower(item, layout)
-            if layout == "packed":
-                align = 1
-            start = _up(at, align)
-            parts.append(_pad(lowered, start - at, 0))
-            at, whole = start + size, max(whole, align)
-        total = _up(at, whole)
-        if parts and total > at:
-            parts[-1] = _pad(parts[-1], 0, total - at)
-        return tuple(parts), total, whole
-
-    def _lower_enum(self, node: Enum, tag: Int, layout: str) -> tuple[Type, int, int]:
-        """A tag, then a union of the variants (repr(C, u8) and its like): every variant takes the room of the
-        largest."""
-        tag_size = tag.bits // 8
-        align = 1 if layout == "packed" else min(tag_size, _MAX_INT_ALIGN)
-        if all(v.payload is None for v in node.variants):
-            return node, tag_size, align
-        payloads = [
-            None if v.payload is None else self._lower(v.payload, layout) for v in node.variants
-        ]
-        if layout != "packed":
-            align = max([align, *(p[2] for p in payloads if p)])
-        union_align = 1 if layout == "packed" else max(p[2] for p in payloads if p)
-        at = _up(tag_size, union_align)
-        total = _up(at + max(p[1] for p in payloads if p), align)
-        variants = tuple(
-            replace(v, payload=_pad(p[0], at - tag_size, 0) if p else None)
-            for v, p in zip(node.variants, payloads, strict=True)
-        )
-        return FixedSize(Enum(variants, tag), total), total, align
-
-    # --- sizes -----------------------------------------------------------------------------------------------------
+    # --- sizes ---------------------------------------------------------------------------------
 
     def fixed_size(self, node: Type) -> int | None:
-        """`sizes.fixed_size`, kept."""
+        """Return the bytes of every value, or None if they vary (`sizes.fixed_size`)."""
         if node not in self._fixed:
             self._fixed[node] = fixed_size(self.resolver, node)
         return self._fixed[node]
 
     def least(self, node: Type) -> int:
-        """`sizes.least_size`, kept."""
+        """Return the bytes of the smallest value (`sizes.least_size`)."""
         if node not in self._least:
             self._least[node] = least_size(self.resolver, node)
         return self._least[node]
 
-    # --- the shape of values ---------------------------------------------------------------------------------------
+    def absent_room(self, node: Option) -> int:
+        """Return how many zeros follow the tag of an absent value."""
+        return (self.fixed_size(node.item) or 0) if node.fixed else 0
+
+    def zero_bytes(self, node: ZeroableOption) -> bytes:
+        """Return the bytes of an absent value."""
+        if node.zero is not None:
+            return node.zero
+        return bytes(self.fixed_size(node.item) or 0)
+
+    # --- the shape of values -------------------------------------------------------------------
 
     def nullable(self, node: Type) -> bool:
-        """Can None be a value of *node*? Then an option around it says {"some": value}."""
+        """Return whether None is a value of *node*. An option of it then takes {"some": value}."""
         if node not in self._nullable:
-            self._nullable[node] = False
-            match node:
-                case Option() | ZeroableOption() | RemainderOption():
-                    found = True
-                case Link():
-                    found = self.nullable(self.resolver.expand(node)[1])
-                case (
-                    SizePrefixed(item=item)
-                    | FixedSize(item=item)
-                    | Sentinel(item=item)
-                    | HiddenPrefix(item=item)
-                    | HiddenSuffix(item=item)
-                    | Offset(item=item)
-                ):
-                    found = self.nullable(item)
-                case _:
-                    found = False
-            self._nullable[node] = found
+            self._nullable[node] = False  # the answer for a type inside itself
+            self._nullable[node] = self._nullable_visitor.visit(node)
         return self._nullable[node]
 
     def moves_cursor(self, node: Type) -> bool:
-        """Does writing *node* need a buffer of known length, since an offset moves back or to an absolute place in
-        it? Types that bound their item (by a size, a prefix, a mark) are buffers of their own."""
+        """Return whether an offset in *node* moves back, or to an absolute place.
+
+        Writing it then needs a buffer of known length. Types that bound their item by a size, a
+        prefix or a mark are buffers of their own.
+        """
         if node not in self._moves:
-            self._moves[node] = False
-            match node:
-                case Offset(item, amount, _, strategy):
-                    found = strategy != "padded" or amount < 0 or self.moves_cursor(item)
-                case SizePrefixed() | FixedSize() | Sentinel():
-                    found = False
-                case Link():
-                    found = self.moves_cursor(self.resolver.expand(node)[1])
-                case _:
-                    found = any(self.moves_cursor(child) for child in children(node))
-            self._moves[node] = found
+            self._moves[node] = False  # the answer for a type inside itself
+            self._moves[node] = self._find_moves_cursor(node)
         return self._moves[node]
+
+    def _find_moves_cursor(self, node: Type) -> bool:
+        if isinstance(node, (SizePrefixed, FixedSize, Sentinel)):
+            return False
+        if isinstance(node, Offset) and (node.strategy != "padded" or node.amount < 0):
+            return True
+        parts = (self.expand(node),) if isinstance(node, Link) else children(node)
+        return any(self.moves_cursor(part) for part in parts)
+
+
+class _Nullable(GroupVisitor[[], bool]):
+    """Finds out whether None is a value of a type."""
+
+    def __init__(self, layouts: Layouts) -> None:
+        self.layouts = layouts
+
+    def _never(
+        self, node: ScalarType | ListType | ProductType | Map | Enum | Generic | Unsupported
+    ) -> bool:
+        return False
+
+    visit_scalar = visit_list = visit_product = visit_map = visit_enum = _never
+    visit_generic = visit_unsupported = _never
+
+    def visit_optional(self, node: OptionalType) -> bool:
+        return True
+
+    def visit_wrapper(self, node: WrapperType) -> bool:
+        return self.layouts.nullable(node.item)
+
+    def visit_link(self, node: Link) -> bool:
+        return self.layouts.nullable(self.layouts.expand(node))
 
 
 def _only_field(definition: TypeDef, body: Type) -> Type:
-    match body:
-        case Struct((Field(type=only),)) | Tuple((only,)):
-            return only
-        case Struct() | Tuple():
-            raise NotUsable(
-                "type", definition.name, "layout 'transparent' is for types of one field"
-            )
-        case _:
-            return body
+    if not isinstance(body, (Struct, Tuple)):
+        return body
+    parts = children(body)
+    if len(parts) != 1:
+        why = "layout 'transparent' is for types of one field"
+        raise NotUsable("type", definition.name, why)
+    return parts[0]
 
 
-def _rewrap(body: Type, only: Type) -> Type:
-    match body:
-        case Struct((first,)):
-            return Struct((replace(first, type=only),))
-        case Tuple((_,)):
-            return Tuple((only,))
-        case _:
-            return only
-
-
-def _pad(node: Type, before: int, after: int) -> Type:
-    if before:
-        node = Offset(node, before, "pre", "padded")
-    if after:
-        node = Offset(node, after, "post", "padded")
-    return node
-
-
-def _up(at: int, align: int) -> int:
-    return -(-at // align) * align
+def _with_only_field(body: Type, only: Type) -> Type:
+    """Return *body* with *only* as the type of its one field."""
+    if isinstance(body, Struct):
+        return Struct((replace(body.fields[0], type=only),))
+    if isinstance(body, Tuple):
+        return Tuple((only,))
+    return only

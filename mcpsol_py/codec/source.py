@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count as counter
 from typing import TYPE_CHECKING, Any
 
-from mcpsol_py.codec.interpreted import encode_short_u16
+from mcpsol_py.codec.integers import byte_order
 from mcpsol_py.codec.layout import MAX_DEPTH, is_bytes
 from mcpsol_py.model.types import (
     Amount,
@@ -21,7 +21,6 @@ from mcpsol_py.model.types import (
     Link,
     Offset,
     Pubkey,
-    ShortU16,
     Struct,
     Tuple,
     Type,
@@ -38,7 +37,6 @@ __all__ = [
     "byte_order",
     "depth_check",
     "number_format",
-    "tag_bytes",
 ]
 
 #: Fixed arrays of up to this many numbers are written out; longer ones become loops.
@@ -114,7 +112,7 @@ class Source:
         """The bytes of a field that values neither show nor take."""
         if field.default is None or not field.default.omitted:
             return None
-        return self.codecs.careful.encode(field.type, field.default.value)
+        return self.codecs.interpreted.encode(field.type, field.default.value)
 
 
 def _add_one(slots: int | None) -> int | None:
@@ -130,11 +128,6 @@ def number_format(node: Int | Float) -> str | None:
     return _FORMATS[node.bits][not node.signed] if node.bits in _FORMATS else None
 
 
-def byte_order(node: Int | Float) -> str:
-    """The word for `int.to_bytes`: big or little."""
-    return "big" if node.big_endian else "little"
-
-
 def depth_check(node: Type) -> list[str]:
     """What a function for *node* begins with: a link may lead to itself, and so may values."""
     return [f"if k > {MAX_DEPTH}: raise Odd"] if isinstance(node, Link) else []
@@ -145,10 +138,3 @@ class Table(dict[Any, Any]):
 
     def __hash__(self) -> int:  # type: ignore[override]  # never changed once it is named
         return hash(tuple(self.items()))
-
-
-def tag_bytes(tag: Int | ShortU16, number: int) -> bytes:
-    """*number* as the tag of an enum."""
-    if isinstance(tag, ShortU16):
-        return encode_short_u16(number)
-    return number.to_bytes(tag.bits // 8, "big" if tag.big_endian else "little", signed=tag.signed)

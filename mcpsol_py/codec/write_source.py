@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcpsol_py.codec.integers import byte_order, int_bytes
 from mcpsol_py.codec.layout import is_bytes
 from mcpsol_py.codec.source import (
     INLINE_SLOTS,
     MAX_BLOCKS,
     Source,
     Table,
-    byte_order,
     number_format,
-    tag_bytes,
 )
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.type_text import type_text
@@ -263,7 +262,7 @@ class Writer(Source):
             self.line(f"if type({data}) is not bytes: raise Odd")
             return data
         if self.layouts.moves_cursor(item):
-            self.line(f"{data} = careful({self.codecs.name(item, 'type')}, {x})")
+            self.line(f"{data} = interpreted({self.codecs.name(item, 'type')}, {x})")
             return data
         self.flush()
         outer, self.out = self.out, data
@@ -397,7 +396,7 @@ class Writer(Source):
             self.line(f"{inner} = {value}['some']")
             value = inner
         if isinstance(node, Option):
-            self.constant((1).to_bytes(node.prefix.bits // 8, byte_order(node.prefix)))  # type: ignore[arg-type]  # big or little
+            self.constant((1).to_bytes(node.prefix.bits // 8, byte_order(node.prefix)))
         if isinstance(node, ZeroableOption):
             zero = bytes(self.layouts.fixed_size(item) or 0) if node.zero is None else node.zero
             data = self.bytes_of(item, value)
@@ -420,11 +419,11 @@ class Writer(Source):
             if form:
                 self.run.append((form, f"{self.codecs.name(Table(tags), 'tags')}[{value}]"))
             else:
-                written = Table({name: tag_bytes(node.tag, tag) for name, tag in tags.items()})
+                written = Table({name: int_bytes(node.tag, tag) for name, tag in tags.items()})
                 self.append(f"{self.codecs.name(written, 'tags')}[{value}]")
             return
         units = {
-            v.name: tag_bytes(node.tag, tags[v.name])
+            v.name: int_bytes(node.tag, tags[v.name])
             for v in reversed(node.variants)
             if v.payload is None
         }
@@ -447,7 +446,7 @@ class Writer(Source):
             self.line(f"{word} {name} == {variant.name!r}:")
             word = "elif"
             self.blocks += 1
-            self.constant(tag_bytes(node.tag, tags[variant.name]))
+            self.constant(int_bytes(node.tag, tags[variant.name]))
             self.write(variant.payload, payload)
             self.flush()
             self.blocks -= 1

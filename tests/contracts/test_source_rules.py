@@ -85,7 +85,6 @@ REFERENCES = {
     "mcpsol_py/bridge/tools.py",
     "mcpsol_py/client/simulation.py",
     "mcpsol_py/client/svm.py",
-    "mcpsol_py/codec/json_values.py",
     "mcpsol_py/model/program.py",
     "mcpsol_py/names.py",
     "mcpsol_py/schema/json_schema.py",

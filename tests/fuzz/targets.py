@@ -200,7 +200,7 @@ def _decodes(decode: Callable[[bytes], Any], data: bytes) -> None:
 
 
 def decoder(data: bytes) -> None:
-    """Bytes that say a type, then bytes to decode: the fast and the careful codec agree, and what decodes comes
+    """Bytes that say a type, then bytes to decode: the compiled and the interpreted codec agree, and what decodes comes
     back."""
     choices = FromBytes(data)
     try:
@@ -223,15 +223,15 @@ def decoder(data: bytes) -> None:
             value, end = codec.decode_from(raw)
         except DecodeError:
             continue
-        careful, stop = codecs.careful.decode(codec.node, raw)
+        interpreted, stop = codecs.interpreted.decode(codec.node, raw)
         assert end == stop <= len(raw)
-        assert same(value, careful)
+        assert same(value, interpreted)
         shown = json.loads(json.dumps(codec.to_json(value), allow_nan=False))
         try:
             again = codec.encode(value)
         except EncodeError:
             continue  # read leniently: a set that holds a value twice, text cut at a zero
-        assert codecs.careful.encode(codec.node, value) == again
+        assert codecs.interpreted.encode(codec.node, value) == again
         assert codec.to_json(codec.decode(again)) == shown
         codec.encode_json(shown)
 

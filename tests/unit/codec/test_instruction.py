@@ -73,11 +73,14 @@ def test_names_are_read_in_any_form(args: dict[str, Any]) -> None:
         ({"amount_in": 1}, "^swap: missing argument 'minOut'"),
         (
             {"amount_in": 1, "minOut": 2, "x": 3},
-            "^swap: there is no argument 'x'. .*Available: amount_in, minOut",
+            "^swap: unknown argument 'x'. .*Available: amount_in, minOut",
         ),
         ({"amount_inn": 1, "minOut": 2}, "Did you mean 'amount_in'"),
         ({"amount_in": -1, "minOut": 2}, "^swap.amount_in: -1 is out of range for u64"),
-        ({"amount_in": True, "minOut": 2}, "^swap.amount_in: u64 takes an integer, not True"),
+        (
+            {"amount_in": True, "minOut": 2},
+            "^swap.amount_in: u64: expected an integer, got bool True",
+        ),
         ([1, 2], "^swap: .*an object with its arguments by name"),
         (None, "^swap: .*an object with its arguments by name"),
     ],
@@ -103,18 +106,18 @@ def test_defaults_may_be_left_out_and_omitted_ones_must() -> None:
         == b"\x07\x0a" + bytes(7) + b"\x01"
     )
     assert made.decode(made.encode({"a": 1})) == {"fee": 10, "a": 1}
-    with pytest.raises(EncodeError, match="no argument 'tag'"):
+    with pytest.raises(EncodeError, match="unknown argument 'tag'"):
         made.encode({"tag": 7, "a": 1})
-    with pytest.raises(DecodeError, match="0x07 must stand at offset 0, not 0x08"):
+    with pytest.raises(DecodeError, match="expected the discriminator 0x07 at offset 0, got 0x08"):
         made.decode(b"\x08\x0a" + bytes(7) + b"\x01")
 
 
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"", "^go: the discriminator 0x0102 must stand at offset 0, not 0x"),
-        (b"\x01\x03", "not 0x0103"),
-        (b"\x01\x02", "^go.a: the data ends: 1 bytes of u8 are wanted at offset 2"),
+        (b"", "^go: expected the discriminator 0x0102 at offset 0, got 0x"),
+        (b"\x01\x03", "got 0x0103"),
+        (b"\x01\x02", "^go.a: the data ends too early: expected 1 byte of u8 at offset 2, got 0"),
         (b"\x01\x02\x05\x06\x07", "^go: 2 bytes are left over after the arguments, from offset 3"),
     ],
 )
@@ -139,7 +142,7 @@ def test_struct_arguments_may_be_given_flat_where_each_name_has_one_home() -> No
     )
     nested = {"id": 1, "params": {"price": 2, "memo": None}, "none": {}}
     assert made.encode({"id": 1, "price": 2, "memo": None}) == made.encode(nested)
-    with pytest.raises(EncodeError, match="no argument 'price'"):
+    with pytest.raises(EncodeError, match="unknown argument 'price'"):
         made.encode(nested | {"price": 3})
 
 
@@ -148,7 +151,7 @@ def test_flat_names_of_two_structs_are_refused() -> None:
     made = codec(
         instruction("go", b"\x01", Field("a", Link("Params")), Field("b", Link("Params"))), params
     )
-    with pytest.raises(EncodeError, match="no argument 'price'"):
+    with pytest.raises(EncodeError, match="unknown argument 'price'"):
         made.encode({"price": 1})
 
 
@@ -248,9 +251,7 @@ def test_data_that_would_not_be_known_as_the_instructions_is_refused(encode: str
     made = told_by(b"\x02", Field("a", U8), Field("b", U8))
     assert getattr(made, encode)({"a": 2, "b": 5}) == b"\x02\x05"
     for _ in range(2):  # the compiled encoder too
-        with pytest.raises(
-            EncodeError, match="do not make go: .* 0x02 must stand at offset 0, not 0x01"
-        ):
+        with pytest.raises(EncodeError, match="do not make go: .* 0x02 at offset 0, got 0x01"):
             getattr(made, encode)({"a": 1, "b": 5})
     assert made.decode(made.encode({"a": 2, "b": 9})) == {"a": 2, "b": 9}
 
@@ -264,10 +265,10 @@ def test_a_discriminator_that_no_argument_carries_is_refused_not_written_wrong()
 def test_a_size_that_the_arguments_do_not_have_is_refused() -> None:
     made = told_by(b"", Field("a", U32), size=4)
     assert made.encode({"a": 1}) == b"\x01\0\0\0"
-    with pytest.raises(EncodeError, match="it has 4 bytes, not 5"):
+    with pytest.raises(EncodeError, match="expected 5 bytes of data, got 4"):
         told_by(b"", Field("a", U32), size=5).encode({"a": 1})
 
 
-def test_the_straight_encoder_stays_bare_where_the_discriminator_comes_first() -> None:
+def test_a_leading_discriminator_needs_no_check() -> None:
     made = codec(instruction("go", b"\x01", Field("a", U8)))
-    assert made.straight().__module__ != InstructionCodec.__module__
+    assert made.compiled_encode().__module__ != InstructionCodec.__module__

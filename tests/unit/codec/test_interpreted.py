@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcpsol_py.codec.compiled import Codecs
-from mcpsol_py.codec.interpreted import decode_short_u16, encode_short_u16, match_names
+from mcpsol_py.codec.integers import decode_short_u16, encode_short_u16
+from mcpsol_py.codec.key_names import match_names
 from mcpsol_py.codec.layout import MAX_DEPTH
 from mcpsol_py.errors import DecodeError, EncodeError
 from mcpsol_py.model.program import ProgramModel
@@ -91,31 +92,46 @@ def test_a_decode_error_has_its_path_and_offset() -> None:
 @pytest.mark.parametrize(
     ("node", "data", "offset", "says"),
     [
-        (U64, b"\0" * 7, 0, "8 bytes of u64 are wanted at offset 0, 7 are left"),
+        (U64, b"\0" * 7, 0, "expected 8 bytes of u64 at offset 0, got 7"),
         (U64, b"\0" * 9, 8, "1 byte is left over after the value, from offset 8"),
-        (BOOL, b"\x02", 0, "a bool is 0 or 1, this is 2"),
-        (Option(U8), b"\x02\0", 0, "tag is 0 or 1, this is 2"),
+        (BOOL, b"\x02", 0, "expected a bool of 0 or 1, got 2"),
+        (Option(U8), b"\x02\0", 0, "tag of 0 or 1, got 2"),
         (BORSH_STRING, b"\x02\0\0\0\xff\xfe", 4, "not utf8"),
-        (BORSH_STRING, b"\xff\xff\xff\xff", 4, "4294967295 bytes of str are wanted"),
-        (vec(U64), b"\xff\xff\xff\xffabc", 0, "4294967295 items of at least 8 bytes are promised"),
+        (
+            BORSH_STRING,
+            b"\xff\xff\xff\xff",
+            4,
+            "expected 4294967295 bytes of str at offset 4, got 0",
+        ),
+        (
+            vec(U64),
+            b"\xff\xff\xff\xffabc",
+            0,
+            "expected 4294967295 items of at least 8 bytes at offset 0, got 3",
+        ),
         (
             vec(Struct(())),
             b"\xff\xff\xff\xff",
             0,
-            "items that may take no bytes are promised, over 65536",
+            "at most 65536 items that may take no bytes, got 4294967295",
         ),
         (vec(vec(U8)), b"\xff\xff\0\0" + bytes(16), 0, "items of at least 4 bytes"),
         (Map(U32, U32, U32), b"\xff\xff\0\0" + bytes(16), 0, "items of at least 8 bytes"),
         (Array(Struct(()), None), b"a", 0, "take no bytes"),
         (Enum((Variant("A"),)), b"\x01", 0, "no variant has tag 1"),
-        (Sentinel(String(), b"\0"), b"abc", 0, "mark its end are not there"),
-        (HiddenPrefix(U8, b"ab"), b"axc", 0, "constant bytes 0x6162 must stand here, not 0x6178"),
-        (SizePrefixed(U8, U8), b"\x02ab", 2, "1 of the 2 bytes that its prefix says are left over"),
-        (SizePrefixed(U32, U8), b"\x02ab", 1, "4 bytes of u32 are wanted at offset 1, 2 are left"),
+        (Sentinel(String(), b"\0"), b"abc", 0, "expected the end mark 0x00"),
+        (HiddenPrefix(U8, b"ab"), b"axc", 0, "expected the constant bytes 0x6162, got 0x6178"),
+        (
+            SizePrefixed(U8, U8),
+            b"\x02ab",
+            2,
+            "its prefix says 2 bytes, but 1 of them are left over",
+        ),
+        (SizePrefixed(U32, U8), b"\x02ab", 1, "expected 4 bytes of u32 at offset 1, got 2"),
         (ShortU16(), b"\x80\x80\x80\x01", 0, "more than three bytes"),
-        (ShortU16(), b"\x80\0", 0, "longer than need be"),
+        (ShortU16(), b"\x80\0", 0, "the shortest compact-u16"),
         (ShortU16(), b"\xff\xff\x7f", 0, "over 65,535"),
-        (ShortU16(), b"\x80", 0, "wanted at offset 0"),
+        (ShortU16(), b"\x80", 0, "expected [12] bytes? of shortU16"),
         (Offset(U8, 9, "pre", "absolute"), b"abc", 0, "moves to 9, outside the 3 bytes"),
         (Offset(U8, -9, "post", "relative"), b"abc", 1, "moves to -8, outside"),
     ],
@@ -130,7 +146,7 @@ def test_bytes_that_do_not_fit_are_named_with_their_offset(
 
 @pytest.mark.parametrize("data", [5, "0x00", None, [1]])
 def test_only_bytes_are_decoded(data: object) -> None:
-    with pytest.raises(DecodeError, match="bytes are decoded, not"):
+    with pytest.raises(DecodeError, match="expected bytes, got"):
         CODECS.codec(U8).decode_from(data)  # type: ignore[arg-type]  # that is the point
 
 
@@ -161,20 +177,20 @@ def test_recursion_is_bounded_in_both_directions() -> None:
 @pytest.mark.parametrize(
     ("node", "value", "says"),
     [
-        (FixedSize(String(), 2), "abc", "3 bytes do not fit its 2"),
-        (Sentinel(Bytes(), b"\0\0"), b"a\0\0b", "hold"),
-        (Sentinel(Bytes(), b"\0\0"), b"a\0", "hold"),
+        (FixedSize(String(), 2), "abc", "at most 2 bytes, got 3"),
+        (Sentinel(Bytes(), b"\0\0"), b"a\0\0b", "contains its end mark"),
+        (Sentinel(Bytes(), b"\0\0"), b"a\0", "contains its end mark"),
         (ZeroableOption(U16), 0, "mean absent"),
         (ZeroableOption(U16, b"\xff"), 0x01FF, "mean absent"),
         (Offset(U8, -1, "pre", "relative"), 1, "before the start"),
         (Offset(U8, 1, "pre", "relative"), 1, "past the end|outside"),
-        (Struct((Field("a", U8),)), {"a": 1, "b": 2}, "no field 'b'. .*Available: a"),
+        (Struct((Field("a", U8),)), {"a": 1, "b": 2}, "unknown field 'b'. .*Available: a"),
         (Struct((Field("a", U8), Field("b", U8))), {"a": 1}, "missing field 'b'"),
         (Tuple((U8,)), [], "a list of 1"),
-        (vec(U8), {"a": 1}, "takes"),
-        (vec(U32), "12", "takes a list"),
+        (vec(U8), {"a": 1}, "got an object"),
+        (vec(U32), "12", "expected a list"),
         (Map(U8, U8, U8), [[1]], r"\[key, value\]"),
-        (BORSH_STRING, b"abc", "takes text"),
+        (BORSH_STRING, b"abc", "expected text"),
         (BORSH_STRING, "\ud800", "utf8"),
         (String("base58"), "0", "base58"),
         (String("base16"), "0", "base16"),
@@ -200,11 +216,11 @@ def test_names_match_in_every_form_that_is_unambiguous() -> None:
         "minOut": "min_out",
     }
     assert match_names(["a_b", "aB"], ["a_b", "aB"], "field") == {"a_b": "a_b", "aB": "aB"}
-    with pytest.raises(EncodeError, match="no argument 'AB'"):
+    with pytest.raises(EncodeError, match="unknown argument 'AB'"):
         match_names(["a_b", "aB"], ["AB"], "argument")
     with pytest.raises(EncodeError, match="given twice"):
         match_names(["amount_in"], ["amount_in", "amountIn"], "argument")
     with pytest.raises(EncodeError, match="missing arguments 'a', 'b'"):
         match_names(["a", "b"], [], "argument", ["a", "b"])
-    with pytest.raises(EncodeError, match="no argument 5"):
+    with pytest.raises(EncodeError, match="unknown argument 5"):
         match_names(["a"], [5], "argument")

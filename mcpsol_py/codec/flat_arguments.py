@@ -1,0 +1,64 @@
+"""Puts the fields of struct arguments that were given flat back under their argument.
+
+Codama shows the fields of a struct argument beside the other arguments, and leaves out a struct
+without fields. Callers may give arguments in that form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.types import Field, Struct
+from mcpsol_py.names import forms
+
+__all__ = ["nest_arguments"]
+
+Fields: TypeAlias = tuple[Field, ...]
+
+
+def nest_arguments(
+    given: Mapping[str, Any], arguments: Fields, resolver: Resolver
+) -> Mapping[str, Any]:
+    """Return *given* with flat fields moved into an object under their argument's name.
+
+    Returns *given* as it is if one of its keys belongs to no argument, or to several.
+    """
+    absent = _absent_structs(given, arguments, resolver)
+    known = {form for argument in arguments for form in forms(argument.name)}
+    nested: dict[str, dict[str, Any]] = {
+        name: {} for name, fields in absent.items() if _all_optional(fields)
+    }
+    rest: dict[str, Any] = {}
+    for key, value in given.items():
+        if key in known:
+            rest[key] = value
+            continue
+        owners = [name for name, fields in absent.items() if _has_field(fields, key)]
+        if len(owners) != 1:
+            return given
+        nested.setdefault(owners[0], {})[key] = value
+    return {**rest, **nested} if nested else given
+
+
+def _absent_structs(
+    given: Mapping[str, Any], arguments: Fields, resolver: Resolver
+) -> dict[str, Fields]:
+    """Return the struct arguments that must be given and are not: name -> fields."""
+    absent: dict[str, Fields] = {}
+    for argument in arguments:
+        if argument.default is not None or any(form in given for form in forms(argument.name)):
+            continue
+        body = resolver.target(argument.type)
+        if isinstance(body, Struct):
+            absent[argument.name] = body.fields
+    return absent
+
+
+def _all_optional(fields: Fields) -> bool:
+    return all(field.default is not None for field in fields)
+
+
+def _has_field(fields: Fields, key: str) -> bool:
+    return any(key in forms(field.name) for field in fields)
