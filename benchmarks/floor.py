@@ -142,12 +142,12 @@ def without_list_tools(entry: str) -> str:
     """A rendered entrypoint.rs whose early look and whose last arm are gone."""
     for cut, instead in (
         (
-            "if let Some(outcome) = unsafe { schema::asked_without_accounts(input) } {",
-            "if let Some(outcome) = None {",
+            "if let Some(exit) = schema::list_tools_without_accounts(input) {",
+            "if let Some(exit) = None {",
         ),
         (
-            "other => otherwise(schema::list_tools(other, arguments)),",
-            "_ => otherwise(Outcome::NotAsked),",
+            "other => schema::list_tools(other, arguments),",
+            "_ => exit_code(Err(Check::InstructionFallbackNotFound.into())),",
         ),
     ):
         if entry.count(cut) != 1:

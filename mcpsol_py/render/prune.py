@@ -89,7 +89,10 @@ class Usage:
 
 @dataclass(slots=True)
 class _Item:
-    """One item of a library file, or one method of an `impl` (`block`: the number of its block)."""
+    """One item of a library file, or one method of an `impl` (`block`: the number of its block).
+
+    `trait` is the trait of an `impl` for a type. A "required" method is one that a trait only declares.
+    """
 
     text: str
     kind: str
@@ -97,15 +100,18 @@ class _Item:
     owner: str = ""
     block: int | None = None
     kept: bool = False
+    trait: str = ""
 
     def is_used(self, usage: Usage) -> bool:
         match self.kind:
             case "method":
                 return self.owner in usage.words and usage.has_method(self.owner, self.name)
+            case "required":
+                return self.owner in usage.words
             case "fn":
                 return self.name in usage.calls
             case _:
-                return self.name in usage.words
+                return self.name in usage.words and (not self.trait or self.trait in usage.words)
 
 
 @dataclass(slots=True)
@@ -156,14 +162,16 @@ def _items(chunk: str, blocks: list[_Block]) -> Iterator[_Item]:
     is_whole = trait is not None or owner not in _BY_METHOD
     blocks.append(_Block(chunk[:at], owner, is_whole))
     if is_whole:
-        yield _Item(chunk, "type", owner, block=block)
+        ours = trait if trait in _BY_METHOD else ""
+        yield _Item(chunk, "type", owner, block=block, trait=ours)
         return
     if keyword == "trait":
         yield _Item("", "type", owner)
     for method in _chunks(chunk[at : chunk.rindex("}")], "    "):
         defined = re.search(r"\bfn (\w+)", bare(method))
         assert defined is not None, method
-        yield _Item("    " + method.strip(), "method", defined[1], owner, block)
+        kind = "required" if bare(method).rstrip().endswith(";") else "method"
+        yield _Item("    " + method.strip(), kind, defined[1], owner, block)
 
 
 def _keep(items: list[_Item], blocks: list[_Block], usage: Usage) -> None:

@@ -99,3 +99,32 @@ def test_an_impl_of_another_type_is_kept_as_a_whole() -> None:
 @pytest.mark.parametrize("author", ["use crate::checks::unused;", "unused()", "x.map(unused)"])
 def test_every_word_of_the_author_counts(author: str) -> None:
     assert "fn unused" in kept("", author=author)
+
+
+TRAIT = f"""//! A library.
+
+{IMPORTS_MARK}
+pub trait Output {{
+    fn put(&mut self, bytes: &[u8]);
+
+    fn zeros(&mut self) {{
+        self.put(&[0]);
+    }}
+}}
+
+impl Output for Vec<u8> {{
+    fn put(&mut self, bytes: &[u8]) {{
+        self.extend_from_slice(bytes);
+    }}
+}}
+"""
+
+
+def test_an_impl_of_an_unused_trait_is_left_out() -> None:
+    assert "Vec" not in prune(TRAIT, Usage.of_author("let names: Vec<u8> = Vec::new();"))
+
+
+def test_a_used_trait_keeps_the_methods_that_it_requires() -> None:
+    kept = prune(TRAIT, Usage.of_generated(["fn encode(w: &mut impl Output) {}"]))
+    assert "fn put(&mut self, bytes: &[u8]);" in kept
+    assert "zeros" not in kept
