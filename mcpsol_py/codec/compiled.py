@@ -33,6 +33,7 @@ from mcpsol_py.codec.integers import decode_short_u16, encode_short_u16
 from mcpsol_py.codec.interpreted import Interpreted
 from mcpsol_py.codec.layout import Layouts
 from mcpsol_py.codec.read_source import Reader
+from mcpsol_py.codec.slots import SlotCounter
 from mcpsol_py.codec.source import depth_check
 from mcpsol_py.codec.write_source import Writer
 from mcpsol_py.errors import CodecError, DecodeError
@@ -158,6 +159,7 @@ class Codecs:
     def __init__(self, model: ProgramModel) -> None:
         self.model = model
         self.layouts = Layouts(Resolver(model))
+        self.slot_counter = SlotCounter(self.layouts)
         self.interpreted = Interpreted(self.layouts)
         self._codecs: dict[Type, Codec] = {}
         self._functions: dict[tuple[str, Type], str] = {}

@@ -1,30 +1,16 @@
-"""Python source of one function body, line by line: what the sources that write and that read values share."""
+"""Base class of the generators of Python source for compiled codecs, and what both directions use."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count as counter
 from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.codec.integers import byte_order
-from mcpsol_py.codec.layout import MAX_DEPTH, is_bytes
-from mcpsol_py.model.types import (
-    Amount,
-    Array,
-    Bool,
-    DateTime,
-    Enum,
-    Field,
-    Float,
-    HiddenPrefix,
-    HiddenSuffix,
-    Int,
-    Link,
-    Offset,
-    Pubkey,
-    Struct,
-    Tuple,
-    Type,
-)
+from mcpsol_py.codec.layout import MAX_DEPTH
+from mcpsol_py.codec.slots import INLINE_SLOTS
+from mcpsol_py.model.types import Field, Float, Int, Link, Type
 
 if TYPE_CHECKING:
     from mcpsol_py.codec.compiled import Codecs
@@ -39,12 +25,11 @@ __all__ = [
     "number_format",
 ]
 
-#: Fixed arrays of up to this many numbers are written out; longer ones become loops.
-INLINE_SLOTS = 32
-#: Python allows 20 nested loops in a function; deeper types continue in a function of their own.
+#: Python allows 20 nested loops in a function. Deeper types continue in a function of their own.
 MAX_BLOCKS = 12
 
-_FORMATS = {8: "bB", 16: "hH", 32: "iI", 64: "qQ"}
+#: Bits -> the `struct` formats of an unsigned and a signed integer.
+_INT_FORMATS = {8: "Bb", 16: "Hh", 32: "Ii", 64: "Qq"}
 
 
 class Source:
@@ -53,88 +38,80 @@ class Source:
     def __init__(self, codecs: Codecs) -> None:
         self.codecs = codecs
         self.layouts = codecs.layouts
+        self.slots = codecs.slot_counter.visit
         self.lines: list[str] = []
         self.blocks = 0
         self._temps = counter(1)
 
     def line(self, text: str) -> None:
-        """One more line, at the present indentation."""
+        """Add a line at the current indentation."""
         self.lines.append("    " * self.blocks + text)
 
+    @contextmanager
+    def block(self, header: str) -> Iterator[None]:
+        """Add the line *header*, and indent the lines that are added inside `with`."""
+        self.line(header)
+        self.blocks += 1
+        yield
+        self.blocks -= 1
+
+    def give_up_if(self, condition: str) -> None:
+        """Add a line that leaves the value to the interpreted codec if *condition* is true."""
+        self.line(f"if {condition}: raise Odd")
+
     def temp(self, hint: str = "v") -> str:
-        """A name that is not taken."""
+        """Return a name that is not taken."""
         return f"{hint}{next(self._temps)}"
 
-    def expand(self, link: Link) -> Type:
-        """What *link* stands for."""
-        return self.layouts.resolver.expand(link)[1]
+    def bind(self, expression: str) -> str:
+        """Return a name for *expression*, which is evaluated once."""
+        name = self.temp()
+        self.line(f"{name} = {expression}")
+        return name
 
-    def slots(self, node: Type) -> int | None:
-        """How many numbers of a struct format *node* is, or None if it is no run of fixed widths."""
-        match node:
-            case Int() | Float() | Bool() | Pubkey() | Amount() | DateTime():
-                return 1
-            case Array(item, int(count)) if is_bytes(node):
-                return 1
-            case Array(item, int(count)):
-                each = self.slots(item)
-                total = None if each is None else each * count
-                return total if total is not None and total <= INLINE_SLOTS else None
-            case Tuple(items):
-                return self._sum(items)
-            case Struct(fields):
-                if any(f.default is not None and f.default.omitted for f in fields):
-                    return None
-                return self._sum(tuple(f.type for f in fields))
-            case Enum(variants, Int()):
-                return 1 if variants and all(v.payload is None for v in variants) else None
-            case HiddenPrefix(item, _) | HiddenSuffix(item, _):
-                return _add_one(self.slots(item))
-            case Offset(item, amount, _, "padded") if amount >= 0:
-                return self.slots(item)
-            case Link():
-                body = self.expand(node)
-                slots = None if isinstance(body, Link) else self.slots(body)
-                return slots if slots is not None and slots <= 2 * INLINE_SLOTS else None
-            case _:
-                return None
+    def name_of(self, expression: str) -> str:
+        """Return *expression* itself if it is a name, otherwise a name for it."""
+        return expression if expression.isidentifier() else self.bind(expression)
 
-    def _sum(self, nodes: tuple[Type, ...]) -> int | None:
-        total = 0
-        for node in nodes:
-            slots = self.slots(node)
-            if slots is None:
-                return None
-            total += slots
-        return total
+    def needs_own_function(self, node: Type) -> bool:
+        """Return whether *node* would nest too many blocks here."""
+        return self.blocks > MAX_BLOCKS and self.slots(node) is None
+
+    def is_inlined(self, link: Link) -> bool:
+        """Return whether the linked type is short enough to need no function of its own."""
+        return self.slots(link) is not None
+
+    def is_unrolled(self, item: Type, count: object) -> bool:
+        """Return whether an array of *count* items is written without a loop."""
+        if not isinstance(count, int):
+            return False
+        slots = self.slots(item)
+        return slots is not None and slots * count <= INLINE_SLOTS
 
     def omitted(self, field: Field) -> bytes | None:
-        """The bytes of a field that values neither show nor take."""
+        """Return the bytes of a field that values do not contain, or None for other fields."""
         if field.default is None or not field.default.omitted:
             return None
         return self.codecs.interpreted.encode(field.type, field.default.value)
 
 
-def _add_one(slots: int | None) -> int | None:
-    return None if slots is None else slots + 1
-
-
-def number_format(node: Int | Float) -> str | None:
-    """The struct format of a little-endian number of up to 64 bits."""
-    if node.big_endian and node.bits > 8:
+def number_format(node: Type) -> str | None:
+    """Return the `struct` format of a little-endian number of up to 64 bits, None for other types."""
+    if not isinstance(node, (Int, Float)) or (node.big_endian and node.bits > 8):
         return None
     if isinstance(node, Float):
         return "f" if node.bits == 32 else "d"
-    return _FORMATS[node.bits][not node.signed] if node.bits in _FORMATS else None
+    formats = _INT_FORMATS.get(node.bits)
+    return formats[node.signed] if formats else None
 
 
 def depth_check(node: Type) -> list[str]:
-    """What a function for *node* begins with: a link may lead to itself, and so may values."""
+    """Return the first lines of a function for *node*: a link's type, and so its values, may recurse."""
     return [f"if k > {MAX_DEPTH}: raise Odd"] if isinstance(node, Link) else []
 
 
 class Table(dict[Any, Any]):
-    """A dict that generated code looks up; known by its content."""
+    """A dict for look-ups in generated code. Equal contents are one table; it never changes."""
 
-    def __hash__(self) -> int:  # type: ignore[override]  # never changed once it is named
+    def __hash__(self) -> int:  # type: ignore[override]  # never changed once it has a name
         return hash(tuple(self.items()))

@@ -1,18 +1,14 @@
-"""The source of functions that write values (compile.py)."""
+"""Generates the source of compiled functions that write values."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
-from mcpsol_py.codec.integers import byte_order, int_bytes
+from mcpsol_py.codec.integers import byte_order, int_bytes, tag_of
 from mcpsol_py.codec.layout import is_bytes
-from mcpsol_py.codec.source import (
-    INLINE_SLOTS,
-    MAX_BLOCKS,
-    Source,
-    Table,
-    number_format,
-)
+from mcpsol_py.codec.slots import has_only_names, is_padding
+from mcpsol_py.codec.source import Source, Table, number_format
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
@@ -20,11 +16,12 @@ from mcpsol_py.model.types import (
     Array,
     Bool,
     Bytes,
+    Count,
     DateTime,
     Enum,
-    Field,
     FixedSize,
     Float,
+    Generic,
     HiddenPrefix,
     HiddenSuffix,
     Int,
@@ -42,414 +39,461 @@ from mcpsol_py.model.types import (
     Struct,
     Tuple,
     Type,
+    Unsupported,
     ZeroableOption,
     field_keys,
 )
+from mcpsol_py.model.visit import TypeVisitor
 
 if TYPE_CHECKING:
     from mcpsol_py.codec.compiled import Codecs
 
 __all__ = ["Writer"]
 
+#: A format of `struct`, and the expression to pack. Bytes are a constant.
+Packed: TypeAlias = "tuple[str, str | bytes]"
 
-class Writer(Source):
-    """Lines that append a value to the bytearray `o`."""
+
+class Writer(Source, TypeVisitor[[str], None]):
+    """Generates lines that append a value to the bytearray `o`.
+
+    The visitor methods take a type and `x`, the expression of the value.
+    """
 
     def __init__(self, codecs: Codecs) -> None:
         super().__init__(codecs)
         self.out = "o"
-        #: fixed widths that wait to be written by one pack: (format, arguments); constants are bytes
-        self.run: list[tuple[str, str | bytes]] = []
-        #: names to check before that pack: class -> names
-        self.checks: dict[str, list[str]] = {}
-        self.flushed = 0
+        #: fixed widths that one pack will write
+        self.run: list[Packed] = []
+        #: class -> the names whose class must be checked before that pack
+        self.classes: dict[str, list[str]] = {}
+        #: class -> the names of lists whose items all must be of it
+        self.item_classes: dict[str, list[str]] = {}
+        self.has_appended = False
+
+    # --- the pending run -----------------------------------------------------------------------
 
     def constant(self, data: bytes) -> None:
-        """Constant bytes."""
-        if data and self.run and isinstance(self.run[-1][1], bytes):
+        """Write constant bytes."""
+        if not data:
+            return
+        if self.run and isinstance(self.run[-1][1], bytes):
             data = self.run.pop()[1] + data  # type: ignore[operator,assignment]  # just seen to be bytes
-        if data:
-            self.run.append((f"{len(data)}s", data))
+        self.run.append((f"{len(data)}s", data))
 
     def packed(self) -> str | None:
-        """The expression for what waits to be written, after the lines that check it; None if nothing waits."""
-        for kind, names in self.checks.items():
-            if kind.startswith("all "):
-                for name in names:
-                    self.line(f"if not {kind[4:]}S.issuperset(map(type, {name})): raise Odd")
-            elif len(names) == 1:
-                self.line(f"if type({names[0]}) is not {kind}: raise Odd")
-            else:
-                self.line(
-                    f"if not ({' is '.join(f'type({n})' for n in names)} is {kind}): raise Odd"
-                )
-        self.checks = {}
+        """Add the lines that check the pending values.
+
+        Returns the expression for their bytes, or None if nothing is pending.
+        """
+        self._check_classes()
         run, self.run = self.run, []
         if not run:
             return None
         if len(run) == 1:
             form, argument = run[0]
             if isinstance(argument, bytes):
-                return self.codecs.name(argument, "const")
+                return self._argument(argument)
             if form == "32s" and argument.startswith("address("):
-                return argument
-        forms = "<" + "".join(form for form, _ in run)
-        args = [
-            self.codecs.name(a, "const") if isinstance(a, bytes) else a
-            for form, a in run
-            if not form.endswith("x")
-        ]
-        return f"{self.codecs.layout(forms, 'pack')}({', '.join(args)})"
+                return argument  # bytes already
+        pack = self.codecs.layout("<" + "".join(form for form, _ in run), "pack")
+        arguments = [self._argument(value) for form, value in run if not form.endswith("x")]
+        return f"{pack}({', '.join(arguments)})"
+
+    def _argument(self, value: str | bytes) -> str:
+        return self.codecs.name(value, "const") if isinstance(value, bytes) else value
+
+    def _check_classes(self) -> None:
+        for cls, names in self.classes.items():
+            if len(names) == 1:
+                self.give_up_if(f"type({names[0]}) is not {cls}")
+            else:
+                classes = " is ".join(f"type({name})" for name in names)
+                self.give_up_if(f"not ({classes} is {cls})")
+        for cls, names in self.item_classes.items():
+            for name in names:
+                self.give_up_if(f"not {cls}S.issuperset(map(type, {name}))")
+        self.classes, self.item_classes = {}, {}
 
     def flush(self) -> None:
-        """Writes what waits."""
+        """Write what is pending."""
         expression = self.packed()
         if expression:
             self.line(f"{self.out} += {expression}")
-            self.flushed += 1
+            self.has_appended = True
 
     def append(self, expression: str) -> None:
-        """Writes what waits, then *expression*, which gives bytes."""
+        """Write what is pending, then the bytes of *expression*."""
         self.flush()
         self.line(f"{self.out} += {expression}")
-        self.flushed += 1
+        self.has_appended = True
 
     def finish(self) -> list[str]:
-        """The body of a function that returns the bytes."""
-        if not self.flushed:
-            expression = self.packed()
-            return [*self.lines, f"return {expression or 'b' + repr('')}"]
+        """Return the body of a function that returns the bytes."""
+        if not self.has_appended:
+            expression = self.packed() or "b''"
+            return [*self.lines, f"return {expression}"]
         self.flush()
         return ["o, k = bytearray(), 0", *self.lines, "return bytes(o)"]
 
-    def check(self, kind: str, name: str) -> None:
-        self.checks.setdefault(kind, []).append(name)
+    def end_block(self) -> None:
+        """Write what is pending at the end of a block, which may be empty otherwise."""
+        self.flush()
+        self.line("pass")
+        self.has_appended = True
 
-    def bind(self, expression: str) -> str:
-        """A name for *expression*, so that it is evaluated once."""
-        if expression.isidentifier():
-            return expression
-        name = self.temp()
-        self.line(f"{name} = {expression}")
-        return name
-
-    # --- one type --------------------------------------------------------------------------------------------------
+    # --- entry points --------------------------------------------------------------------------
 
     def write(self, node: Type, x: str, *, inline: bool = False) -> None:
-        """Lines that write the value of expression *x*. `inline`: a link's body, not a call of its function."""
-        if self.blocks > MAX_BLOCKS and self.slots(node) is None:
-            self.flush()
-            self.line(f"{self.codecs.function('w', node)}({self.out}, {x}, k)")
-            self.flushed += 1
-            return
-        match node:
-            case Int() | Float():
-                self.write_number(node, x)
-            case Amount(number, _, _) | DateTime(number):
-                self.write_number(number, x)
-            case ShortU16():
-                value = self.bind(x)
-                self.check("int", value)
-                self.line(f"if not 0 <= {value} <= 65535: raise Odd")
-                self.append(f"short({value})")
-            case Bool(size):
-                value = self.bind(x)
-                self.check("bool", value)
-                form = number_format(size)
-                self.run.append(
-                    (form, value)
-                    if form
-                    else (f"{size.bits // 8}s", f"{value}.to_bytes({size.bits // 8}, 'big')")
-                )
-            case Pubkey():
-                self.run.append(("32s", f"address({x})"))
-            case String("utf8"):
-                self.append(f"{x}.encode()")
-            case String(encoding):
-                self.append(f"text_bytes({encoding!r}, {x})")
-            case Bytes():
-                value = self.bind(x)
-                self.line(f"if type({value}) is not bytes: raise Odd")
-                self.append(value)
-            case SizePrefixed(item, prefix):
-                self.write_sized(item, prefix, x)
-            case FixedSize(item, size):
-                data = self.bytes_of(item, x)
-                self.line(f"if len({data}) > {size}: raise Odd")
-                self.append(f"{data}.ljust({size}, b'\\0')")
-            case Sentinel(item, mark):
-                data = self.bytes_of(item, x)
-                self.line(f"if ({data} + {mark!r}).find({mark!r}) != len({data}): raise Odd")
-                self.append(data)
-                self.constant(mark)
-            case HiddenPrefix(item, data):
-                self.constant(data)
-                self.write(item, x)
-            case HiddenSuffix(item, data):
-                self.write(item, x)
-                self.constant(data)
-            case Offset(item, amount, when, "padded") if amount >= 0:
-                if when == "pre" and amount:
-                    self.run.append((f"{amount}x", ""))
-                self.write(item, x)
-                if when == "post" and amount:
-                    self.run.append((f"{amount}x", ""))
-            case Option() | ZeroableOption() | RemainderOption():
-                self.write_option(node, x)
-            case Array(_, count) if is_bytes(node):
-                value = self.bind(x)
-                if isinstance(count, int):
-                    self.line(
-                        f"if len({value}) != {count}: raise Odd"
-                    )  # pack refuses all but bytes
-                    self.run.append((f"{count}s", value))
-                else:
-                    self.line(f"if type({value}) is not bytes: raise Odd")
-                    self.write_count(count, value)
-                    self.append(value)
-            case Array(item, count) | Set(item, count):
-                self.write_list(node, item, count, x)
-            case Map(key, val, count):
-                self.write_map(key, val, count, x)
-            case Tuple(items):
-                value = self.bind(x)
-                self.line(
-                    f"if type({value}) is not list or len({value}) != {len(items)}: raise Odd"
-                )
-                for index, item in enumerate(items):
-                    self.write(item, f"{value}[{index}]")
-            case Struct(fields):
-                self.write_fields(fields, self.bind(x))
-            case Enum():
-                self.write_enum(node, self.bind(x))
-            case Link():
-                body = self.expand(node)
-                if inline or self.slots(node) is not None:
-                    self.write(body, x)
-                else:
-                    self.flush()
-                    self.line(f"{self.codecs.function('w', node)}({self.out}, {x}, k + 1)")
-                    self.flushed += 1
-            case _:
-                raise NotUsable("type", type_text(node), "it cannot be compiled")
-
-    def write_number(self, node: Int | Float, x: str) -> None:
-        value = self.bind(x)
-        self.check("int" if isinstance(node, Int) else "float", value)
-        form = number_format(node)
-        if form:
-            self.run.append((form, value))
-        elif isinstance(node, Int):
-            size = node.bits // 8
-            self.run.append(
-                (
-                    f"{size}s",
-                    f"{value}.to_bytes({size}, {byte_order(node)!r}{', signed=True' * node.signed})",
-                )
-            )
+        """Write the value of expression *x*. *inline*: write a link's type here, without a call."""
+        if self.needs_own_function(node):
+            self._call(node, x, "k")
+        elif inline and isinstance(node, Link):
+            self.write(self.layouts.expand(node), x)
         else:
-            form = ">f" if node.bits == 32 else ">d"
-            self.run.append((f"{node.bits // 8}s", f"pack({form!r}, {value})"))
+            self.visit(node, x)
+
+    def _call(self, node: Type, x: str, depth: str) -> None:
+        self.flush()
+        self.line(f"{self.codecs.function('w', node)}({self.out}, {x}, {depth})")
+        self.has_appended = True
 
     def bytes_of(self, item: Type, x: str) -> str:
-        """A name for the bytes of *item* alone, written before anything of what waits."""
+        """Return a name for the bytes of *item* on their own."""
         data = self.temp("b")
         if isinstance(item, String) and item.encoding == "utf8":
             self.line(f"{data} = {x}.encode()")
-            return data
-        if isinstance(item, Bytes):
+        elif isinstance(item, Bytes):
             self.line(f"{data} = {x}")
-            self.line(f"if type({data}) is not bytes: raise Odd")
-            return data
-        if self.layouts.moves_cursor(item):
+            self.give_up_if(f"type({data}) is not bytes")
+        elif self.layouts.moves_cursor(item):
             self.line(f"{data} = interpreted({self.codecs.name(item, 'type')}, {x})")
-            return data
+        else:
+            self._write_apart(item, x, data)
+        return data
+
+    def _write_apart(self, item: Type, x: str, data: str) -> None:
+        """Write *item* to a new bytearray with the name *data*."""
         self.flush()
         outer, self.out = self.out, data
         self.line(f"{data} = bytearray()")
         self.write(item, x)
         self.flush()
         self.out = outer
-        return data
 
-    def write_sized(self, item: Type, prefix: Int | ShortU16, x: str) -> None:
-        data = self.bytes_of(item, x)
-        self.write_length(prefix, data)
+    # --- scalars -------------------------------------------------------------------------------
+
+    def visit_int(self, node: Int, x: str) -> None:
+        value = self.name_of(x)
+        self.classes.setdefault("int", []).append(value)
+        form = number_format(node)
+        if form:
+            self.run.append((form, value))
+            return
+        size = node.bits // 8
+        signed = ", signed=True" if node.signed else ""
+        self.run.append((f"{size}s", f"{value}.to_bytes({size}, {byte_order(node)!r}{signed})"))
+
+    def visit_float(self, node: Float, x: str) -> None:
+        value = self.name_of(x)
+        self.classes.setdefault("float", []).append(value)
+        form = number_format(node)
+        if form:
+            self.run.append((form, value))
+            return
+        big_endian = ">f" if node.bits == 32 else ">d"
+        self.run.append((f"{node.bits // 8}s", f"pack({big_endian!r}, {value})"))
+
+    def visit_amount(self, node: Amount, x: str) -> None:
+        self.visit_int(node.number, x)
+
+    def visit_date_time(self, node: DateTime, x: str) -> None:
+        self.visit_int(node.number, x)
+
+    def visit_short_u16(self, node: ShortU16, x: str) -> None:
+        value = self.name_of(x)
+        self.classes.setdefault("int", []).append(value)
+        self.give_up_if(f"not 0 <= {value} <= 65535")
+        self.append(f"short({value})")
+
+    def visit_bool(self, node: Bool, x: str) -> None:
+        value = self.name_of(x)
+        self.classes.setdefault("bool", []).append(value)
+        form = number_format(node.size)
+        size = node.size.bits // 8
+        if form:
+            self.run.append((form, value))
+        else:
+            self.run.append((f"{size}s", f"{value}.to_bytes({size}, 'big')"))
+
+    def visit_pubkey(self, node: Pubkey, x: str) -> None:
+        self.run.append(("32s", f"address({x})"))
+
+    def visit_string(self, node: String, x: str) -> None:
+        utf8 = node.encoding == "utf8"
+        self.append(f"{x}.encode()" if utf8 else f"text_bytes({node.encoding!r}, {x})")
+
+    def visit_bytes(self, node: Bytes, x: str) -> None:
+        value = self.name_of(x)
+        self.give_up_if(f"type({value}) is not bytes")
+        self.append(value)
+
+    # --- wrappers ------------------------------------------------------------------------------
+
+    def visit_size_prefixed(self, node: SizePrefixed, x: str) -> None:
+        data = self.bytes_of(node.item, x)
+        self._write_length(node.prefix, data)
         self.append(data)
 
-    def write_length(self, prefix: Int | ShortU16, of: str) -> None:
-        """The length of the value named *of*; pack refuses one that the prefix cannot say."""
-        if isinstance(prefix, ShortU16):
-            self.line(f"if len({of}) > 65535: raise Odd")
-            self.append(f"short(len({of}))")
+    def visit_fixed_size(self, node: FixedSize, x: str) -> None:
+        data = self.bytes_of(node.item, x)
+        self.give_up_if(f"len({data}) > {node.size}")
+        self.append(f"{data}.ljust({node.size}, b'\\0')")
+
+    def visit_sentinel(self, node: Sentinel, x: str) -> None:
+        data = self.bytes_of(node.item, x)
+        mark = repr(node.mark)
+        self.give_up_if(f"({data} + {mark}).find({mark}) != len({data})")
+        self.append(data)
+        self.constant(node.mark)
+
+    def visit_hidden_prefix(self, node: HiddenPrefix, x: str) -> None:
+        self.constant(node.data)
+        self.write(node.item, x)
+
+    def visit_hidden_suffix(self, node: HiddenSuffix, x: str) -> None:
+        self.write(node.item, x)
+        self.constant(node.data)
+
+    def visit_offset(self, node: Offset, x: str) -> None:
+        if not is_padding(node):
+            raise _not_compiled(node)
+        if node.when == "pre":
+            self._write_padding(node.amount)
+        self.write(node.item, x)
+        if node.when == "post":
+            self._write_padding(node.amount)
+
+    def _write_padding(self, size: int) -> None:
+        if size:
+            self.run.append((f"{size}x", ""))
+
+    # --- optional values -----------------------------------------------------------------------
+
+    def visit_option(self, node: Option, x: str) -> None:
+        absent = int_bytes(node.prefix, 0) + bytes(self.layouts.absent_room(node))
+        value = self._write_absent(x, absent)
+        with self.block("else:"):
+            value = self._unwrap_some(node.item, value)
+            self.constant(int_bytes(node.prefix, 1))
+            self.write(node.item, value)
+            self.end_block()
+
+    def visit_zeroable_option(self, node: ZeroableOption, x: str) -> None:
+        zero = self.layouts.zero_bytes(node)
+        value = self._write_absent(x, zero)
+        with self.block("else:"):
+            data = self.bytes_of(node.item, self._unwrap_some(node.item, value))
+            self.give_up_if(f"{data}.startswith({self.codecs.name(zero, 'const')})")
+            self.append(data)
+            self.end_block()
+
+    def visit_remainder_option(self, node: RemainderOption, x: str) -> None:
+        value = self._write_absent(x, b"")
+        with self.block("else:"):
+            self.write(node.item, self._unwrap_some(node.item, value))
+            self.end_block()
+
+    def _write_absent(self, x: str, absent: bytes) -> str:
+        """Write the bytes of None. Returns the name of the value for the `else:` that follows."""
+        value = self.name_of(x)
+        self.flush()
+        with self.block(f"if {value} is None:"):
+            self.constant(absent)
+            self.end_block()
+        return value
+
+    def _unwrap_some(self, item: Type, value: str) -> str:
+        if not self.layouts.nullable(item):
+            return value
+        self.give_up_if(f"type({value}) is not dict or len({value}) != 1")
+        return self.bind(f"{value}['some']")
+
+    # --- lists ---------------------------------------------------------------------------------
+
+    def visit_array(self, node: Array, x: str) -> None:
+        if is_bytes(node):
+            self._write_byte_array(node.count, x)
             return
-        form = number_format(prefix)
-        size = prefix.bits // 8
-        self.run.append(
-            (form, f"len({of})")
-            if form
-            else (f"{size}s", f"len({of}).to_bytes({size}, {byte_order(prefix)!r})")
-        )
-
-    def write_count(self, count: Any, of: str) -> None:
-        if isinstance(count, int):
-            self.line(f"if len({of}) != {count}: raise Odd")
-        elif count is not None:
-            self.write_length(count, of)
-
-    def write_list(self, node: Array | Set, item: Type, count: Any, x: str) -> None:
-        value = self.bind(x)
-        self.line(f"if type({value}) is not list: raise Odd")
-        self.write_count(count, value)
-        number = item if isinstance(item, (Int, Float)) else None
-        form = number_format(number) if number and isinstance(node, Array) else None
+        value = self._begin_list(node.count, x)
+        form = number_format(node.item)
         if form:
-            self.check(f"all {'int' if isinstance(item, Int) else 'float'}", value)
-            if isinstance(count, int):
-                self.run.append((f"{count}{form}", f"*{value}"))
-            else:
-                self.append(f"pack(f'<{{len({value})}}{form}', *{value})")
-            return
-        slots = self.slots(item)
-        if (
-            isinstance(node, Array)
-            and isinstance(count, int)
-            and slots is not None
-            and slots * count <= INLINE_SLOTS
-        ):
-            for index in range(count):
-                self.write(item, f"{value}[{index}]")
-            return
-        self.flush()
-        one = self.temp()
-        seen = self.temp("s")
-        if isinstance(node, Set):
-            self.line(f"{seen} = set()")
-        self.line(f"for {one} in {value}:")
-        self.blocks += 1
-        if isinstance(node, Set):
-            self.write_once(item, one, seen)
+            self._write_numbers(node, form, value)
+        elif isinstance(node.count, int) and self.is_unrolled(node.item, node.count):
+            for index in range(node.count):
+                self.write(node.item, f"{value}[{index}]")
         else:
-            self.write(item, one)
-        self.flush()
-        self.line("pass")
-        self.flushed += 1
-        self.blocks -= 1
+            self.flush()
+            item = self.temp()
+            with self.block(f"for {item} in {value}:"):
+                self.write(node.item, item)
+                self.end_block()
 
-    def write_once(self, item: Type, x: str, seen: str) -> None:
-        """Writes a value whose bytes must not be in the set *seen*."""
+    def _write_byte_array(self, count: Count, x: str) -> None:
+        value = self.name_of(x)
+        if isinstance(count, int):
+            self.give_up_if(f"len({value}) != {count}")
+            self.run.append((f"{count}s", value))  # pack refuses other types than bytes
+            return
+        self.give_up_if(f"type({value}) is not bytes")
+        self._write_count(count, value)
+        self.append(value)
+
+    def _write_numbers(self, node: Array, form: str, value: str) -> None:
+        """Write a list of numbers with one pack."""
+        cls = "int" if isinstance(node.item, Int) else "float"
+        self.item_classes.setdefault(cls, []).append(value)
+        if isinstance(node.count, int):
+            self.run.append((f"{node.count}{form}", f"*{value}"))
+        else:
+            self.append(f"pack(f'<{{len({value})}}{form}', *{value})")
+
+    def visit_set(self, node: Set, x: str) -> None:
+        value = self._begin_list(node.count, x)
+        self.flush()
+        item, seen = self.temp(), self.temp("s")
+        self.line(f"{seen} = set()")
+        with self.block(f"for {item} in {value}:"):
+            self._write_once(node.item, item, seen)
+            self.end_block()
+
+    def visit_map(self, node: Map, x: str) -> None:
+        value = self._begin_list(node.count, x)
+        self.flush()
+        seen, pair, key, inner = self.temp("s"), self.temp(), self.temp(), self.temp()
+        self.line(f"{seen} = set()")
+        with self.block(f"for {pair} in {value}:"):
+            self.give_up_if(f"type({pair}) is not list")
+            self.line(f"{key}, {inner} = {pair}")
+            self._write_once(node.key, key, seen)
+            self.write(node.value, inner)
+            self.flush()
+
+    def _begin_list(self, count: Count, x: str) -> str:
+        """Check that *x* is a list, and write its length. Returns its name."""
+        value = self.name_of(x)
+        self.give_up_if(f"type({value}) is not list")
+        self._write_count(count, value)
+        return value
+
+    def _write_once(self, item: Type, x: str, seen: str) -> None:
+        """Write a value whose bytes must not be in the set *seen*."""
         data = self.bytes_of(item, x)
         self.line(f"{data} = bytes({data})")
-        self.line(f"if {data} in {seen}: raise Odd")
+        self.give_up_if(f"{data} in {seen}")
         self.line(f"{seen}.add({data})")
         self.append(data)
 
-    def write_map(self, key: Type, val: Type, count: Any, x: str) -> None:
-        value = self.bind(x)
-        self.line(f"if type({value}) is not list: raise Odd")
-        self.write_count(count, value)
-        self.flush()
-        seen, pair, k, v = self.temp("s"), self.temp(), self.temp(), self.temp()
-        self.line(f"{seen} = set()")
-        self.line(f"for {pair} in {value}:")
-        self.blocks += 1
-        self.line(f"if type({pair}) is not list: raise Odd")
-        self.line(f"{k}, {v} = {pair}")
-        self.write_once(key, k, seen)
-        self.write(val, v)
-        self.flush()
-        self.flushed += 1
-        self.blocks -= 1
+    def _write_count(self, count: Count, value: str) -> None:
+        if isinstance(count, (Int, ShortU16)):
+            self._write_length(count, value)
+        elif isinstance(count, int):
+            self.give_up_if(f"len({value}) != {count}")
 
-    def write_fields(self, fields: tuple[Field, ...], value: str) -> None:
-        shown = sum(1 for f in fields if f.default is None or not f.default.omitted)
-        self.line(f"if type({value}) is not dict or len({value}) != {shown}: raise Odd")
-        for key, field in zip(field_keys(fields), fields, strict=True):
-            const = self.omitted(field)
-            if const is not None:
-                self.constant(const)
-            else:
-                self.write(field.type, f"{value}[{key!r}]")
-
-    def write_option(self, node: Option | ZeroableOption | RemainderOption, x: str) -> None:
-        item = node.item
-        value = self.bind(x)
-        self.flush()
-        self.line(f"if {value} is None:")
-        self.blocks += 1
-        match node:
-            case Option(_, prefix, fixed):
-                self.constant(
-                    bytes(prefix.bits // 8)
-                    + bytes((self.layouts.fixed_size(item) or 0) if fixed else 0)
-                )
-            case ZeroableOption(_, zero):
-                self.constant(bytes(self.layouts.fixed_size(item) or 0) if zero is None else zero)
-        self.flush()
-        self.line("pass")
-        self.blocks -= 1
-        self.line("else:")
-        self.blocks += 1
-        if self.layouts.nullable(item):
-            self.line(f"if type({value}) is not dict or len({value}) != 1: raise Odd")
-            inner = self.temp()
-            self.line(f"{inner} = {value}['some']")
-            value = inner
-        if isinstance(node, Option):
-            self.constant((1).to_bytes(node.prefix.bits // 8, byte_order(node.prefix)))
-        if isinstance(node, ZeroableOption):
-            zero = bytes(self.layouts.fixed_size(item) or 0) if node.zero is None else node.zero
-            data = self.bytes_of(item, value)
-            self.line(f"if {data}.startswith({self.codecs.name(zero, 'const')}): raise Odd")
-            self.append(data)
-        else:
-            self.write(item, value)
-        self.flush()
-        self.line("pass")
-        self.flushed += 1
-        self.blocks -= 1
-
-    def write_enum(self, node: Enum, value: str) -> None:
-        tags = {
-            v.name: i if v.value is None else v.value
-            for i, v in reversed(list(enumerate(node.variants)))
-        }
-        form = number_format(node.tag) if isinstance(node.tag, Int) else None
-        if node.variants and all(v.payload is None for v in node.variants):
-            if form:
-                self.run.append((form, f"{self.codecs.name(Table(tags), 'tags')}[{value}]"))
-            else:
-                written = Table({name: int_bytes(node.tag, tag) for name, tag in tags.items()})
-                self.append(f"{self.codecs.name(written, 'tags')}[{value}]")
+    def _write_length(self, prefix: Int | ShortU16, value: str) -> None:
+        """Write the length of *value*. Packing fails if the prefix cannot hold it."""
+        if isinstance(prefix, ShortU16):
+            self.give_up_if(f"len({value}) > 65535")
+            self.append(f"short(len({value}))")
             return
-        units = {
-            v.name: int_bytes(node.tag, tags[v.name])
-            for v in reversed(node.variants)
-            if v.payload is None
-        }
+        form = number_format(prefix)
+        if form:
+            self.run.append((form, f"len({value})"))
+            return
+        size = prefix.bits // 8
+        self.run.append((f"{size}s", f"len({value}).to_bytes({size}, {byte_order(prefix)!r})"))
+
+    # --- products, enums, links ----------------------------------------------------------------
+
+    def visit_tuple(self, node: Tuple, x: str) -> None:
+        value = self.name_of(x)
+        self.give_up_if(f"type({value}) is not list or len({value}) != {len(node.items)}")
+        for index, item in enumerate(node.items):
+            self.write(item, f"{value}[{index}]")
+
+    def visit_struct(self, node: Struct, x: str) -> None:
+        value = self.name_of(x)
+        constants = [self.omitted(field) for field in node.fields]
+        self.give_up_if(f"type({value}) is not dict or len({value}) != {constants.count(None)}")
+        fields = zip(field_keys(node.fields), node.fields, constants, strict=True)
+        for key, field, constant in fields:
+            if constant is None:
+                self.write(field.type, f"{value}[{key!r}]")
+            else:
+                self.constant(constant)
+
+    def visit_enum(self, node: Enum, x: str) -> None:
+        value = self.name_of(x)
+        # Reversed: of two variants with one name, the first counts.
+        indexed = reversed(list(enumerate(node.variants)))
+        tags = {variant.name: tag_of(variant, index) for index, variant in indexed}
+        if has_only_names(node):
+            self._write_name(node, tags, value)
+        else:
+            self._write_variant(node, tags, value)
+
+    def _write_name(self, node: Enum, tags: Mapping[str, int], value: str) -> None:
+        """Write a variant of an enum without payloads."""
+        form = number_format(node.tag)
+        if form:
+            self.run.append((form, f"{self.codecs.name(Table(tags), 'tags')}[{value}]"))
+            return
+        written = Table({name: int_bytes(node.tag, tag) for name, tag in tags.items()})
+        self.append(f"{self.codecs.name(written, 'tags')}[{value}]")
+
+    def _write_variant(self, node: Enum, tags: Mapping[str, int], value: str) -> None:
+        """Write a variant of an enum with payloads: a name, or {name: payload}."""
+        written = {name: int_bytes(node.tag, tag) for name, tag in tags.items()}
+        units = Table(
+            {v.name: written[v.name] for v in reversed(node.variants) if v.payload is None}
+        )
         self.flush()
-        self.line(f"if type({value}) is str:")
-        self.blocks += 1
-        self.append(f"{self.codecs.name(Table(units), 'units')}[{value}]")
-        self.blocks -= 1
-        self.line("else:")
-        self.blocks += 1
-        name, payload = self.temp(), self.temp()
-        self.line(f"if type({value}) is not dict: raise Odd")
-        self.line(f"(({name}, {payload}),) = {value}.items()")
+        with self.block(f"if type({value}) is str:"):
+            self.append(f"{self.codecs.name(units, 'units')}[{value}]")
+        with self.block("else:"):
+            name, payload = self.temp(), self.temp()
+            self.give_up_if(f"type({value}) is not dict")
+            self.line(f"(({name}, {payload}),) = {value}.items()")
+            self._write_payload(node, written, name, payload)
+        self.has_appended = True
+
+    def _write_payload(
+        self, node: Enum, written: Mapping[str, bytes], name: str, payload: str
+    ) -> None:
         word = "if"
         done: set[str] = set()
         for variant in node.variants:
             if variant.payload is None or variant.name in done:
                 continue
             done.add(variant.name)
-            self.line(f"{word} {name} == {variant.name!r}:")
+            with self.block(f"{word} {name} == {variant.name!r}:"):
+                self.constant(written[variant.name])
+                self.write(variant.payload, payload)
+                self.flush()
             word = "elif"
-            self.blocks += 1
-            self.constant(int_bytes(node.tag, tags[variant.name]))
-            self.write(variant.payload, payload)
-            self.flush()
-            self.blocks -= 1
-        self.line("else: raise Odd" if word == "elif" else "raise Odd")
-        self.flushed += 1
-        self.blocks -= 1
+        self.line("else: raise Odd" if done else "raise Odd")
+
+    def visit_link(self, node: Link, x: str) -> None:
+        if self.is_inlined(node):
+            self.write(self.layouts.expand(node), x)
+        else:
+            self._call(node, x, "k + 1")
+
+    def _refuse(self, node: Generic | Unsupported, x: str) -> None:
+        raise _not_compiled(node)
+
+    visit_generic = visit_unsupported = _refuse
+
+
+def _not_compiled(node: Type) -> NotUsable:
+    return NotUsable("type", type_text(node), "it cannot be compiled")

@@ -23,9 +23,6 @@ MAX_KINDS = 8
 BY_HAND = {
     "mcpsol_py/attack/baseline.py",
     "mcpsol_py/attack/kinds.py",
-    "mcpsol_py/codec/read_source.py",
-    "mcpsol_py/codec/source.py",
-    "mcpsol_py/codec/write_source.py",
     "mcpsol_py/render/anchor_types.py",
     "mcpsol_py/render/state.py",
 }
