@@ -251,7 +251,7 @@ def test_no_output_holds_a_secret(told: Told) -> None:
 def test_an_exporter_that_is_not_installed_is_refused(cli: Cli) -> None:
     ran = cli("serve", cli.idl, "--traces", "nowhere")
     assert ran.code == 1
-    assert "no exporter of that name" in ran.err
+    assert "no exporter of this name is installed" in ran.err
 
 
 def test_without_the_option_nothing_is_imported_or_sent(cli: Cli, tmp_path: Path) -> None:

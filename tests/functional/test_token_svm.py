@@ -189,7 +189,8 @@ def test_a_transaction_lands_once_and_an_old_blockhash_does_not(bank: Bank) -> N
     account = run(bank.svm.get_accounts([target]))[0]
     assert account is not None
     assert account.lamports == 10**6
-    stale = VersionedTransaction(bank.system.transaction([built]).message, [bank.wallet])
+    another = bank.system.build("transferSol", {"amount": 10**6 + 1}, {"destination": target})
+    stale = VersionedTransaction(bank.system.transaction([another]).message, [bank.wallet])
     bank.svm.expire_blockhash()
     with pytest.raises(ProgramFailed, match="BlockhashNotFound"):
         bank.system.send_transaction(stale)

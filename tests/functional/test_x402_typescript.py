@@ -331,7 +331,7 @@ class TestDisagreements:
         keys = [USDC, *(associated_token_address(owner, USDC, TOKEN_PROGRAM) for owner in owners)]
         found = world.chain.get_accounts([str(k) for k in keys])
         accounts = {
-            str(k): [a.owner, a.data.hex()]
+            str(k): [str(a.owner), a.data.hex()]
             for k, a in zip(keys, found, strict=True)
             if a is not None
         }
