@@ -1,7 +1,7 @@
 """The limits of MCP clients, and the rules that a finished tool definition must keep for them.
 
-The rules look at finished schemas and do not share code with json_schema.py and mcp_tools.py, so that they find faults
-of those modules too.
+The rules look at finished schemas. They share no code with json_schema.py and mcp_tools.py, so they also find faults
+in what those modules build.
 """
 
 from __future__ import annotations
@@ -78,6 +78,10 @@ _FORBIDDEN = frozenset(
 )
 _STRICT_FORBIDDEN = _FORBIDDEN | {"format", "default", "minProperties", "maxProperties", "pattern"}
 _UNIONS = ("anyOf", "oneOf", "allOf")
+#: A schema needs one of these.
+_TYPED = frozenset({"type", *_UNIONS})
+#: Schemas with one of these hold other schemas, one level deeper.
+_NESTING = frozenset({"properties", "items"})
 
 
 class Fault(NamedTuple):
@@ -96,7 +100,7 @@ def schema_faults(
     if not isinstance(schema, dict):
         yield Fault("error", at, "not a schema", "schema")
         return
-    if depth > limits.nesting and ("properties" in schema or "items" in schema):
+    if depth > limits.nesting and not _NESTING.isdisjoint(schema):
         message = f"objects and lists nest deeper than {limits.nesting} levels"
         yield Fault("error", at, message, "nesting")
         return
@@ -104,39 +108,39 @@ def schema_faults(
     yield from _type_faults(schema, limits, at)
     if limits.strict and _may_be(schema, "object"):
         yield from _strict_faults(schema, at)
-    for name, inner in schema.get("properties", {}).items():
-        here = f"{at}.{name}"
-        for level, message, rule in _name_faults(limits.property_pattern, name):
-            yield Fault(level, here, message, rule)
-        yield from schema_faults(inner, limits, here, depth + 1)
+    yield from _property_faults(schema, limits, at, depth)
     yield from _item_faults(schema, limits, at, depth)
-    for union in _UNIONS:
-        for inner in schema.get(union, ()):
-            yield from schema_faults(inner, limits, at, depth)
+    yield from _union_faults(schema, limits, at, depth)
+
+
+@lru_cache(64)
+def _forbidden(limits: ClientLimits) -> dict[str, str]:
+    """Return the keywords that a client does not accept, each with the rule of its fault."""
+    keywords = _STRICT_FORBIDDEN if limits.strict else _FORBIDDEN
+    rules = dict.fromkeys(keywords, "keyword")
+    if not limits.closed:
+        rules["additionalProperties"] = "keyword"
+    if not limits.unions:
+        rules |= dict.fromkeys(_UNIONS, "union")
+    return rules
 
 
 def _keyword_faults(schema: dict[str, Any], limits: ClientLimits, at: str) -> Iterator[Fault]:
-    forbidden = _STRICT_FORBIDDEN if limits.strict else _FORBIDDEN
-    if not forbidden.isdisjoint(schema):
-        for key in sorted(forbidden.intersection(schema)):
-            yield Fault("error", at, f"uses {key}", "keyword")
-    if not limits.closed and "additionalProperties" in schema:
-        yield Fault("error", at, "uses additionalProperties", "keyword")
+    rules = _forbidden(limits)
+    for keyword in sorted(rules.keys() & schema.keys()):
+        yield Fault("error", at, f"uses {keyword}", rules[keyword])
 
 
 def _type_faults(schema: dict[str, Any], limits: ClientLimits, at: str) -> Iterator[Fault]:
-    union = next((key for key in _UNIONS if key in schema), None)
-    if union is not None and not limits.unions:
-        yield Fault("error", at, f"uses {union}", "union")
-    if union is None and "type" not in schema:
+    if _TYPED.isdisjoint(schema):
         yield Fault("error", at, "has no type", "type")
-    if not limits.strict and isinstance(schema.get("type"), list):
+    if isinstance(schema.get("type"), list) and not limits.strict:
         yield Fault("error", at, "has a list of types", "type")
 
 
 def _may_be(schema: dict[str, Any], kind: str) -> bool:
     kinds = schema.get("type")
-    return kinds == kind or (isinstance(kinds, list) and kind in kinds)
+    return kind in kinds if isinstance(kinds, list) else kinds == kind
 
 
 def _strict_faults(schema: dict[str, Any], at: str) -> Iterator[Fault]:
@@ -144,6 +148,16 @@ def _strict_faults(schema: dict[str, Any], at: str) -> Iterator[Fault]:
         yield Fault("error", at, "leaves additionalProperties open", "strict")
     if sorted(schema.get("required", [])) != sorted(schema.get("properties", {})):
         yield Fault("error", at, "does not require all of its properties", "strict")
+
+
+def _property_faults(
+    schema: dict[str, Any], limits: ClientLimits, at: str, depth: int
+) -> Iterator[Fault]:
+    for name, inner in schema.get("properties", {}).items():
+        here = f"{at}.{name}"
+        for level, message, rule in _name_faults(limits.property_pattern, name):
+            yield Fault(level, here, message, rule)
+        yield from schema_faults(inner, limits, here, depth + 1)
 
 
 def _item_faults(
@@ -158,9 +172,17 @@ def _item_faults(
         yield Fault("error", at, "an array without one schema for its items", "items")
 
 
+def _union_faults(
+    schema: dict[str, Any], limits: ClientLimits, at: str, depth: int
+) -> Iterator[Fault]:
+    for union in _UNIONS:
+        for inner in schema.get(union, ()):
+            yield from schema_faults(inner, limits, at, depth)
+
+
 @lru_cache(8192)
 def _name_faults(pattern: str, name: str) -> tuple[tuple[Level, str, str], ...]:
-    """Return what is wrong with the name of a property. Cached, since most instructions share names."""
+    """Return the faults of a property's name. Cached, since most instructions share names."""
     faults: list[tuple[Level, str, str]] = []
     if not re.fullmatch(pattern, name):
         faults.append(("error", "not a property name that all clients accept", "property-name"))

@@ -1,4 +1,4 @@
-"""What different MCP clients accept in the schema of a tool, and schemas fitted to it.
+"""Profiles of MCP clients: the JSON Schema keywords that each one accepts, and schemas fitted to a profile.
 
 json_schema.py applies a profile while it builds schemas from the types of a program. `fitted` applies one to a finished
 schema, such as those of the bridge's own tools.
@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["PROFILES", "Profile", "fitted"]
+__all__ = ["PROFILES", "Profile", "fitted", "or_null"]
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What one kind of client accepts.
+    """The limits of one kind of client.
 
     `unions`: anyOf below the root. `type_lists`: "type": ["x", "null"]. `closed`: it understands additionalProperties
     false. `all_required`: every key must be given, absent ones as null. `limits`: it understands pattern, minimum,
@@ -33,6 +33,27 @@ class Profile:
     nodes: int = 2000
     about: int = 1024
 
+    @property
+    def unknown_keywords(self) -> frozenset[str]:
+        """The keywords that the client does not understand."""
+        closing = frozenset() if self.closed else frozenset({"additionalProperties"})
+        return closing if self.limits else closing | _LIMITS
+
+
+#: Keywords that narrow or complete a value.
+_LIMITS = frozenset(
+    {
+        "pattern",
+        "format",
+        "default",
+        "minimum",
+        "maximum",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+    }
+)
 
 PROFILES: dict[str, Profile] = {
     "default": Profile("default"),
@@ -47,34 +68,22 @@ PROFILES: dict[str, Profile] = {
     ),
 }
 
-_LIMITS = (
-    "pattern",
-    "format",
-    "default",
-    "minimum",
-    "maximum",
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-)
-
 
 def fitted(schema: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
     """Return *schema* without the keywords that clients of *profile* do not understand.
 
     If all keys must be given, optional ones may be null, and an object with any content becomes JSON text.
     """
-    out = {key: inner for key, inner in schema.items() if profile.limits or key not in _LIMITS}
-    if not profile.closed:
-        out.pop("additionalProperties", None)
-    if out.get("type") == "array" and isinstance(out.get("items"), Mapping):
+    out = dict(schema)
+    for keyword in profile.unknown_keywords & out.keys():
+        del out[keyword]
+    kind = out.get("type")
+    if kind == "array" and isinstance(out.get("items"), Mapping):
         out["items"] = fitted(out["items"], profile)
-    if out.get("type") != "object":
-        return out
-    if "properties" not in out:
-        return _fitted_free_object(out, profile)
-    return _fitted_object(out, profile)
+    if kind == "object":
+        fit = _fitted_object if "properties" in out else _fitted_free_object
+        return fit(out, profile)
+    return out
 
 
 def _fitted_free_object(schema: dict[str, Any], profile: Profile) -> dict[str, Any]:
@@ -89,19 +98,21 @@ def _fitted_object(schema: dict[str, Any], profile: Profile) -> dict[str, Any]:
     properties = {name: fitted(inner, profile) for name, inner in schema["properties"].items()}
     if not profile.all_required:
         return {**schema, "properties": properties}
-    required = set(schema.get("required", ()))
-    for name, inner in properties.items():
-        if name not in required:
-            properties[name] = _or_null(inner)
+    for name in properties.keys() - schema.get("required", ()):
+        properties[name] = or_null(properties[name])
     everything = {"required": list(properties), "additionalProperties": False}
     return {**schema, **everything, "properties": properties}
 
 
-def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of null or a value of *schema*."""
-    kind = schema.get("type")
-    kinds = kind if isinstance(kind, list) else [kind]
-    out = {**schema, "type": kinds if "null" in kinds else [*kinds, "null"]}
-    if "enum" in schema and None not in schema["enum"]:
-        out["enum"] = [*schema["enum"], None]
+def or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of null or a value of *schema*, as a list of types."""
+    out = {**schema, "type": _with(schema.get("type"), "null")}
+    if "enum" in schema:
+        out["enum"] = _with(schema["enum"], None)
     return out
+
+
+def _with(values: Any, added: str | None) -> list[Any]:
+    """Return *values*, one or a list, with *added* at the end if it is not among them."""
+    known = values if isinstance(values, list) else [values]
+    return known if added in known else [*known, added]

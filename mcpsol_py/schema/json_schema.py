@@ -51,7 +51,7 @@ from mcpsol_py.model.visit import (
     WrapperType,
 )
 from mcpsol_py.names import clean_text
-from mcpsol_py.schema.client_profiles import PROFILES, Profile
+from mcpsol_py.schema.client_profiles import PROFILES, Profile, or_null
 from mcpsol_py.schema.json_shapes import (
     Member,
     Shape,
@@ -254,11 +254,7 @@ class Schemas(GroupVisitor[[int], Shape]):
             return {"anyOf": [schema, {"type": "null"}]}
         if not self.profile.type_lists:
             return schema | {"nullable": True}
-        kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        nullable = schema | {"type": [*kinds, "null"]}
-        if "enum" in schema:
-            nullable["enum"] = [*schema["enum"], None]
-        return nullable
+        return or_null(schema)
 
     def _tuple(self, items: tuple[Type, ...], depth: int) -> Shape:
         shapes = [self._shape(item, depth + 1) for item in items]

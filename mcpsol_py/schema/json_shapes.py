@@ -62,79 +62,124 @@ class Member:
     needed: bool = True
 
 
+#: The shape of a value that needs no conversion.
+_AS_IS = Shape({})
+
+
+# --- lists, maps and tuples ------------------------------------------------------------------------------------------
+
+
 def items_converter(item: Shape) -> Convert | None:
     """Return the converter of a list, or None if its items stay as they are."""
-    if item.convert is None:
-        return None
+    return None if item.convert is None else _ItemsConverter(item)
 
-    def convert(value: Any) -> Any:
-        value = opened(value)
-        if not isinstance(value, list):
-            return value
-        return [item.converted(part) for part in value]
 
-    return convert
+@dataclass(frozen=True, slots=True)
+class _ItemsConverter:
+    item: Shape
+
+    def __call__(self, value: Any) -> Any:
+        given = opened(value)
+        if not isinstance(given, list):
+            return given
+        return list(map(self.item.converted, given))
 
 
 def pairs_converter(key: Shape, value: Shape) -> Convert:
     """Return the converter of a map: from {key, value} objects, [key, value] lists or an object to pairs."""
+    return _PairsConverter(key, value)
 
-    def pair(entry: Any) -> Any:
-        if isinstance(entry, dict) and entry.keys() <= {"key", "value"}:
-            entry = [entry.get("key"), entry.get("value")]
-        if isinstance(entry, (list, tuple)) and len(entry) == 2:
-            return [key.converted(entry[0]), value.converted(entry[1])]
-        return entry
 
-    def convert(given: Any) -> Any:
-        given = opened(given)
+@dataclass(frozen=True, slots=True)
+class _PairsConverter:
+    key: Shape
+    value: Shape
+
+    def __call__(self, value: Any) -> Any:
+        given = opened(value)
         if isinstance(given, dict):
             given = list(given.items())
         if not isinstance(given, list):
             return given
-        return [pair(entry) for entry in given]
+        return list(map(self._pair, given))
 
-    return convert
+    def _pair(self, entry: Any) -> Any:
+        if isinstance(entry, dict) and entry.keys() <= {"key", "value"}:
+            entry = [entry.get("key"), entry.get("value")]
+        if not isinstance(entry, (list, tuple)) or len(entry) != 2:
+            return entry
+        key, value = entry
+        return [self.key.converted(key), self.value.converted(value)]
 
 
 def tuple_converter(names: Sequence[str], shapes: Sequence[Shape]) -> Convert:
     """Return the converter of a tuple: from an object with *names*, or a list, to a list."""
+    return _TupleConverter(dict(zip(names, shapes, strict=True)))
 
-    def convert(value: Any) -> Any:
-        value = opened(value)
-        if isinstance(value, dict) and value.keys() <= set(names):
-            members = zip(names, shapes, strict=True)
-            value = [value.get(name) for name, shape in members if name in value or shape.nullable]
-        if isinstance(value, list) and len(value) == len(shapes):
-            return [shape.converted(part) for shape, part in zip(shapes, value, strict=True)]
-        return value
 
-    return convert
+@dataclass(frozen=True, slots=True)
+class _TupleConverter:
+    shapes: dict[str, Shape]
+
+    def __call__(self, value: Any) -> Any:
+        given = opened(value)
+        if isinstance(given, dict) and given.keys() <= self.shapes.keys():
+            given = self._in_order(given)
+        if not isinstance(given, list) or len(given) != len(self.shapes):
+            return given
+        members = zip(self.shapes.values(), given, strict=True)
+        return [shape.converted(part) for shape, part in members]
+
+    def _in_order(self, given: dict[str, Any]) -> list[Any]:
+        """Return the given members as a list. A nullable one that is missing is None; others leave a gap."""
+        out = []
+        for name, shape in self.shapes.items():
+            if name in given or shape.nullable:
+                out.append(given.get(name))
+        return out
+
+
+# --- enums -----------------------------------------------------------------------------------------------------------
 
 
 def variant_converter(members: Sequence[Member], units: Sequence[str], words: Shape) -> Convert:
     """Return the converter of an enum: from an object with one of *members*, or a word for one of *units*."""
     known = {member.name: member for member in members}
     known |= {member.key: member for member in members}
-    units_without_payload = frozenset(units)
+    return _VariantConverter(known, frozenset(units), words)
 
-    def convert(value: Any) -> Any:
-        value = opened(value)
-        if not isinstance(value, dict):
-            return words.convert(value) if words.convert else value
-        chosen = {name: payload for name, payload in value.items() if payload is not None}
-        if len(chosen) != 1 and len(value) == 1:
-            chosen = value
-        if len(chosen) != 1:
-            return value
-        ((name, payload),) = chosen.items()
-        member = known.get(name)
-        key = name if member is None else member.key
-        if key in units_without_payload:
-            return key
-        return {key: payload if member is None else member.shape.converted(payload)}
 
-    return convert
+@dataclass(frozen=True, slots=True)
+class _VariantConverter:
+    members: dict[str, Member]
+    #: the variants without a payload
+    units: frozenset[str]
+    words: Shape
+
+    def __call__(self, value: Any) -> Any:
+        given = opened(value)
+        if not isinstance(given, dict):
+            return self.words.converted(given)
+        chosen = _only_item(given)
+        if chosen is None:
+            return given
+        name, payload = chosen
+        member = self.members.get(name, Member(name, name, _AS_IS))
+        if member.key in self.units:
+            return member.key
+        return {member.key: member.shape.converted(payload)}
+
+
+def _only_item(given: dict[str, Any]) -> tuple[str, Any] | None:
+    """Return the only item that is not null, or the only item, or None if there are more or none."""
+    items = list(given.items())
+    not_null = [item for item in items if item[1] is not None]
+    if len(not_null) == 1:
+        return not_null[0]
+    return items[0] if len(items) == 1 else None
+
+
+# --- objects ---------------------------------------------------------------------------------------------------------
 
 
 def object_converter(members: Sequence[Member], drops_null: bool) -> Convert | None:
@@ -143,31 +188,47 @@ def object_converter(members: Sequence[Member], drops_null: bool) -> Convert | N
     It accepts names in other cases, and adds None for absent options. `drops_null`: the schema asks for null in place
     of an absent value, so null for a member with a default is left out.
     """
-    names = _names_of_members(members)
-    shapes = {m.key: m.shape for m in members if m.shape.convert}
-    absent = [m.key for m in members if m.shape.nullable and m.needed]
-    defaults = frozenset(
-        m.key for m in members if drops_null and not m.needed and not m.shape.nullable
+    options = [m.key for m in members if m.shape.nullable and m.needed]
+    with_default = [m.key for m in members if not m.shape.nullable and not m.needed]
+    converter = _ObjectConverter(
+        names=_names_of_members(members),
+        shapes={m.key: m.shape for m in members if m.shape.convert},
+        options=tuple(options),
+        droppable=frozenset(with_default if drops_null else ()),
     )
-    same_names = all(m.name == m.key for m in members)
-    if same_names and not shapes and not absent and not defaults:
-        return None
+    if converter.changes_values or any(m.name != m.key for m in members):
+        return converter
+    return None
 
-    def convert(value: Any) -> Any:
-        value = opened(value)
-        if not isinstance(value, dict):
-            return value
+
+@dataclass(frozen=True, slots=True)
+class _ObjectConverter:
+    #: every way to write a property -> its key
+    names: dict[str, str]
+    #: the members whose values change
+    shapes: dict[str, Shape]
+    #: the members that are None if they are absent
+    options: tuple[str, ...]
+    #: the members that are absent if they are None
+    droppable: frozenset[str]
+
+    @property
+    def changes_values(self) -> bool:
+        return bool(self.shapes or self.options or self.droppable)
+
+    def __call__(self, value: Any) -> Any:
+        given = opened(value)
+        if not isinstance(given, dict):
+            return given
         out: dict[str, Any] = {}
-        for given, item in value.items():
-            key: str = names[given] if given in names else str(given)
-            if item is None and key in defaults:
+        for name, item in given.items():
+            key = str(self.names.get(name, name))
+            if item is None and key in self.droppable:
                 continue
-            out[key] = shapes[key].converted(item) if key in shapes else item
-        for key in absent:
+            out[key] = self.shapes.get(key, _AS_IS).converted(item)
+        for key in self.options:
             out.setdefault(key, None)
         return out
-
-    return convert
 
 
 def _names_of_members(members: Sequence[Member]) -> dict[str, str]:

@@ -22,41 +22,55 @@ def property_names(names: Iterable[str]) -> list[str]:
     No name repeats, and most stay as they are. A changed name gets a hash of the original one, so that it does not
     depend on the order of the others.
     """
-    names = list(names)
-    taken = {name for name in names if _PROPERTY.fullmatch(name)}
-    out: list[str] = []
-    seen: set[str] = set()
-    for place, name in enumerate(names):
-        if _PROPERTY.fullmatch(name) and name not in seen:
-            good = name
-        else:
-            good = _changed_name(name, place, taken, seen)
-            taken.add(good)
-        seen.add(good)
-        out.append(good)
-    return out
+    wanted = list(names)
+    namer = _PropertyNamer(filter(_PROPERTY.fullmatch, wanted))
+    return [namer.name(name, place) for place, name in enumerate(wanted)]
 
 
-def _changed_name(name: str, place: int, taken: set[str], seen: set[str]) -> str:
-    plain = re.sub(r"[^a-zA-Z0-9_]+", "_", name).strip("_")
-    if not re.match(r"[a-zA-Z_]", plain):
-        plain = f"_{plain}"
-    if len(plain) <= 64 and plain not in taken and plain not in seen and plain != "_":
-        return plain
-    salt = name
-    while True:
-        digest = sha256(salt.encode("utf-8", "replace")).hexdigest()[:8]
-        hashed = f"{plain[:55]}_{digest}"
-        if hashed not in seen:
-            return hashed
-        salt += f"#{place}"
+class _PropertyNamer:
+    """Gives out property names, each once. *reserved* names go to the properties that have them already."""
+
+    def __init__(self, reserved: Iterable[str]) -> None:
+        self.reserved = set(reserved)
+        self.used: set[str] = set()
+
+    def name(self, name: str, place: int) -> str:
+        """Return *name*, or a changed one if clients do not accept it or it is used."""
+        is_free = name in self.reserved and name not in self.used
+        found = name if is_free else self._changed(name, place)
+        self.used.add(found)
+        return found
+
+    def _changed(self, name: str, place: int) -> str:
+        plain = re.sub(r"[^a-zA-Z0-9_]+", "_", name).strip("_")
+        if not re.match(r"[a-zA-Z_]", plain):
+            plain = f"_{plain}"
+        if self._is_free(plain):
+            return plain
+        hashed = _hashed(plain, name)
+        salt = name
+        while hashed in self.used:
+            salt += f"#{place}"
+            hashed = _hashed(plain, salt)
+        return hashed
+
+    def _is_free(self, plain: str) -> bool:
+        if plain == "_" or len(plain) > 64:
+            return False
+        return plain not in self.reserved and plain not in self.used
+
+
+def _hashed(plain: str, text: str) -> str:
+    digest = sha256(text.encode("utf-8", "replace")).hexdigest()
+    return f"{plain[:55]}_{digest[:8]}"
 
 
 def quoted(docs: Iterable[str], limit: int = 400) -> str:
     """Return text from a program, marked as a quotation, so that models treat it as data and not as instructions."""
-    text = " ".join(clean_text("\n".join(docs), 4 * limit).split()).replace('"', "'")
-    if not text:
+    words = clean_text("\n".join(docs), 4 * limit).split()
+    if not words:
         return ""
+    text = " ".join(words).replace('"', "'")
     if len(text) > limit:
         text = text[: limit - 1].rstrip() + "…"
     return f'Program\'s words: "{text}"'
@@ -64,9 +78,15 @@ def quoted(docs: Iterable[str], limit: int = 400) -> str:
 
 def join(*parts: str, limit: int = 1024) -> str:
     """Join sentences to one description of at most *limit* characters."""
-    sentences = [part if part.endswith('"') else part.rstrip(".") for part in parts if part]
-    text = ". ".join(sentences)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    text = ". ".join(map(_without_full_stop, filter(None, parts)))
+    if len(text) > limit:
+        return text[: limit - 1] + "…"
+    return text
+
+
+def _without_full_stop(sentence: str) -> str:
+    """Return *sentence* without full stops at its end. A quotation keeps its own."""
+    return sentence if sentence.endswith('"') else sentence.rstrip(".")
 
 
 def described(schema: dict[str, Any], about: str, limit: int = 1024) -> dict[str, Any]:

@@ -25,12 +25,15 @@ def safe_name(name: str, budget: int = NAME_BUDGET) -> str:
     plain = re.sub(r"[^a-zA-Z0-9_-]+", "_", name).strip("_-") or "tool"
     if not _NAME.match(plain):
         plain = f"_{plain}"
-    return plain if len(plain) <= budget else hashed_name(plain, name, budget)
+    if len(plain) > budget:
+        return hashed_name(plain, name, budget)
+    return plain
 
 
 def hashed_name(plain: str, name: str, budget: int) -> str:
     """Return *plain* with a hash of *name* at its end, within *budget* characters."""
-    return f"{plain[: budget - 9]}_{sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
+    digest = sha256(name.encode("utf-8", "replace")).hexdigest()
+    return f"{plain[: budget - 9]}_{digest[:8]}"
 
 
 def unique_names(names: Iterable[str], budget: int = NAME_BUDGET) -> list[str]:
@@ -38,21 +41,28 @@ def unique_names(names: Iterable[str], budget: int = NAME_BUDGET) -> list[str]:
 
     All names that would clash get a hash, so that their order does not matter.
     """
-    names = list(names)
-    plain_names = [safe_name(name, budget) for name in names]
-    count = Counter(plain.lower() for plain in plain_names)
-    out: list[str] = []
+    wanted = list(names)
+    plain_names = [safe_name(name, budget) for name in wanted]
+    count = Counter(map(str.lower, plain_names))
     taken: set[str] = set()
-    for name, plain in zip(names, plain_names, strict=True):
-        is_free = count[plain.lower()] == 1 and plain.lower() not in taken
-        found = plain if is_free else hashed_name(plain, name, budget)
-        salt = 0
-        while found.lower() in taken:
-            salt += 1
-            found = hashed_name(plain, f"{name}#{salt}", budget)
+    out: list[str] = []
+    for name, plain in zip(wanted, plain_names, strict=True):
+        found = plain
+        if count[plain.lower()] > 1 or plain.lower() in taken:
+            found = _free_hashed_name(plain, name, budget, taken)
         taken.add(found.lower())
         out.append(found)
     return out
+
+
+def _free_hashed_name(plain: str, name: str, budget: int, taken: set[str]) -> str:
+    """Return the hashed name, salted with a number if another tool has it."""
+    found = hashed_name(plain, name, budget)
+    salt = 0
+    while found.lower() in taken:
+        salt += 1
+        found = hashed_name(plain, f"{name}#{salt}", budget)
+    return found
 
 
 def title_of(name: str) -> str:
@@ -62,6 +72,9 @@ def title_of(name: str) -> str:
 
 
 def shown(name: str) -> str:
-    """Return a name of one word as it is, and anything else in quotes, since it may be a sentence of a stranger."""
+    """Return a name of one word as it is, and other names in quotes, since they may hold sentences of a stranger."""
     text = clean_text(name, 80)
-    return text if re.fullmatch(r"[\w.:-]+", text) else f'"{text.replace(chr(34), chr(39))}"'
+    if re.fullmatch(r"[\w.:-]+", text):
+        return text
+    inner = text.replace('"', "'")
+    return f'"{inner}"'
