@@ -12,10 +12,12 @@ from mcpsol_py.model.program import (
     IdentityValue,
     Instruction,
     PayerValue,
+    Pda,
     RemainingAccounts,
     ResolverValue,
     UnknownSeed,
 )
+from mcpsol_py.model.types import Field
 from mcpsol_py.names import clean_text, forms
 from mcpsol_py.schema.client_profiles import Profile
 from mcpsol_py.schema.json_schema import Schemas
@@ -47,22 +49,27 @@ MustGive = Callable[[Instruction], Collection[tuple[str, ...]]]
 
 def accounts_to_give(instruction: Instruction) -> set[tuple[str, ...]]:
     """Return the accounts without a fixed address, seeds, default or relation, judged without the account planner."""
-    return {
-        path
-        for path, account in leaves(instruction.accounts)
-        if not account.optional and not _client_can_fill_in(account)
-    }
+    return {path for path, account in leaves(instruction.accounts) if _must_be_given(account)}
+
+
+def _must_be_given(account: Account) -> bool:
+    return not account.optional and not _client_can_fill_in(account)
 
 
 def _client_can_fill_in(account: Account) -> bool:
     if account.address is not None or account.relations:
         return True
     if account.pda is not None:
-        has_unknown_seed = any(isinstance(seed, UnknownSeed) for seed in account.pda.seeds)
-        return not has_unknown_seed and not isinstance(account.pda.program, ResolverValue)
+        return _is_derivable(account.pda)
     if account.default is None:
         return False
     return not isinstance(account.default, (ResolverValue, IdentityValue, PayerValue))
+
+
+def _is_derivable(pda: Pda) -> bool:
+    if isinstance(pda.program, ResolverValue):
+        return False
+    return UnknownSeed not in map(type, pda.seeds)
 
 
 # --- one tool --------------------------------------------------------------------------------------------------------
@@ -108,17 +115,16 @@ class ToolDefinition:
         arguments = schemas.object_of(members).schema
         properties: dict[str, Any] = dict(arguments["properties"])
         required: list[str] = list(arguments.get("required", ()))
-        accounts = _accounts_schema(self.instruction.accounts, (), self.must, profile)
-        if accounts is not None:
+        accounts = _accounts_schema(self.instruction.accounts, (), self.must, profile) or {}
+        if accounts:
             properties["accounts"] = accounts
-            if accounts.get("required") or profile.all_required:
-                required.append("accounts")
-        if self.instruction.remaining:
-            properties["remaining_accounts"] = _remaining_schema(
-                self.instruction.remaining, profile
-            )
-            if profile.all_required:
-                required.append("remaining_accounts")
+        if accounts.get("required"):
+            required.append("accounts")
+        remaining = self.instruction.remaining
+        if remaining:
+            properties["remaining_accounts"] = _remaining_schema(remaining, profile)
+        if profile.all_required:
+            required = list(properties)
         return object_schema(properties, required, profile)
 
     def accounts_named(self, items: tuple[AccountItem, ...]) -> dict[str, AccountItem]:
@@ -140,18 +146,33 @@ def _accounts_by_name(items: tuple[AccountItem, ...]) -> dict[str, AccountItem]:
 
 
 def _argument_members(instruction: Instruction, schemas: Schemas) -> list[Member]:
-    given = [arg for arg in instruction.args if arg.default is None or not arg.default.omitted]
-    filled_in = {name for name, _ in instruction.arg_values}
-    units = {key[5:]: text for key, text in instruction.hints if key.startswith("unit:")}
+    given = [arg for arg in instruction.args if not _is_constant(arg)]
+    notes = _ArgumentNotes(instruction)
     names = property_names(_unreserved(arg.name) for arg in given)
-    members = []
-    for name, arg in zip(names, given, strict=True):
-        unit = units.get(arg.name)
-        unit_text = f"unit: {clean_text(unit, 40)}" if unit else ""
-        about = join(unit_text, quoted(arg.docs))
-        needed = arg.default is None and arg.name not in filled_in
-        members.append(Member(name, arg.name, schemas.shape(arg.type), about, needed))
-    return members
+    return [
+        Member(name, arg.name, schemas.shape(arg.type), notes.about(arg), notes.is_needed(arg))
+        for name, arg in zip(names, given, strict=True)
+    ]
+
+
+def _is_constant(arg: Field) -> bool:
+    """Is it an argument that callers do not give, since it always has the same value?"""
+    return arg.default is not None and arg.default.omitted
+
+
+class _ArgumentNotes:
+    """The notes of an instruction on its arguments: units, and values that a client fills in."""
+
+    def __init__(self, instruction: Instruction) -> None:
+        self.hints = dict(instruction.hints)
+        self.filled_in = dict(instruction.arg_values)
+
+    def about(self, arg: Field) -> str:
+        unit = clean_text(self.hints.get(f"unit:{arg.name}", ""), 40)
+        return join(f"unit: {unit}" if unit else "", quoted(arg.docs))
+
+    def is_needed(self, arg: Field) -> bool:
+        return arg.default is None and arg.name not in self.filled_in
 
 
 def _unreserved(name: str) -> str:
@@ -159,7 +180,7 @@ def _unreserved(name: str) -> str:
 
 
 def _description(instruction: Instruction, program: str, profile: Profile) -> str:
-    when = next((text for key, text in instruction.hints if key == "when"), "")
+    when = dict(instruction.hints).get("when", "")
     return join(
         f"Instruction {shown(instruction.name)} of the Solana program {shown(program)}",
         quoted(instruction.docs, 600),
@@ -169,9 +190,9 @@ def _description(instruction: Instruction, program: str, profile: Profile) -> st
 
 
 def _annotations(instruction: Instruction) -> dict[str, Any]:
-    writes_named = any(account.writable for _, account in leaves(instruction.accounts))
-    writes = writes_named or any(accounts.writable for accounts in instruction.remaining)
-    reads_only = instruction.returns is not None and not writes
+    named = [account.writable for _, account in leaves(instruction.accounts)]
+    remaining = [accounts.writable for accounts in instruction.remaining]
+    reads_only = instruction.returns is not None and not any(named + remaining)
     return {
         "title": title_of(instruction.name),
         "readOnlyHint": reads_only,
@@ -196,44 +217,56 @@ def _accounts_schema(
     properties: dict[str, Any] = {}
     required: list[str] = []
     for name, item in zip(property_names(item.name for item in items), items, strict=True):
-        path = (*group, item.name)
-        if isinstance(item, AccountGroup):
-            inner = _accounts_schema(item.accounts, path, must, profile)
-            if inner is None:
-                continue
-            properties[name] = described(inner, quoted(item.docs, 100), profile.about)
-            needed = bool(inner.get("required"))
-        else:
-            needed = path in must
-            properties[name] = _account_schema(item, needed, profile)
+        schema, needed = _item_schema(item, group, must, profile)
+        if schema is None:
+            continue
+        properties[name] = schema
         if needed or profile.all_required:
             required.append(name)
     return object_schema(properties, required, profile)
 
 
+def _item_schema(
+    item: AccountItem,
+    group: tuple[str, ...],
+    must: Collection[tuple[str, ...]],
+    profile: Profile,
+) -> tuple[dict[str, Any] | None, bool]:
+    """Return the schema of an account or a group (None: it is empty), and whether it must be given."""
+    path = (*group, item.name)
+    if not isinstance(item, AccountGroup):
+        needed = path in must
+        return _account_schema(item, needed, profile), needed
+    inner = _accounts_schema(item.accounts, path, must, profile)
+    if inner is None:
+        return None, False
+    about = quoted(item.docs, 100)
+    return described(inner, about, profile.about), bool(inner.get("required"))
+
+
 def _account_schema(account: Account, needed: bool, profile: Profile) -> dict[str, Any]:
-    what = ", ".join(["address", *_account_flags(account)])
+    what = _with_flags(
+        "address",
+        {
+            "signer": account.signer is True,
+            "may sign": account.signer == "either",
+            "writable": account.writable,
+            "optional": account.optional,
+        },
+    )
+    about = join(what, _how_found(account, needed), quoted(account.docs, 160), limit=profile.about)
     may_be_null = profile.all_required and not needed
-    schema: dict[str, Any] = {
-        "type": ["string", "null"] if may_be_null else "string",
-        "description": join(
-            what, _how_found(account, needed), quoted(account.docs, 160), limit=profile.about
-        ),
-    }
-    if profile.limits:
-        schema["pattern"] = _BASE58
-    return schema
+    kind = ["string", "null"] if may_be_null else "string"
+    return {"type": kind, "description": about, **_address_pattern(profile)}
 
 
-def _account_flags(account: Account) -> list[str]:
-    flags = []
-    if account.signer:
-        flags.append("signer" if account.signer is True else "may sign")
-    if account.writable:
-        flags.append("writable")
-    if account.optional:
-        flags.append("optional")
-    return flags
+def _address_pattern(profile: Profile) -> dict[str, Any]:
+    return {"pattern": _BASE58} if profile.limits else {}
+
+
+def _with_flags(what: str, flags: dict[str, bool]) -> str:
+    """Return *what* and the words of the flags that are set, with commas."""
+    return ", ".join([what, *filter(flags.get, flags)])
 
 
 def _how_found(account: Account, needed: bool) -> str:
@@ -249,20 +282,17 @@ def _remaining_schema(remaining: tuple[RemainingAccounts, ...], profile: Profile
     if len(remaining) == 1:
         return _address_list(remaining[0], profile)
     names = property_names(accounts.name for accounts in remaining)
-    lists = [_address_list(accounts, profile) for accounts in remaining]
-    properties = dict(zip(names, lists, strict=True))
+    properties = {
+        name: _address_list(accounts, profile)
+        for name, accounts in zip(names, remaining, strict=True)
+    }
     return object_schema(properties, names if profile.all_required else [], profile)
 
 
 def _address_list(accounts: RemainingAccounts, profile: Profile) -> dict[str, Any]:
-    address: dict[str, Any] = {"type": "string"}
-    if profile.limits:
-        address["pattern"] = _BASE58
-    flags = []
-    if accounts.signer is True:
-        flags.append("signers")
-    if accounts.writable:
-        flags.append("writable")
-    what = f"{clean_text(accounts.name, 64)}: addresses after the named accounts"
-    about = join(", ".join([what, *flags]), quoted(accounts.docs))
-    return {"type": "array", "items": address, "description": about}
+    address = {"type": "string", **_address_pattern(profile)}
+    what = _with_flags(
+        f"{clean_text(accounts.name, 64)}: addresses after the named accounts",
+        {"signers": accounts.signer is True, "writable": accounts.writable},
+    )
+    return {"type": "array", "items": address, "description": join(what, quoted(accounts.docs))}

@@ -2,7 +2,7 @@
 
 The properties of a tool are the arguments by name, then `accounts` (an object; only accounts that a client cannot fill
 in are required) and `remaining_accounts`. An argument with one of these names gets the suffix `_arg`. Names and schemas
-keep within the limits of every supported client (lint.py lists them); a profile narrows them further.
+keep within the limits of every supported client (client_limits.py lists them); a profile narrows them further.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call as the codec and the account planner take it.
+    """A call in the form that the codec and the account planner accept.
 
     `accounts` nests as the groups do. `remaining`: lists of addresses by name.
     """
@@ -60,8 +60,9 @@ class ToolCall:
 class ToolMap:
     """The tools of a program: `tools` are MCP tool definitions, `call` turns a call of one into an instruction's parts.
 
-    Instructions that cannot be served are left out; `left_out` says why. *prefix* and *budget* determine the names of
-    the tools. *must_give*: which accounts are required; by default those without address, seeds, default or relation.
+    Instructions that cannot be served are left out; `left_out` has the reasons. *prefix* and *budget* determine the
+    names of the tools. *must_give*: which accounts are required; by default those without address, seeds, default or
+    relation.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class ToolMap:
     ) -> None:
         if profile not in PROFILES:
             raise UnknownName("client profile", profile, PROFILES)
-        #: instruction -> why it is not a tool
+        #: instruction -> the reason why it is not a tool
         self.left_out = _left_out(model)
         served = [ix for ix in model.instructions if ix.name not in self.left_out]
         names = unique_names((prefix + ix.name for ix in served), budget)
@@ -107,8 +108,8 @@ class ToolMap:
         return tool
 
     def call(self, name: str, arguments: Mapping[str, Any], *, called: str = "") -> ToolCall:
-        """Return the parts of a call, with the source's names for properties, lists for tuples and maps, and None for
-        absent options. *called* is the tool's name in messages, if it is not *name*.
+        """Return the parts of a call: the source's names for properties, lists for tuples and maps, None for absent
+        options. *called* is the tool's name in messages, if it is not *name*.
 
         A value that does not fit its type stays as it is, so that the codec refuses it with its path. Raises
         UnknownName for an unknown tool or property.
@@ -137,14 +138,9 @@ def tools(
 
 
 def _left_out(model: ProgramModel) -> dict[str, str]:
-    left_out = unusable(model)
-    for ix in model.instructions:
-        if ix.name in left_out:
-            continue
-        why = only_itself(ix, model.facade_of)
-        if why is not None:
-            left_out[ix.name] = why
-    return left_out
+    callable_by_none = {ix.name: only_itself(ix, model.facade_of) for ix in model.instructions}
+    reasons = callable_by_none | unusable(model)
+    return {name: why for name, why in reasons.items() if why is not None}
 
 
 # --- a call ----------------------------------------------------------------------------------------------------------
@@ -165,18 +161,15 @@ def _is_argument_name(name: str, instruction: Instruction) -> bool:
 
 def _account_hint(name: str, instruction: Instruction) -> str:
     """Return a hint if an account was given as an argument."""
-    paths: dict[str, tuple[str, ...]] = {}
-    for path, _ in leaves(instruction.accounts):
-        paths.setdefault(path[-1], path)
-    for account, path in paths.items():
+    places = {path[-1]: ".".join(path) for path, _ in reversed(list(leaves(instruction.accounts)))}
+    for account, place in places.items():
         if name in forms(account):
-            return f"It is an account: write it as accounts.{'.'.join(path)}."
+            return f"It is an account: write it as accounts.{place}."
     args = {arg.name for arg in instruction.args}
-    near = get_close_matches(name, [*args, *paths], n=1, cutoff=0.7)
-    if not near or near[0] in args:
+    near = get_close_matches(name, [*args, *places], n=1, cutoff=0.7)
+    if args.issuperset(near):
         return ""
-    path = paths[near[0]]
-    return f"Did you mean the account {near[0]!r}? Write it as accounts.{'.'.join(path)}."
+    return f"Did you mean the account {near[0]!r}? Write it as accounts.{places[near[0]]}."
 
 
 def _argument_hint(name: str, tool: ToolDefinition) -> str:
@@ -219,18 +212,25 @@ def _remaining_names(given: Any, instruction: Instruction, where: str) -> dict[s
     if given is None:
         return {}
     if isinstance(given, list):
-        if not instruction.remaining:
-            known = [arg.name for arg in instruction.args]
-            raise UnknownName("property", "remaining_accounts", known, where=where)
-        return {instruction.remaining[0].name: given}
+        return {_first_remaining(instruction, where): given}
     own = [accounts.name for accounts in instruction.remaining]
     names = dict(zip(property_names(own), own, strict=True))
     if not isinstance(given, dict):
         raise UnknownName("list of remaining accounts", str(given)[:40], names, where=where)
-    out: dict[str, list[Any]] = {}
-    for key, value in given.items():
-        if key not in names:
-            raise UnknownName("list of remaining accounts", key, names, where=where)
-        if value is not None:
-            out[names[key]] = list(value) if isinstance(value, list) else [value]
-    return out
+    unknown = given.keys() - names.keys()
+    if unknown:
+        raise UnknownName("list of remaining accounts", min(unknown), names, where=where)
+    lists = {names[key]: value for key, value in given.items() if value is not None}
+    return {name: _as_list(value) for name, value in lists.items()}
+
+
+def _first_remaining(instruction: Instruction, where: str) -> str:
+    """Return the name of the list that a plain list is given for. Raises UnknownName if there is no such list."""
+    if instruction.remaining:
+        return instruction.remaining[0].name
+    known = [arg.name for arg in instruction.args]
+    raise UnknownName("property", "remaining_accounts", known, where=where)
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else [value]

@@ -8,7 +8,7 @@ cursors.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -63,10 +63,11 @@ class PageSet:
         Empty if there is no such page: the program then sets no return data and fails with InvalidInstructionData.
         """
         place = cursor or 0
-        if 0 <= place < len(self.json_pages):
-            return self.json_pages[place]
-        place -= self.stream_base
-        return self.stream_pages[place] if 0 <= place < len(self.stream_pages) else b""
+        pages = self.json_pages
+        if place >= self.stream_base:
+            place -= self.stream_base
+            pages = self.stream_pages
+        return pages[place] if place in range(len(pages)) else b""
 
 
 def page_set(
@@ -102,14 +103,12 @@ def write_pages(
     for i, (name, row) in enumerate(_tool_rows(model, form, descriptions)):
         # Any tool may be the first one of page 0, which has less room.
         fitted, rest = _Row(row, name).fit(packer.room - len(packer.extra))
-        packer.add("tools", fitted)
+        packer.add("tools", [fitted])
         if rest:
             more += _whole_or_parts([i], rest, packer.room)
-    for part in more:
-        packer.add("more", part)
+    packer.add("more", more)
     for definition in needed_types(model):
-        for part in _whole_or_parts([], _type_row(definition), packer.room):
-            packer.add("types", part)
+        packer.add("types", _whole_or_parts([], _type_row(definition), packer.room))
     return packer.finish()
 
 
@@ -191,51 +190,55 @@ class _Row:
 
         Raises PageTooLarge.
         """
+        for candidate in self._ever_smaller():
+            data = _dump(candidate)
+            if len(data) <= room:
+                return data, self._left_out(candidate)
+        raise PageTooLarge(self.tool_name, len(data) + PAGE_LIMIT - room)
+
+    def _ever_smaller(self) -> Iterator[dict[str, Any]]:
+        """Yield the row in the forms of `fit`, from the whole row to its stub."""
         for candidate in (self.full, self._without_details()):
-            for limit in (None, 100, 0):
-                tried = self._with_description(candidate, limit)
-                data = _dump(tried)
-                if len(data) <= room:
-                    return data, self._left_out(tried)
-        stub = self._stub()
-        data = _dump(stub)
-        if len(data) > room:
-            raise PageTooLarge(self.tool_name, len(data) + PAGE_LIMIT - room)
-        return data, self._left_out(stub)
+            yield candidate
+            yield self._with_short_description(candidate)
+            yield self._without_description(candidate)
+        yield self._stub()
 
     def _left_out(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the members that *row* lacks or has shortened, and "x"."""
         changed = {key: value for key, value in self.full.items() if row.get(key) != value}
         return changed | self.extras
 
-    def _with_description(self, row: dict[str, Any], limit: int | None) -> dict[str, Any]:
-        """Return *row* with its description cut to *limit* characters: None is all of it, 0 none."""
-        if limit is None or self.description_key not in row:
+    def _with_short_description(self, row: dict[str, Any]) -> dict[str, Any]:
+        if self.description_key not in row:
             return row
-        if limit == 0:
-            return {key: value for key, value in row.items() if key != self.description_key}
-        return row | {self.description_key: text_of(row[self.description_key], limit)}
+        return row | {self.description_key: text_of(row[self.description_key], 100)}
+
+    def _without_description(self, row: dict[str, Any]) -> dict[str, Any]:
+        out = dict(row)
+        out.pop(self.description_key, None)
+        return out
 
     def _without_details(self) -> dict[str, Any]:
         """Return the row with only the type and flags of each verbose parameter. Compact ones have no details."""
         if self.is_compact or self.parameters_key not in self.full:
             return self.full
-        parameters = {
-            name: {key: details[key] for key in ("type", "signer", "writable") if key in details}
-            for name, details in self.full[self.parameters_key].items()
-        }
-        return self.full | {self.parameters_key: parameters}
+        full = self.full[self.parameters_key]
+        bare = {name: _type_and_flags(details) for name, details in full.items()}
+        return self.full | {self.parameters_key: bare}
 
     def _stub(self) -> dict[str, Any]:
         """Return the row with a short name and description, and the guard in place of all parameters."""
-        stub = dict(self.full)
+        stub = dict(self._with_short_description(self.full))
         stub[self.name_key] = text_of(stub[self.name_key], _NAME_LIMIT)
-        if self.description_key in stub:
-            stub[self.description_key] = text_of(stub[self.description_key], 100)
         if self.parameters_key in stub:
             stub[self.parameters_key] = {GUARD: "x" if self.is_compact else {"type": "x"}}
             stub["r"] = [GUARD]
         return stub
+
+
+def _type_and_flags(details: dict[str, Any]) -> dict[str, Any]:
+    return {key: details[key] for key in ("type", "signer", "writable") if key in details}
 
 
 def _key(row: dict[str, Any], verbose: str, compact: str) -> str:
@@ -293,9 +296,9 @@ class _Packer:
         self.room = PAGE_LIMIT - frame
         self.items: list[tuple[str, bytes]] = []
 
-    def add(self, key: str, row: bytes) -> None:
-        """Add *row* to the list *key* of a page."""
-        self.items.append((key, row))
+    def add(self, key: str, rows: list[bytes]) -> None:
+        """Add *rows* to the list *key* of a page or several."""
+        self.items += [(key, row) for row in rows]
 
     def finish(self) -> list[bytes]:
         """Return the pages."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,7 @@ from mcpsol_py.model.serial import from_json
 from mcpsol_py.model.types import TypeDef
 from mcpsol_py.schema.stream import STREAM_BASE, StreamRef
 from mcpsol_py.schema.tool import Schema, Tool
-from mcpsol_py.schema.wire import text_of
+from mcpsol_py.schema.wire import text_of, text_or_empty
 from mcpsol_py.schema.wire_read import read_tool
 
 __all__ = ["MAX_PAGE", "MAX_PAGES", "MAX_ROWS", "Page", "read_page", "read_pages", "read_schema"]
@@ -26,13 +27,15 @@ MAX_PAGES = STREAM_BASE
 MAX_ROWS = 8192
 MAX_SPLIT = 4 * 1024 * 1024
 
+_CURSOR = re.compile("[0-9]{1,5}")
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """One JSON page as it was read.
 
-    `tools`, `more`, `types`: its rows, which `read_schema` interprets. `ours`: the page is in our format, so that its
-    keys hold what docs/wire.md says. `next_cursor`: None on the last page. `stream`: where the lossless stream is.
+    `tools`, `more`, `types`: its rows, which `read_schema` interprets. `ours`: the page is in our format, so its keys
+    have the meaning of docs/wire.md. `next_cursor`: None on the last page. `stream`: the place of the lossless stream.
     """
 
     cursor: int
@@ -66,22 +69,23 @@ def read_page(data: bytes, cursor: int = 0, *, limit: int = MAX_PAGE) -> Page:
     if not isinstance(document, dict) or not isinstance(document.get("tools"), list):
         raise MalformedPage(cursor, 'expected an object with a list of "tools"', data)
     ours = document.get("x") == 1
+    own_members = document if ours else {}
     tools = document["tools"]
-    more = document.get("more", []) if ours else []
-    types = document.get("types", []) if ours else []
+    more = own_members.get("more", [])
+    types = own_members.get("types", [])
     _check_rows(tools, more, types, cursor, data)
     stream = document.get("stream")
-    facade = document.get("facade") if ours else None
+    facade = own_members.get("facade")
     return Page(
         cursor=cursor,
-        name=_text_or_empty(document.get("name"), 256),
+        name=text_or_empty(document.get("name"), 256),
         tools=tools,
         more=more,
         types=types,
         ours=ours,
         next_cursor=_next_cursor(document.get("nextCursor"), cursor, data),
         stream=None if stream is None else StreamRef.from_json(stream, cursor),
-        version=_text_or_empty(document.get("v"), 32),
+        version=text_or_empty(document.get("v"), 32),
         pairs=_repeated_parameters(tools, data, cursor),
         facade=text_of(facade, 44) if isinstance(facade, str) else None,
     )
@@ -92,10 +96,6 @@ def _check_rows(tools: list[Any], more: Any, types: Any, cursor: int, data: byte
         raise MalformedPage(cursor, 'its "types" or "more" is not a list', data)
     if len(tools) + len(types) + len(more) > MAX_ROWS:
         raise MalformedPage(cursor, f"it has more than {MAX_ROWS:,} rows", data)
-
-
-def _text_or_empty(value: Any, limit: int) -> str:
-    return text_of(value, limit) if isinstance(value, str) else ""
 
 
 def _load(data: bytes, cursor: int) -> Any:
@@ -126,10 +126,11 @@ def _refuse_constant(text: str) -> Any:
 def _next_cursor(value: Any, cursor: int, data: bytes) -> int | None:
     if value is None:
         return None
-    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= 5:
-        value = int(value)
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 0xFFFF:
-        return value
+    number = value
+    if isinstance(value, str) and _CURSOR.fullmatch(value):
+        number = int(value)
+    if type(number) is int and 0 <= number <= 0xFFFF:
+        return number
     shown = f"{str(value)[:20]!r}"
     raise MalformedPage(cursor, f"its nextCursor {shown} is not a number from 0 to 65535", data)
 
@@ -150,18 +151,22 @@ def _repeated_parameters(
     if not repeated:
         return {}
     document = dict(_load_leniently(data, cursor, _Pairs))
-    out: dict[int, list[tuple[str, Any]]] = {}
-    for i in repeated:
-        members = dict(document["tools"][i])
-        params = members.get("p", members.get("parameters", members.get("params")))
-        if isinstance(params, _Pairs):
-            out[i] = [(key, _plain(value)) for key, value in params]
-    return out
+    parameters = {i: _parameters_of(dict(document["tools"][i])) for i in repeated}
+    return {i: pairs for i, pairs in parameters.items() if pairs is not None}
+
+
+def _parameters_of(members: dict[str, Any]) -> list[tuple[str, Any]] | None:
+    params = members.get("p", members.get("parameters", members.get("params")))
+    if not isinstance(params, _Pairs):
+        return None
+    return [(key, _plain(value)) for key, value in params]
 
 
 def _has_repeated_key(row: Any) -> bool:
-    order = row.get("r", row.get("required")) if isinstance(row, dict) else None
-    if not isinstance(order, list) or not all(isinstance(key, str) for key in order):
+    if not isinstance(row, dict):
+        return False
+    order = row.get("r", row.get("required"))
+    if not isinstance(order, list) or any(not isinstance(key, str) for key in order):
         return False
     return len(set(order)) < len(order)
 
@@ -179,7 +184,7 @@ def read_pages(pages: Iterable[bytes | Page]) -> list[Tool]:
 
 
 def read_schema(pages: Iterable[bytes | Page]) -> Schema:
-    """Return what all *pages* say together, in the order of their cursors. Raises MalformedPage."""
+    """Return the schema that all *pages* hold together, in the order of their cursors. Raises MalformedPage."""
     reader = _SchemaReader()
     for cursor, page in enumerate(pages):
         reader.add(page if isinstance(page, Page) else read_page(page, cursor), cursor)
@@ -211,21 +216,28 @@ class _SchemaReader:
             why = f"more than {MAX_PAGES:,} pages or {MAX_ROWS:,} tools and types"
             raise MalformedPage(page.cursor, why)
         self.rows += [(row, page, i) for i, row in enumerate(page.tools)]
+        self._add_members(page)
+        self._add_types(page)
+
+    def _add_members(self, page: Page) -> None:
         for entry in page.more:
             number, members = self.more_parts.add(entry, page)
             if members is not None:
                 self.members.setdefault(number, {}).update(members)
+
+    def _add_types(self, page: Page) -> None:
         for entry in page.types:
-            numbered = [0, *entry] if isinstance(entry, list) else [0, entry]
-            _, definition = self.type_parts.add(numbered, page)
+            parts = entry if isinstance(entry, list) else [entry]
+            _, definition = self.type_parts.add([0, *parts], page)
             if definition is not None:
                 self.types.append(_read_type(definition, page.cursor))
 
     def finish(self) -> Schema:
         self.more_parts.finish(self.cursor)
         self.type_parts.finish(self.cursor)
-        if any(number >= len(self.rows) for number in self.members):
-            why = f'"more" refers to tool {max(self.members)}; there are {len(self.rows)}'
+        last = max(self.members, default=-1)
+        if last >= len(self.rows):
+            why = f'"more" refers to tool {last}; there are {len(self.rows)}'
             raise MalformedPage(self.cursor, why)
         tools = tuple(self._tool(number) for number in range(len(self.rows)))
         return Schema(self.name, tools, tuple(self.types), self.version, self.facade)
@@ -244,6 +256,13 @@ def _read_type(row: Any, cursor: int) -> TypeDef:
         raise MalformedPage(cursor, f"a type definition: {error}") from None
 
 
+def _is_numbered(entry: Any) -> bool:
+    """Is *entry* a list that starts with a number?"""
+    if not isinstance(entry, list) or not entry:
+        return False
+    return type(entry[0]) is int and entry[0] >= 0
+
+
 class _Parts:
     """Joins objects that are split: [number, object], or [number, place, number of parts, piece of text] in order."""
 
@@ -254,19 +273,21 @@ class _Parts:
 
     def add(self, entry: Any, page: Page) -> tuple[int, dict[str, Any] | None]:
         """Return the number and the object, or None while parts of it are missing. Raises MalformedPage."""
-        if not isinstance(entry, list) or not entry or type(entry[0]) is not int or entry[0] < 0:
+        if not _is_numbered(entry):
             raise self._bad(page, f"{str(entry)[:40]!r} is not an entry")
         number = entry[0]
-        if len(entry) == 2 and isinstance(entry[1], dict) and not self.pieces:
+        if self._is_whole(entry):
             return number, entry[1]
         self._add_part(entry, page)
         if len(self.pieces) < self.count:
             return number, None
         return number, self._joined(page)
 
+    def _is_whole(self, entry: list[Any]) -> bool:
+        return len(entry) == 2 and isinstance(entry[1], dict) and not self.pieces
+
     def _add_part(self, entry: list[Any], page: Page) -> None:
-        kinds = [type(value) for value in entry]
-        if kinds != [int, int, int, str]:
+        if list(map(type, entry)) != [int, int, int, str]:
             missing = ", and a part is missing" if self.pieces else ""
             raise self._bad(page, f"{str(entry)[:40]!r} is not an entry{missing}")
         number, place, count, piece = entry

@@ -1,11 +1,13 @@
-"""The words of tool rows, and what mcpsol's own clients make of them (docs/wire.md, "A tool").
+"""The words of tool rows, and how mcpsol's own clients read them (docs/wire.md, "A tool").
 
-wire_write.py writes rows and wire_read.py reads them. mcpsol's own clients read a row right, or stop with an error that
-names `x`; they never build a wrong instruction from it. Everything that they do not know is under the key "x", which
-they skip.
+wire_write.py writes rows and wire_read.py reads them. mcpsol's own clients either read a row correctly or stop with an
+error that names `x`. They never build a wrong instruction from it. Everything that they do not know is under the key
+"x", which they skip.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from mcpsol_py.errors import UnresolvedName
 from mcpsol_py.model.program import Discriminator
@@ -40,6 +42,7 @@ __all__ = [
     "guard_reason",
     "old_client_fault",
     "text_of",
+    "text_or_empty",
     "word_of",
 ]
 
@@ -50,7 +53,7 @@ VERSION = "2024-11-05"
 #: "missing: read x".
 GUARD = "read x"
 
-#: Words whose bytes mcpsol's Rust client writes right. Its TypeScript client does too, except for u128, where it stops.
+#: Words whose bytes mcpsol's Rust client writes correctly. Its TypeScript client does too, but stops at u128.
 OLD_WORDS: dict[str, Type] = {
     **{w: WORDS[w] for w in ("u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64")},
     "bool": BOOL,
@@ -85,7 +88,12 @@ def text_of(text: str, limit: int = MAX_NAME) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-# --- what old clients make of a tool ---------------------------------------------------------------------------------
+def text_or_empty(value: Any, limit: int = MAX_NAME) -> str:
+    """Return *value* as `text_of` does if it is text, and "" if not."""
+    return text_of(value, limit) if isinstance(value, str) else ""
+
+
+# --- tools that old clients cannot use -------------------------------------------------------------------------------
 
 
 def word_of(node: Type, resolver: Resolver) -> str | None:
@@ -105,9 +113,11 @@ def old_client_fault(tool: Tool, resolver: Resolver) -> str | None:
     """Return why mcpsol's own clients cannot build *tool* from its row, or None if they can. Lint reports it."""
     reason = guard_reason(tool, resolver)
     size = len(tool.discriminator.value)
-    if reason is None and size < 8:
+    if reason is not None:
+        return reason
+    if size < 8:
         return f"its discriminator has {size} bytes; mcpsol's Rust client wants 8 and stops"
-    return reason
+    return None
 
 
 def guard_reason(tool: Tool, resolver: Resolver) -> str | None:
@@ -115,13 +125,12 @@ def guard_reason(tool: Tool, resolver: Resolver) -> str | None:
     if tool.disabled:
         return f"it is disabled: {tool.disabled}"
     reason = _discriminator_reason(tool.discriminator)
-    if reason is not None:
-        return reason
-    for arg in tool.args:
-        reason = _argument_reason(arg, resolver)
-        if reason is not None:
-            return reason
-    return None
+    return reason or _arguments_reason(tool, resolver)
+
+
+def _arguments_reason(tool: Tool, resolver: Resolver) -> str | None:
+    reasons = (_argument_reason(arg, resolver) for arg in tool.args)
+    return next(filter(None, reasons), None)
 
 
 def _discriminator_reason(discriminator: Discriminator) -> str | None:

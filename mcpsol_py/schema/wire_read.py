@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from mcpsol_py.errors import MalformedPage, SourceError
 from mcpsol_py.model.program import Discriminator, Pda, RemainingAccounts, Value
-from mcpsol_py.model.serial import from_json, type_from_json
+from mcpsol_py.model.serial import from_json
 from mcpsol_py.model.types import PUBKEY, U64, Default, Type
 from mcpsol_py.schema.tool import AccountParam, ArgParam, Tool
 from mcpsol_py.schema.wire import (
@@ -20,6 +19,7 @@ from mcpsol_py.schema.wire import (
     READ_WORDS,
     SUFFIXES,
     text_of,
+    text_or_empty,
 )
 
 __all__ = ["read_tool"]
@@ -52,93 +52,93 @@ class _RowReader:
         self.ours = ours
         self.name = "?"
         self.name = self.text(self.get("n", "name"), "its name")
-        extras = row.get("x", {})
-        if not isinstance(extras, dict):
-            raise self.bad("x is not an object")
-        self.extras: dict[str, Any] = extras
+        self.extras = self.expect(dict, row.get("x", {}), "x")
 
     def tool(self, pairs: Pairs | None) -> Tool:
-        description = self.get("i", "description")
         discriminator = Discriminator(self.parse_hex(self.get("d", "discriminator")))
         params = _read_parameters(self, _ordered(self, pairs))
         return Tool(
             name=self.name,
-            discriminator=self.extra("disc", discriminator, Discriminator),
+            discriminator=self.extra("disc", Discriminator, discriminator),
             accounts=tuple(params.accounts),
             args=tuple(params.args),
-            description=text_of(description, 4096) if isinstance(description, str) else "",
+            description=text_or_empty(self.get("i", "description"), 4096),
             remaining=self.extra_list("rest", RemainingAccounts),
-            returns=self.parse_type(self.extras["ret"], "x.ret") if "ret" in self.extras else None,
+            returns=self.extra("ret", Type, None),
             optional_accounts=self.optional_accounts(),
             also=self.extra_list("also", Discriminator),
-            disabled=self.text(self.extras["off"], "x.off") if "off" in self.extras else None,
+            disabled=self.disabled(),
             ambiguous=() if self.ours else tuple(params.unflagged),
-            arg_values=self.parse(
-                tuple[tuple[str, Value], ...], self.extras.get("fill", []), "x.fill"
-            ),
+            arg_values=self.extra("fill", tuple[tuple[str, Value], ...], ()),
         )
 
     def optional_accounts(self) -> Literal["program_id", "omitted"]:
         return "omitted" if self.extras.get("absent") == "omitted" else "program_id"
 
+    def disabled(self) -> str | None:
+        return self.text(self.extras["off"], "x.off") if "off" in self.extras else None
+
     def bad(self, why: str) -> MalformedPage:
         return MalformedPage(self.cursor, f"tool {self.name!r}: {why}")
 
-    def get(self, *keys: str) -> Any:
+    def get(self, *keys: str, default: Any = None) -> Any:
         """Return the value of the first of *keys* that has one."""
         values = (self.row.get(key) for key in keys)
-        return next((value for value in values if value is not None), None)
+        return next((value for value in values if value is not None), default)
+
+    def expect(self, kind: type[T], value: Any, what: str) -> T:
+        """Return *value*, a dict, list or str. Raises MalformedPage if it is not of that *kind*."""
+        if not isinstance(value, kind):
+            raise self.bad(f"{what} is not {_KINDS[kind]}")
+        return value
+
+    def texts(self, value: Any, what: str) -> list[str]:
+        if not _is_list_of_text(value):
+            raise self.bad(f"{what} is not a list of names")
+        return list(value)
+
+    def text(self, value: Any, what: str, limit: int = MAX_NAME) -> str:
+        return text_of(self.expect(str, value, what), limit)
 
     def parse(self, kind: Any, value: Any, what: str) -> Any:
-        return self._parsed(lambda: from_json(kind, value), what)
-
-    def parse_type(self, value: Any, what: str) -> Type:
-        return self._parsed(lambda: type_from_json(value), what)
-
-    def _parsed(self, read: Callable[[], T], what: str) -> T:
+        """Return *value* as an object of *kind*, a class or union of the model."""
         try:
-            return read()
+            return from_json(kind, value)
         except SourceError as error:
             raise self.bad(f"{what}: {error}") from None
 
-    def text(self, value: Any, what: str, limit: int = MAX_NAME) -> str:
-        if not isinstance(value, str):
-            raise self.bad(f"{what} is not text")
-        return text_of(value, limit)
-
     def parse_hex(self, value: Any) -> bytes:
-        if isinstance(value, str) and len(value) <= 2048:
-            try:
-                return bytes.fromhex(value.removeprefix("0x"))
-            except ValueError:
-                pass
-        raise self.bad(f"its discriminator {str(value)[:40]!r} is not hex")
+        message = f"its discriminator {str(value)[:40]!r} is not hex"
+        if not isinstance(value, str) or len(value) > 2048:
+            raise self.bad(message)
+        try:
+            return bytes.fromhex(value.removeprefix("0x"))
+        except ValueError:
+            raise self.bad(message) from None
 
     # --- x
 
-    def extra(self, key: str, default: T, kind: type[T]) -> T:
+    def extra(self, key: str, kind: Any, default: Any) -> Any:
+        """Return x.*key* as an object of *kind*, or *default* if the row has no such key."""
         if key not in self.extras:
             return default
-        found: T = self.parse(kind, self.extras[key], f"x.{key}")
-        return found
+        return self.parse(kind, self.extras[key], f"x.{key}")
 
     def extra_list(self, key: str, kind: type[T]) -> tuple[T, ...]:
-        values = self.extras.get(key, [])
-        if not isinstance(values, list):
-            raise self.bad(f"x.{key} is not a list")
-        return tuple(self.parse(kind, value, f"x.{key}") for value in values)
+        what = f"x.{key}"
+        values = self.expect(list, self.extras.get(key, []), what)
+        return tuple(self.parse(kind, value, what) for value in values)
 
     def table(self, key: str) -> dict[str, Any]:
-        value = self.extras.get(key, {})
-        if not isinstance(value, dict):
-            raise self.bad(f"x.{key} is not an object")
-        return value
+        return self.expect(dict, self.extras.get(key, {}), f"x.{key}")
 
-    def flags(self, key: str) -> frozenset[str]:
-        value = self.extras.get(key, [])
-        if not _is_list_of_text(value):
-            raise self.bad(f"x.{key} is not a list of keys")
-        return frozenset(value)
+    def flags(self, key: str) -> dict[str, Any]:
+        """Return the keys of parameters with a flag, each with True."""
+        return dict.fromkeys(self.texts(self.extras.get(key, []), f"x.{key}"), True)
+
+
+#: The JSON kinds in messages.
+_KINDS: dict[type, str] = {dict: "an object", list: "a list", str: "text"}
 
 
 def _is_list_of_text(value: Any) -> bool:
@@ -150,23 +150,21 @@ def _is_list_of_text(value: Any) -> bool:
 
 def _ordered(reader: _RowReader, pairs: Pairs | None) -> Pairs:
     """Return the parameters in the order of `r`. Those that `r` leaves out follow in their own order."""
-    params = reader.get("p", "parameters", "params")
-    order = reader.get("r", "required")
-    params = {} if params is None else params
-    order = [] if order is None else order
-    if not isinstance(params, dict) or not _is_list_of_text(order):
-        raise reader.bad("its parameters are not an object, or their order is not a list of names")
-    if max(len(params), len(order), len(pairs or ())) > _MAX_PARAMS:
-        raise reader.bad(f"more than {_MAX_PARAMS} parameters")
+    params = reader.expect(dict, reader.get("p", "parameters", "params", default={}), "p")
+    order = reader.texts(reader.get("r", "required", default=[]), "r")
     rest = list(params.items()) if pairs is None else list(pairs)
-    out: Pairs = []
-    for key in order:
-        place = next((i for i, (name, _) in enumerate(rest) if name == key), None)
-        if place is not None:
-            out.append(rest.pop(place))
-        elif key != GUARD:
-            out.append((key, "?"))
-    return [(key, value) for key, value in out + rest if key != GUARD]
+    if max(len(params), len(order), len(rest)) > _MAX_PARAMS:
+        raise reader.bad(f"more than {_MAX_PARAMS} parameters")
+    ordered = [_take(rest, key) for key in order]
+    return [(key, value) for key, value in ordered + rest if key != GUARD]
+
+
+def _take(pairs: Pairs, key: str) -> tuple[str, Any]:
+    """Remove the first of *pairs* with this key and return it. If there is none, its type is unknown."""
+    for i, (name, _) in enumerate(pairs):
+        if name == key:
+            return pairs.pop(i)
+    return key, "?"
 
 
 @dataclass(slots=True)
@@ -191,25 +189,39 @@ class _Given:
     description: str
 
 
+class _CompactDetails:
+    """The details of parameters that a compact row has under x."""
+
+    def __init__(self, reader: _RowReader) -> None:
+        self.tables = {detail: reader.table(short) for detail, short in COMPACT_TABLES.items()}
+        self.tables |= {detail: reader.flags(short) for detail, short in COMPACT_FLAGS.items()}
+
+    def of(self, key: str) -> dict[str, Any]:
+        """Return the details of one parameter by their long names."""
+        return {detail: table[key] for detail, table in self.tables.items() if key in table}
+
+
 def _read_parameters(reader: _RowReader, params: Pairs) -> _Parameters:
-    tables = {detail: reader.table(short) for detail, short in COMPACT_TABLES.items()}
-    flags = {detail: reader.flags(short) for detail, short in COMPACT_FLAGS.items()}
+    compact = _CompactDetails(reader)
     out = _Parameters([], [], [])
     for key, value in params:
-        details: dict[str, Any] = dict(value) if isinstance(value, dict) else {}
-        word = details.get("type") if isinstance(value, dict) else value
-        if not isinstance(word, str):
-            raise reader.bad(f"parameter {key[:64]!r} has no type")
-        details |= {detail: table[key] for detail, table in tables.items() if key in table}
-        details |= {detail: True for detail, keys in flags.items() if key in keys}
-        about = details.get("description")
-        description = text_of(about, 1024) if isinstance(about, str) else ""
-        given = _Given(key, isinstance(value, dict), word, details, description)
+        given = _read_given(reader, key, value, compact)
         if _is_account(reader, given, out.args):
             _add_account(reader, given, out)
         else:
             out.args.append(_argument(reader, given))
     return out
+
+
+def _read_given(reader: _RowReader, key: str, value: Any, compact: _CompactDetails) -> _Given:
+    is_verbose = isinstance(value, dict)
+    details: dict[str, Any] = dict(value) if is_verbose else {"type": value}
+    word = details.get("type")
+    if not isinstance(word, str):
+        raise reader.bad(f"parameter {key[:64]!r} has no type")
+    details |= compact.of(key)
+    description = text_or_empty(details.get("description"), 1024)
+    return _Given(key, is_verbose, word, details, description)
 
 
 def _is_account(reader: _RowReader, given: _Given, args: list[ArgParam]) -> bool:
@@ -221,19 +233,22 @@ def _is_account(reader: _RowReader, given: _Given, args: list[ArgParam]) -> bool
 
 def _add_account(reader: _RowReader, given: _Given, out: _Parameters) -> None:
     base, signs, writable = _flags(given)
+    details = given.details
     account = AccountParam(
-        path=_account_path(reader, base, given.details.get("name")),
+        path=_account_path(reader, base, details.get("name")),
         writable=writable,
-        signer="either" if given.details.get("maySign") is True else signs,
-        optional=given.details.get("optional") is True,
+        signer="either" if details.get("maySign") is True else signs,
+        optional=details.get("optional") is True,
         address=_address(reader, given),
         pda=_detail(reader, given, "seeds", Pda),
         default=_detail(reader, given, "value", Value),
         description=given.description,
     )
     out.accounts.append(account)
-    is_plain = not signs and not writable
-    out.unflagged = [*out.unflagged, account.name] if is_plain else []
+    if signs or writable:
+        out.unflagged.clear()
+    else:
+        out.unflagged.append(account.name)
 
 
 def _flags(given: _Given) -> tuple[str, bool, bool]:
@@ -250,7 +265,8 @@ def _account_path(reader: _RowReader, base: str, name: Any) -> tuple[str, ...]:
         return tuple(text_of(step) for step in name)
     if isinstance(name, str):
         return (text_of(name),)
-    return tuple(text_of(base).split(".")) if reader.ours else (text_of(base),)
+    plain = text_of(base)
+    return tuple(plain.split(".")) if reader.ours else (plain,)
 
 
 def _address(reader: _RowReader, given: _Given) -> str | None:
@@ -266,7 +282,7 @@ def _detail(reader: _RowReader, given: _Given, detail: str, kind: Any) -> Any:
 
 def _argument(reader: _RowReader, given: _Given) -> ArgParam:
     name = given.details.get("name")
-    # null means that there is no default, as if the key were absent
+    # null and a missing key both mean: no default
     has_default = given.details.get("default") is not None
     return ArgParam(
         name=text_of(name if isinstance(name, str) else given.key),
@@ -280,7 +296,8 @@ def _argument(reader: _RowReader, given: _Given) -> ArgParam:
 
 def _argument_type(reader: _RowReader, given: _Given) -> Type | None:
     if "exact" in given.details:
-        return reader.parse_type(given.details["exact"], f"type of {given.key!r}")
+        exact: Type = reader.parse(Type, given.details["exact"], f"type of {given.key!r}")
+        return exact
     if given.word == "int":
         return U64  # mcpsol's macros write every integer as "int", and its clients encode it as u64
     if given.word in ACCOUNT_WORDS:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mcpsol_py.model.program import Pda, PdaValue, Value
+from mcpsol_py.model.program import Discriminator, Pda, PdaValue, RemainingAccounts, Value
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.serial import to_json
 from mcpsol_py.model.type_text import type_text
-from mcpsol_py.model.types import PUBKEY
+from mcpsol_py.model.types import PUBKEY, Type
 from mcpsol_py.schema.tool import AccountParam, ArgParam, Tool
 from mcpsol_py.schema.wire import (
     ACCOUNT_WORDS,
@@ -98,14 +98,12 @@ def _compact_details(parameters: list[_Parameter]) -> dict[str, Any]:
 
 
 def _verbose_parameter(parameter: _Parameter) -> dict[str, Any]:
-    out: dict[str, Any] = {"type": parameter.word}
-    if parameter.signer:
-        out["signer"] = True
-    if parameter.writable:
-        out["writable"] = True
-    if parameter.description:
-        out["description"] = text_of(parameter.description, 1024)
-    return out | parameter.details
+    flags = {
+        "signer": parameter.signer,
+        "writable": parameter.writable,
+        "description": text_of(parameter.description, 1024),
+    }
+    return {"type": parameter.word, **_given(flags), **parameter.details}
 
 
 def _parameters(tool: Tool, resolver: Resolver) -> Iterator[_Parameter]:
@@ -136,20 +134,22 @@ def _account_parameter(account: AccountParam, taken: set[str]) -> _Parameter:
 
 
 def _account_details(account: AccountParam, base: str) -> dict[str, Any]:
-    details: dict[str, Any] = {}
-    if tuple(base.split(".")) != account.path:
-        details["name"] = [text_of(step) for step in account.path]
-    if account.address is not None:
-        details["address"] = text_of(account.address)
-    if account.pda is not None:
-        details["seeds"] = to_json(_bare_pda(account.pda))
-    if account.default is not None:
-        details["value"] = to_json(_bare_value(account.default))
-    if account.optional:
-        details["optional"] = True
-    if account.signer == "either":
-        details["maySign"] = True
-    return details
+    is_own_name = tuple(base.split(".")) == account.path
+    return _given(
+        {
+            "name": [] if is_own_name else list(map(text_of, account.path)),
+            "address": text_of(account.address or ""),
+            "seeds": to_json(_bare(account.pda)),
+            "value": to_json(_bare(account.default)),
+            "optional": account.optional,
+            "maySign": account.signer == "either",
+        }
+    )
+
+
+def _given(members: dict[str, Any]) -> dict[str, Any]:
+    """Return the members that have a value: without None, false, "" and empty lists."""
+    return {key: value for key, value in members.items() if value}
 
 
 def _argument_parameter(arg: ArgParam, taken: set[str], resolver: Resolver) -> _Parameter:
@@ -157,14 +157,14 @@ def _argument_parameter(arg: ArgParam, taken: set[str], resolver: Resolver) -> _
     base = f"{plain}_arg" if plain in taken else plain
     while base in taken:
         base += "_"
-    details: dict[str, Any] = {}
-    if base != plain:
-        details["name"] = plain
     word, is_exact = _word_for(arg, resolver)
-    if not is_exact:
-        details["exact"] = to_json(arg.type)
-    if arg.default is not None:
-        details["default"] = to_json(arg.default)
+    details = _given(
+        {
+            "name": "" if base == plain else plain,
+            "exact": None if is_exact else to_json(arg.type),
+            "default": to_json(arg.default),
+        }
+    )
     return _Parameter(base, base, word, details, arg.description)
 
 
@@ -180,40 +180,58 @@ def _word_for(arg: ArgParam, resolver: Resolver) -> tuple[str, bool]:
     spelled = to_json(arg.type)
     if isinstance(spelled, str) and READ_WORDS.get(spelled) == arg.type:
         return spelled, True
-    label = text_of(type_text(arg.type), 24)
-    return f"={label}" if label in _TAKEN_WORDS else label, False
+    return _label(arg.type), False
 
 
-def _bare_pda(pda: Pda) -> Pda:
-    """Return *pda* without the parts that only renderers need."""
-    return replace(pda, name="", bump=None)
+def _label(node: Type) -> str:
+    """Return a label for people that no reader takes for a word."""
+    label = text_of(type_text(node), 24)
+    return f"={label}" if label in _TAKEN_WORDS else label
 
 
-def _bare_value(value: Value) -> Value:
-    return PdaValue(_bare_pda(value.pda)) if isinstance(value, PdaValue) else value
+def _bare(value: Any) -> Any:
+    """Return a Pda, or a value that may hold one, without the parts of the Pda that only renderers need."""
+    if isinstance(value, Pda):
+        return replace(value, name="", bump=None)
+    if isinstance(value, PdaValue):
+        return PdaValue(_bare(value.pda))
+    return value
 
 
 # --- the tool itself -------------------------------------------------------------------------------------------------
 
 
 def _tool_extras(tool: Tool) -> dict[str, Any]:
-    extras: dict[str, Any] = {}
-    discriminator = tool.discriminator
+    return _given(
+        {
+            "disc": _discriminator_detail(tool.discriminator),
+            "also": to_json(tool.also),
+            "absent": _absent_accounts(tool),
+            "rest": [_remaining_row(accounts) for accounts in tool.remaining],
+            "ret": to_json(tool.returns),
+            "fill": [_filled_in(name, value) for name, value in tool.arg_values],
+            "off": text_of(tool.disabled or "", 200),
+        }
+    )
+
+
+def _discriminator_detail(discriminator: Discriminator) -> Any:
+    """Return the whole discriminator, or None if its bytes alone say everything."""
     is_leading = discriminator.offset == 0 and discriminator.consumed
-    if not is_leading or discriminator.size is not None:
-        extras["disc"] = to_json(discriminator)
-    if tool.also:
-        extras["also"] = to_json(tool.also)
-    if tool.optional_accounts == "omitted" and any(a.optional for a in tool.accounts):
-        extras["absent"] = "omitted"
-    if tool.remaining:
-        bare = [replace(r, docs=(), name=text_of(r.name)) for r in tool.remaining]
-        extras["rest"] = [to_json(accounts) for accounts in bare]
-    if tool.returns is not None:
-        extras["ret"] = to_json(tool.returns)
-    if tool.arg_values:
-        values = [(text_of(name), _bare_value(value)) for name, value in tool.arg_values]
-        extras["fill"] = [[name, to_json(value)] for name, value in values]
-    if tool.disabled:
-        extras["off"] = text_of(tool.disabled, 200)
-    return extras
+    if is_leading and discriminator.size is None:
+        return None
+    return to_json(discriminator)
+
+
+def _absent_accounts(tool: Tool) -> str:
+    """Return "omitted" if the tool leaves absent optional accounts out, and "" if it does not."""
+    has_optional = any(account.optional for account in tool.accounts)
+    return "omitted" if has_optional and tool.optional_accounts == "omitted" else ""
+
+
+def _remaining_row(accounts: RemainingAccounts) -> Any:
+    return to_json(replace(accounts, docs=(), name=text_of(accounts.name)))
+
+
+def _filled_in(name: str, value: Value) -> list[Any]:
+    return [text_of(name), to_json(_bare(value))]

@@ -85,11 +85,7 @@ REFERENCES = {
     "mcpsol_py/bridge/tools.py",
     "mcpsol_py/client/simulation.py",
     "mcpsol_py/client/svm.py",
-    "mcpsol_py/model/program.py",
     "mcpsol_py/names.py",
-    "mcpsol_py/schema/json_schema.py",
-    "mcpsol_py/schema/lint.py",
-    "mcpsol_py/schema/mcp_tools.py",
     "mcpsol_py/sources/anchor_accounts.py",
     "mcpsol_py/sources/anchor_legacy.py",
     "mcpsol_py/sources/overlay.py",
@@ -116,7 +112,6 @@ REFERENCES = {
     "tests/oracles/test_accounts.py",
     "tests/unit/client/test_errors.py",
     "tests/unit/client/test_simulation.py",
-    "tests/unit/schema/test_wire.py",
     "tests/unit/x402/selling/test_paid_call.py",
 }
 

@@ -155,7 +155,7 @@ def test_a_text_that_is_no_model_is_refused() -> None:
     packed = module._pack(text)
     page = module._HEAD.pack(1, 0, 1, zlib.crc32(packed)) + packed + b"\xff"
     ref = StreamRef(0x8000, len(packed), len(text), sha256(text).hexdigest())
-    with pytest.raises(MalformedPage, match="no model that this version can read"):
+    with pytest.raises(MalformedPage, match="this version cannot read the model"):
         read_stream([page], ref)
 
 

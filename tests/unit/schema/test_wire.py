@@ -1,4 +1,4 @@
-"""Rows as mcpsol's own writers make them, with the traps of FIELD-NOTES M1-M14, and ours."""
+"""Rows as mcpsol's own writers make them, with their peculiarities, and ours."""
 
 import json
 from typing import Any
@@ -63,7 +63,7 @@ def test_the_compact_form_that_mcpsol_documents() -> None:
         ("payer", True, True),
     ]
     assert _args(tool) == [("amount", t.U64)]
-    assert not tool.args[0].exact, "M3: int may have been any integer"
+    assert not tool.args[0].exact, "int may have been any integer"
 
 
 _PARAMETERS = {
@@ -100,7 +100,7 @@ def test_the_verbose_form_as_coded_as_documented_and_mixed(row: Any) -> None:
         INCREMENT,
     )
     assert _accounts(tool) == [("counter", False, True), ("authority", True, False)], (
-        "M1: the document's order"
+        "the document's order"
     )
     assert [a.description for a in tool.accounts] == [
         "The counter account to modify",
