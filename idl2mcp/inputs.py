@@ -17,7 +17,8 @@ import click
 
 from idl2mcp.program_files import build_record, built, is_elf, own_id, read_elf
 from mcpsol_py.bundled import bundled_programs, bundled_so
-from mcpsol_py.errors import InvalidProgram, SourceError, abbr, suggest
+from mcpsol_py.errors import InvalidProgram, SourceError, TransportError, abbr, suggest
+from mcpsol_py.solana.clusters import cluster_url
 
 if TYPE_CHECKING:
     from solders.keypair import Keypair
@@ -54,16 +55,6 @@ __all__ = [
 
 #: Values of `--client`: the MCP clients with known limits.
 PROFILES = ("default", "claude", "openai", "codex", "vscode", "gemini", "cursor", "strict")
-
-#: Short names for --url, as in the Solana CLI.
-CLUSTERS = {
-    "localhost": "http://127.0.0.1:8899",
-    "localnet": "http://127.0.0.1:8899",
-    "devnet": "https://api.devnet.solana.com",
-    "testnet": "https://api.testnet.solana.com",
-    "mainnet": "https://api.mainnet-beta.solana.com",
-    "mainnet-beta": "https://api.mainnet-beta.solana.com",
-}
 
 _LONGEST = 4096
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{32,44}")
@@ -192,13 +183,11 @@ def local_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def endpoint(url: str) -> str:
-    """The URL that ``--url`` means. Raises click.BadParameter where it is none."""
-    url = CLUSTERS.get(url, url)
-    if not url.startswith(("http://", "https://")):
-        raise click.BadParameter(
-            f"{abbr(url)} is no http(s) URL, and none of {', '.join(CLUSTERS)}.", param_hint="--url"
-        )
-    return url
+    """Return the URL that ``--url`` means. Raises click.BadParameter if it is neither a URL nor a cluster."""
+    try:
+        return cluster_url(url)
+    except TransportError as error:
+        raise click.BadParameter(error.why, param_hint="--url") from error
 
 
 def address(text: str, option: str) -> Pubkey:
@@ -457,7 +446,6 @@ def endpoint_at(url: str) -> Iterator[RpcTransport]:
 
 def payment_chain(url: str) -> PaymentChain:
     """Open the cluster at *url* (or of that name) for payments. The caller closes it. Raises TransportError."""
-    from mcpsol_py.errors import TransportError
     from mcpsol_py.x402.chain import ChainUnavailable, rpc_chain
 
     try:

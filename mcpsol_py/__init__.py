@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mcpsol_py.bundled import bundled_so
     from mcpsol_py.client.rpc import RpcTransport
     from mcpsol_py.client.svm import SvmTransport
+    from mcpsol_py.connection import connect, connect_sync
     from mcpsol_py.errors import (
         AccountNotFound,
         BuildError,
@@ -53,7 +54,9 @@ if TYPE_CHECKING:
         WrongArithmetic,
     )
     from mcpsol_py.program import Program, load
-    from mcpsol_py.program_client import ProgramClient, SyncProgramClient, connect, connect_sync
+    from mcpsol_py.program_client import ProgramClient
+    from mcpsol_py.render import render_crate
+    from mcpsol_py.sync_client import SyncProgramClient
 
 __version__ = "0.1.0"
 
@@ -61,12 +64,13 @@ _HOMES = {
     "load": "mcpsol_py.program",
     "Program": "mcpsol_py.program",
     "ProgramClient": "mcpsol_py.program_client",
-    "SyncProgramClient": "mcpsol_py.program_client",
-    "connect": "mcpsol_py.program_client",
-    "connect_sync": "mcpsol_py.program_client",
+    "SyncProgramClient": "mcpsol_py.sync_client",
+    "connect": "mcpsol_py.connection",
+    "connect_sync": "mcpsol_py.connection",
     "RpcTransport": "mcpsol_py.client.rpc",
     "SvmTransport": "mcpsol_py.client.svm",
     "bundled_so": "mcpsol_py.bundled",
+    "render_crate": "mcpsol_py.render",
 }
 
 __all__ = [
@@ -79,6 +83,7 @@ __all__ = [
     "RpcTransport",
     "SvmTransport",
     "bundled_so",
+    "render_crate",
     # the error tree, mcpsol_py.errors
     "AccountNotFound",
     "BuildError",

@@ -144,6 +144,12 @@ NAMES: dict[str, dict[str, str]] = {
     "mcpsol_py.client.metadata": {
         "Instructions": "MetadataInstructions",
     },
+    "mcpsol_py.client.program_client": {
+        "SyncProgramClient": "mcpsol_py.sync_client:SyncProgramClient",
+        "connect": "mcpsol_py.connection:connect",
+        "connect_sync": "mcpsol_py.connection:connect_sync",
+    },
+    "mcpsol_py.client.subscriptions": {"log_messages": "transaction_logs"},
     "mcpsol_py.accounts.wellknown": {
         "ASSOCIATED_TOKEN_PROGRAM": "mcpsol_py.solana.addresses:ASSOCIATED_TOKEN_PROGRAM",
         "COMPUTE_BUDGET": "mcpsol_py.solana.addresses:COMPUTE_BUDGET",

@@ -222,6 +222,15 @@ class Program:
 
         return partial(decode_account, self.codecs)
 
+    def decode_account_json(self, data: bytes, name: str | None = None) -> tuple[str, Any]:
+        """Decode an account's data into (account type, value), with the value in its JSON form. Raises as
+        `decode_account`."""
+        from mcpsol_py.codec.account import account_named
+
+        kind, value = self.decode_account(data, name)
+        codec = self.codecs.codec(account_named(self.model, kind).type)
+        return kind, codec.to_json(value)
+
     def encode_account(self, name: str, value: Mapping[str, Any]) -> bytes:
         """Encode an account of type *name*, discriminator first. Raises EncodeError, UnknownName."""
         from mcpsol_py.codec.account import AccountCodec, account_named

@@ -6,15 +6,16 @@
     signature = await client.send([ix], signers=[keypair])
     vault = await client.fetch("Vault", address)
 
-`SyncProgramClient` (from `connect_sync`) has the same methods without `await`: it runs the coroutines of
-`ProgramClient` over a transport that blocks. How transactions are made, sent and followed is in `mcpsol_py.calls`.
+`connect` (mcpsol_py.connection) makes one. `SyncProgramClient` (mcpsol_py.sync_client) has the same methods without
+`await`. `mcpsol_py.calls` builds, sends and follows the transactions.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from solders.account import Account
 from solders.instruction import Instruction
@@ -36,13 +37,13 @@ from mcpsol_py.calls.transactions import (
     programs_of,
     read_lookup_tables,
 )
-from mcpsol_py.client.discovery import discover
 from mcpsol_py.client.errors import explain
 from mcpsol_py.client.events import events_of
 from mcpsol_py.client.simulation import Payers, run_transaction, unsigned
-from mcpsol_py.client.subscriptions import account_changes, log_messages
-from mcpsol_py.client.transport import Outcome, Transport, blocking, run
+from mcpsol_py.client.subscriptions import TransactionLogs, account_changes, transaction_logs
+from mcpsol_py.client.transport import Outcome, Transport
 from mcpsol_py.codec.account import account_named
+from mcpsol_py.codec.field_filters import FieldFilters
 from mcpsol_py.errors import (
     AccountNotFound,
     CodecError,
@@ -53,10 +54,10 @@ from mcpsol_py.errors import (
     TransportError,
     abbr,
 )
-from mcpsol_py.model.program import Discriminator
-from mcpsol_py.program import Program, ProgramInstruction, load
+from mcpsol_py.model.program import AccountType
+from mcpsol_py.program import Program, ProgramInstruction
 
-__all__ = ["ProgramClient", "Simulation", "SyncProgramClient", "View", "connect", "connect_sync"]
+__all__ = ["ProgramClient", "Simulation", "View"]
 
 
 @dataclass(frozen=True)
@@ -373,43 +374,69 @@ class ProgramClient:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    async def fetch(self, name: str, address: Pubkey | str) -> Any:
-        """Read and decode the account of type *name* at *address*. Raises AccountNotFound, DecodeError, UnknownName."""
-        return (await self.fetch_many(name, [address]))[0]
+    async def fetch(self, name: str, address: Pubkey | str, *, as_json: bool = False) -> Any:
+        """Read and decode the account of type *name* at *address*.
 
-    async def fetch_many(self, name: str, addresses: Sequence[Pubkey | str]) -> list[Any]:
-        """Read accounts of one type, in order. Raises AccountNotFound for the first that does not exist."""
+        With *as_json* the value is in its JSON form: 64-bit integers and larger as text, addresses in base58, bytes as
+        "0x…".
+
+        Raises AccountNotFound, DecodeError, UnknownName.
+        """
+        (value,) = await self.fetch_many(name, [address], as_json=as_json)
+        if value is None:
+            raise AccountNotFound(str(address), name, "it does not exist")
+        return value
+
+    async def fetch_many(
+        self, name: str, addresses: Sequence[Pubkey | str], *, as_json: bool = False
+    ) -> list[Any]:
+        """Read accounts of one type, in order, with None for an account that does not exist.
+
+        Raises AccountNotFound for the first that belongs to another program, DecodeError, UnknownName.
+        """
         account_named(self.program.model, name)
-        keys = [self._address(a, name) for a in addresses]
-        out = []
-        for key, account in zip(keys, await self.transport.get_accounts(keys), strict=True):
-            if account is None:
-                raise AccountNotFound(str(key), name, "it does not exist")
-            if account.owner != self.behind:
-                raise AccountNotFound(
-                    str(key), name, f"it belongs to program {account.owner}, not {self.behind}"
-                )
-            out.append(self.program.decode_account(bytes(account.data), name)[1])
-        return out
+        keys = [self._address(address, name) for address in addresses]
+        accounts = await self.transport.get_accounts(keys)
+        return [
+            None if account is None else self._decode(name, key, account, as_json)
+            for key, account in zip(keys, accounts, strict=True)
+        ]
 
-    async def fetch_all(self, name: str) -> list[tuple[Pubkey, Any]]:
-        """Read all accounts of one type that the program owns, as (address, value). Accounts that do not decode are
-        left out."""
+    def _decode(self, name: str, key: Pubkey, account: Account, as_json: bool) -> Any:
+        if account.owner != self.behind:
+            why = f"it belongs to program {account.owner}, not {self.behind}"
+            raise AccountNotFound(str(key), name, why)
+        return self._decode_data(name, account, as_json)
+
+    def _decode_data(self, name: str, account: Account, as_json: bool) -> Any:
+        decode = self.program.decode_account_json if as_json else self.program.decode_account
+        return decode(bytes(account.data), name)[1]
+
+    async def fetch_all(
+        self, name: str, where: Mapping[str, Any] | None = None, *, as_json: bool = False
+    ) -> list[tuple[Pubkey, Any]]:
+        """Read all accounts of one type that the program owns, as (address, value).
+
+        *where* maps fields to the values they must have: ``{"authority": key, "terms.mint": mint}``. The node compares
+        the bytes, so each field must be at the same offset in every account. Accounts that do not decode are left
+        out. *as_json* as in `fetch`.
+
+        Raises NotUsable for a field whose offset varies, UnknownName, EncodeError, TransportError.
+        """
         kind = account_named(self.program.model, name)
-        marks: list[Discriminator] = [d for d in (kind.discriminator, *kind.also) if d.value]
-        sizes = [d.size for d in (kind.discriminator, *kind.also) if d.size is not None]
+        filters = FieldFilters(self.program.codecs, kind, where or {})
         found = await self.transport.program_accounts(
-            self.behind,
-            filters=[(d.offset, d.value) for d in marks],
-            size=sizes[0] if sizes else None,
+            self.behind, filters=filters.for_node(), size=_size_mark(kind)
         )
-        out = []
+        values = []
         for key, account in found:
+            if not filters.match(bytes(account.data)):
+                continue
             try:
-                out.append((key, self.program.decode_account(bytes(account.data), name)[1]))
+                values.append((key, self._decode_data(name, account, as_json)))
             except CodecError:
                 continue
-        return out
+        return values
 
     def _address(self, value: Pubkey | str, what: str) -> Pubkey:
         key = address_of(value)
@@ -434,33 +461,51 @@ class ProgramClient:
             )
         return list(events_of(self.program, self.program_id, landed.logs, landed.inner))
 
-    async def watch(self, name: str, address: Pubkey | str) -> AsyncIterator[Any]:
+    # --- subscriptions -------------------------------------------------------------------------------------------
+
+    async def watch(
+        self, name: str, address: Pubkey | str, *, as_json: bool = False
+    ) -> AsyncGenerator[Any, None]:
         """Yield the value of an account of type *name* now, and each time it changes, until it is closed.
 
-        For JSON-RPC only. Raises AccountNotFound, DecodeError, TransportError if the subscription ends.
+        *as_json* as in `fetch`. Subscriptions need a node's WebSocket, or LiteSVM.
+
+        Raises AccountNotFound, DecodeError, TransportError if the subscription ends.
         """
         key = self._address(address, name)
-        changes = account_changes(self._url(), key)
-        yield await self.fetch(name, key)
-        async for account in changes:
-            if not account.lamports or account.owner != self.behind:
-                return
-            yield self.program.decode_account(bytes(account.data), name)[1]
+        async with aclosing(account_changes(self.transport, key)) as changes:
+            async for account in changes:
+                if account is None:  # subscribed: no later change is missed
+                    yield await self.fetch(name, key, as_json=as_json)
+                elif not account.lamports or account.owner != self.behind:
+                    return
+                else:
+                    yield self._decode_data(name, account, as_json)
 
-    async def watch_events(self) -> AsyncIterator[tuple[str, str, Any]]:
-        """Yield (signature, event, value) for the program's logged events as transactions succeed. JSON-RPC only."""
-        async for signature, logs, succeeded in log_messages(self._url(), self.program_id):
-            if succeeded:
-                for name, value in self.events(logs):
+    async def watch_logs(self) -> AsyncGenerator[TransactionLogs, None]:
+        """Yield the logs of each transaction that mentions the program, also of those that fail.
+
+        Raises TransportError if the subscription ends.
+        """
+        async with aclosing(transaction_logs(self.transport, self.program_id)) as transactions:
+            async for transaction in transactions:
+                yield transaction
+
+    async def watch_events(
+        self, *, as_json: bool = False
+    ) -> AsyncGenerator[tuple[str, str, Any], None]:
+        """Yield (signature, event, value) for each event that the program logs in a transaction that succeeds.
+
+        Raises TransportError if the subscription ends.
+        """
+        async with aclosing(transaction_logs(self.transport, self.program_id)) as transactions:
+            async for signature, logs, succeeded in transactions:
+                if not succeeded:
+                    continue
+                for name, value in events_of(self.program, self.program_id, logs, json=as_json):
                     yield signature, name, value
 
-    def _url(self) -> str:
-        url: str | None = getattr(self.transport, "url", None)
-        if url is None:
-            raise TransportError(
-                self.transport.endpoint, "has no subscriptions; they need a node's WebSocket"
-            )
-        return url
+    # --- closing -------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
         """Close the transport."""
@@ -471,6 +516,12 @@ class ProgramClient:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+def _size_mark(kind: AccountType) -> int | None:
+    """The size that identifies an account type, None if no discriminator of it is a size."""
+    sizes = (d.size for d in (kind.discriminator, *kind.also))
+    return next((size for size in sizes if size is not None), None)
 
 
 def _why_no_address(given: Any) -> str:
@@ -499,187 +550,3 @@ def _signature(given: Signature | str) -> Signature:
         raise DecodeError(
             f"expected a signature (base58 of 64 bytes), got {abbr(given)}", path="signature"
         ) from error
-
-
-class SyncProgramClient:
-    """`ProgramClient` without `await`: each method runs the coroutine of the same name."""
-
-    def __init__(self, client: ProgramClient) -> None:
-        """*client* is put on a blocking transport, and must not be used any more by itself."""
-        self.asynchronous = client
-        client.transport = blocking(client.transport)
-
-    def __repr__(self) -> str:
-        return repr(self.asynchronous).replace("<ProgramClient", "<SyncProgramClient", 1)
-
-    @property
-    def program(self) -> Program:
-        """The program."""
-        return self.asynchronous.program
-
-    @property
-    def program_id(self) -> Pubkey:
-        """Its address."""
-        return self.asynchronous.program_id
-
-    @property
-    def transport(self) -> Transport:
-        """The transport, whose methods do not suspend (`client.transport.run` runs them)."""
-        return self.asynchronous.transport
-
-    @property
-    def source(self) -> str:
-        """Where the program's schema was found."""
-        return self.asynchronous.source
-
-    def build(
-        self,
-        name: str,
-        args: Mapping[str, Any] | None = None,
-        accounts: Mapping[str, Any] | None = None,
-        **options: Any,
-    ) -> Instruction:
-        """See `ProgramClient.build`."""
-        return run(self.asynchronous.build(name, args, accounts, **options))
-
-    def simulate(
-        self, what: Instruction | Sequence[Instruction] | VersionedTransaction, **options: Any
-    ) -> Simulation:
-        """See `ProgramClient.simulate`."""
-        return run(self.asynchronous.simulate(what, **options))
-
-    def view(
-        self,
-        name: str,
-        args: Mapping[str, Any] | None = None,
-        accounts: Mapping[str, Any] | None = None,
-        **options: Any,
-    ) -> View:
-        """See `ProgramClient.view`."""
-        return run(self.asynchronous.view(name, args, accounts, **options))
-
-    def transaction(
-        self, instructions: Instruction | Sequence[Instruction], **options: Any
-    ) -> VersionedTransaction:
-        """See `ProgramClient.transaction`."""
-        return run(self.asynchronous.transaction(instructions, **options))
-
-    def send(
-        self,
-        instructions: Instruction | Sequence[Instruction],
-        signers: Sequence[Any] = (),
-        **options: Any,
-    ) -> Signature:
-        """See `ProgramClient.send`."""
-        return run(self.asynchronous.send(instructions, signers, **options))
-
-    def send_transaction(self, transaction: VersionedTransaction, **options: Any) -> Signature:
-        """See `ProgramClient.send_transaction`."""
-        return run(self.asynchronous.send_transaction(transaction, **options))
-
-    def fetch(self, name: str, address: Pubkey | str) -> Any:
-        """See `ProgramClient.fetch`."""
-        return run(self.asynchronous.fetch(name, address))
-
-    def fetch_many(self, name: str, addresses: Sequence[Pubkey | str]) -> list[Any]:
-        """See `ProgramClient.fetch_many`."""
-        return run(self.asynchronous.fetch_many(name, addresses))
-
-    def fetch_all(self, name: str) -> list[tuple[Pubkey, Any]]:
-        """See `ProgramClient.fetch_all`."""
-        return run(self.asynchronous.fetch_all(name))
-
-    def transaction_events(self, signature: Signature | str) -> list[tuple[str, Any]]:
-        """See `ProgramClient.transaction_events`."""
-        return run(self.asynchronous.transaction_events(signature))
-
-    def events(self, logs: Sequence[str]) -> Iterator[tuple[str, Any]]:
-        """See `ProgramClient.events`."""
-        return self.asynchronous.events(logs)
-
-    def close(self) -> None:
-        """Close the transport."""
-        run(self.asynchronous.close())
-
-    def __enter__(self) -> SyncProgramClient:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-# --- connecting ------------------------------------------------------------------------------------------------------
-
-
-def _transport(chain: Any, commitment: Any, block: bool) -> Transport:
-    """Return a Transport unchanged; wrap a URL, a client of solana-py or anchorpy's Provider in a RpcTransport."""
-    if hasattr(chain, "get_accounts"):
-        given: Transport = chain
-        return given
-    from mcpsol_py.client.rpc import RpcTransport
-
-    connection = getattr(chain, "connection", chain)
-    return RpcTransport(connection, commitment=commitment, blocking=block)
-
-
-async def _connect(
-    program: Any, transport: Transport, wallet: Any, idl: Any, options: Mapping[str, Any]
-) -> ProgramClient:
-    if isinstance(program, Program):
-        return ProgramClient(program, transport, wallet=wallet, **options)
-    key = address_of(program)
-    if key is None:
-        raise MissingAccount(
-            "connect", "program_id", f"{program!r} is not an address (base58 of 32 bytes)"
-        )
-    if idl is not None:
-        given = idl if isinstance(idl, Program) else load(idl)
-        return ProgramClient(given, transport, key, wallet=wallet, **options)
-    payer = options.get("payer")
-    found = await discover(
-        transport,
-        key,
-        payer=address_of(payer) if payer is not None else None,
-        wallet=address_of(wallet),
-    )
-    return ProgramClient(
-        found.program, transport, key, wallet=wallet, source=found.source, **options
-    )
-
-
-async def connect(
-    program: Program | Pubkey | str,
-    chain: Any,
-    *,
-    wallet: Any = None,
-    idl: Any = None,
-    commitment: Literal["processed", "confirmed", "finalized"] = "confirmed",
-    **options: Any,
-) -> ProgramClient:
-    """Return a client of the program at an address.
-
-    The schema comes from the program itself (list_tools), or else from the IDL accounts on chain.
-
-    *program*: its address, or a loaded Program that knows its address. *chain*: a URL, a Transport, solana-py's
-    AsyncClient, or anchorpy's Provider (whose wallet is then taken). *wallet*: a Keypair that signs and pays. *idl*:
-    an IDL or Program to use instead of asking. *options*: as ProgramClient takes them (payer, resolvers, known).
-
-    Raises NoSchema, which says what each source answered, and TransportError.
-    """
-    wallet = wallet if wallet is not None else getattr(chain, "wallet", None)
-    return await _connect(program, _transport(chain, commitment, False), wallet, idl, options)
-
-
-def connect_sync(
-    program: Program | Pubkey | str,
-    chain: Any,
-    *,
-    wallet: Any = None,
-    idl: Any = None,
-    commitment: Literal["processed", "confirmed", "finalized"] = "confirmed",
-    **options: Any,
-) -> SyncProgramClient:
-    """`connect` for synchronous code: takes the same arguments and returns a SyncProgramClient."""
-    wallet = wallet if wallet is not None else getattr(chain, "wallet", None)
-    transport = blocking(_transport(chain, commitment, True))
-    return SyncProgramClient(run(_connect(program, transport, wallet, idl, options)))

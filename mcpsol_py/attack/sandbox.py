@@ -218,7 +218,8 @@ class Scene:
     ) -> Instruction:
         """An instruction of the program, built as a client builds it: addresses that the spec settles are filled in,
         also those that fields of state on this chain settle."""
-        from mcpsol_py.program_client import ProgramClient, SyncProgramClient
+        from mcpsol_py.program_client import ProgramClient
+        from mcpsol_py.sync_client import SyncProgramClient
 
         client = SyncProgramClient(ProgramClient(self.program, self.transport, self.program_id))
         built = client.build(name, args, accounts, remaining=list(remaining))

@@ -40,6 +40,7 @@ from mcpsol_py.client.transport import (
 )
 from mcpsol_py.errors import TransportError
 from mcpsol_py.solana.base58 import b58decode
+from mcpsol_py.solana.clusters import cluster_url
 
 __all__ = ["RpcTransport", "account_of", "redact"]
 
@@ -97,10 +98,10 @@ def _read(method: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, Corouti
 class RpcTransport:
     """A node's JSON-RPC.
 
-    *endpoint*: a URL, or solana-py's AsyncClient (or, where it still exists, its Client: then the transport blocks).
-    *commitment*: what reads see and `confirmed` means. *timeout* in seconds for one request. *attempts*: how often a
-    request is made when the node answers 429 or 5xx, is behind, or the connection fails; a send is the same signed
-    transaction each time, so it cannot land twice.
+    *endpoint*: a URL, the short name of a cluster ("devnet"), or solana-py's AsyncClient. Where solana-py still has a
+    synchronous Client, that works too, and the transport blocks. *commitment*: what reads see and `confirmed` means.
+    *timeout*: seconds for one request. *attempts*: how often a request is made if the node answers 429 or 5xx, is
+    behind, or the connection fails. A send repeats the same signed transaction, so it cannot land twice.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class RpcTransport:
         self._timeout = timeout
         self._loop: _LoopThread | None = None
         self._own: Any = None
-        self.url = endpoint if isinstance(endpoint, str) else str(_provider(endpoint).endpoint_uri)
+        self.url = _url(endpoint)
         self.endpoint = redact(self.url)
         self._given = None if isinstance(endpoint, str) else endpoint
         # A synchronous Client posts at once; its provider's method is no coroutine function.
@@ -128,9 +129,18 @@ class RpcTransport:
         self._number = 0
 
     @classmethod
-    def blocking(cls, endpoint: Any, **options: Any) -> RpcTransport:
-        """The same for the synchronous client: its methods return without suspending."""
-        return cls(endpoint, blocking=True, **options)
+    def blocking(
+        cls,
+        endpoint: Any,
+        *,
+        commitment: Commitment = "confirmed",
+        timeout: float = 30.0,
+        attempts: int = 4,
+    ) -> RpcTransport:
+        """Make a transport for the synchronous client: its methods return without suspending."""
+        return cls(
+            endpoint, commitment=commitment, timeout=timeout, attempts=attempts, blocking=True
+        )
 
     # --- one request ---------------------------------------------------------------------------------------------
 
@@ -582,6 +592,13 @@ class _Body:
 
 def _since(slot: int) -> dict[str, int]:
     return {"minContextSlot": slot} if slot else {}
+
+
+def _url(endpoint: Any) -> str:
+    """The URL of a URL, a cluster's name or solana-py's client. Raises TransportError for anything else."""
+    if isinstance(endpoint, str):
+        return cluster_url(endpoint)
+    return str(_provider(endpoint).endpoint_uri)
 
 
 def _provider(client: Any) -> Any:

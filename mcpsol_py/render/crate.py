@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.check import answers_schema
@@ -21,7 +21,10 @@ from mcpsol_py.render.view import CrateView, InstructionView, crate_view
 from mcpsol_py.render.write import Planned, RenderResult, author_files, format_rust, write_plan
 from mcpsol_py.schema.pages import Descriptions, Form
 
-__all__ = ["plan", "render"]
+if TYPE_CHECKING:
+    from mcpsol_py.program import Program
+
+__all__ = ["plan", "render", "render_crate"]
 
 #: An optional module of the author, for what several handlers need.
 _SHARED = "src/processor/shared.rs"
@@ -31,8 +34,8 @@ _FOR_HANDLERS = ("ensure",)
 _FOR_TOKEN_HANDLERS = ("token_amount", "transfer_tokens")
 
 
-def render(
-    model: ProgramModel,
+def render_crate(
+    program: Program | ProgramModel,
     *,
     target: str = "pinocchio",
     facade: str | None = None,
@@ -42,15 +45,15 @@ def render(
     lossless: bool = True,
     source: str = "",
 ) -> RenderResult:
-    """Write the crate of *model* to the folder *out*.
+    """Write the Rust crate of a program to the folder *out*.
 
     If *out* has an earlier crate, its generated files are replaced, and the author's files stay as they are.
 
     Args:
-        model: The program.
+        program: What `load` returns, or the model of a source.
         target: One of TARGETS. "anchor-module" writes only the module that adds list_tools to an existing Anchor
             program.
-        facade: The address of the program that *model* describes. If given, a small program is written that serves
+        facade: The address of the program that *program* describes. If given, a small program is written that serves
             list_tools for it and passes every other call on (only with target "pinocchio").
         out: The crate's folder.
         descriptions: The descriptions in the schema pages.
@@ -60,6 +63,7 @@ def render(
 
     Raises RenderError, EditedByHand, SchemaError. Nothing is written then.
     """
+    model = program if isinstance(program, ProgramModel) else program.model
     out = Path(out)
     source = source or _source_name(model, out)
     model = replace(
@@ -80,6 +84,10 @@ def render(
     author = author_files(out)
     view = crate_view(model, target_of(target), author="\n".join(author.values()), **pages)
     return _write(plan(view, shared=shared, author=author), out, source)
+
+
+#: The name within this package. The root has only `render_crate`, because `mcpsol_py.render` is the package.
+render = render_crate
 
 
 def _write(planned: list[Planned], out: Path, source: str) -> RenderResult:

@@ -20,8 +20,9 @@ from mcpsol_py import load
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import run
 from mcpsol_py.errors import ProgramFailed
-from mcpsol_py.program_client import ProgramClient, SyncProgramClient
+from mcpsol_py.program_client import ProgramClient
 from mcpsol_py.solana.nonce import read_nonce
+from mcpsol_py.sync_client import SyncProgramClient
 from tests.functional.counter_scenario import REPO
 
 PROGRAM = load(REPO / "programs/counter/idl.json")

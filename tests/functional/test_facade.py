@@ -28,10 +28,11 @@ from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.errors import ProgramFailed
 from mcpsol_py.model.program import LIST_TOOLS
 from mcpsol_py.program import Program
-from mcpsol_py.program_client import ProgramClient, SyncProgramClient
+from mcpsol_py.program_client import ProgramClient
 from mcpsol_py.render import render
 from mcpsol_py.schema.mcp_tools import tools
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
+from mcpsol_py.sync_client import SyncProgramClient
 from tests.conftest import REPO
 from tests.functional.cli import Cli
 from tests.functional.mcpsol_reader import Reader

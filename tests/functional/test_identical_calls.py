@@ -27,8 +27,9 @@ from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Blockhash, Outcome, Status
 from mcpsol_py.errors import SendUnknown, TransportError
 from mcpsol_py.program import Program
-from mcpsol_py.program_client import ProgramClient, SyncProgramClient
+from mcpsol_py.program_client import ProgramClient
 from mcpsol_py.solana.pda import find_pda
+from mcpsol_py.sync_client import SyncProgramClient
 from tests.functional.counter_scenario import COUNTER, PROGRAMS, REPO
 from tests.functional.svm_node import SvmNode, listening
 

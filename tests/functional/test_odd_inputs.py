@@ -29,8 +29,9 @@ from mcpsol_py.errors import (
     MissingSigner,
     TransactionTooLarge,
 )
-from mcpsol_py.program_client import ProgramClient, SyncProgramClient
+from mcpsol_py.program_client import ProgramClient
 from mcpsol_py.solana.addresses import ADDRESS_LOOKUP_TABLE_PROGRAM
+from mcpsol_py.sync_client import SyncProgramClient
 from tests.functional.counter_scenario import COUNTER, PROGRAMS, REPO
 
 PROGRAM = load(REPO / "programs/counter/idl.json")

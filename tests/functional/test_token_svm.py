@@ -15,9 +15,10 @@ from mcpsol_py import load
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import run
 from mcpsol_py.errors import MissingSigner, ProgramFailed, TransactionTooLarge
-from mcpsol_py.program_client import ProgramClient, SyncProgramClient
+from mcpsol_py.program_client import ProgramClient
 from mcpsol_py.solana.addresses import ASSOCIATED_TOKEN_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.solana.pda import associated_token
+from mcpsol_py.sync_client import SyncProgramClient
 
 #: The Associated Token program's idempotent create, as an Anchor IDL could have it: the address and the rest fill
 #: themselves in.

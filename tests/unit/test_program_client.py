@@ -12,7 +12,7 @@ from solders.instruction import Instruction
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from mcpsol_py import connect, connect_sync
+from mcpsol_py import connect
 from mcpsol_py.calls import follow
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.client.transport import Outcome, Status
@@ -21,7 +21,6 @@ from mcpsol_py.errors import (
     DecodeError,
     EncodeError,
     MissingAccount,
-    NoSchema,
     NotUsable,
     ProgramFailed,
     SendUnknown,
@@ -30,8 +29,9 @@ from mcpsol_py.errors import (
 from mcpsol_py.model import program as model
 from mcpsol_py.model.types import BORSH_STRING, U8, U32, U64, Field, Struct, Tuple, Type
 from mcpsol_py.program import Program
-from mcpsol_py.program_client import ProgramClient, SyncProgramClient
+from mcpsol_py.program_client import ProgramClient
 from mcpsol_py.solana.pda import find_pda
+from mcpsol_py.sync_client import SyncProgramClient
 
 PROGRAM, NODE = Pubkey.new_unique(), Pubkey.new_unique()
 WALLET = Keypair()
@@ -331,6 +331,37 @@ def test_fetch_decodes_and_says_what_is_not_there() -> None:
         client.fetch("Vault", short)
 
 
+def test_fetch_many_gives_none_for_an_account_that_does_not_exist() -> None:
+    one, absent, two = (Pubkey.new_unique() for _ in range(3))
+    client = client_of(accounts={one: vault(1), two: vault(2)})
+    assert client.fetch_many("Vault", [one, absent, two]) == [{"index": 1}, None, {"index": 2}]
+
+
+def test_fetch_many_refuses_an_account_of_another_program() -> None:
+    foreign = Pubkey.new_unique()
+    client = client_of(accounts={foreign: vault(3, NODE)})
+    with pytest.raises(AccountNotFound, match="belongs to program"):
+        client.fetch_many("Vault", [foreign])
+
+
+def test_values_have_a_json_form() -> None:
+    key = Pubkey.new_unique()
+    client = client_of(accounts={key: vault(7)})
+    assert client.fetch("Vault", key, as_json=True) == {"index": "7"}
+    assert client.fetch_many("Vault", [key], as_json=True) == [{"index": "7"}]
+    assert client.fetch_all("Vault", as_json=True) == [(key, {"index": "7"})]
+
+
+def test_fetch_all_filters_by_fields() -> None:
+    one, two = Pubkey.new_unique(), Pubkey.new_unique()
+    client = client_of(accounts={one: vault(1), two: vault(2)})
+    assert client.fetch_all("Vault", {"index": 2}) == [(two, {"index": 2})]
+    assert chain(client).asked[0].given["filters"] == [
+        (0, b"vault_ds"),
+        (8, struct.pack("<Q", 2)),
+    ]
+
+
 def test_fetch_all_filters_by_discriminator() -> None:
     one, two, other = (Pubkey.new_unique() for _ in range(3))
     accounts = {
@@ -343,24 +374,7 @@ def test_fetch_all_filters_by_discriminator() -> None:
     assert chain(client).asked[0].given["filters"] == [(0, b"vault_ds")]
 
 
-# --- connect ---------------------------------------------------------------------------------------------------------
-
-
-def test_connect_with_a_program_or_an_idl_asks_nothing() -> None:
-    script = ScriptedTransport()
-    assert connect_sync(program_of(), script).program_id == PROGRAM
-    idl = {"version": "0.1.0", "name": "x", "instructions": []}
-    client = connect_sync(str(PROGRAM), script, idl=idl)
-    assert (client.program.name, client.program_id) == ("x", PROGRAM)
-    assert script.asked == []
-
-
-def test_connect_to_an_address_that_is_none_or_silent() -> None:
-    with pytest.raises(MissingAccount, match="an address"):
-        connect_sync("nonsense", ScriptedTransport())
-    refused = Outcome(err={"InstructionError": [0, {"Custom": 101}]})
-    with pytest.raises(NoSchema):
-        connect_sync(PROGRAM, ScriptedTransport(simulations=[refused], identity=NODE))
+# --- the asynchronous client -----------------------------------------------------------------------------------------
 
 
 async def test_the_asynchronous_client_is_the_same() -> None:
@@ -373,12 +387,6 @@ async def test_the_asynchronous_client_is_the_same() -> None:
         assert await client.send([built]) is not None
         assert await client.fetch("Vault", key) == {"index": 7}
     assert script.count("close") == 1
-
-
-def test_every_method_of_the_client_has_its_twin() -> None:
-    asynchronous_only = {"watch", "watch_events"}
-    public = {name for name in vars(ProgramClient) if not name.startswith("_")} - asynchronous_only
-    assert public <= {name for name in vars(SyncProgramClient) if not name.startswith("_")}
 
 
 def test_a_node_that_stands_still_is_not_waited_for_for_ever(

@@ -15,9 +15,10 @@ from solders.pubkey import Pubkey
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import run
 from mcpsol_py.errors import ProgramFailed
-from mcpsol_py.program_client import ProgramClient, SyncProgramClient
+from mcpsol_py.program_client import ProgramClient
 from mcpsol_py.solana.addresses import TOKEN_PROGRAM
 from mcpsol_py.solana.pda import associated_token
+from mcpsol_py.sync_client import SyncProgramClient
 from mcpsol_py.x402.chain import program as x402
 from tests.functional.validator.node import Validator, call
 from tests.functional.validator.x402_scene import MINT, PAYEE, PAYER
