@@ -1,1 +1,1 @@
-"""The accounts of an instruction, and what of them a client can fill in by itself: plan.py, resolution.py."""
+"""Completes the accounts of an instruction from those that a caller gives (plan.py, resolution.py)."""

@@ -1,4 +1,4 @@
-"""Account names that settle an address: programs and sysvars that IDLs mean by name.
+"""Addresses of the well-known programs and sysvars that IDLs mean by name.
 
 A name is listed only if it is certain: `token_program` can be nothing else, `program` can. An
 address that the IDL gives always wins over this table.
@@ -96,6 +96,6 @@ BY_NAME: dict[str, Pubkey] = {
 def known_address(name: str) -> Pubkey | None:
     """Return the address that an account of this name means, in any case style.
 
-    Returns None if the name does not settle it.
+    Returns None for a name that may mean other accounts too.
     """
     return BY_NAME.get(snake(name))

@@ -1,4 +1,4 @@
-"""One account of an instruction, where its groups are opened."""
+"""One account of an instruction in the flat list, with the groups around it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Leaf"]
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One account of the flat list: `path` from the outermost group, `name` dotted."""
+    """One account of the flat list. `index` is its place, `path` its name after those of its groups."""
 
     index: int
     path: tuple[str, ...]
@@ -19,5 +19,5 @@ class Leaf:
 
     @property
     def name(self) -> str:
-        """The path as text, for messages."""
+        """The dotted path, for messages."""
         return ".".join(self.path)

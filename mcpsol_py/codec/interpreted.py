@@ -1,4 +1,4 @@
-"""The interpreted codec: walks a type to encode or decode one value, and explains what is wrong.
+"""The interpreted codec: walks a type to encode or decode one value, and explains errors.
 
 It reads every form of a value: plain Python, JSON, names in another case style, arguments with a
 default. Errors have the path in the value, the type, what was expected and what was found.

@@ -1,10 +1,9 @@
-"""What the codecs know about the types of a program before they see a value.
+"""Layouts of a program's types: sizes, C padding, and what else codecs need before a value.
 
 Types with layout "c", "packed" or "transparent" are lowered (c_layout.py): all code after this
 module sees packed types only. A layout applies from the top: a zero-copy account lies in memory as
 C lays it out, and so does everything inside it. Inside a borsh type it does not apply: borsh calls
-`BorshSerialize` of each part, which writes field after field without padding, whatever the part's
-`repr` is.
+`BorshSerialize` of each part, which ignores `repr` and writes fields without padding.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Reader(Source, TypeVisitor[[], str]):
             self.conditions.append(f"{name} == {self.codecs.name(data, 'const')}")
 
     def flush(self) -> None:
-        """Read what is pending."""
+        """Read the pending values."""
         run, self.run = self.run, []
         if run:
             self._unpack(run)

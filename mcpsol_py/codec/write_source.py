@@ -116,14 +116,14 @@ class Writer(Source, TypeVisitor[[str], None]):
         self.classes, self.item_classes = {}, {}
 
     def flush(self) -> None:
-        """Write what is pending."""
+        """Write the pending values."""
         expression = self.packed()
         if expression:
             self.line(f"{self.out} += {expression}")
             self.has_appended = True
 
     def append(self, expression: str) -> None:
-        """Write what is pending, then the bytes of *expression*."""
+        """Write the pending values, then the bytes of *expression*."""
         self.flush()
         self.line(f"{self.out} += {expression}")
         self.has_appended = True
@@ -137,7 +137,7 @@ class Writer(Source, TypeVisitor[[str], None]):
         return ["o, k = bytearray(), 0", *self.lines, "return bytes(o)"]
 
     def end_block(self) -> None:
-        """Write what is pending at the end of a block, which may be empty otherwise."""
+        """Write the pending values at the end of a block. A `pass` follows, in case there are none."""
         self.flush()
         self.line("pass")
         self.has_appended = True

@@ -80,7 +80,6 @@ REFERENCES = {
     "docs/layout.md",
     "docs/x402.md",
     "idl2mcp/inputs.py",
-    "mcpsol_py/accounts/resolution.py",
     "mcpsol_py/bridge/bridge.py",
     "mcpsol_py/bridge/tools.py",
     "mcpsol_py/client/simulation.py",

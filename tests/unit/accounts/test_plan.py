@@ -259,7 +259,7 @@ def test_signers_are_the_wallet() -> None:
     wallet = Keypair()
     plan = plan_of(Account("authority", signer=True), Account("someone", signer=True))
     assert keys(plan, wallet=wallet) == [wallet.pubkey()] * 2
-    with pytest.raises(MissingAccount, match="there is no wallet"):
+    with pytest.raises(MissingAccount, match="no wallet was given"):
         keys(plan)
 
 
@@ -324,8 +324,8 @@ def test_constant_and_program_id_seeds() -> None:
         (I32, -2, None, b"\xfe\xff\xff\xff"),
         (U16, 300, "be", b"\x01\x2c"),
         (I32, -443520, "utf8", b"-443520"),
-        (BORSH_STRING, "name", None, b"name"),  # no length prefix (C-24)
-        (BORSH_BYTES, b"\1\2\3", None, b"\1\2\3"),  # nor for bytes (C-25)
+        (BORSH_STRING, "name", None, b"name"),  # no length prefix
+        (BORSH_BYTES, b"\1\2\3", None, b"\1\2\3"),  # nor for bytes
         (BORSH_BYTES, "0x010203", None, b"\1\2\3"),
         (vec(U8), b"\1\2", None, b"\1\2"),
         (PUBKEY, str(PROGRAM), None, bytes(PROGRAM)),

@@ -1,0 +1,36 @@
+"""Follows a path of names into a decoded or given value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from mcpsol_py.names import match_name
+
+__all__ = ["item_at", "member_at"]
+
+_Item = TypeVar("_Item")
+
+
+def member_at(value: Any, path: Sequence[str]) -> Any:
+    """Return the part of *value* at *path*, or None if there is no such part.
+
+    Fields are named in any case style, list items by number.
+    """
+    for step in path:
+        value = _member(value, step)
+    return value
+
+
+def item_at(items: Sequence[_Item], step: str) -> _Item | None:
+    """Return the item whose number is the text *step*, or None if *items* has no such item."""
+    index = int(step) if step.isdecimal() else len(items)
+    return items[index] if index < len(items) else None
+
+
+def _member(value: Any, step: str) -> Any:
+    if isinstance(value, Mapping):
+        keys = list(value)
+        index = match_name(step, list(map(str, keys)))
+        return None if index is None else value[keys[index]]
+    return item_at(value, step) if isinstance(value, (list, tuple)) else None

@@ -1,0 +1,161 @@
+"""Decides which accounts a caller must give, and which ones a call fills in by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mcpsol_py.accounts.conventions import ata_of, event_part, wallet_may_sign
+from mcpsol_py.accounts.known_names import known_address
+from mcpsol_py.accounts.leaf import Leaf
+from mcpsol_py.model.program import (
+    AccountSeed,
+    AccountValue,
+    ArgSeed,
+    ArgValue,
+    ConditionalValue,
+    ConstValue,
+    IdentityValue,
+    PayerValue,
+    Pda,
+    PdaValue,
+    ProgramIdValue,
+    Seed,
+    UnknownSeed,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from mcpsol_py.accounts.plan import Plan
+
+__all__ = ["FillCheck"]
+
+
+class FillCheck:
+    """Checks which accounts are filled in, if all arguments are given.
+
+    *wallet*: the caller has a wallet. *online*: account data can be read. What resolution.py fills
+    in, and in which order, must be the same here.
+    """
+
+    def __init__(self, plan: Plan, *, wallet: bool, online: bool) -> None:
+        self.plan = plan
+        self.wallet = wallet
+        self.online = online
+        #: index -> the answer, or None while it is being worked out
+        self._answers: dict[int, bool | None] = {}
+
+    def fills(self, leaf: Leaf) -> bool:
+        """Return whether a call finds the address of *leaf* by itself."""
+        if leaf.index in self._answers:
+            return bool(self._answers[leaf.index])  # None: derived from itself in a ring
+        self._answers[leaf.index] = None
+        self._answers[leaf.index] = answer = self._fills_anew(leaf)
+        return answer
+
+    def _fills_anew(self, leaf: Leaf) -> bool:
+        account = leaf.account
+        if account.address is not None:
+            return True
+        if account.pda is not None:
+            return self._pda_fills(account.pda, leaf)
+        if account.default is not None and self._value_fills(account.default, leaf):
+            return True
+        return self._fills_by_role(leaf)
+
+    def _fills_by_role(self, leaf: Leaf) -> bool:
+        """Check the signature of the wallet, relations, and what names mean."""
+        if leaf.account.signer and self.wallet and wallet_may_sign(self.plan, leaf):
+            return True
+        if self.online and self._is_in_given_data(leaf):
+            return True
+        if known_address(leaf.account.name) is not None or event_part(self.plan, leaf):
+            return True
+        return ata_of(self.plan, leaf) is not None
+
+    def _is_in_given_data(self, leaf: Leaf) -> bool:
+        """Return whether a related account must be given anyway. Its data has this address."""
+        return any(self._is_given(name, leaf) for name in leaf.account.relations)
+
+    def _is_given(self, name: str, leaf: Leaf) -> bool:
+        """Return whether the account *name* must be given.
+
+        If it is derived from *leaf*, one of the two must be given, and that is *leaf*.
+        """
+        index = self.plan.locate((name,), leaf)
+        if index is None or self._is_open(index):
+            return False
+        other = self.plan.leaves[index]
+        return other.account.optional or not self.fills(other)
+
+    def _is_open(self, index: int) -> bool:
+        return index in self._answers and self._answers[index] is None
+
+    def _account_fills(self, path: tuple[str, ...], leaf: Leaf, *, read: bool) -> bool:
+        """Check an account that *leaf* is derived from. The caller may have to give that one.
+
+        *read*: a field of its data is needed.
+        """
+        index = self.plan.locate(path, leaf)
+        if index is None or index == leaf.index or self._is_open(index):
+            return False
+        if read and not self.online:
+            return False
+        self.fills(self.plan.leaves[index])
+        return True
+
+    def _pda_fills(self, pda: Pda, leaf: Leaf) -> bool:
+        if not all(self._seed_fills(seed, leaf) for seed in pda.seeds):
+            return False
+        return pda.program is None or self._value_fills(pda.program, leaf)
+
+    def _seed_fills(self, seed: Seed, leaf: Leaf) -> bool:
+        if isinstance(seed, AccountSeed):
+            return self._account_fills(seed.account, leaf, read=bool(seed.field))
+        if isinstance(seed, ArgSeed):
+            return self.plan.knows_arg(seed.path)
+        return not isinstance(seed, UnknownSeed)
+
+    # --- values --------------------------------------------------------------------------------
+
+    def _value_fills(self, value: Value, leaf: Leaf) -> bool:
+        check = _VALUE_CHECKS.get(type(value))
+        return check is not None and check(self, value, leaf)
+
+    def always(self, value: ConstValue | ProgramIdValue, leaf: Leaf) -> bool:
+        """Check a value that is known before the call."""
+        return True
+
+    def with_wallet(self, value: IdentityValue | PayerValue, leaf: Leaf) -> bool:
+        """Check a value that is the wallet."""
+        return self.wallet
+
+    def argument(self, value: ArgValue, leaf: Leaf) -> bool:
+        """Check an argument of the instruction."""
+        return self.plan.knows_arg(value.path)
+
+    def account(self, value: AccountValue, leaf: Leaf) -> bool:
+        """Check another account, or a field of its data."""
+        return self._account_fills(value.account, leaf, read=bool(value.field))
+
+    def derived(self, value: PdaValue, leaf: Leaf) -> bool:
+        """Check a derived address."""
+        return self._pda_fills(value.pda, leaf)
+
+    def conditional(self, value: ConditionalValue, leaf: Leaf) -> bool:
+        """Check both branches: the condition is known in the call only."""
+        branches = (value.then, value.otherwise)
+        return all(branch is not None and self._value_fills(branch, leaf) for branch in branches)
+
+
+#: Kinds of value that can be filled in -> the check.
+_VALUE_CHECKS: Mapping[type[Any], Callable[[FillCheck, Any, Leaf], bool]] = {
+    ConstValue: FillCheck.always,
+    ProgramIdValue: FillCheck.always,
+    IdentityValue: FillCheck.with_wallet,
+    PayerValue: FillCheck.with_wallet,
+    ArgValue: FillCheck.argument,
+    AccountValue: FillCheck.account,
+    PdaValue: FillCheck.derived,
+    ConditionalValue: FillCheck.conditional,
+}

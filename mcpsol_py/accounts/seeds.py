@@ -1,0 +1,142 @@
+"""Derives addresses: turns the seeds of a PDA into bytes and finds the address and bump."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from solders.pubkey import Pubkey
+
+from mcpsol_py.accounts.inputs import address_of, require_address
+from mcpsol_py.accounts.leaf import Leaf
+from mcpsol_py.accounts.state import read_field
+from mcpsol_py.errors import McpsolError, MissingAccount, PdaError
+from mcpsol_py.model.program import (
+    AccountSeed,
+    ArgSeed,
+    ConstSeed,
+    Pda,
+    ProgramIdSeed,
+    Seed,
+    Value,
+)
+from mcpsol_py.model.types import Array, Int, SizePrefixed, Type
+from mcpsol_py.model.types import Pubkey as PubkeyType
+from mcpsol_py.solana.pda import find_pda
+
+if TYPE_CHECKING:
+    from mcpsol_py.accounts.resolution import Resolution
+
+__all__ = ["derive"]
+
+
+def derive(resolution: Resolution, pda: Pda, leaf: Leaf) -> tuple[Pubkey, int]:
+    """Return the address and the bump of *pda*, the address of *leaf*.
+
+    Raises MissingAccount if a seed is unknown, PdaError if it does not fit.
+    """
+    program = resolution.program_id
+    if pda.program is not None:
+        program = _owning_program(resolution, pda.program, leaf)
+    reader = _SeedReader(resolution, leaf)
+    seeds = [reader.read(place, seed) for place, seed in enumerate(pda.seeds, 1)]
+    return find_pda(seeds, program, account=reader.path)
+
+
+def _owning_program(resolution: Resolution, program: Value, leaf: Leaf) -> Pubkey:
+    """Return the program of a PDA. If it is unknown, our own program must not take its place."""
+    what = "the program that owns the address"
+    try:
+        value = resolution.value(program, leaf)
+    except MissingAccount as error:
+        raise resolution.missing(leaf, f"{what}: {error.why}") from error
+    if value is None:
+        raise resolution.missing(leaf, f"{what} is not given")
+    return require_address(value, resolution.plan.instruction.name, leaf.name)
+
+
+class _SeedReader:
+    """Turns the seeds of one account's address into bytes."""
+
+    def __init__(self, resolution: Resolution, leaf: Leaf) -> None:
+        self.resolution = resolution
+        self.leaf = leaf
+        self.path = f"{resolution.plan.instruction.name}.{leaf.name}"
+
+    def read(self, place: int, seed: Seed) -> bytes:
+        """Return the bytes of the seed at *place*, counted from 1."""
+        role = f"seed {place}"
+        if isinstance(seed, ConstSeed):
+            return seed.value
+        if isinstance(seed, AccountSeed):
+            return self._field(seed, role) if seed.field else self._account(seed, role)
+        if isinstance(seed, ArgSeed):
+            return self._argument(seed, role)
+        if isinstance(seed, ProgramIdSeed):
+            return bytes(self.resolution.program_id)
+        raise self._missing(f"{role} cannot be derived: {seed.why}")
+
+    def _argument(self, seed: ArgSeed, role: str) -> bytes:
+        name = ".".join(seed.path)
+        found = self.resolution.arguments.find(seed.path)
+        if not found.is_found or found.value is None:
+            raise self._missing(f"{role} is the argument {name!r}, which is not given")
+        node = seed.type or found.type
+        if node is None:
+            raise self._missing(f"{role} is the argument {name!r}, whose type is not known")
+        return self._encode(node, found.value, seed.encoding, f"{role}, the argument {name!r}")
+
+    def _account(self, seed: AccountSeed, role: str) -> bytes:
+        raw = bytes(self.resolution.address_at(seed.account, self.leaf, role))
+        if seed.sort is None:
+            return raw
+        other = bytes(self.resolution.address_at(seed.other, self.leaf, role))
+        return min(raw, other) if seed.sort == "min" else max(raw, other)
+
+    def _field(self, seed: AccountSeed, role: str) -> bytes:
+        found = read_field(
+            self.resolution, seed.account, seed.field, seed.account_type, self.leaf, role
+        )
+        if found.raw is not None and seed.encoding is None:
+            return found.raw
+        node = seed.type or found.type
+        account, field = ".".join(seed.account), ".".join(seed.field)
+        where = f"{role}, the field {field!r} of account {account!r}"
+        if node is None:
+            raise self._missing(f"{where}, has no known type")
+        return self._encode(node, found.value, seed.encoding, where)
+
+    def _encode(self, node: Type, value: Any, encoding: str | None, where: str) -> bytes:
+        """Return a value as a seed. Strings, bytes and vecs have no length prefix there."""
+        if encoding == "utf8":
+            return str(value).encode()
+        try:
+            bare = self._without_length(node)
+            raw = self.resolution.plan.codecs.codec(bare).encode(_plain_address(bare, value))
+        except McpsolError as error:
+            raise PdaError(self.path, f"{where}: {error}") from error
+        return self._big_endian(bare, raw, where) if encoding == "be" else raw
+
+    def _without_length(self, node: Type) -> Type:
+        resolver = self.resolution.plan.codecs.layouts.resolver
+        bare = resolver.target(node)
+        while isinstance(bare, SizePrefixed):
+            bare = resolver.target(bare.item)
+        if isinstance(bare, Array) and not isinstance(bare.count, int):
+            return Array(bare.item, None)
+        return bare
+
+    def _big_endian(self, node: Type, raw: bytes, where: str) -> bytes:
+        if not isinstance(node, Int):
+            why = f"{where}: expected a number for a big-endian seed, got another type"
+            raise PdaError(self.path, why)
+        return raw if node.big_endian else raw[::-1]
+
+    def _missing(self, why: str) -> MissingAccount:
+        return self.resolution.missing(self.leaf, why)
+
+
+def _plain_address(node: Type, value: Any) -> Any:
+    """Return the address of a key pair that is given for an address."""
+    if not isinstance(node, PubkeyType):
+        return value
+    return address_of(value) or value
