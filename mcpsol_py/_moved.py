@@ -109,7 +109,12 @@ MODULES = {
 #: Old module -> {old name: new name}, for names that changed. "module:name" for one that went to another module.
 NAMES: dict[str, dict[str, str]] = {
     "mcpsol_py.bridge.balances": {
+        "NATIVE": "mcpsol_py.solana.native_accounts:NATIVE_PROGRAMS",
+        "TOKEN_PROGRAMS": "mcpsol_py.solana.tokens:TOKEN_PROGRAMS",
         "TokenState": "mcpsol_py.solana.tokens:TokenAccount",
+        "extensions": "mcpsol_py.solana.tokens:extensions",
+        "handed_over": "mcpsol_py.calls.takeovers:handed_over",
+        "takeovers": "mcpsol_py.calls.takeovers:takeovers",
         "token_state": "mcpsol_py.solana.tokens:read_token_account",
     },
     "mcpsol_py.bridge.http": {

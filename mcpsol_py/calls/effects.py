@@ -1,4 +1,4 @@
-"""What a call does to its wallet, from the simulation of the very bytes that are signed: what the policy is asked."""
+"""Effects of a call on its wallet, from the simulation of the very bytes that are signed. The policy judges them."""
 
 from __future__ import annotations
 
@@ -7,27 +7,22 @@ from dataclasses import dataclass
 
 from solders.pubkey import Pubkey
 
-from mcpsol_py.calls.balances import (
-    Outflow,
-    changes,
-    handed_over,
-    minted,
-    outflows,
-    takeovers,
-    withheld_taken,
-)
+from mcpsol_py.calls.balances import Change, Outflow, changes, minted, outflows, withheld_taken
 from mcpsol_py.calls.prepare import PreparedCall
-from mcpsol_py.calls.signing_power import signing_power
+from mcpsol_py.calls.signing_power import SigningPower, signing_power
 from mcpsol_py.calls.simulate import SimulatedCall
+from mcpsol_py.calls.takeovers import handed_over, takeovers
 
 __all__ = ["Effects", "effects_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """`flows`: what leaves the wallet and what else it can spend. `taken`, `handed_over`: power given away, a sentence
-    each (balances.py). `still`: nobody else changed those balances between the looks before and after the simulation;
-    else nothing of this counts.
+    """The effects of a call on its wallet.
+
+    `flows` is what leaves the wallet, or leaves accounts that it can spend from. `taken` and `handed_over` are
+    sentences about power that it gives away. `still` is False if others changed those balances between the reads
+    before and after the simulation: then no effect can be trusted.
     """
 
     flows: Sequence[Outflow]
@@ -37,20 +32,23 @@ class Effects:
 
 
 def effects_of(prepared: PreparedCall, simulated: SimulatedCall, wallet: Pubkey) -> Effects:
-    """Of an exact simulation that succeeded."""
+    """Return the effects on *wallet* of a call whose exact simulation succeeded."""
     before, after, aside = simulated.before, simulated.after, simulated.aside
-    reach = signing_power(wallet, prepared.instruction.program_id, {**aside, **before})
-    made = minted(before, after, reach.owners)
-    for mint, amount in withheld_taken(before, after, aside, reach.owners).items():
+    power = signing_power(wallet, prepared.instruction.program_id, {**aside, **before})
+    made = minted(before, after, power.owners)
+    for mint, amount in withheld_taken(before, after, aside, power.owners).items():
         made[mint] = made.get(mint, 0) + amount
     meanwhile = changes(before, simulated.again)
-    reached = set(map(str, reach.accounts))
-    taken_from = {c.address for c in simulated.changes if c.delta < 0 and c.address in reached}
     return Effects(
-        outflows(simulated.changes, reach.owners, made, reach.accounts),
-        takeovers(before, after, reach.owners, reach.accounts),
-        handed_over(before, after, reach.owners),
-        not any(
-            change.owner in reach.owners or change.address in taken_from for change in meanwhile
-        ),
+        flows=outflows(simulated.changes, power.owners, made, power.accounts),
+        taken=takeovers(before, after, power.owners, power.accounts),
+        handed_over=handed_over(before, after, power.owners),
+        still=not _disturbed(simulated.changes, meanwhile, power),
     )
+
+
+def _disturbed(found: Sequence[Change], meanwhile: Sequence[Change], power: SigningPower) -> bool:
+    """Whether *meanwhile* touches a balance of the wallet, or an account that the call takes from."""
+    reachable = set(map(str, power.accounts))
+    watched = {change.address for change in found if change.delta < 0} & reachable
+    return any(change.owner in power.owners or change.address in watched for change in meanwhile)

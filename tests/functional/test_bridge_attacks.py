@@ -26,8 +26,9 @@ from mcpsol_py import load
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bridge.policy.audit_log import AuditLog
 from mcpsol_py.bridge.policy.rules import OutflowLimit, Policy, ProgramRule
-from mcpsol_py.calls.balances import handed_over, minted, outflows, takeovers
+from mcpsol_py.calls.balances import minted, outflows
 from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.calls.takeovers import handed_over, takeovers
 from mcpsol_py.client.keys import create_keystore
 from mcpsol_py.errors import McpsolError, SourceError
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM

@@ -18,9 +18,10 @@ from solders.pubkey import Pubkey
 from idl2mcp.local_cluster import LocalCluster, wallet
 from mcpsol_py import load
 from mcpsol_py.bridge.policy.rules import OutflowLimit, Policy, ProgramRule
-from mcpsol_py.calls.balances import changes, minted, outflows, takeovers, withheld_taken
+from mcpsol_py.calls.balances import changes, minted, outflows, withheld_taken
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.calls.signing_power import SigningPower, signing_power
+from mcpsol_py.calls.takeovers import takeovers
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from tests.functional.bridges import TOKEN, key, served
 from tests.functional.test_bridge_policy import (

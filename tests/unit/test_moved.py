@@ -37,7 +37,7 @@ REMOVED: dict[str, set[str]] = {
         "token_data",
     },
     "mcpsol_py.bridge.access": {"ALL_LEVELS", "Level", "level_of", "within"},
-    "mcpsol_py.bridge.balances": {"MULTISIG"},
+    "mcpsol_py.bridge.balances": {"MULTISIG", "mint_powers"},
     "mcpsol_py.bridge.completing": {"MOST", "parameters"},
     "mcpsol_py.bridge.forms": {
         "DO",
