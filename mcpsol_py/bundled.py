@@ -1,4 +1,4 @@
-"""The programs that ship with this package, built: counter, vault and x402."""
+"""The compiled programs that ship with this package: counter, vault and x402."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ __all__ = ["bundled_programs", "bundled_so"]
 
 
 def bundled_programs() -> dict[str, Path]:
-    """name -> its folder, with <name>.so, idl.json and spec.py: in the wheel, or in the repository of an editable
-    install. Empty where neither is there.
+    """Return name -> folder, which has `<name>.so`, `idl.json` and `spec.py`.
+
+    The folders are in the wheel, or in the repository of an editable install. Empty if the package
+    has neither.
     """
     package = Path(__file__).resolve().parent
-    for folder in (package / "_programs", package.parent / "programs"):
-        if folder.is_dir():
-            found = {p.name: p for p in sorted(folder.iterdir()) if (p / f"{p.name}.so").is_file()}
-            if found:
-                return found
-    return {}
+    return _programs_in(package / "_programs") or _programs_in(package.parent / "programs")
+
+
+def _programs_in(folder: Path) -> dict[str, Path]:
+    built = sorted(so.parent for so in folder.glob("*/*.so") if so.stem == so.parent.name)
+    return {path.name: path for path in built}
 
 
 def bundled_so(name: str) -> Path:
-    """The compiled program *name*, to put on a LiteSVM or a cluster. Raises UnknownName."""
+    """Return the path of the compiled program *name*. Raises UnknownName."""
     programs = bundled_programs()
     if name not in programs:
         raise UnknownName("bundled program", name, programs)

@@ -1,15 +1,16 @@
-"""Identifiers: splitting them into words, joining words, and knowing what other languages reserve.
+"""Identifiers: converts between case styles, makes Rust identifiers, and cleans untrusted text.
 
-`snake` is how Anchor derives discriminators from legacy camelCase names (Rust's heck: a run of capitals is one word
-until its last capital that starts a lower-case word, and digits belong to the word before them:
-``mintV1 -> mint_v1``).
+`snake` splits words as Rust's heck does, which Anchor uses to derive discriminators from legacy
+camelCase names. A run of capitals is one word, but its last capital starts the next word if a small
+letter follows. Digits belong to the word before them: `mintV1` -> `mint_v1`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 __all__ = [
@@ -27,13 +28,13 @@ __all__ = [
     "words",
 ]
 
-#: the shapes of nearly all names, whose words are plain to see
+#: The forms of nearly all names, which need no state machine.
 _SNAKE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*\Z")
 _CAMEL = re.compile(r"[A-Za-z][a-z][a-z0-9]*(?:[A-Z][a-z][a-z0-9]*)*(?:[A-Z][0-9]+)?\Z")
 _CAMEL_PART = re.compile(r"([A-Z])")
 _SPLIT = re.compile(r"[^0-9A-Za-z\u0080-\uffff]+")
 
-#: Words that Rust 2021/2024 reserves; `r#` makes an identifier of each but those in UNRAWABLE.
+#: Words that Rust 2021 and 2024 reserve. `r#` makes each an identifier, except those in UNRAWABLE.
 RUST_KEYWORDS = frozenset(
     {
         "abstract",
@@ -96,7 +97,7 @@ UNRAWABLE = frozenset({"self", "Self", "super", "crate", "_"})
 
 @lru_cache(maxsize=8192)
 def words(name: str) -> tuple[str, ...]:
-    """The words of an identifier in any case style, lower-cased.
+    """Return the words of an identifier in any case style, in lower case.
 
     >>> words("openPositionV2"), words("HTTPServer"), words("r#type"), words("token_2022")
     (('open', 'position', 'v2'), ('http', 'server'), ('type',), ('token', '2022'))
@@ -105,62 +106,74 @@ def words(name: str) -> tuple[str, ...]:
         return tuple(name.split("_"))
     if _CAMEL.match(name):
         return tuple(_CAMEL_PART.sub(r"_\1", name).lower().lstrip("_").split("_"))
-    if name.startswith("r#"):
-        name = name[2:]
-    out: list[str] = []
-    for part in _SPLIT.split(name):
-        if not part:
+    parts = filter(None, _SPLIT.split(name.removeprefix("r#")))
+    return tuple(word.lower() for part in parts for word in _split_at_case(part))
+
+
+def _split_at_case(part: str) -> Iterator[str]:
+    """Split at changes of case, with heck's state machine."""
+    start, case = 0, ""  # the case of the letters since the last boundary
+    for i, (char, following) in enumerate(pairwise(part)):
+        now = _case_of(char) or case
+        if now == "lower" and following.isupper():
+            boundary = i + 1
+        elif case == "upper" and char.isupper() and following.islower():
+            boundary = i
+        else:
+            case = now
             continue
-        start, mode = 0, ""  # heck's state machine: "" at a boundary, "l" lower, "u" upper
-        for i, char in enumerate(part):
-            following = part[i + 1] if i + 1 < len(part) else ""
-            now = "l" if char.islower() else "u" if char.isupper() else mode
-            if following:
-                if now == "l" and following.isupper():
-                    out.append(part[start : i + 1].lower())
-                    start, mode = i + 1, ""
-                elif mode == "u" and char.isupper() and following.islower():
-                    out.append(part[start:i].lower())
-                    start, mode = i, ""
-                else:
-                    mode = now
-        out.append(part[start:].lower())
-    return tuple(out)
+        yield part[start:boundary]
+        start, case = boundary, ""
+    yield part[start:]
+
+
+def _case_of(char: str) -> str:
+    """Return "lower", "upper", or "" for a character without case, such as a digit."""
+    if char.islower():
+        return "lower"
+    return "upper" if char.isupper() else ""
 
 
 def snake(name: str) -> str:
-    """snake_case, as Rust's heck (which Anchor uses) makes it."""
+    """Return *name* in snake_case, as Rust's heck converts it."""
     return "_".join(words(name))
 
 
 def camel(name: str) -> str:
-    """camelCase."""
+    """Return *name* in camelCase."""
     parts = words(name)
-    return "".join(parts[:1]) + "".join(p[:1].upper() + p[1:] for p in parts[1:])
+    return "".join((*parts[:1], *map(_capitalized, parts[1:])))
 
 
 def pascal(name: str) -> str:
-    """PascalCase."""
-    return "".join(p[:1].upper() + p[1:] for p in words(name))
+    """Return *name* in PascalCase."""
+    return "".join(map(_capitalized, words(name)))
 
 
-@lru_cache(8192)  # "authority", "mint", …: the same few names stand in every instruction
+def _capitalized(word: str) -> str:
+    return word[:1].upper() + word[1:]  # unlike str.capitalize, keeps the rest as it is
+
+
+@lru_cache(8192)  # the same few names ("authority", "mint") are in every instruction
 def forms(name: str) -> tuple[str, ...]:
-    """The name as written, then its snake, camel and Pascal forms, without repeats."""
+    """Return the name as written, then its snake, camel and Pascal forms, without repeats."""
     return tuple(dict.fromkeys((name, snake(name), camel(name), pascal(name))))
 
 
 def aliases(names: Iterable[str]) -> dict[str, str]:
-    """Every form (as written, snake, camel, Pascal) of *names* -> the name; forms that two names share are left out."""
+    """Return every form of *names* (as written, snake, camel, Pascal) -> the name.
+
+    Forms that two names share are left out.
+    """
     names = list(names)
     out: dict[str, str] = {}
-    clash: set[str] = set()
+    shared: set[str] = set()
     for name in names:
         for form in forms(name):
             if out.setdefault(form, name) != name:
-                clash.add(form)
-    for form in clash:
-        out.pop(form)
+                shared.add(form)
+    for form in shared:
+        del out[form]
     out.update((name, name) for name in names)
     return out
 
@@ -179,18 +192,17 @@ def match_name(name: str, names: Sequence[str]) -> int | None:
 
 
 def rust_ident(name: str, style: str = "snake") -> str:
-    """A valid Rust identifier for any text: style is "snake", "pascal" or "screaming". Keywords get `r#`, or a trailing
-    `_`.
+    """Return a valid Rust identifier for any text. *style* is "snake", "pascal" or "screaming".
+
+    Keywords get `r#`, or `_` at the end.
 
     >>> rust_ident("type"), rust_ident("self"), rust_ident("2fast"), rust_ident("open position", "pascal")
     ('r#type', 'self_', '_2fast', 'OpenPosition')
     """
     ascii_name = re.sub(r"[^0-9A-Za-z_]+", "_", name.removeprefix("r#"))
-    text = pascal(ascii_name) if style == "pascal" else snake(ascii_name)
-    if style == "screaming":
-        text = text.upper()
+    text = _RUST_STYLES[style](ascii_name)
     if not text:
-        return "_unnamed" if style != "pascal" else "Unnamed"
+        return "Unnamed" if style == "pascal" else "_unnamed"
     if text[0].isdigit():
         text = "_" + text
     if text in UNRAWABLE:
@@ -198,9 +210,16 @@ def rust_ident(name: str, style: str = "snake") -> str:
     return f"r#{text}" if text in RUST_KEYWORDS else text
 
 
-#: Characters that never pass from an IDL or from the chain into anything printed: controls, invisible and
-#: direction-changing ones, fillers, what only chooses a glyph's variant (in rows of them, text has been hidden), and
-#: halves of surrogate pairs, which are no text.
+_RUST_STYLES: dict[str, Callable[[str], str]] = {
+    "snake": snake,
+    "pascal": pascal,
+    "screaming": lambda name: snake(name).upper(),
+}
+
+_LINE_BREAK = re.compile("\r\n|[\r\u0085\u2028\u2029]")
+#: Characters of an IDL or of the chain that are never printed: controls, invisible ones, fillers,
+#: those that change the direction of text, variation selectors (rows of them can hide text), and
+#: halves of surrogate pairs.
 _INVISIBLE = re.compile(
     "[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
@@ -209,25 +228,24 @@ _INVISIBLE = re.compile(
 
 
 def clean_text(text: str, limit: int = 4096) -> str:
-    """Untrusted text (IDL docs, on-chain descriptions) made safe to print: control, invisible and direction-changing
-    characters are gone, line breaks are "\\n", and it is cut to *limit* characters (FIELD-NOTES W6)."""
+    """Return untrusted text (IDL docs, on-chain descriptions) in a form that is safe to print.
+
+    Drops control and invisible characters, and those that change the direction of text. Line breaks
+    become "\\n", and the text is cut to *limit* characters. Such text reaches terminals and
+    prompts of models, where hidden characters can carry instructions.
+    """
     if len(text) > limit:
         text = text[: limit - 1] + "…"
     if text.isascii() and text.isprintable():
         return text
-    text = (
-        text.replace("\r\n", "\n")
-        .replace("\r", "\n")
-        .replace("\u2028", "\n")
-        .replace("\u2029", "\n")
-        .replace("\u0085", "\n")
-    )
-    return _INVISIBLE.sub("", text)
+    return _INVISIBLE.sub("", _LINE_BREAK.sub("\n", text))
 
 
 def clean_json(value: Any, limit: int = 4096) -> Any:
-    """A JSON value from the chain (an account's fields, an event, a return value) with all of its text as `clean_text`
-    makes it, names included."""
+    """Return a JSON value from the chain with all of its text cleaned by `clean_text`, keys too.
+
+    Such values are the fields of accounts and events, and return values.
+    """
     if isinstance(value, str):
         return clean_text(value, limit)
     if isinstance(value, list):

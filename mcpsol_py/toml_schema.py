@@ -109,9 +109,7 @@ def checked(
     _check_names(table, keys, at)
     for key, value in table.items():
         checked_value(value, keys[key], _under(at, key))
-    for key in required:
-        if not table.get(key):
-            raise SourceError("missing, but required", path=_under(at, key))
+    _check_required(table, required, at)
     return dict(table)
 
 
@@ -131,6 +129,12 @@ def _check_names(names: Iterable[str], keys: Keys, at: str) -> None:
     for name in names:
         if name not in keys:
             raise SourceError(f"unknown key. {suggest(name, keys)}", path=_under(at, name))
+
+
+def _check_required(table: Mapping[str, Any], required: Sequence[str], at: str) -> None:
+    for key in required:
+        if not table.get(key):
+            raise SourceError("missing, but required", path=_under(at, key))
 
 
 def toml_file(path: Path) -> dict[str, Any]:

@@ -84,7 +84,6 @@ REFERENCES = {
     "mcpsol_py/bridge/tools.py",
     "mcpsol_py/client/simulation.py",
     "mcpsol_py/client/svm.py",
-    "mcpsol_py/names.py",
     "mcpsol_py/sources/anchor_accounts.py",
     "mcpsol_py/sources/anchor_legacy.py",
     "mcpsol_py/sources/overlay.py",
