@@ -1,8 +1,8 @@
 """Building an instruction: Marinade's `deposit`, 11 accounts and one u64, all accounts given by name.
 
 Three sides: `struct.pack` with solders by hand, ours, and anchorpy's `Program` in its own environment (`make
-oracles`) with the same IDL. The IDL is the one of ../shared/idls where that is beside the checkout, else its like is
-made here, so the hand-written side is always measured.
+oracles`) with the same IDL. The real IDLs are beside the checkout, not in it; without them a similar IDL is made
+here, so that the hand-written side is always measured.
 """
 
 from __future__ import annotations

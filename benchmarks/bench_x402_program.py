@@ -23,9 +23,9 @@ SO = REPO / "programs/x402/x402.so"
 PLAIN = Path(__file__).parent / "plain_pay"
 #: `pay` may cost this much more than the hand-written one (the program's issue).
 PAY_RATIO = 1.15
-#: X402.md 4.2
+#: Half of what the default limit for one instruction (200,000) allows.
 SETTLE_UNITS = 100_000
-#: X402.md 4.2: what clients give an open at most
+#: The compute limit that clients set on a transaction that opens a channel.
 OPEN_UNITS = 400_000
 ROUNDS = 25
 

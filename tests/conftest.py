@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = sorted(chosen, key=lambda item: item.path not in slow)
 
 
-# ------------------------------------------------------------------------------------------ ../shared/idls (real IDLs)
+# -------------------------------------------------------------------------------- real IDLs beside the checkout
 
 SHARED_IDLS = Path(os.environ.get("MCPSOL_SHARED_IDLS", REPO.parent / "shared" / "idls"))
 SHARED_IDLS_ABSENT = (

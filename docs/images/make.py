@@ -14,7 +14,7 @@ sys.path.insert(0, str(REPO))
 from playwright.sync_api import Browser, Page  # noqa: E402  # the repository's root is on the path from here on
 
 from tests.functional.browser import chromium  # noqa: E402
-from tests.functional.test_cli_serve import http_server  # noqa: E402
+from tests.support.http_bridge import http_server  # noqa: E402
 
 #: more than a megabyte is not committed, and a screen is less than a fifth of that
 LARGEST = 200_000

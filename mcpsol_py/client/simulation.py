@@ -1,10 +1,10 @@
 """Running transactions without effect: payers that exist, blockhashes that are recent, and many list_tools in one.
 
-- Signatures are never looked at and the blockhash is replaced by the node (FIELD-NOTES C-50); one that does not
-  replace it is asked once more with a fetched one (C-52). The caller's transaction is never changed (C-51).
-- A simulation needs a fee payer that exists (C-49). The ladder: the one given, the wallet, the node's own identity,
-  addresses that are known to be funded. Which rung held is kept for the next call.
-- Return data counts only if the program asked set it (C-53); zeros cut off its end are the decoder's matter (C-48).
+- The node ignores signatures and replaces the blockhash. A node that keeps the blockhash gets a second request with a
+  fetched one. The caller's transaction is never changed.
+- A simulation needs a fee payer that exists. The transport tries the given one, the wallet, the node's own identity,
+  then addresses that are known to be funded, and remembers which one worked.
+- Return data counts only if the called program set it. Nodes cut zeros off its end; the decoder adds them.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ class SvmTransport:
     """A chain of one's own, gone with the object. `svm` is the LiteSVM itself, for what is not offered here; one that
     exists may be given.
 
-    *features*: "default" (LiteSVM's own) or "all" (every feature on; no stack gaps, as programs built by SBF.md's
-    route 2 need).
+    *features*: "default" (LiteSVM's own) or "all" (every feature on; no stack gaps, as programs built with the
+    standard library need).
     """
 
     endpoint = "LiteSVM"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
 from mcpsol_py.build.cargo import Compiled, compile_crate, read_crate
 from mcpsol_py.build.toolchain import Toolchain, find_toolchain
+from mcpsol_py.calls import follow
 from mcpsol_py.errors import ToolchainMissing
 from tests.functional.canaries import CANARIES, TABLE, Ability, judge
 from tests.functional.cli import Cli
@@ -31,6 +33,13 @@ def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     monkeypatch.delenv("IDL2MCP_URL", raising=False)
     monkeypatch.chdir(tmp_path)
     return Cli(tmp_path, capsys)
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transports retry at once, and a sent transaction is asked about often."""
+    monkeypatch.setattr(random, "uniform", lambda *_: 0.001)
+    monkeypatch.setattr(follow, "POLL", 0.01)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from mcpsol_py import load
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.calls.prepare import ServedProgram
 from tests.functional.bridges import TOKEN
-from tests.functional.test_bridge_policy import TOKEN_MORE, Scene, scene, transfer
+from tests.support.policy_scene import TOKEN_MORE, Scene, scene, transfer
 
 YES: dict[str, Any] = {"confirm": types.ElicitResult(action="accept", content={"send": True})}
 

@@ -35,13 +35,13 @@ from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM
 from mcpsol_py.solana.loader import LOADER
 from tests.functional.bridges import TOKEN, key, served
 from tests.functional.cli import Cli
-from tests.functional.test_bridge_policy import (
+from tests.support.policy_scene import (
     SYSTEM,
     SYSTEM_IDL,
     TOKEN_MORE,
     Scene,
-    _ix,
     broken,
+    ix,
     policy,
     scene,
     transfer,
@@ -59,8 +59,8 @@ SYSTEM_MORE = {
     **SYSTEM_IDL,
     "instructions": [
         *SYSTEM_IDL["instructions"],
-        _ix("authorize_nonce", [7, 0, 0, 0], ["nonce+", "authority!"], {"to": "pubkey"}),
-        _ix(
+        ix("authorize_nonce", [7, 0, 0, 0], ["nonce+", "authority!"], {"to": "pubkey"}),
+        ix(
             "withdraw_nonce",
             [5, 0, 0, 0],
             ["nonce+", "to+", "recent_blockhashes", "rent", "authority!"],
@@ -72,15 +72,15 @@ LOADER_IDL = {
     "address": str(LOADER),
     "metadata": {"name": "loader", "version": "1.0.0", "spec": "0.1.0"},
     "instructions": [
-        _ix("set_authority", [4, 0, 0, 0], ["account+", "authority!", "to"], {}),
-        _ix("close", [5, 0, 0, 0], ["account+", "recipient+", "authority!"], {}),
+        ix("set_authority", [4, 0, 0, 0], ["account+", "authority!", "to"], {}),
+        ix("close", [5, 0, 0, 0], ["account+", "recipient+", "authority!"], {}),
     ],
 }
 MINT_MORE = {
     **TOKEN_MORE,
     "instructions": [
         *TOKEN_MORE["instructions"],
-        _ix("mint_to", [7], ["mint+", "account+", "authority!"], {"amount": "u64"}),
+        ix("mint_to", [7], ["mint+", "account+", "authority!"], {"amount": "u64"}),
     ],
 }
 

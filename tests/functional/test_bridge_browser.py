@@ -17,8 +17,8 @@ from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request, 
 from tests.functional.bridges import key
 from tests.functional.browser import chromium, executable
 from tests.functional.cli import TOKEN_IDL
-from tests.functional.test_cli_serve import http_server
 from tests.oracles.environment import ORACLES
+from tests.support.http_bridge import http_server
 
 PAGES = (
     "/",
@@ -425,7 +425,7 @@ def test_the_screenshots_of_the_docs_can_be_made(
 @pytest.fixture(scope="module")
 def nesting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A program with an instruction of everything that nests."""
-    from tests.unit.bridge.explorer.test_forms import IDL
+    from tests.support.form_idl import IDL
 
     place: Any = type("_Cli", (), {"folder": tmp_path_factory.mktemp("nesting")})()
     (place.folder / "book.json").write_text(json.dumps(IDL))

@@ -25,6 +25,7 @@ from mcpsol_py.codec.account import AccountCodec
 from tests.functional.bridges import TOKEN, bridge, cluster, key, served
 from tests.functional.cli import PROGRAM_ID, TOKEN_IDL, Cli, spec_idl
 from tests.strategies import Values
+from tests.support.big_idl import big_idl
 
 ACCOUNTS = {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}
 ERAS = ["auto", "legacy"]
@@ -297,37 +298,6 @@ async def test_resources_are_listed_and_read() -> None:
         ):
             with pytest.raises(MCPError):
                 await client.read_resource(bad)
-
-
-def big_idl(count: int = 60) -> dict[str, Any]:
-    instructions = [
-        {
-            "name": f"{verb}_{noun}",
-            "discriminator": [i, 1, 1, 1, 1, 1, 1, 1],
-            "docs": [f"Lets the owner {verb} a {noun}."],
-            "accounts": [],
-            "args": [{"name": "index", "type": "u16"}],
-        }
-        for i, (verb, noun) in enumerate(
-            [
-                (v, n)
-                for v in ("open", "close", "collect", "increase", "decrease", "lock")
-                for n in (
-                    "position",
-                    "bundle",
-                    "pool",
-                    "fee",
-                    "reward",
-                    "badge",
-                    "config",
-                    "tier",
-                    "oracle",
-                    "array",
-                )
-            ][:count]
-        )
-    ]
-    return spec_idl(instructions=instructions)
 
 
 @pytest.mark.parametrize("era", ERAS)

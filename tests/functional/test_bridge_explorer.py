@@ -20,7 +20,7 @@ from mcpsol_py.bridge.http.settings import HttpSettings
 from mcpsol_py.bridge.policy.audit_log import AuditLog
 from tests.functional.bridges import bridge, cluster, key
 from tests.functional.cli import Cli
-from tests.functional.test_cli_serve import ask, http_server
+from tests.support.http_bridge import ask, http_server
 
 
 @pytest.fixture(scope="module")

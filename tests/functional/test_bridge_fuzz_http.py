@@ -18,8 +18,8 @@ from mcpsol_py import Program, load
 from tests.conftest import PROFILE
 from tests.functional.cli import Cli
 from tests.functional.random_arguments import by_schema, mutated
-from tests.functional.test_cli_serve import http_server_at
 from tests.ports import free_port
+from tests.support.http_bridge import http_server_at
 
 NAMES = [
     "anchor__whirlpool",

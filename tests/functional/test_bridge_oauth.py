@@ -19,8 +19,8 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from tests.functional.bridges import key
 from tests.functional.cli import SETUP, TOKEN_IDL
-from tests.functional.test_cli_serve import ACCEPT, ACCOUNTS, http_server_at
 from tests.ports import free_port
+from tests.support.http_bridge import ACCEPT, ACCOUNTS, http_server_at
 
 RSA_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 EC_KEY = ec.generate_private_key(ec.SECP256R1())
@@ -289,7 +289,7 @@ def test_the_keys_are_asked_for_once_and_again_for_a_new_one_after_a_while(site:
 
 
 def test_pages_for_people_and_operators_need_a_token_too(site: Site) -> None:
-    from tests.functional.test_cli_serve import ask
+    from tests.support.http_bridge import ask
 
     token = site.token(scope="solana.read")
     for path in ("/", "/metrics"):

@@ -13,7 +13,7 @@ from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bridge.policy.audit_log import AuditLog
 from mcpsol_py.errors import PolicyError, StorageError
 from tests.functional.bridges import bridge
-from tests.functional.test_bridge_policy import Scene, broken, scene, transfer
+from tests.support.policy_scene import Scene, broken, scene, transfer
 
 
 class _Full(AuditLog):

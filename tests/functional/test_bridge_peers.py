@@ -19,9 +19,9 @@ import pytest
 
 from tests.functional.bridges import key
 from tests.functional.cli import Cli
-from tests.functional.test_cli_serve import http_server
 from tests.oracles.environment import ORACLES, node
 from tests.ports import free_port
+from tests.support.http_bridge import http_server
 
 pytestmark = pytest.mark.oracle
 

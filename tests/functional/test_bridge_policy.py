@@ -5,8 +5,7 @@ chain.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from solders.hash import Hash
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.signature import Signature
-from solders.token.state import Mint, TokenAccount
+from solders.token.state import Mint
 
 from idl2mcp.local_cluster import LocalCluster, wallet
 from mcpsol_py import load
@@ -29,147 +28,18 @@ from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.keys import KeypairSigner
 from mcpsol_py.client.transport import Blockhash
 from mcpsol_py.errors import PolicyError, SendUnknown, SourceError, TransportError
-from tests.functional.bridges import TOKEN, cluster, key, served
-from tests.functional.cli import SETUP, TOKEN_IDL
-
-SYSTEM = "11111111111111111111111111111111"
-
-
-def _ix(
-    name: str, discriminator: list[int], accounts: list[str], args: dict[str, str]
-) -> dict[str, Any]:
-    """An instruction of an IDL; an account is "name", with "+" written, with "!" signing."""
-    return {
-        "name": name,
-        "discriminator": discriminator,
-        "accounts": [
-            {
-                "name": a.strip("+!"),
-                **({"writable": True} if "+" in a else {}),
-                **({"signer": True} if "!" in a else {}),
-            }
-            for a in accounts
-        ],
-        "args": [{"name": n, "type": t} for n, t in args.items()],
-    }
-
-
-TOKEN_MORE = {
-    **TOKEN_IDL,
-    "instructions": [
-        *TOKEN_IDL["instructions"],
-        _ix("set_closer", [6, 3, 1], ["account+", "owner!"], {"closer": "pubkey"}),
-        _ix("set_mint_authority", [6, 0, 1], ["mint+", "owner!"], {"authority": "pubkey"}),
-        _ix("drop_mint_authority", [6, 0, 0], ["mint+", "owner!"], {}),
-        _ix("close_account", [9], ["account+", "destination+", "owner!"], {}),
-        _ix("burn", [8], ["account+", "mint+", "owner!"], {"amount": "u64"}),
-    ],
-}
-SYSTEM_IDL = {
-    "address": SYSTEM,
-    "metadata": {"name": "system", "version": "1.0.0", "spec": "0.1.0"},
-    "instructions": [
-        _ix("send_sol", [2, 0, 0, 0], ["source+!", "destination+"], {"lamports": "u64"}),
-        _ix("assign", [1, 0, 0, 0], ["account+!"], {"owner": "pubkey"}),
-        _ix(
-            "create_account",
-            [0, 0, 0, 0],
-            ["funder+!", "fresh+!"],
-            {"lamports": "u64", "space": "u64", "owner": "pubkey"},
-        ),
-    ],
-}
-
-MINTED = SETUP.replace("decimals = 6", 'decimals = 6\nauthority = "@alice"') + (
-    '[mints.other]\n[tokens.alice_other]\nmint = "@other"\nowner = "@alice"\namount = 50\n'
-    '[tokens.bob_other]\nmint = "@other"\nowner = "@bob"\n'
-    '[mints.empty]\n[tokens.alice_empty]\nmint = "@empty"\nowner = "@alice"\n'
+from tests.functional.bridges import TOKEN, cluster, key
+from tests.support.policy_scene import (
+    MINTED,
+    SYSTEM,
+    TOKEN_MORE,
+    broken,
+    no,
+    policy,
+    scene,
+    transfer,
+    yes,
 )
-
-
-@dataclass
-class Scene:
-    """A sending bridge for alice, and what to look at afterwards."""
-
-    local: LocalCluster
-    bridge: Bridge
-    audit: AuditLog
-    asked: list[str] = field(default_factory=list)
-
-    def held(self, name: str) -> int:
-        account = self.local.svm.get_account(Pubkey.from_string(self.local.names[name]))
-        amount: int = 0 if account is None else TokenAccount.from_bytes(bytes(account.data)).amount
-        return amount
-
-    def picture(self) -> dict[str, Any]:
-        """Everything of alice's and what others could gain."""
-        keys = [Pubkey.from_string(a) for a in self.local.names.values()]
-        return {str(k): self.local.svm.get_account(k) for k in keys}
-
-    def sent(self) -> int:
-        return sum(e["event"] == "sent" for e in self.audit.entries())
-
-
-def policy(local: LocalCluster, **changed: Any) -> Policy:
-    """Local chain; token: transfer and others; usdc 500,000 a call, 800,000 a day, asked above 300,000; SOL 10,000 a
-    call.
-    """
-    usdc = local.names["usdc"]
-    values: dict[str, Any] = {
-        "clusters": frozenset({"local"}),
-        "programs": (
-            ProgramRule(str(TOKEN), frozenset({"*"})),
-            ProgramRule(SYSTEM, frozenset({"*"})),
-        ),
-        "limits": (
-            (usdc, OutflowLimit(500_000, 800_000, 300_000)),
-            ("SOL", OutflowLimit(10_000, 100_000)),
-        ),
-    }
-    return Policy(**{**values, **changed})
-
-
-def scene(
-    rule: Callable[[LocalCluster], Policy] = policy,
-    *,
-    audit: AuditLog | None = None,
-    signer: Any = None,
-    **options: Any,
-) -> Scene:
-    local = cluster(MINTED)
-    audit = audit or AuditLog()
-    programs = options.pop("programs", None) or [
-        served(local, load(TOKEN_MORE)),
-        ServedProgram(
-            load(SYSTEM_IDL), Pubkey.from_string(SYSTEM), local.transport, "a test", "local"
-        ),
-    ]
-    for one in programs:
-        one.transport = options.get("transport", one.transport)
-    options.pop("transport", None)
-    bridge = Bridge(
-        programs,
-        mode="send",
-        signer=signer or KeypairSigner(wallet("alice")),
-        policy=rule(local),
-        audit=audit,
-        names=local.resolve,
-        **options,
-    )
-    return Scene(local, bridge, audit)
-
-
-def transfer(amount: object = 1000, **accounts: Any) -> tuple[str, dict[str, Any]]:
-    base = {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}
-    return "token_transfer", {"amount": str(amount), "accounts": {**base, **accounts}}
-
-
-async def yes(question: str, digest: str) -> bool:
-    return True
-
-
-async def no(question: str, digest: str) -> bool:
-    return False
 
 
 async def test_what_is_allowed_is_sent_and_written_down() -> None:
@@ -502,22 +372,6 @@ async def test_a_signer_may_refuse() -> None:
     reply = await s.bridge.call(*transfer(1))
     assert reply.details["rule"] == "signer"
     assert s.sent() == 0
-
-
-class _Chain:
-    """The scene's transport with some methods replaced."""
-
-    def __init__(self, inner: Any, **replaced: Any) -> None:
-        self._inner, self._replaced = inner, replaced
-
-    def __getattr__(self, name: str) -> Any:
-        return self._replaced.get(name) or getattr(self._inner, name)
-
-
-def broken(s: Scene, **replaced: Callable[..., Awaitable[Any]]) -> Scene:
-    for program in s.bridge.box.programs:
-        program.transport = _Chain(program.transport, **replaced)
-    return s
 
 
 async def test_a_stale_blockhash_is_not_signed() -> None:

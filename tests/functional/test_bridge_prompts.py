@@ -15,7 +15,7 @@ from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.calls.prepare import ServedProgram
 from tests.functional.bridges import TOKEN, bridge, cluster, key, served
 from tests.functional.cli import TOKEN_IDL, spec_idl
-from tests.functional.test_bridge_calls import big_idl
+from tests.support.big_idl import big_idl
 
 ERAS = ["auto", "legacy"]
 

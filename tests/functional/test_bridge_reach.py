@@ -24,19 +24,21 @@ from mcpsol_py.calls.signing_power import SigningPower, signing_power
 from mcpsol_py.calls.takeovers import takeovers
 from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from tests.functional.bridges import TOKEN, key, served
-from tests.functional.test_bridge_policy import (
+from tests.support.faulty_rpc import faulty
+from tests.support.policy_scene import (
     SYSTEM,
     SYSTEM_IDL,
     TOKEN_MORE,
     Scene,
-    _ix,
     broken,
+    ix,
     policy,
     scene,
     transfer,
     yes,
 )
-from tests.functional.test_bridge_rpc_faults import faulty, quick  # noqa: F401  # quick is a fixture
+
+pytestmark = pytest.mark.usefixtures("quick_retries")
 
 ME, OTHER, THIRD = wallet("alice").pubkey(), wallet("mallory").pubkey(), wallet("bob").pubkey()
 BOX, BOX2, MINT, JOINT, SEEDED = (Pubkey(bytes([n] * 32)) for n in (81, 82, 83, 84, 85))
@@ -46,13 +48,13 @@ TOKEN_JOINT = {
     **TOKEN_MORE,
     "instructions": [
         *TOKEN_MORE["instructions"],
-        _ix(
+        ix(
             "joint_transfer",
             [3],
             ["source+", "destination+", "joint", "signer!"],
             {"amount": "u64"},
         ),
-        _ix("joint_approve", [4], ["source+", "delegate", "joint", "signer!"], {"amount": "u64"}),
+        ix("joint_approve", [4], ["source+", "delegate", "joint", "signer!"], {"amount": "u64"}),
     ],
 }
 SYSTEM_SEEDED = {
@@ -60,7 +62,7 @@ SYSTEM_SEEDED = {
     "instructions": [
         *SYSTEM_IDL["instructions"],
         {
-            **_ix("seeded", [11, 0, 0, 0], ["source+", "base!", "to+"], {}),
+            **ix("seeded", [11, 0, 0, 0], ["source+", "base!", "to+"], {}),
             "args": [
                 {"name": "lamports", "type": "u64"},
                 {"name": "length", "type": "u64"},

@@ -21,8 +21,8 @@ from mcpsol_py.client.keys import create_keystore
 from tests.functional.bridges import cluster, key
 from tests.functional.cli import SETUP, TOKEN_IDL, Cli
 from tests.functional.svm_node import SvmNode, listening
-from tests.functional.test_cli_serve import http_server
 from tests.ports import free_port
+from tests.support.http_bridge import http_server
 
 KEY = "5f" * 32
 

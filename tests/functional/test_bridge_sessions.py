@@ -25,8 +25,8 @@ from mcpsol_py.bridge.mcp.progress import LOG_LEVELS, CallProgress, run_to_compl
 from mcpsol_py.bridge.mcp.server import make_server
 from tests.functional.bridges import bridge, cluster
 from tests.functional.cli import Cli
-from tests.functional.test_bridge_policy import Scene, broken, no, scene, transfer, yes
-from tests.functional.test_cli_serve import http_server
+from tests.support.http_bridge import http_server
+from tests.support.policy_scene import Scene, broken, no, scene, transfer, yes
 
 ERAS = ["auto", "legacy"]
 

@@ -25,8 +25,8 @@ from solders.pubkey import Pubkey
 from mcpsol_py.client.keys import create_keystore
 from tests.functional.cli import Cli
 from tests.functional.svm_node import listening
-from tests.functional.test_cli_rpc import COUNTER, Node
-from tests.functional.test_cli_serve import ask, http_server
+from tests.support.http_bridge import ask, http_server
+from tests.support.rpc_nodes import COUNTER, Node
 
 PASSPHRASE = "correct-horse-battery"
 TOKEN = "s3cret-bearer-token"

@@ -6,13 +6,9 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
-import time
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +18,7 @@ from mcp import Client, StdioServerParameters
 from idl2mcp.config.mcp_clients import CLIENTS
 from tests.functional.bridges import key
 from tests.functional.cli import TOKEN_IDL, Cli
-from tests.ports import free_port
-
-ACCOUNTS = {"source": "@alice_usdc", "destination": "@bob_usdc", "authority": "@alice"}
+from tests.support.http_bridge import ACCEPT, ACCOUNTS, ask, http_server
 
 CONFIG = f"""
 mode = "send"
@@ -155,65 +149,7 @@ def test_a_wallet_file_is_made_opened_and_never_shown(
 # --- HTTP
 
 
-@contextmanager
-def http_server(cli: Cli, *args: str, **env: str) -> Iterator[str]:
-    with http_server_at(free_port(), cli, *args, **env) as url:
-        yield url
-
-
-@contextmanager
-def http_server_at(port: int, cli: Cli, *args: str, **env: str) -> Iterator[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "idl2mcp",
-        "serve",
-        *args,
-        "--transport",
-        "http",
-        "--port",
-        str(port),
-    ]
-    with (cli.folder / "stderr.txt").open("wb") as errors:
-        process = subprocess.Popen(
-            command,
-            cwd=cli.folder,
-            env={**os.environ, **env},
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-        )
-    try:
-        for _ in range(600):
-            try:
-                with socket.create_connection(("127.0.0.1", port), 1):
-                    break
-            except OSError:
-                assert process.poll() is None, (cli.folder / "stderr.txt").read_text()
-                time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-def ask(
-    url: str, *, method: str = "GET", body: bytes | None = None, **headers: str
-) -> tuple[int, str]:
-    from urllib.error import HTTPError
-    from urllib.request import Request, urlopen
-
-    request = Request(
-        url, data=body, method=method, headers={k.replace("_", "-"): v for k, v in headers.items()}
-    )
-    try:
-        with urlopen(request, timeout=20) as answer:
-            return int(answer.status), answer.read().decode()
-    except HTTPError as error:
-        return error.code, error.read().decode()
-
-
 LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
-ACCEPT = {"Accept": "application/json, text/event-stream", "Content_Type": "application/json"}
 
 
 @pytest.mark.parametrize("stateless", [False, True])

@@ -1,7 +1,7 @@
 """A facade of SPL Token in LiteSVM: it serves list_tools, and every call through it is the call itself.
 
-The token program is the cluster's own. Its tools come from a small IDL here; with ../shared/idls also from the whole
-one. What is passed on is compared with the inner instruction that the runtime recorded.
+The token program is the cluster's own. Its tools come from a small IDL here; where the real IDLs are present,
+also from the whole one. What is passed on is compared with the inner instruction that the runtime recorded.
 """
 
 from __future__ import annotations

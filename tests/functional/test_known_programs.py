@@ -1,4 +1,4 @@
-"""Addresses of real pools and accounts, derived through the real IDLs (../shared/idls), some with an overlay."""
+"""Addresses of real pools and accounts, derived through the real IDLs, some with an overlay."""
 
 from __future__ import annotations
 

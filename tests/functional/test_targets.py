@@ -2,8 +2,9 @@
 
 Errors are compared by name. Where Anchor's framework refuses a call by another check than the other targets do, the row
 says that name too: Anchor looks at derived addresses before it compares fields, and lets the system and token programs
-refuse what they know best. All run with every feature on, which the compiler with the standard library needs (SBF.md);
-what that compiler can do at all is asked first (`std_abilities`).
+refuse what they know best. All run with every feature on: the compiler with the standard library puts a sixth
+argument where an SVM with stack gaps refuses it. What that compiler gets right is checked first
+(`std_abilities`).
 """
 
 from __future__ import annotations

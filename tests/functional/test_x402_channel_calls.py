@@ -25,9 +25,9 @@ from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.selling.tool_run import Run, current_run
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
+from tests.support.x402_shop import Crash
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
 from tests.unit.x402.payments import USDC
-from tests.unit.x402.selling.test_paid_call import Crash
 
 SCHEMES = ["upto", "batch-settlement"]
 

@@ -38,12 +38,12 @@ from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.selling.payment_processor import witness_of
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
-from tests.unit.x402.buying.test_mcp_buyer import budget_of, buyer_of, dishonest, payer_of
+from tests.support.x402_buyers import budget_of, buyer_of, dishonest, payer_of
+from tests.support.x402_exact import PREFIX, payload_of
+from tests.support.x402_sellers import serve
+from tests.support.x402_shop import ID, Shop
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
 from tests.unit.x402.payments import World, keypair
-from tests.unit.x402.selling.test_mcp_seller import serve
-from tests.unit.x402.selling.test_paid_call import ID, Shop
-from tests.unit.x402.test_exact import PREFIX, payload_of
 
 MEGABYTE = "A" * 1024 * 1024
 
@@ -291,7 +291,7 @@ class TestPayments:
             terms = world.requirements().model_copy(update=changed)
             hidden.payload = world.pay(terms).payload
         else:
-            from tests.unit.x402.test_exact import normal
+            from tests.support.x402_exact import normal
 
             hidden.payload = payload_of(
                 world, normal(world, mint=keypair(9).pubkey()), world.requirements()
@@ -416,8 +416,8 @@ class TestClocks:
         world = ChannelWorld()
         batch = BatchShop(world, shop.database)
         batch.scheme._clock = lambda: world.clock() + 300.0
-        from tests.unit.x402.channels.test_batch import Buyer as Channels
-        from tests.unit.x402.channels.test_batch import refund
+        from tests.support.x402_channels import Buyer as Channels
+        from tests.support.x402_channels import refund
 
         buyer = Channels(batch, batch_client(world))
         for _ in range(3):

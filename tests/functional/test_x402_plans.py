@@ -24,7 +24,7 @@ from mcpsol_py.x402.store.webhooks import Webhooks
 from mcpsol_py.x402.subscriptions.store import SubscriptionStore
 from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 from tests.functional.cli import Cli
-from tests.functional.test_x402_bridge import CREATE, Shop
+from tests.support.paid_bridge import CREATE, Shop
 
 PLANS = [
     {

@@ -42,9 +42,9 @@ from mcpsol_py.x402.store.database import Database
 from tests.functional.svm_node import SvmNode, listening
 from tests.oracles.environment import ORACLES, node, x402_python
 from tests.ports import free_port
+from tests.support.x402_exact import normal, payload_of, refusals
 from tests.unit.x402.channel_payments import AUDITED, ChannelWorld
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair
-from tests.unit.x402.test_exact import normal, payload_of, refusals
 
 pytestmark = pytest.mark.oracle
 

@@ -1,6 +1,6 @@
 // Anchor's own TypeScript coders, asked line by line: {id, file, kind, name, value, hex} -> {id, hex, back} or {id, refused}.
 //
-// `value` is in the JSON forms of DESIGN.md 6 with the IDL's own names; `hex` is what it answers for encoding it, `back` what Anchor
+// `value` is in the JSON forms of docs/values.md with the IDL's own names; `hex` is what it answers for encoding it, `back` what Anchor
 // decodes from the bytes given. The coders get the IDL as it is written, so no name is changed on the way.
 import fs from 'node:fs';
 import readline from 'node:readline';

@@ -1,7 +1,7 @@
 """anchorpy, asked line by line in its own environment: {id, file, kind, name, value, hex} -> {id, hex, back} or {id,
 refused}.
 
-`value` is in the JSON forms of DESIGN.md 6. It is turned into the classes that anchorpy makes of the IDL, encoded by
+`value` is in the JSON forms of docs/values.md. It is turned into the classes that anchorpy makes of the IDL, encoded by
 its coders, and what they decode from `hex` is turned back.
 """
 

@@ -17,8 +17,8 @@ from solders.pubkey import Pubkey
 from mcpsol_py.client.discovery import metadata_address
 from mcpsol_py.deploy.metadata_program import MetadataInstructions
 from mcpsol_py.solana.loader import programdata_address
-from tests.functional.test_publish_idl import Publishing, document
 from tests.oracles.environment import ORACLES, node
+from tests.support.publishing import Publishing, document
 
 pytestmark = pytest.mark.oracle
 

@@ -15,7 +15,14 @@ from mcpsol_py.model.program import LIST_TOOLS
 from mcpsol_py.sources.detect import read
 from tests.conftest import shared_idl_files
 from tests.functional.echoing import Answer, build_echo
-from tests.oracles.test_accounts import ANCHOR_DIFFERS, WALLET, Asked, address, ask, instructions
+from tests.support.account_resolvers import (
+    ANCHOR_DIFFERS,
+    WALLET,
+    Asked,
+    address,
+    ask,
+    instructions,
+)
 
 pytestmark = [pytest.mark.oracle, pytest.mark.rust]
 

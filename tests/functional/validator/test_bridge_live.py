@@ -33,8 +33,8 @@ from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.program_client import ProgramClient
 from mcpsol_py.solana.pda import find_pda
 from tests.functional.counter_scenario import COUNTER, PROGRAMS, VAULT
-from tests.functional.test_bridge_policy import SYSTEM, SYSTEM_IDL
 from tests.functional.validator.node import Validator
+from tests.support.policy_scene import SYSTEM, SYSTEM_IDL
 
 pytestmark = pytest.mark.validator
 

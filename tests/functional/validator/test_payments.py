@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 from solders.hash import Hash
-from solders.pubkey import Pubkey
 from x402.schemas import PaymentPayload, PaymentRequirements
 
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, PaymentChain, rpc_chain
 from mcpsol_py.x402.exact.mechanism import ExactClient, ExactFacilitator
 from mcpsol_py.x402.exact.settle import KeypairSponsor, MemorySettlements
-from mcpsol_py.x402.exact.transaction import associated_token_address, read_transaction
+from mcpsol_py.x402.exact.transaction import read_transaction
 from tests.functional.validator.node import Proxy, Validator
-from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair
+from tests.support.validator_tokens import tokens
+from tests.unit.x402.payments import USDC, keypair
 
 pytestmark = pytest.mark.validator
 
@@ -27,12 +27,6 @@ def chain(validator: Validator) -> Iterator[PaymentChain]:
     chain = rpc_chain(validator.url)
     yield chain
     chain.close()
-
-
-def tokens(chain: PaymentChain, owner: Pubkey) -> int:
-    (account,) = chain.get_accounts([str(associated_token_address(owner, USDC, TOKEN_PROGRAM))])
-    assert account is not None
-    return int.from_bytes(account.data[64:72], "little")
 
 
 def requirements(chain: PaymentChain, amount: int = 10_000) -> PaymentRequirements:

@@ -19,8 +19,8 @@ from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
 from tests.functional.validator.node import Validator
-from tests.functional.validator.test_payments import tokens
 from tests.oracles.environment import ORACLES, x402_python
+from tests.support.validator_tokens import tokens
 from tests.unit.x402.payments import USDC, keypair
 
 pytestmark = [pytest.mark.validator, pytest.mark.oracle]

@@ -1,4 +1,4 @@
-"""Failures on chain get the names that their programs give them (FIELD-NOTES W13)."""
+"""Failures on chain get the names that their programs give them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Simulations: payers that exist, blockhashes, the caller's transaction, and return data in logs (FIELD-NOTES C-48 to
-C-56)."""
+"""Simulations: payers that exist, blockhashes, the caller's transaction, and return data in logs."""
 
 from __future__ import annotations
 

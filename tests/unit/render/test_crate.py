@@ -13,14 +13,9 @@ import pytest
 
 from mcpsol_py.model.program import (
     Account,
-    AccountType,
     Constant,
-    ConstSeed,
     Discriminator,
-    ErrorCode,
-    Event,
     Instruction,
-    Pda,
     ProgramModel,
 )
 from mcpsol_py.model.types import (
@@ -30,18 +25,14 @@ from mcpsol_py.model.types import (
     PUBKEY,
     U8,
     U64,
-    Enum,
-    Field,
-    Link,
     Struct,
-    TypeDef,
-    Variant,
 )
 from mcpsol_py.render import render
 from mcpsol_py.render.crate import plan
 from mcpsol_py.render.view import crate_view
 from mcpsol_py.sources.spec import read_spec
 from tests.golden.programs.regen import REPO, regenerate, specs
+from tests.support.nasty_programs import NASTY, program, strings_gone
 from tests.unit.render.rust_lexer import tokens
 
 CARGO = shutil.which("cargo")
@@ -134,88 +125,11 @@ def test_the_authors_shared_module_is_listed_and_kept(tmp_path: Path) -> None:
 # --- hostile sources
 # ---------------------------------------------------------------------------------------------------
 
-NASTY = [
-    '"); std::process::abort(); //',
-    "*/ pub fn evil() {} /*",
-    '"# r#" "##',
-    "line\nbreak\r\nand\u2028more\u2029",
-    "{{ crate.name }}{% raw %}{# x #}",
-    "\u202etxet\u202c\u200b\u2066",
-    "'; \\",
-    "#![allow(warnings)] #[no_mangle]",
-    "x" * 1_000_000,
-]
-
-
-def program(text: str, name: str) -> ProgramModel:
-    """A program whose every text is *text* and whose every name is made with *name*."""
-    docs = (text, text)
-    kind = f"{name}Kind"
-    fields = (
-        Field(f"{name}a", U64, docs),
-        Field(f"{name}b", Link(kind), docs),
-        Field(f"{name}c", BORSH_STRING, docs),
-    )
-    body = Struct((Field(f"{name}x", PUBKEY, docs), Field(f"{name}y", U64, docs)))
-    return ProgramModel(
-        name=f"{name}program",
-        docs=docs,
-        version=text[:50],
-        address="J8tm1ZaqBuRqh3MvgUfkFkTwUhC6wo1Z7B6a5dUCNffb",
-        instructions=(
-            Instruction(
-                f"{name}go",
-                Discriminator(b"12345678"),
-                fields,
-                (
-                    Account(
-                        f"{name}state",
-                        writable=True,
-                        docs=docs,
-                        pda=Pda((ConstSeed(text.encode()[:32]),)),
-                    ),
-                    Account(f"{name}signer", signer=True, docs=docs),
-                    Account(f"{name}fixed", address="11111111111111111111111111111112", docs=docs),
-                ),
-                docs=docs,
-                hints=(("when", text),),
-                returns=Link(kind),
-            ),
-        ),
-        accounts=(
-            AccountType(f"{name}State", Discriminator(b"abcdefgh"), Link(f"{name}State"), docs),
-        ),
-        events=(Event(f"{name}Event", Discriminator(b"ijklmnop"), Link(f"{name}Event"), docs),),
-        errors=(ErrorCode(6000, f"{name}Error", text),),
-        types=(
-            TypeDef(
-                kind,
-                Enum((Variant(f"{name}One", None, None, docs), Variant(f"{name}Two", body))),
-                docs,
-                shape="enum",
-            ),
-            TypeDef(f"{name}State", body, docs),
-            TypeDef(f"{name}Event", body, docs),
-        ),
-        origin=text[:200],
-    )
-
 
 def rendered(model: ProgramModel) -> dict[str, list[tuple[str, str]]]:
     """The tokens of each Rust file, in the order of the plan (names of files follow names of the source)."""
     files = [f for f in plan(crate_view(model, lossless=False)) if f.path.endswith(".rs")]
     return {str(i): list(tokens(f.data.decode())) for i, f in enumerate(files)}
-
-
-def strings_gone(found: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Pages are as many as the texts need: a list of literals counts as one literal."""
-    out: list[tuple[str, str]] = []
-    for token in found:
-        if token == ("string", "") and out[-2:] == [("string", ""), ("punct", ",")]:
-            out.pop()
-            continue
-        out.append(token)
-    return out
 
 
 @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))

@@ -12,8 +12,8 @@ from mcpsol_py.model.facade import facade_model
 from mcpsol_py.model.program import Account, AccountGroup, Discriminator, Instruction, ProgramModel
 from mcpsol_py.render import render
 from mcpsol_py.render.facade import facade_plan, facade_view
+from tests.support.nasty_programs import NASTY, program, strings_gone
 from tests.unit.render.rust_lexer import tokens
-from tests.unit.render.test_crate import NASTY, program, strings_gone
 
 ID = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"
 

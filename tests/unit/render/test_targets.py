@@ -52,8 +52,8 @@ from mcpsol_py.sources.detect import read
 from mcpsol_py.sources.spec import read_spec
 from tests.golden.programs.regen import specs
 from tests.golden.targets.regen import CRATES, REPO, regenerate
+from tests.support.nasty_programs import NASTY, program
 from tests.unit.render.rust_lexer import tokens
-from tests.unit.render.test_crate import NASTY, program
 
 COMMITTED = REPO / "tests/targets"
 CARGO = shutil.which("cargo")

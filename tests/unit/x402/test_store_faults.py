@@ -24,8 +24,8 @@ from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.receipts import Receipts
 from tests.postgres import Cluster
+from tests.support.x402_shop import Shop
 from tests.unit.x402.conftest import Storage
-from tests.unit.x402.selling.test_paid_call import Shop
 
 
 def make(tmp_path: Path, storage: Storage) -> Shop:

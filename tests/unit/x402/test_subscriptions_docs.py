@@ -24,8 +24,8 @@ from mcpsol_py.x402.subscriptions.store import SubscriptionStore
 from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, TOOLS, SubscriptionTools
 from mcpsol_py.x402.worker import merchant_jobs
+from tests.support.x402_shop import Shop
 from tests.unit.x402.payments import USDC
-from tests.unit.x402.selling.test_paid_call import Shop
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 SUBSCRIPTIONS = (DOCS / "x402-subscriptions.md").read_text(encoding="utf-8")
@@ -80,7 +80,7 @@ def test_the_python_runs(tmp_path: Path) -> None:
         "requirements_of": lambda plan: shop.world.requirements(plan.price),
     }
     exec(block("python"), names)
-    assert [p.id for p in names["book"].plans()] == ["pro"]
+    assert [p.id for p in names["store"].plans()] == ["pro"]
     assert len(names["server"].middleware) >= 2
     shop.database.close()
 

@@ -1,4 +1,4 @@
-//! Encodes JSON values (the forms of DESIGN.md 6) with the borsh crate, or lays them out in memory as rustc does, and back.
+//! Encodes JSON values (the forms of docs/values.md) with the borsh crate, or lays them out in memory as rustc does, and back.
 //!
 //! Each line of the input is `{"id", "name", "value", "hex"}`: `name` is one of the types below, which tests/oracles/borsh_types.py
 //! says in the words of the program model; the answer is `{"id", "hex", "back"}`, or `{"id", "refused"}`.

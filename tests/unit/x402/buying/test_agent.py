@@ -28,10 +28,9 @@ from mcpsol_py.x402.exact.transaction import associated_token_address
 from mcpsol_py.x402.protocol.bazaar import read_service
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
+from tests.support.x402_sellers import app_of, serve
+from tests.support.x402_shop import Shop
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair
-from tests.unit.x402.selling.test_http_seller import app_of
-from tests.unit.x402.selling.test_mcp_seller import serve
-from tests.unit.x402.selling.test_paid_call import Shop
 
 PASSPHRASE = "correct horse battery"
 OWNER = keypair(21)

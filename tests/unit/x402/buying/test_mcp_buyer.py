@@ -9,28 +9,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import mcp_types as types
 import orjson
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from mcp import Client
-from mcp.server import Server
 from x402 import x402Client
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.buying.budget import Budget, Spending, SpendingLimit, SpendingLimits
 from mcpsol_py.x402.buying.mcp_buyer import Buyer
 from mcpsol_py.x402.buying.paying import CallPayer, Wallets, reconcile
-from mcpsol_py.x402.exact.mechanism import ExactClient, ExactClientV1
+from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.protocol.mcp_wire import PAYMENT_META, payment_required_result
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
+from tests.support.x402_buyers import budget_of, buyer_of, dishonest, payer_of
+from tests.support.x402_sellers import serve
+from tests.support.x402_shop import Shop
 from tests.unit.x402.conftest import Storage
 from tests.unit.x402.payments import USDC, keypair
-from tests.unit.x402.selling.test_mcp_seller import serve
-from tests.unit.x402.selling.test_paid_call import Shop
 
 ID = "pay_0123456789abcdef"
 
@@ -38,34 +37,6 @@ ID = "pay_0123456789abcdef"
 @pytest.fixture
 def shop(tmp_path: Path, storage: Storage) -> Shop:
     return Shop(tmp_path / "shop.db", storage=storage)
-
-
-NO_LIMIT = SpendingLimit()
-
-
-def budget_of(
-    shop: Shop,
-    tmp_path: Path,
-    limit: SpendingLimit = NO_LIMIT,
-    **options: Any,
-) -> Budget:
-    if shop.storage is None:
-        database = Database(f"sqlite:///{tmp_path / 'wallet.db'}")
-    else:  # another process of the agent; seller and buyer share one database here
-        database = shop.storage.open()
-    limits = SpendingLimits({str(USDC): limit}, options.pop("payees", None))
-    return Budget(database, str(shop.world.payer.pubkey()), limits, session="s1", **options)
-
-
-def payer_of(shop: Shop, budget: Budget, **options: Any) -> CallPayer:
-    signer = x402Client()
-    signer.register(DEVNET, ExactClient(shop.world.payer, shop.world.chain))
-    signer.register_v1("solana-devnet", ExactClientV1(shop.world.payer, shop.world.chain))
-    return CallPayer(signer, budget, patience=options.pop("patience", 2.0), **options)
-
-
-def buyer_of(client: Client, shop: Shop, budget: Budget, **options: Any) -> Buyer:
-    return Buyer(client, payer_of(shop, budget, **options))
 
 
 @pytest.mark.parametrize("v1_errors", [False, True])
@@ -221,21 +192,6 @@ def test_what_another_call_signed_is_neither_replaced_nor_given_back(
     budget.reserve(spending)
     budget.abandon(ID)
     assert budget.remaining(str(USDC)).day == 10_000
-
-
-def dishonest(shop: Shop, act: Any) -> Server[Any]:
-    """A seller that asks for 10,000, then does as *act* says with the payment."""
-
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        payment = dict(params.meta or {}).get(PAYMENT_META)
-        shop.runs.append(payment)
-        if payment is None:
-            return types.CallToolResult.model_validate(
-                payment_required_result(shop.offer().payment_required("pay first"))
-            )
-        return types.CallToolResult.model_validate(await act(payment))
-
-    return Server("shop", on_call_tool=call_tool)
 
 
 async def test_a_price_raised_between_the_calls_is_not_paid(shop: Shop, tmp_path: Path) -> None:

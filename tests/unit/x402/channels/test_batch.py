@@ -9,21 +9,18 @@ from typing import Any
 import pytest
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
-from x402 import x402Client
 from x402.schemas import (
     PaymentPayload,
     PaymentRequired,
-    PaymentRequirements,
-    PaymentResponseContext,
     SettleResponse,
 )
 
 from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.channels.batch import CODE
-from mcpsol_py.x402.channels.batch_client import BatchClient
 from mcpsol_py.x402.channels.voucher import sign_voucher
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.store.database import Database
+from tests.support.x402_channels import Buyer, claim, refund
 from tests.unit.x402.channel_payments import PROGRAMS, BatchShop, ChannelWorld, batch_client
 from tests.unit.x402.payments import keypair
 
@@ -36,40 +33,6 @@ def world(request: pytest.FixtureRequest) -> ChannelWorld:
 @pytest.fixture
 def shop(world: ChannelWorld, tmp_path: Path) -> BatchShop:
     return BatchShop(world, Database(f"sqlite:///{tmp_path / 'shop.db'}"))
-
-
-class Buyer:
-    """The official core's client with our scheme in it, talking to the core's server directly."""
-
-    def __init__(self, shop: BatchShop, scheme: BatchClient) -> None:
-        self.shop, self.scheme = shop, scheme
-        self.core = x402Client()
-        self.core.set_spend_controls(False)
-        self.core.register(DEVNET, scheme)
-
-    async def sign(self, terms: PaymentRequirements) -> PaymentPayload:
-        payment = await self.core.create_payment_payload(PaymentRequired(accepts=[terms]))
-        assert isinstance(payment, PaymentPayload)
-        return payment
-
-    async def tell(
-        self,
-        payment: PaymentPayload,
-        settled: SettleResponse | None,
-        required: PaymentRequired | None = None,
-    ) -> Any:
-        context = PaymentResponseContext(payment, payment.accepted, settled, required)
-        return await self.core.handle_payment_response(context)
-
-    async def pay(self, amount: int = 1_000) -> SettleResponse:
-        """One call: verified, served, settled; the receipt comes back to the scheme."""
-        payment = await self.sign(self.shop.terms(amount))
-        verified = await self.shop.core.verify_payment(payment, payment.accepted)
-        assert verified.is_valid, verified.invalid_reason
-        settled = await self.shop.core.settle_payment(payment, payment.accepted)
-        assert settled.success, settled
-        await self.tell(payment, settled)
-        return settled
 
 
 @pytest.fixture
@@ -243,21 +206,6 @@ async def test_a_seller_that_calls_channels_closed_makes_nobody_open_another(
     assert len(buyer.scheme.channels.all()) == 1
 
 
-async def claim(shop: BatchShop, *buyers: Buyer, of: str = "claim") -> SettleResponse:
-    """The seller's claims of its newest vouchers."""
-    entries = []
-    for buyer in buyers:
-        (channel,) = buyer.scheme.channels.all()
-        row = shop.channels.get(channel.channel_id)
-        assert row is not None
-        payload = buyer.scheme._payload("voucher", channel, row.charged)
-        entry = {"channelId": channel.channel_id, "channelConfig": payload["channelConfig"]}
-        entries.append(entry if of == "settle" else {**entry, "voucher": payload["voucher"]})
-    terms = shop.terms()
-    inner = {"type": of, ("claims" if of == "claim" else "channels"): entries}
-    return shop.desk.settle(PaymentPayload(payload=inner, accepted=terms), terms)
-
-
 async def test_claims_and_payouts(buyer: Buyer, shop: BatchShop) -> None:
     for _ in range(3):
         await buyer.pay()
@@ -270,23 +218,6 @@ async def test_claims_and_payouts(buyer: Buyer, shop: BatchShop) -> None:
     assert shop.world.held == (shop.world.balance - 10_000, 3_000)
     assert (await claim(shop, buyer)).error_reason == f"{CODE}_cumulative_amount_mismatch"
     assert (await claim(shop, buyer, of="settle")).error_reason == f"{CODE}_channel_state"
-
-
-async def refund(buyer: Buyer, shop: BatchShop, *, alone: bool = False) -> SettleResponse:
-    (channel,) = buyer.scheme.channels.all()
-    terms = shop.terms()
-    payment = PaymentPayload(
-        payload=buyer.scheme.refund_payload(channel, alone=alone), accepted=terms
-    )
-    verified = await shop.core.verify_payment(payment, terms)
-    if not verified.is_valid:
-        return SettleResponse(
-            success=False, error_reason=verified.invalid_reason, transaction="", network=DEVNET
-        )
-    assert verified.skip_handler is not None
-    settled = await shop.core.settle_payment(payment, terms)
-    await buyer.tell(payment, settled)
-    return settled
 
 
 async def test_a_refund_pays_the_seller_and_gives_back_the_rest(

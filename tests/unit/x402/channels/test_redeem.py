@@ -9,11 +9,10 @@ from x402.schemas import PaymentPayload
 
 from mcpsol_py.x402.channels.program import OPEN_SLOT_WINDOW
 from mcpsol_py.x402.channels.redeem import redeem, tidy
-from mcpsol_py.x402.facilitator import LocalFacilitator
 from mcpsol_py.x402.store.channels import SponsoredChannels
 from mcpsol_py.x402.store.database import Database
-from tests.unit.x402.channel_payments import PROGRAMS, BatchShop, ChannelWorld, batch_client
-from tests.unit.x402.channels.test_batch import Buyer
+from tests.support.x402_channels import buyers, endpoint
+from tests.unit.x402.channel_payments import PROGRAMS, BatchShop, ChannelWorld
 from tests.unit.x402.payments import keypair
 
 
@@ -22,23 +21,6 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path) -> BatchShop:
     return BatchShop(
         ChannelWorld(program=PROGRAMS[request.param]), Database(f"sqlite:///{tmp_path / 'shop.db'}")
     )
-
-
-def endpoint(shop: BatchShop) -> LocalFacilitator:
-    (client,) = shop.core._facilitator_clients
-    assert isinstance(client, LocalFacilitator)
-    return client
-
-
-def buyers(shop: BatchShop, count: int) -> list[Buyer]:
-    found = []
-    for n in range(count):
-        payer = keypair(100 + n)
-        shop.world.give(payer.pubkey(), 50_000)
-        one = ChannelWorld.__new__(ChannelWorld)
-        one.__dict__.update(shop.world.__dict__, payer=payer)
-        found.append(Buyer(shop, batch_client(one)))
-    return found
 
 
 async def test_all_vouchers_are_claimed_and_paid_out(shop: BatchShop) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from mcpsol_py.x402.channels.program import OURS
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.worker import PeriodicJobs, Worker, add_vouchers
+from tests.support.x402_channels import buyers, endpoint
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld
-from tests.unit.x402.channels.test_redeem import buyers, endpoint
 
 
 async def test_the_worker_redeems_vouchers_once(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from mcpsol_py.x402.buying.mcp_buyer import Buyer
 from mcpsol_py.x402.protocol.mcp_wire import EXTENSION
 from mcpsol_py.x402.protocol.payment_extension import PaymentExtension
 from mcpsol_py.x402.selling.mcp_seller import Paid
-from tests.unit.x402.buying.test_mcp_buyer import budget_of, payer_of
-from tests.unit.x402.selling.test_paid_call import Shop
+from tests.support.x402_buyers import budget_of, payer_of
+from tests.support.x402_shop import Shop
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ from mcpsol_py.x402.protocol.receipts import (
     verify_jws,
 )
 from mcpsol_py.x402.store.receipts import Receipts
+from tests.support.x402_shop import ID, Shop
 from tests.unit.x402.payments import keypair
-from tests.unit.x402.selling.test_paid_call import ID, Shop
 
 PAYEE = keypair(3)
 
@@ -132,7 +132,7 @@ def test_no_text_is_taken_for_a_signature_or_crashes(text: str) -> None:
 
 async def test_a_buyer_over_mcp_gets_the_signed_receipt(shop: Shop) -> None:
     from mcpsol_py.x402.selling.mcp_seller import Paid
-    from tests.unit.x402.selling.test_mcp_seller import meta_of, paying, serve, wire
+    from tests.support.x402_sellers import meta_of, paying, serve, wire
 
     server: Server[Any] = serve(shop)
     server.middleware[-1] = Paid(

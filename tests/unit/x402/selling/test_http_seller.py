@@ -9,10 +9,6 @@ from typing import Any
 import httpx
 import orjson
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 from x402 import x402Client
 from x402.http.clients.httpx import x402AsyncTransport
 
@@ -22,9 +18,9 @@ from mcpsol_py.x402.buying.http_buyer import HttpBuyer
 from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.protocol.http_wire import read_http_demand
 from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.selling.http_seller import PaidHttp
-from tests.unit.x402.buying.test_mcp_buyer import budget_of, payer_of
-from tests.unit.x402.selling.test_paid_call import Shop
+from tests.support.x402_buyers import budget_of, payer_of
+from tests.support.x402_sellers import app_of
+from tests.support.x402_shop import Shop
 
 URL = "http://shop.test/weather?city=Bern"
 
@@ -32,24 +28,6 @@ URL = "http://shop.test/weather?city=Bern"
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path / "shop.db")
-
-
-def app_of(shop: Shop) -> PaidHttp:
-    async def weather(request: Request) -> Response:
-        body = await request.body()
-        shop.runs.append((request.query_params.get("city"), body))
-        if request.query_params.get("city") == "Nowhere":
-            return JSONResponse({"error": "no such city"}, 404)
-        return JSONResponse({"sun": True}, headers={"X-Kept": "yes"})
-
-    async def free(request: Request) -> Response:
-        return Response("free")
-
-    inner = Starlette(
-        routes=[Route("/weather", weather, methods=["GET", "POST"]), Route("/free", free)]
-    )
-    offers = {("GET", "/weather"): shop.offer(), ("POST", "/weather"): shop.offer()}
-    return PaidHttp(inner, shop.paid_calls(), offers)
 
 
 def http(shop: Shop) -> httpx.AsyncClient:

@@ -12,82 +12,20 @@ import orjson
 import pytest
 from mcp import Client, MCPError
 from mcp.server import Server
-from x402.schemas import PaymentPayload, PaymentRequired
+from x402.schemas import PaymentRequired
 
 from mcpsol_py.x402.protocol.mcp_wire import ERROR_META, PAYMENT_META, RESPONSE_META, read_demand
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.selling.mcp_seller import Paid
-from tests.unit.x402.selling.test_paid_call import Shop
+from tests.support.x402_sellers import meta_of, paying, serve, wire
+from tests.support.x402_shop import Shop
 
 ERAS = ["legacy", "auto"]
-
-
-def serve(shop: Shop, *, v1_errors: bool = False, broken: bool = False) -> Server[Any]:
-    offer = shop.offer()
-    document = Offer(offer.resource.model_copy(update={"url": "doc://price-list"}), offer.accepts)
-    paid = Paid(
-        shop.paid_calls(), {"quote": offer, "doc://price-list": document}, v1_errors=v1_errors
-    )
-
-    async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
-        schema = {"type": "object", "properties": {"city": {"type": "string"}}}
-        output = {
-            "type": "object",
-            "properties": {"answer": {"type": "integer"}},
-            "required": ["answer"],
-        }
-        return types.ListToolsResult(
-            tools=[
-                types.Tool(
-                    name="quote", description="A quote.", input_schema=schema, output_schema=output
-                ),
-                types.Tool(name="free", description="Costs nothing.", input_schema=schema),
-            ]
-        )
-
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        shop.runs.append(params.name)
-        if broken:
-            return types.CallToolResult(
-                content=[types.TextContent(type="text", text="no luck")], is_error=True
-            )
-        return types.CallToolResult(
-            content=[types.TextContent(type="text", text="42")], structured_content={"answer": 42}
-        )
-
-    async def read_resource(
-        ctx: Any, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        shop.runs.append(str(params.uri))
-        return types.ReadResourceResult(
-            contents=[
-                types.TextResourceContents(uri=params.uri, text="prices", mime_type="text/plain")
-            ]
-        )
-
-    server: Server[Any] = Server(
-        "shop", on_list_tools=list_tools, on_call_tool=call_tool, on_read_resource=read_resource
-    )
-    server.middleware.append(paid)
-    return server
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path / "payments.db")
-
-
-def meta_of(payment: PaymentPayload) -> dict[str, Any]:
-    return payment.model_dump(by_alias=True, exclude_none=True)
-
-
-def paying(payment: object) -> Any:
-    return {PAYMENT_META: payment}
-
-
-def wire(result: Any) -> dict[str, Any]:
-    body: dict[str, Any] = result.model_dump(by_alias=True, exclude_none=True, mode="json")
-    return body
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,96 +11,15 @@ import pytest
 from solders.message import MessageV0
 from solders.system_program import TransferParams, transfer
 from solders.transaction import VersionedTransaction
-from x402 import x402Facilitator, x402ResourceServer
-from x402.schemas import PaymentPayload, ResourceInfo
 from x402.schemas.v1 import PaymentPayloadV1
 
 from mcpsol_py.x402.chain.payment_chain import SignatureStatus
-from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1, ExactServer
-from mcpsol_py.x402.exact.settle import KeypairSponsor
-from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused
-from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply, Refused
 from mcpsol_py.x402.selling.tool_run import Run, Unfinished, current_run
-from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.merchant_log import MerchantLog
-from mcpsol_py.x402.store.settlements import SqlSettlements
+from tests.support.x402_shop import ID, Crash, Shop
 from tests.unit.x402.conftest import Storage
-from tests.unit.x402.payments import World
-
-ID = "pay_0123456789abcdef"
-
-
-class Crash(BaseException):
-    """Stops like a kill: nothing of ours may catch it and tidy up."""
-
-
-@dataclass
-class Shop:
-    """A merchant on a LiteSVM: any number of replicas on one database: a file, unless another is given."""
-
-    path: Path
-    world: World = field(default_factory=World)
-    runs: list[object] = field(default_factory=list)
-    storage: Storage | None = None
-
-    def __post_init__(self) -> None:
-        self.database = self.storage.open() if self.storage else Database(f"sqlite:///{self.path}")
-
-    def paid_calls(
-        self,
-        *,
-        database: Database | None = None,
-        clock_ms: Callable[[], int] | None = None,
-        tenant: str = "default",
-        **options: Any,
-    ) -> PaidCalls:
-        """A replica. `fault` crashes it."""
-        kept = database or self.database
-        settlements = SqlSettlements(kept, clock_ms)
-        facilitator = x402Facilitator()
-        sponsor = KeypairSponsor(self.world.sponsor)
-        desk = ExactFacilitator(self.world.chain, sponsor, settlements, timeout=0.2, poll=0.01)
-        facilitator.register([DEVNET], desk)
-        facilitator.register_v1(
-            ["solana-devnet"],
-            ExactFacilitatorV1(self.world.chain, sponsor, settlements, timeout=0.2, poll=0.01),
-        )
-        server = x402ResourceServer(facilitator)
-        server.register(DEVNET, ExactServer())
-        server.initialize()
-        options.setdefault("lease", 0.05)
-        options.setdefault("wait", 0.0)
-
-        def landed(signature: str) -> bool | None:
-            state = self.world.chain.status(signature).state
-            return {"landed": True, "failed": False}.get(state)
-
-        return PaidCalls(server, Executions(kept, tenant, clock_ms), landed=landed, **options)
-
-    def offer(self, **options: Any) -> Offer:
-        return Offer(
-            ResourceInfo(url="mcp://tool/quote"),
-            (self.world.requirements(**options.pop("terms", {})),),
-            **options,
-        )
-
-    def payment(self, payment_id: str | None = ID, **terms: Any) -> PaymentPayload:
-        payment = self.world.pay(self.world.requirements(**terms))
-        if payment_id is not None:
-            payment.extensions = {
-                "payment-identifier": {"info": {"required": False, "id": payment_id}, "schema": {}}
-            }
-        return payment
-
-    async def run(self, run: Run) -> tuple[dict[str, Any], bool]:
-        self.runs.append(run.payment_id)
-        return {"content": f"answer {len(self.runs)}"}, False
-
-    @property
-    def paid(self) -> int:
-        return self.world.tokens(self.world.payee.pubkey())
 
 
 @pytest.fixture
@@ -325,7 +243,7 @@ async def test_replicas_that_get_the_same_call_at_once_serve_it_once(shop: Shop)
 async def test_a_payment_spent_at_another_merchant_buys_nothing_here(
     shop: Shop, tmp_path: Path
 ) -> None:
-    """Same payee, other database (X402.md 9, 5: one proof accepted for several requests)."""
+    """Same payee, other database: one payment must not pay for two requests."""
     other = Shop(tmp_path / "other.db", world=shop.world)
     payment = shop.payment()
     assert isinstance(await shop.paid_calls().call(shop.offer(), payment, {}, shop.run), Answer)

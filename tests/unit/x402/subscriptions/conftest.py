@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.x402_shop import Shop
 from tests.unit.x402.conftest import Storage
-from tests.unit.x402.selling.test_paid_call import Shop
 from tests.unit.x402.subscriptions.merchant import Merchant
 
 

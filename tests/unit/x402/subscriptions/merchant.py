@@ -20,8 +20,8 @@ from mcpsol_py.x402.subscriptions.grants import Grants
 from mcpsol_py.x402.subscriptions.store import SubscriptionStore
 from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 from mcpsol_py.x402.subscriptions.tools import SubscriptionTools
+from tests.support.x402_shop import Shop
 from tests.unit.x402.payments import USDC, World
-from tests.unit.x402.selling.test_paid_call import Shop
 
 DOMAIN = "quotes.example"
 DAY = 86_400_000

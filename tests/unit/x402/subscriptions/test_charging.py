@@ -23,8 +23,8 @@ from mcpsol_py.x402.store.merchant_log import MerchantLog
 from mcpsol_py.x402.store.settlements import SqlSettlements
 from mcpsol_py.x402.store.webhooks import Webhooks
 from mcpsol_py.x402.subscriptions.charging import Charging, DelegatedCollector
+from tests.support.x402_shop import Crash, Shop
 from tests.unit.x402.payments import TOKEN_PROGRAM, USDC, keypair, token_data
-from tests.unit.x402.selling.test_paid_call import Crash, Shop
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant
 
 POINTS = ["charge.claimed", "charge.signed", "charge.recorded", "charge.landed", "charge.booked"]

@@ -27,8 +27,8 @@ from mcpsol_py.x402.selling.mcp_seller import Paid
 from mcpsol_py.x402.selling.tool_run import Run
 from mcpsol_py.x402.store.database import now_ms
 from mcpsol_py.x402.store.receipts import Receipts
+from tests.support.x402_shop import Crash
 from tests.unit.x402.payments import keypair
-from tests.unit.x402.selling.test_paid_call import Crash
 from tests.unit.x402.subscriptions.merchant import DAY, DOMAIN, Merchant
 
 ASKED = {"city": "Bern"}

@@ -20,7 +20,7 @@ from mcpsol_py.x402.selling.http_seller import PaidHttp
 from mcpsol_py.x402.selling.mcp_seller import Paid
 from mcpsol_py.x402.store.database import now_ms
 from mcpsol_py.x402.subscriptions.subscriber import Subscriber
-from tests.unit.x402.buying.test_mcp_buyer import budget_of, payer_of
+from tests.support.x402_buyers import budget_of, payer_of
 from tests.unit.x402.subscriptions.merchant import DOMAIN, Merchant
 
 

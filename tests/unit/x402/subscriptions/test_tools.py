@@ -13,8 +13,8 @@ from mcpsol_py.x402.protocol.mcp_wire import RESPONSE_META, read_demand
 from mcpsol_py.x402.store.merchant_log import MerchantLog
 from mcpsol_py.x402.subscriptions.tool_answers import ERROR_META
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES
+from tests.support.x402_shop import Crash
 from tests.unit.x402.payments import keypair
-from tests.unit.x402.selling.test_paid_call import Crash
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant, paying
 
 NAMES = [

@@ -25,8 +25,8 @@ from mcpsol_py.x402.protocol.price import format_amount, parse_price
 from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 from mcpsol_py.x402.subscriptions.tool_answers import ERROR_META
 from mcpsol_py.x402.subscriptions.tools import ERROR_CODES, TOOLS
+from tests.support.x402_shop import Shop
 from tests.unit.x402.payments import USDC, keypair
-from tests.unit.x402.selling.test_paid_call import Shop
 from tests.unit.x402.subscriptions.merchant import DAY, Merchant, paying
 
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

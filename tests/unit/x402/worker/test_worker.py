@@ -42,9 +42,9 @@ from mcpsol_py.x402.worker import (
 from mcpsol_py.x402.worker.reconcile import reconcile_calls, reconcile_settlements
 from mcpsol_py.x402.worker.webhooks import deliver_due, verify
 from tests.postgres import Cluster
+from tests.support.x402_shop import Crash, Shop
 from tests.unit.x402.conftest import Storage
 from tests.unit.x402.payments import USDC, keypair
-from tests.unit.x402.selling.test_paid_call import Crash, Shop
 
 # -- turns ------------------------------------------------------------------------------------------------------------
 
