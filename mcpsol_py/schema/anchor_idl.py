@@ -1,6 +1,6 @@
-"""The model as an Anchor IDL in spec 0.1.0, and what is lost on the way.
+"""Writes the model as an Anchor IDL of spec 0.1.0, and lists the losses.
 
-The document uses Anchor's own words as far as they go. The rest is written so that other Anchor tools can still read
+The document uses Anchor's own words if Anchor has them. The rest is written so that other Anchor tools can still read
 the document, and our reader gets the exact meaning back from the key "mcpsol":
 
 - A type with the same bytes as an Anchor type (an amount, a map, a fixed string) becomes a defined type: the nearest
@@ -16,6 +16,7 @@ Reading the document again gives the same bytes for the same values. Each thing 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from mcpsol_py.model.program import (
@@ -35,6 +36,7 @@ from mcpsol_py.schema.anchor_idl_accounts import AccountWriter
 from mcpsol_py.schema.anchor_idl_losses import Json, Loss, Losses, docs_entry
 from mcpsol_py.schema.anchor_idl_names import is_own_definition, with_free_names
 from mcpsol_py.schema.anchor_idl_types import TypeWriter, shape_of
+from mcpsol_py.schema.schema_parts import given
 
 __all__ = ["Loss", "to_anchor"]
 
@@ -122,9 +124,7 @@ class _DocumentWriter:
         if ix.returns is not None:
             out["returns"] = self.types.type(ix.returns)
         extension |= self._instruction_extension(ix)
-        if extension:
-            out[IDL_KEY] = extension
-        return out
+        return out | given({IDL_KEY: extension})
 
     def _args(self, ix: Instruction, path: str) -> list[Json]:
         args = []
@@ -134,26 +134,11 @@ class _DocumentWriter:
         return args
 
     def _instruction_extension(self, ix: Instruction) -> Json:
-        lose = self.losses.add
         out: Json = {}
-        if ix.also:
-            out["also"] = to_json(ix.also)
-            lose("further discriminators that identify it")
-        if ix.remaining:
-            out["remaining"] = to_json(ix.remaining)
-            names = ", ".join(r.name for r in ix.remaining)
-            lose(f"the accounts after the named ones: {names}")
-        if ix.optional_accounts != "program_id":
-            out["optional_accounts"] = ix.optional_accounts
-            if any(account.optional for _, (account, _) in account_leaves(ix.accounts)):
-                lose("absent optional accounts are left out; Anchor puts the program's id there")
-        if ix.arg_values:
-            out["arg_values"] = [[name, to_json(value)] for name, value in ix.arg_values]
-            names = ", ".join(name for name, _ in ix.arg_values)
-            lose(f"a client fills in {names} by itself")
-        if ix.disabled is not None:
-            out["disabled"] = ix.disabled
-            lose(f"it cannot be served: {ix.disabled}")
+        for key, value, loss in _instruction_parts(ix):
+            out[key] = value
+            if loss:
+                self.losses.add(loss)
         return out
 
     def _discriminator(self, known: Discriminator, extension: Json) -> list[int]:
@@ -183,9 +168,7 @@ class _DocumentWriter:
         self._define_described(item, extension)
         if isinstance(item, AccountType):
             extension |= self._account_extension(item)
-        if extension:
-            out[IDL_KEY] = extension
-        return out
+        return out | given({IDL_KEY: extension})
 
     def _define_described(self, item: AccountType | Event, extension: Json) -> None:
         if is_own_definition(item):
@@ -211,8 +194,27 @@ class _DocumentWriter:
         return out
 
 
+def _instruction_parts(ix: Instruction) -> Iterator[tuple[str, Any, str]]:
+    """Yield the parts of *ix* that Anchor has no words for: key, value, and the loss for other tools or ""."""
+    if ix.also:
+        yield "also", to_json(ix.also), "further discriminators that identify it"
+    if ix.remaining:
+        names = ", ".join(accounts.name for accounts in ix.remaining)
+        yield "remaining", to_json(ix.remaining), f"the accounts after the named ones: {names}"
+    if ix.optional_accounts != "program_id":
+        yield "optional_accounts", ix.optional_accounts, _loss_of_absent_accounts(ix)
+    if ix.arg_values:
+        names = ", ".join(name for name, _ in ix.arg_values)
+        yield "arg_values", to_json(ix.arg_values), f"a client fills in {names} by itself"
+    if ix.disabled is not None:
+        yield "disabled", ix.disabled, f"it cannot be served: {ix.disabled}"
+
+
+def _loss_of_absent_accounts(ix: Instruction) -> str:
+    if any(account.optional for _, (account, _) in account_leaves(ix.accounts)):
+        return "absent optional accounts are left out; Anchor puts the program's id there"
+    return ""
+
+
 def _error(error: ErrorCode) -> Json:
-    out: Json = {"code": error.code, "name": error.name}
-    if error.message:
-        out["msg"] = error.message
-    return out
+    return {"code": error.code, "name": error.name, **given({"msg": error.message})}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from mcpsol_py.model.program import (
     IDL_KEY,
     Account,
-    AccountGroup,
     AccountItem,
     AccountSeed,
     AccountValue,
@@ -34,6 +33,7 @@ from mcpsol_py.model.types import (
     Type,
 )
 from mcpsol_py.schema.anchor_idl_losses import Json, Losses, docs_entry
+from mcpsol_py.schema.schema_parts import given
 from mcpsol_py.solana.base58 import b58decode
 
 __all__ = ["AccountWriter"]
@@ -62,31 +62,27 @@ class AccountWriter:
 
     def accounts(self, items: tuple[AccountItem, ...], group: Path, path: str) -> list[Json]:
         """Write *items*, which are in the group of this path, at *path* in the document."""
-        out = []
-        for i, item in enumerate(items):
-            here = f"{path}[{i}]"
-            self.losses.path = here
-            if not isinstance(item, AccountGroup):
-                out.append(self._account(item, group))
-                continue
-            inner = self.accounts(item.accounts, (*group, item.name), f"{here}.accounts")
-            out.append({"name": item.name, **docs_entry(item.docs), "accounts": inner})
-        return out
+        return [self._item(item, group, f"{path}[{i}]") for i, item in enumerate(items)]
+
+    def _item(self, item: AccountItem, group: Path, path: str) -> Json:
+        self.losses.path = path
+        if isinstance(item, Account):
+            return self._account(item, group)
+        inner = self.accounts(item.accounts, (*group, item.name), f"{path}.accounts")
+        return {"name": item.name, **docs_entry(item.docs), "accounts": inner}
 
     def _account(self, account: Account, group: Path) -> Json:
+        flags = {
+            "writable": account.writable,
+            "signer": account.signer is True,
+            "optional": account.optional,
+            "address": account.address,
+        }
+        out: Json = {"name": account.name, **docs_entry(account.docs), **given(flags)}
         extension: Json = {}
-        out: Json = {"name": account.name, **docs_entry(account.docs)}
-        if account.writable:
-            out["writable"] = True
         if account.signer == "either":
             extension["signer"] = "either"
             self.losses.add("it may sign; Anchor knows only yes and no")
-        elif account.signer:
-            out["signer"] = True
-        if account.optional:
-            out["optional"] = True
-        if account.address is not None:
-            out["address"] = account.address
         if account.pda is not None:
             self._derived(account.pda, group, out, extension)
         if account.relations:
@@ -94,68 +90,65 @@ class AccountWriter:
         if account.default is not None:
             extension["default"] = to_json(account.default)
             self._default(account.default, group, out)
-        if extension:
-            out[IDL_KEY] = extension
-        return out
+        return out | given({IDL_KEY: extension})
 
     def _derived(self, pda: Pda, group: Path, out: Json, extension: Json) -> None:
-        written = self._pda(pda, group)
-        if written is None:
+        try:
+            out["pda"] = self._pda(pda, group)
+        except _NoAnchorForm:
             extension["pda"] = to_json(pda)
             self.losses.add("seeds that Anchor cannot express")
             return
-        out["pda"] = written
-        if any(isinstance(s, (ArgSeed, AccountSeed)) and s.type is not None for s in pda.seeds):
+        if any(_has_type(seed) for seed in pda.seeds):
             extension["pda"] = to_json(pda)  # with the types that Anchor leaves to its reader
 
     def _default(self, default: Value, group: Path, out: Json) -> None:
         """Write a default as a fixed address if Anchor can express it."""
-        fixed = self._fixed_address(default, group)
-        if fixed is None or fixed.keys() & out.keys():
+        try:
+            fixed = self._fixed_address(default, group)
+        except _NoAnchorForm:
+            fixed = {}
+        if fixed and fixed.keys().isdisjoint(out):
+            out.update(fixed)
+            why = "its address is a default that callers may replace; in Anchor it is fixed"
+            self.losses.add(why)
+        else:
             self.losses.add("how a client fills it in")
-            return
-        out.update(fixed)
-        self.losses.add("its address is a default that callers may replace; in Anchor it is fixed")
 
-    def _fixed_address(self, default: Value, group: Path) -> Json | None:
+    def _fixed_address(self, default: Value, group: Path) -> Json:
         match default:
             case ConstValue(str(address), None):
                 return {"address": address}
             case PdaValue(pda):
-                written = self._pda(pda, group)
-                return None if written is None else {"pda": written}
-        return None
+                return {"pda": self._pda(pda, group)}
+        raise _NoAnchorForm
 
     # --- seeds
 
-    def _pda(self, pda: Pda, group: Path) -> Json | None:
-        """Return {"seeds": …, "program": …}, or None if Anchor cannot express all of it."""
-        seeds = []
-        for seed in pda.seeds:
-            written = self._seed(seed, group)
-            if written is None:
-                return None
-            seeds.append(written)
-        if pda.program is None:
-            return {"seeds": seeds}
-        program = self._program(pda.program, group)
-        return None if program is None else {"seeds": seeds, "program": program}
+    # Each of these raises _NoAnchorForm if Anchor cannot express all of it.
 
-    def _seed(self, seed: Seed, group: Path) -> Json | None:
+    def _pda(self, pda: Pda, group: Path) -> Json:
+        """Return {"seeds": …, "program": …}."""
+        out: Json = {"seeds": [self._seed(seed, group) for seed in pda.seeds]}
+        if pda.program is not None:
+            out["program"] = self._program(pda.program, group)
+        return out
+
+    def _seed(self, seed: Seed, group: Path) -> Json:
         match seed:
             case ConstSeed(value):
-                return {"kind": "const", "value": list(value)}
+                return _const(value)
             case ArgSeed(encoding=None):
                 return self._arg_seed(seed)
             case AccountSeed(encoding=None, sort=None):
                 return self._account_seed(seed, group)
             case ProgramIdSeed() if self.address is not None:
-                return {"kind": "const", "value": list(b58decode(self.address))}
-        return None
+                return _const(b58decode(self.address))
+        raise _NoAnchorForm
 
-    def _arg_seed(self, seed: ArgSeed) -> Json | None:
+    def _arg_seed(self, seed: ArgSeed) -> Json:
         if _has_dots(seed.path) or not self._is_type_of_argument(seed):
-            return None
+            raise _NoAnchorForm
         return {"kind": "arg", "path": ".".join(seed.path)}
 
     def _is_type_of_argument(self, seed: ArgSeed) -> bool:
@@ -170,33 +163,45 @@ class AccountWriter:
     def _field_type(self, node: Type | None, name: str) -> Type | None:
         while isinstance(node, Link):
             node = self.bodies.get(node.name)
-        fields = node.fields if isinstance(node, Struct) else ()
-        return next((field.type for field in fields if field.name == name), None)
+        if not isinstance(node, Struct):
+            return None
+        types = {field.name: field.type for field in reversed(node.fields)}
+        return types.get(name)
 
-    def _account_seed(self, seed: AccountSeed, group: Path) -> Json | None:
+    def _account_seed(self, seed: AccountSeed, group: Path) -> Json:
         steps = (*_relative(seed.account, group), *seed.field)
         if seed.type not in (None, PUBKEY) or _has_dots(steps):
-            return None
+            raise _NoAnchorForm
         return _account_reference(steps, seed.account_type)
 
-    def _program(self, value: Value, group: Path) -> Json | None:
+    def _program(self, value: Value, group: Path) -> Json:
         match value:
             case ConstValue(str(address), None):
-                return {"kind": "const", "value": list(b58decode(address))}
+                return _const(b58decode(address))
             case ProgramIdValue() if self.address is not None:
-                return {"kind": "const", "value": list(b58decode(self.address))}
+                return _const(b58decode(self.address))
             case ArgValue(path):
                 return {"kind": "arg", "path": ".".join(path)}
             case AccountValue(account, field, kind):
                 return _account_reference((*_relative(account, group), *field), kind)
-        return None
+        raise _NoAnchorForm
+
+
+class _NoAnchorForm(Exception):
+    """Anchor cannot express a seed or a value."""
+
+
+def _has_type(seed: Seed) -> bool:
+    return isinstance(seed, (ArgSeed, AccountSeed)) and seed.type is not None
+
+
+def _const(data: bytes) -> Json:
+    return {"kind": "const", "value": list(data)}
 
 
 def _account_reference(steps: Path, kind: str | None) -> Json:
-    out: Json = {"kind": "account", "path": ".".join(steps)}
-    if kind:
-        out["account"] = kind
-    return out
+    out = {"kind": "account", "path": ".".join(steps)}
+    return out | given({"account": kind})
 
 
 def _has_dots(names: Path) -> bool:
@@ -206,5 +211,6 @@ def _has_dots(names: Path) -> bool:
 
 def _relative(account: Path, group: Path) -> Path:
     """Return the path of an account as it is written inside *group*."""
-    inside = bool(group) and account[: len(group)] == group
-    return account[len(group) :] if inside else account
+    if account[: len(group)] == group:
+        return account[len(group) :]
+    return account

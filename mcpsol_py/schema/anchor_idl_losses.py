@@ -1,9 +1,11 @@
-"""What other Anchor tools do not learn from an IDL that we write, and small pieces of IDLs."""
+"""Losses: the facts that other Anchor tools do not learn from an IDL that we write. And small pieces of IDLs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+
+from mcpsol_py.schema.schema_parts import given
 
 __all__ = ["Json", "Loss", "Losses", "docs_entry"]
 
@@ -30,9 +32,11 @@ class Losses:
 
     def add(self, message: str, path: str | None = None) -> None:
         """Add a loss, at the current path unless *path* is given."""
-        self.items.append(Loss(self.path if path is None else path, message))
+        if path is None:
+            path = self.path
+        self.items.append(Loss(path, message))
 
 
 def docs_entry(docs: tuple[str, ...]) -> Json:
-    """Return {"docs": […]}, or {} if there are none."""
-    return {"docs": list(docs)} if docs else {}
+    """Return {"docs": […]}, or {} without docs."""
+    return given({"docs": list(docs)})

@@ -1,11 +1,12 @@
-"""Names of types in Anchor IDLs, where an account's or event's type is found by the account's or event's name."""
+"""Names of types in Anchor IDLs: the type of an account or event is the one with the same name."""
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
-from mcpsol_py.model.program import AccountType, Event, ProgramModel
+from mcpsol_py.model.program import AccountType, Constant, Event, Instruction, ProgramModel
 from mcpsol_py.model.types import Field, Link, Type, TypeDef
 from mcpsol_py.model.visit import map_children
 
@@ -23,10 +24,10 @@ def is_own_definition(item: AccountType | Event) -> bool:
     return item.type == Link(item.name)
 
 
-def numbered(name: str, taken: Container[str]) -> str:
-    """Return *name*, or the first of name2, name3, … that is not *taken*."""
+def numbered(name: str, is_taken: Callable[[str], bool]) -> str:
+    """Return *name*, or the first of name2, name3, … that is not taken."""
     candidate, number = name, 1
-    while candidate in taken:
+    while is_taken(candidate):
         number += 1
         candidate = f"{name}{number}"
     return candidate
@@ -35,12 +36,13 @@ def numbered(name: str, taken: Container[str]) -> str:
 def _clashing_types(model: ProgramModel) -> dict[str, str]:
     """Return the types that need another name: old name -> new name."""
     described = _described_types(model)
-    taken = {definition.name for definition in model.types} | set(described)
+    defined = {definition.name: definition.type for definition in reversed(model.types)}
+    taken = defined.keys() | described.keys()
     renamed: dict[str, str] = {}
     for definition in model.types:
         name = definition.name
-        if name in described and definition.type != described[name] and name not in renamed:
-            renamed[name] = numbered(f"{name}Type", taken)
+        if definition.type != described.get(name, definition.type):
+            renamed.setdefault(name, numbered(f"{name}Type", taken.__contains__))
             taken.add(renamed[name])
     return renamed
 
@@ -56,26 +58,43 @@ def _described_types(model: ProgramModel) -> dict[str, Type]:
 
 
 def _rename_types(model: ProgramModel, renamed: dict[str, str]) -> ProgramModel:
-    def link(node: Type) -> Type:
-        changed = map_children(node, link)
-        if isinstance(changed, Link):
-            return replace(changed, name=renamed.get(changed.name, changed.name))
-        return changed
-
-    def definition(d: TypeDef) -> TypeDef:
-        return replace(d, name=renamed.get(d.name, d.name), type=link(d.type))
-
-    def fields(items: tuple[Field, ...]) -> tuple[Field, ...]:
-        return tuple(replace(field, type=link(field.type)) for field in items)
-
+    link = _LinkRenamer(renamed)
     return replace(
         model,
-        types=tuple(map(definition, model.types)),
-        instructions=tuple(
-            replace(ix, args=fields(ix.args), returns=ix.returns and link(ix.returns))
-            for ix in model.instructions
-        ),
-        accounts=tuple(replace(a, type=link(a.type)) for a in model.accounts),
-        events=tuple(replace(e, type=link(e.type)) for e in model.events),
-        constants=tuple(replace(c, type=link(c.type)) for c in model.constants),
+        types=tuple(map(link.definition, model.types)),
+        instructions=tuple(map(link.instruction, model.instructions)),
+        accounts=tuple(map(link.typed, model.accounts)),
+        events=tuple(map(link.typed, model.events)),
+        constants=tuple(map(link.typed, model.constants)),
     )
+
+
+_Typed = TypeVar("_Typed", Field, AccountType, Event, Constant)
+
+
+class _LinkRenamer:
+    """Renames types in the parts of a model."""
+
+    def __init__(self, renamed: dict[str, str]) -> None:
+        self.renamed = renamed
+
+    def name(self, name: str) -> str:
+        return self.renamed.get(name, name)
+
+    def type(self, node: Type) -> Type:
+        changed = map_children(node, self.type)
+        if isinstance(changed, Link):
+            return replace(changed, name=self.name(changed.name))
+        return changed
+
+    def typed(self, item: _Typed) -> _Typed:
+        return replace(item, type=self.type(item.type))
+
+    def definition(self, definition: TypeDef) -> TypeDef:
+        name = self.name(definition.name)
+        return replace(definition, name=name, type=self.type(definition.type))
+
+    def instruction(self, ix: Instruction) -> Instruction:
+        args = tuple(map(self.typed, ix.args))
+        returns = None if ix.returns is None else self.type(ix.returns)
+        return replace(ix, args=args, returns=returns)

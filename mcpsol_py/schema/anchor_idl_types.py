@@ -59,6 +59,8 @@ from mcpsol_py.model.visit import (
 )
 from mcpsol_py.names import pascal, snake
 from mcpsol_py.schema.anchor_idl_losses import Json, Losses, docs_entry
+from mcpsol_py.schema.anchor_idl_names import numbered
+from mcpsol_py.schema.schema_parts import given
 
 __all__ = ["TypeWriter", "shape_of"]
 
@@ -76,11 +78,14 @@ _KINDS: dict[type, str] = {
 }
 
 
-def shape_of(node: Type) -> Literal["struct", "enum", "alias"]:
+Shape = Literal["struct", "enum", "alias"]
+
+_SHAPES: dict[type, Shape] = {Struct: "struct", Tuple: "struct", Enum: "enum"}
+
+
+def shape_of(node: Type) -> Shape:
     """Return how Anchor declares a definition of *node*."""
-    if isinstance(node, (Struct, Tuple)):
-        return "struct"
-    return "enum" if isinstance(node, Enum) else "alias"
+    return _SHAPES.get(type(node), "alias")
 
 
 class TypeWriter:
@@ -148,10 +153,7 @@ class TypeWriter:
         base = pascal(re.sub(r"[^0-9A-Za-z]+", " ", text))[:48] or "Type"
         if base[0].isdigit():
             base = f"Type{base}"
-        name, number = base, 1
-        while snake(name) in self.taken:
-            number += 1
-            name = f"{base}{number}"
+        name = numbered(base, lambda candidate: snake(candidate) in self.taken)
         self.taken.add(snake(name))
         return name
 
@@ -199,7 +201,7 @@ def _is_plain(definition: TypeDef) -> bool:
 
 def defined(name: str, args: list[Json] | None = None) -> Json:
     """Return a reference to a defined type."""
-    return {"defined": {"name": name, **({"generics": args} if args else {})}}
+    return {"defined": {"name": name, **given({"generics": args})}}
 
 
 def _generic_parameter(parameter: GenericParam) -> Json:
@@ -210,10 +212,9 @@ def _generic_parameter(parameter: GenericParam) -> Json:
 
 def _extension(definition: TypeDef, body: _Body) -> Json:
     extension: Json = {"type": type_to_json(definition.type)}
-    if not body.same_bytes and definition.layout != "borsh":
-        extension["layout"] = definition.layout
-        extension["align"] = definition.align
-    return extension
+    if body.same_bytes or definition.layout == "borsh":
+        return extension
+    return extension | {"layout": definition.layout, "align": definition.align}
 
 
 def _summary(node: Type) -> str:
@@ -338,16 +339,19 @@ class _Bodies(GroupVisitor[[], _Body]):
     ) -> _Body:
         near = self.nearest.visit(node)
         if near is None:
-            return _Body({"kind": "type", "alias": self.writer.type(node)}, True, True)
-        return _Body({"kind": "type", "alias": near.json}, False, near.same_bytes)
+            alias = {"kind": "type", "alias": self.writer.type(node)}
+            return _Body(alias, exact=True, same_bytes=True)
+        alias = {"kind": "type", "alias": near.json}
+        return _Body(alias, exact=False, same_bytes=near.same_bytes)
 
     visit_scalar = visit_wrapper = visit_optional = visit_list = alias
     visit_map = visit_link = visit_generic = visit_unsupported = alias
 
     def visit_product(self, node: Tuple | Struct) -> _Body:
         # An empty tuple reads back as the unit struct.
-        is_empty_tuple = isinstance(node, Tuple) and not node.items
-        return _Body({"kind": "struct", "fields": self.members(node)}, not is_empty_tuple, True)
+        exact = node != Tuple(())
+        body = {"kind": "struct", "fields": self.members(node)}
+        return _Body(body, exact=exact, same_bytes=True)
 
     def members(self, node: Tuple | Struct) -> list[Any]:
         if isinstance(node, Struct):
@@ -356,24 +360,23 @@ class _Bodies(GroupVisitor[[], _Body]):
 
     def visit_enum(self, node: Enum) -> _Body:
         variants = list(map(self.variant, node.variants))
-        has_borsh_tags = node.tag == U8 and all(
-            v.value in (None, i) for i, v in enumerate(node.variants)
+        has_borsh_tags = _has_borsh_tags(node)
+        return _Body(
+            {"kind": "enum", "variants": variants},
+            exact=has_borsh_tags and all(_reads_back(v.payload) for v in node.variants),
+            same_bytes=has_borsh_tags,
         )
-        exact = has_borsh_tags and all(_reads_back(v.payload) for v in node.variants)
-        return _Body({"kind": "enum", "variants": variants}, exact, has_borsh_tags)
 
     def variant(self, variant: Variant) -> Json:
-        out: Json = {"name": variant.name, **docs_entry(variant.docs)}
-        payload = variant.payload
-        if payload is None:
-            return out
-        if not isinstance(payload, (Struct, Tuple)):
-            out["fields"] = [self.writer.type(payload)]
-            return out
-        members = self.members(payload)
-        if members:
-            out["fields"] = members
-        return out
+        out = {"name": variant.name, **docs_entry(variant.docs)}
+        return out | given({"fields": self.payload(variant.payload)})
+
+    def payload(self, node: Type | None) -> list[Any]:
+        if node is None:
+            return []
+        if isinstance(node, (Struct, Tuple)):
+            return self.members(node)
+        return [self.writer.type(node)]
 
     def visit_option(self, node: Option) -> _Body:
         if not node.fixed:
@@ -398,7 +401,14 @@ class _Bodies(GroupVisitor[[], _Body]):
     def parts(self, *parts: tuple[str, Type], same_bytes: bool = True) -> _Body:
         """A struct with these fields, which has the bytes of a type that Anchor does not know."""
         fields = [{"name": name, "type": self.writer.type(part)} for name, part in parts]
-        return _Body({"kind": "struct", "fields": fields}, False, same_bytes)
+        return _Body({"kind": "struct", "fields": fields}, exact=False, same_bytes=same_bytes)
+
+
+def _has_borsh_tags(node: Enum) -> bool:
+    """Is each variant's tag one byte, its position in the list?"""
+    if node.tag != U8:
+        return False
+    return all(variant.value in (None, i) for i, variant in enumerate(node.variants))
 
 
 def _byte_array(data: bytes) -> Array:
@@ -521,20 +531,12 @@ def _little_endian_text(number: Int | Float) -> str:
 
 def _layout(definition: TypeDef) -> Json:
     """Return Anchor's `serialization` and `repr`."""
-    out: Json = {}
-    serialization = _serialization(definition)
-    if serialization is not None:
-        out["serialization"] = serialization
     kind = _repr_kind(definition)
     packed = _is_packed(definition, kind)
-    if not kind and not packed and definition.align is None:
-        return out
-    out["repr"] = {"kind": kind or "rust"}
-    if packed:
-        out["repr"]["packed"] = True
-    if definition.align is not None:
-        out["repr"]["align"] = definition.align
-    return out
+    written = given({"kind": kind, "packed": packed, "align": definition.align})
+    if written:
+        written = {"kind": "rust"} | written
+    return given({"serialization": _serialization(definition), "repr": written})
 
 
 def _serialization(definition: TypeDef) -> Any:

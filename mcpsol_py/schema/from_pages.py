@@ -38,10 +38,9 @@ def lift(pages: Iterable[bytes | Page], stream: Iterable[bytes] | None = None) -
     read = [p if isinstance(p, Page) else read_page(p, i) for i, p in enumerate(pages)]
     if stream is None:
         return lift_schema(read_schema(read))
-    ref = read[0].stream if read else None
-    if ref is None:
+    if not read or read[0].stream is None:
         raise MalformedPage(0, "stream pages are given, but page 0 names no stream")
-    model = read_stream(stream, ref)
+    model = read_stream(stream, read[0].stream)
     return replace(model, dialect="list_tools stream", findings=tuple(_disagreements(model, read)))
 
 
@@ -49,31 +48,30 @@ def _disagreements(model: ProgramModel, pages: list[Page]) -> list[tuple[str, st
     """Return tools of the JSON pages that the stream does not have: the program may give clients different answers."""
     if pages[-1].next_cursor is not None:
         return []
-    known = {(i.name, i.discriminator.value) for i in model.instructions}
-    return [
-        (
-            "instructions",
-            "warning",
-            f"the JSON pages list {t.name!r} ({t.discriminator.value.hex()}), the stream does not",
-        )
-        for t in read_schema(pages).tools
-        if (t.name, t.discriminator.value) not in known and t.discriminator.value != LIST_TOOLS
-    ]
+    known = {(ix.name, ix.discriminator.value) for ix in model.instructions}
+    listed = [(tool.name, tool.discriminator.value) for tool in _real_tools(read_schema(pages))]
+    out = []
+    for name, value in listed:
+        if (name, value) not in known:
+            why = f"the JSON pages list {name!r} ({value.hex()}), the stream does not"
+            out.append(("instructions", "warning", why))
+    return out
+
+
+def _real_tools(schema: Schema) -> list[Tool]:
+    """Return the tools without list_tools itself, which mcpsol's macros list too."""
+    return [tool for tool in schema.tools if tool.discriminator.value != LIST_TOOLS]
 
 
 def lift_schema(schema: Schema) -> ProgramModel:
     """Return the model in JSON pages, with findings for everything that they do not contain."""
     findings: list[tuple[str, str, str]] = [("", "info", _LOST)]
-    instructions: list[Instruction] = []
-    for tool in schema.tools:
-        if tool.discriminator.value == LIST_TOOLS:
-            continue  # mcpsol's macros list list_tools itself
-        path = f"instructions[{len(instructions)}]"
-        findings += _doubts(tool, path)
-        instructions.append(_instruction(tool))
+    tools = _real_tools(schema)
+    for i, tool in enumerate(tools):
+        findings += _doubts(tool, f"instructions[{i}]")
     return ProgramModel(
         name=schema.name,
-        instructions=tuple(instructions),
+        instructions=tuple(map(_instruction, tools)),
         types=schema.types,
         dialect="list_tools pages",
         findings=tuple(findings),
@@ -84,20 +82,22 @@ def lift_schema(schema: Schema) -> ProgramModel:
 def _doubts(tool: Tool, path: str) -> list[tuple[str, str, str]]:
     out = []
     for i, arg in enumerate(tool.args):
-        where = f"{path}.args[{i}]"
-        if arg.type is None:
-            why = f"{tool.name}.{arg.name}: the page says {arg.word!r}, which is not a type that can be encoded"
-            out.append((where, "warning", why))
-        elif not arg.exact:
-            why = f"{tool.name}.{arg.name}: the page says {arg.word!r}; read as u64, which mcpsol's clients write"
-            out.append((where, "warning", why))
+        why = _doubt_about(arg)
+        if why:
+            out.append((f"{path}.args[{i}]", "warning", f"{tool.name}.{arg.name}: {why}"))
     for name in tool.ambiguous:
-        why = (
-            f"{tool.name}.{name}: an account or a pubkey argument; mcpsol's pages do not distinguish them."
-            " Read as an account"
-        )
-        out.append((path, "info", why))
+        why = "read as an account; mcpsol's pages do not distinguish accounts and pubkey arguments"
+        out.append((path, "info", f"{tool.name}.{name}: {why}"))
     return out
+
+
+def _doubt_about(arg: ArgParam) -> str:
+    """Return the reason why the type of *arg* is uncertain, or "" if it is certain."""
+    if arg.type is None:
+        return f"the page gives the type {arg.word!r}, which cannot be encoded"
+    if not arg.exact:
+        return f"the page gives the type {arg.word!r}; read as u64, which mcpsol's clients write"
+    return ""
 
 
 def _instruction(tool: Tool) -> Instruction:

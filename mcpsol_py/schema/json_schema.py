@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mcpsol_py.errors import UnknownName, UnresolvedName
@@ -40,6 +41,7 @@ from mcpsol_py.model.types import (
     Tuple,
     Type,
     Unsupported,
+    Variant,
     field_keys,
 )
 from mcpsol_py.model.visit import (
@@ -63,6 +65,7 @@ from mcpsol_py.schema.json_shapes import (
 )
 from mcpsol_py.schema.schema_parts import (
     described,
+    given,
     join,
     object_schema,
     opened,
@@ -151,7 +154,7 @@ class Schemas(GroupVisitor[[int], Shape]):
         return leaf
 
     def _any_value(self, node: Type) -> Shape:
-        """Where a schema must end: callers give JSON text, which the codec reads as it does the value itself."""
+        """End the schema here: callers give JSON text, which the codec reads like the value itself."""
         self._left -= 1
         nullable = self._is_nullable.visit(node, 0)
         if self.output:
@@ -227,13 +230,14 @@ class Schemas(GroupVisitor[[int], Shape]):
 
     def visit_enum(self, node: Enum, depth: int) -> Shape:
         units = [variant.name for variant in node.variants if variant.payload is None]
+        others = [variant for variant in node.variants if variant.payload is not None]
         self._left -= 1
         words = self._words(units)
-        if len(units) == len(node.variants):
+        if not others:
             return words
         # With unions, a unit variant is a word; without, it is a property like the others.
         units_are_words = self.output or self.profile.unions
-        members = self._variants(node, units_are_words, depth)
+        members = self._variants(others if units_are_words else node.variants, depth)
         whole = self._one_of(members)
         if units_are_words and units:
             either = {"anyOf": [words.schema, whole.schema]}
@@ -307,18 +311,20 @@ class Schemas(GroupVisitor[[int], Shape]):
 
     def object_of(self, members: Sequence[Member], nullable: bool = False) -> Shape:
         """Return the shape of an object with *members*."""
-        properties: dict[str, Any] = {}
-        required: list[str] = []
-        for member in members:
-            must = self.output or (member.needed and not member.shape.nullable)
-            schema = self._member_schema(member.shape, must)
-            properties[member.name] = described(schema, member.about, self.profile.about)
-            if must or self.profile.all_required:
-                required.append(member.name)
+        must = [member.name for member in members if self.output or member.is_required]
+        properties = {
+            member.name: self._property(member, must=member.name in must) for member in members
+        }
+        required = list(properties) if self.profile.all_required else must
         schema = object_schema(properties, required, self.profile)
         convert = None if self.output else object_converter(members, self.profile.all_required)
         shapes = [member.shape for member in members]
         return Shape(schema, convert, nullable, _nodes(shapes), _depth(shapes))
+
+    def _property(self, member: Member, *, must: bool) -> dict[str, Any]:
+        """Return the schema of a member. *must*: it has to be given."""
+        schema = self._member_schema(member.shape, must)
+        return described(schema, member.about, self.profile.about)
 
     def _member_schema(self, shape: Shape, must: bool) -> dict[str, Any]:
         if self.output:
@@ -327,36 +333,29 @@ class Schemas(GroupVisitor[[int], Shape]):
             return shape.schema
         return self._or_null(shape if must else Shape(shape.schema, nullable=True))
 
-    def _variants(self, node: Enum, units_are_words: bool, depth: int) -> list[Member]:
-        shown = [v for v in node.variants if v.payload is not None or not units_are_words]
-        names = self._names([variant.name for variant in shown])
-        members = []
-        for name, variant in zip(names, shown, strict=True):
-            payload = Struct(()) if variant.payload is None else variant.payload
-            about = "" if self.output else quoted(variant.docs, 100)
-            shape = self._shape(payload, depth + 1)
-            members.append(Member(name, variant.name, shape, about, needed=False))
-        return members
+    def _variants(self, variants: Sequence[Variant], depth: int) -> list[Member]:
+        names = self._names([variant.name for variant in variants])
+        return [
+            self._variant(name, variant, depth)
+            for name, variant in zip(names, variants, strict=True)
+        ]
+
+    def _variant(self, name: str, variant: Variant, depth: int) -> Member:
+        payload = variant.payload or Struct(())
+        about = "" if self.output else quoted(variant.docs, 100)
+        return Member(name, variant.name, self._shape(payload, depth + 1), about, needed=False)
 
     def _words(self, names: list[str]) -> Shape:
         """One of the words *names*. Callers see words with unusual characters as `property_names` writes them."""
-        plain = zip(names, property_names(names), strict=True)
-        shown = [name if _WORD.fullmatch(name) else changed for name, changed in plain]
-        if self.output or shown == names:
-            return Shape({"type": "string", "enum": names} if names else {"type": "string"})
-        meant = dict(zip(shown, names, strict=True))
-
-        def convert(value: Any) -> Any:
-            return meant.get(value, value) if isinstance(value, str) else value
-
-        return Shape({"type": "string", "enum": shown}, convert)
+        shown = names if self.output else list(map(_plain_word, names, property_names(names)))
+        schema = {"type": "string", **given({"enum": shown})}
+        if shown == names:
+            return Shape(schema)
+        return Shape(schema, _WordConverter(dict(zip(shown, names, strict=True))))
 
     def _one_of(self, members: list[Member]) -> Shape:
         """An object with exactly one of the members."""
-        properties = {}
-        for member in members:
-            schema = self._member_schema(member.shape, must=False)
-            properties[member.name] = described(schema, member.about, self.profile.about)
+        properties = {member.name: self._property(member, must=False) for member in members}
         all_required = self.profile.all_required and not self.output
         required = list(properties) if all_required else []
         schema = object_schema(properties, required, self.profile)
@@ -367,6 +366,21 @@ class Schemas(GroupVisitor[[int], Shape]):
             schema["description"] = f"exactly one of these{others}"
         shapes = [member.shape for member in members]
         return Shape(schema, nodes=_nodes(shapes), depth=_depth(shapes))
+
+
+@dataclass(frozen=True, slots=True)
+class _WordConverter:
+    """Turns a word of a schema into the name of the variant. Other values stay as they are."""
+
+    names: dict[str, str]
+
+    def __call__(self, value: Any) -> Any:
+        return self.names.get(value, value) if isinstance(value, str) else value
+
+
+def _plain_word(name: str, changed: str) -> str:
+    """Return *name*, or if it has unusual characters the *changed* one."""
+    return name if _WORD.fullmatch(name) else changed
 
 
 def _distinct(schemas: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -556,8 +570,7 @@ def _named(items: Iterable[Any], wanted: Any) -> Any:
     """Return the item with the name *wanted*, or *wanted* itself if it is not a name."""
     if not isinstance(wanted, str):
         return wanted
-    items = list(items)
-    for item in items:
-        if item.name == wanted:
-            return item
-    raise UnknownName("instruction or account type", wanted, [item.name for item in items])
+    by_name = {item.name: item for item in reversed(list(items))}
+    if wanted not in by_name:
+        raise UnknownName("instruction or account type", wanted, list(reversed(by_name)))
+    return by_name[wanted]

@@ -6,8 +6,9 @@ maps. A value that fits no form is returned as it is, so that the codec can refu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from mcpsol_py.names import forms
@@ -60,6 +61,21 @@ class Member:
     shape: Shape
     about: str = ""
     needed: bool = True
+
+    @property
+    def is_required(self) -> bool:
+        """Must callers give it?"""
+        return self.needed and not self.shape.nullable
+
+    @property
+    def is_option(self) -> bool:
+        """Is it None if callers leave it out?"""
+        return self.needed and self.shape.nullable
+
+    @property
+    def has_default(self) -> bool:
+        """May callers leave it out, although null is no value of it?"""
+        return not self.needed and not self.shape.nullable
 
 
 #: The shape of a value that needs no conversion.
@@ -188,17 +204,19 @@ def object_converter(members: Sequence[Member], drops_null: bool) -> Convert | N
     It accepts names in other cases, and adds None for absent options. `drops_null`: the schema asks for null in place
     of an absent value, so null for a member with a default is left out.
     """
-    options = [m.key for m in members if m.shape.nullable and m.needed]
-    with_default = [m.key for m in members if not m.shape.nullable and not m.needed]
+    with_default = filter(attrgetter("has_default"), members) if drops_null else ()
     converter = _ObjectConverter(
         names=_names_of_members(members),
         shapes={m.key: m.shape for m in members if m.shape.convert},
-        options=tuple(options),
-        droppable=frozenset(with_default if drops_null else ()),
+        options=_keys(filter(attrgetter("is_option"), members)),
+        droppable=frozenset(_keys(with_default)),
     )
-    if converter.changes_values or any(m.name != m.key for m in members):
-        return converter
-    return None
+    changes_names = any(member.name != member.key for member in members)
+    return converter if changes_names or converter.changes_values else None
+
+
+def _keys(members: Iterable[Member]) -> tuple[str, ...]:
+    return tuple(member.key for member in members)
 
 
 @dataclass(frozen=True, slots=True)

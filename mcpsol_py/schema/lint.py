@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -46,7 +46,7 @@ def lint(model: ProgramModel, client: str | None = None) -> list[Finding]:
     ]
     found += lint_tools(tools.tools, name, lambda tool: places[tools.instruction(tool).name])
     if client is None:
-        found += _old_clients(model)
+        found += _old_client_problems(model)
     return found
 
 
@@ -79,7 +79,7 @@ def _name_problems(name: str, path: str, client: str, seen: set[str]) -> Iterato
     limits = CLIENTS[client]
     if not limits.accepts_name(name):
         allowed = f"letters, digits, _ and -, and {limits.room} characters beside its prefix"
-        yield Finding("error", path, f"tool name {name!r}: {client} takes {allowed}", "tool-name")
+        yield Finding("error", path, f"tool name {name!r}: {client} accepts {allowed}", "tool-name")
     if name.lower() in seen:
         yield Finding("error", path, f"two tools are called {name!r}", "tool-name-twice")
 
@@ -110,24 +110,28 @@ def _is_object(schema: dict[str, Any]) -> bool:
 
 
 def _list_problems(tools: list[dict[str, Any]], client: str) -> Iterator[Finding]:
-    limits = CLIENTS[client]
-    if limits.tools is not None and len(tools) > limits.tools:
-        message = f"{len(tools)} tools; {client} takes {limits.tools}. Serve with --surface lazy"
-        yield Finding("warning", "instructions", message, "tool-count")
-    elif len(tools) > limits.advised:
-        lazy = f"for more than {limits.advised}, serve with --surface lazy (auto does)"
-        yield Finding("info", "instructions", f"{len(tools)} tools; {lazy}", "tool-count")
-    size = sum(len(orjson.dumps(tool)) for tool in tools)
+    yield from _count_problems(len(tools), client)
+    size = sum(map(len, map(orjson.dumps, tools)))
     if size > _MANY_BYTES:
         tokens = f"about {size // 4:,} tokens of a model's context"
         message = f"the tools take {size:,} bytes, {tokens}"
         yield Finding("info", "instructions", message, "tool-size")
 
 
+def _count_problems(count: int, client: str) -> Iterator[Finding]:
+    limits = CLIENTS[client]
+    if limits.tools is not None and count > limits.tools:
+        message = f"{count} tools; {client} accepts {limits.tools}. Serve with --surface lazy"
+        yield Finding("warning", "instructions", message, "tool-count")
+    elif count > limits.advised:
+        lazy = f"for more than {limits.advised}, serve with --surface lazy (auto does)"
+        yield Finding("info", "instructions", f"{count} tools; {lazy}", "tool-count")
+
+
 # --- mcpsol's own clients --------------------------------------------------------------------------------------------
 
 
-def _old_clients(model: ProgramModel) -> Iterator[Finding]:
+def _old_client_problems(model: ProgramModel) -> Iterator[Finding]:
     """Yield the tools that mcpsol's Rust and TypeScript clients cannot build, or cannot see, from compact pages."""
     resolver = Resolver(model)
     try:
@@ -135,18 +139,30 @@ def _old_clients(model: ProgramModel) -> Iterator[Finding]:
     except SchemaError as error:
         yield Finding("error", "instructions", str(error), "page-size")
         return
-    rows = [(row, page.cursor) for page in pages for row in page.tools]
-    for i, (ix, (row, cursor)) in enumerate(zip(model.instructions, rows, strict=True)):
-        path = f"instructions[{i}]"
-        name = clean_text(ix.name, 80)
-        fault = _old_client_fault(ix, row, resolver)
-        if fault is not None:
-            message = f"mcpsol's own clients cannot build {name}: {fault}"
-            yield Finding("info", path, message, "mcpsol-client")
-        if cursor > _RUST_LAST_CURSOR:
-            stop = f"mcpsol's Rust client stops at {_RUST_LAST_CURSOR}"
-            message = f"{name} is on page {cursor}; {stop}"
-            yield Finding("warning", path, message, "mcpsol-client")
+    rows = [_PagedRow(row, page.cursor) for page in pages for row in page.tools]
+    for i, (ix, row) in enumerate(zip(model.instructions, rows, strict=True)):
+        yield from _row_problems(ix, row, f"instructions[{i}]", resolver)
+
+
+class _PagedRow(NamedTuple):
+    """The row of a tool, and the cursor of its page."""
+
+    row: dict[str, Any]
+    cursor: int
+
+
+def _row_problems(
+    ix: Instruction, paged: _PagedRow, path: str, resolver: Resolver
+) -> Iterator[Finding]:
+    name = clean_text(ix.name, 80)
+    fault = _old_client_fault(ix, paged.row, resolver)
+    if fault is not None:
+        message = f"mcpsol's own clients cannot build {name}: {fault}"
+        yield Finding("info", path, message, "mcpsol-client")
+    if paged.cursor > _RUST_LAST_CURSOR:
+        stop = f"mcpsol's Rust client stops at {_RUST_LAST_CURSOR}"
+        message = f"{name} is on page {paged.cursor}; {stop}"
+        yield Finding("warning", path, message, "mcpsol-client")
 
 
 def _old_client_fault(ix: Instruction, row: dict[str, Any], resolver: Resolver) -> str | None:

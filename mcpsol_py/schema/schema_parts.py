@@ -1,4 +1,4 @@
-"""Pieces of JSON schemas: property names, descriptions and objects."""
+"""Pieces of JSON documents and schemas: members, property names, descriptions and objects."""
 
 from __future__ import annotations
 
@@ -11,9 +11,14 @@ from typing import Any
 from mcpsol_py.names import clean_text
 from mcpsol_py.schema.client_profiles import Profile
 
-__all__ = ["described", "join", "object_schema", "opened", "property_names", "quoted"]
+__all__ = ["described", "given", "join", "object_schema", "opened", "property_names", "quoted"]
 
 _PROPERTY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]{0,63}")
+
+
+def given(members: dict[str, Any]) -> dict[str, Any]:
+    """Return the members that have a value: without None, false, 0, "" and empty lists and objects."""
+    return {key: value for key, value in members.items() if value}
 
 
 def property_names(names: Iterable[str]) -> list[str]:
@@ -93,16 +98,15 @@ def described(schema: dict[str, Any], about: str, limit: int = 1024) -> dict[str
     """Return *schema* with *about* after its own description."""
     if not about:
         return schema
-    return schema | {"description": join(schema.get("description", ""), about, limit=limit)}
+    whole = join(schema.get("description", ""), about, limit=limit)
+    return schema | {"description": whole}
 
 
 def object_schema(
     properties: dict[str, Any], required: list[str], profile: Profile
 ) -> dict[str, Any]:
     """Return the schema of an object with these properties and no others."""
-    schema: dict[str, Any] = {"type": "object", "properties": properties}
-    if required:
-        schema["required"] = required
+    schema = {"type": "object", "properties": properties, **given({"required": required})}
     if profile.closed:
         schema["additionalProperties"] = False
     return schema

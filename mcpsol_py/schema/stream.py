@@ -14,7 +14,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -42,6 +42,8 @@ PAGE_LIMIT = 1024
 STREAM_BASE = 0x8000
 #: The longest text that is unpacked, in bytes.
 MAX_TEXT = 32 * 1024 * 1024
+
+T = TypeVar("T")
 
 _VERSION = 1
 _END = 0xFF
@@ -75,8 +77,8 @@ DICTIONARY = (
 
 @dataclass(frozen=True, slots=True)
 class StreamRef:
-    """Where the stream is, as page 0 says. `at`: its first cursor. `size`: bytes when packed. `text`: bytes when
-    unpacked. `sha256`: the hash of the text, in hex.
+    """The place of the stream, which page 0 names. `at`: its first cursor. `size`: bytes when packed. `text`: bytes
+    when unpacked. `sha256`: the hash of the text, in hex.
     """
 
     at: int
@@ -96,26 +98,30 @@ class StreamRef:
     @classmethod
     def from_json(cls, value: Any, cursor: int = 0) -> StreamRef:
         """Return the reference that `to_json` wrote. Raises MalformedPage."""
-        ref = _parse_ref(value)
-        if ref is None:
-            raise MalformedPage(cursor, 'its "stream" does not say where the lossless stream is')
+        given = value if isinstance(value, dict) else {}
+        ref = cls(
+            at=_member(given, "at", 0),
+            size=_member(given, "size", 0),
+            text=_member(given, "text", 0),
+            sha256=_member(given, "sha256", ""),
+        )
+        if not ref.is_possible:
+            why = 'expected "stream" to name the cursor, both lengths and the sha256 of the stream'
+            raise MalformedPage(cursor, why)
         return ref
 
-
-def _parse_ref(value: Any) -> StreamRef | None:
-    if not isinstance(value, dict):
-        return None
-    at, size, text = (_int_or_zero(value.get(key)) for key in ("at", "size", "text"))
-    sha256 = value.get("sha256")
-    if not isinstance(sha256, str) or len(sha256) != 64:
-        return None
-    ref = StreamRef(at, size, text, sha256)
-    fits_cursors = 0 < at < 0x10000 and at + ref.pages <= 0x10000
-    return ref if fits_cursors and size > 0 and 0 < text <= MAX_TEXT else None
+    @property
+    def is_possible(self) -> bool:
+        """Can a stream have these cursors and lengths?"""
+        has_cursors = self.at > 0 and self.at + self.pages <= 0x10000
+        has_lengths = self.size > 0 and 0 < self.text <= MAX_TEXT
+        return has_cursors and has_lengths and len(self.sha256) == 64
 
 
-def _int_or_zero(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+def _member(values: dict[str, Any], key: str, default: T) -> T:
+    """Return the member *key* if it has the type of *default*, and *default* if not."""
+    value = values.get(key)
+    return value if type(value) is type(default) else default
 
 
 def model_text(model: ProgramModel) -> bytes:
@@ -157,16 +163,16 @@ def stream(model: ProgramModel, at: int = STREAM_BASE) -> tuple[list[bytes], Str
     ref = StreamRef(at, len(packed), len(text), hashlib.sha256(text).hexdigest())
     if at + ref.pages > 0x10000 or ref.text > MAX_TEXT:
         raise SchemaError(
-            f"the model takes {ref.pages:,} stream pages ({ref.text:,} bytes of text); there are cursors for "
-            f"{0x10000 - at:,}. "
-            "Shorten its docs, or render with --descriptions short."
+            f"the model takes {ref.pages:,} stream pages ({ref.text:,} bytes of text); there are "
+            f"cursors for {0x10000 - at:,}. Shorten its docs, or render with --descriptions short."
         )
-    chunks = [packed[i : i + CHUNK] for i in range(0, len(packed), CHUNK)]
-    pages = [
-        _HEAD.pack(_VERSION, i, len(chunks), zlib.crc32(c)) + c + bytes([_END])
-        for i, c in enumerate(chunks)
-    ]
-    return pages, ref
+    return [_page(packed, place, ref) for place in range(ref.pages)], ref
+
+
+def _page(packed: bytes, place: int, ref: StreamRef) -> bytes:
+    chunk = packed[place * CHUNK : (place + 1) * CHUNK]
+    head = _HEAD.pack(_VERSION, place, ref.pages, zlib.crc32(chunk))
+    return head + chunk + bytes([_END])
 
 
 def write_stream(model: ProgramModel) -> list[bytes]:
@@ -179,24 +185,25 @@ def read_stream(pages: Sequence[bytes] | Iterable[bytes], ref: StreamRef) -> Pro
 
     Raises MalformedPage if they are not exactly the pages that were written.
     """
-    chunks: list[bytes] = []
-    total = 0
-    for i, page in enumerate(pages):
-        chunks.append(_chunk(page, i, ref))
-        total += len(chunks[-1])
-        if total > ref.size:
-            break
-    if total != ref.size:
-        raise MalformedPage(
-            ref.at, f"the stream's pages hold {total:,} bytes; page 0 announces {ref.size:,}"
-        )
-    text = _unpack(b"".join(chunks), ref)
+    packed = _joined(pages, ref)
+    if len(packed) != ref.size:
+        why = f"the stream's pages hold {len(packed):,} bytes; page 0 announces {ref.size:,}"
+        raise MalformedPage(ref.at, why)
     try:
-        return text_model(text)
+        return text_model(_unpack(packed, ref))
     except SourceError as error:
-        raise MalformedPage(
-            ref.at, f"this version cannot read the model in the stream: {error}"
-        ) from error
+        why = f"this version cannot read the model in the stream: {error}"
+        raise MalformedPage(ref.at, why) from error
+
+
+def _joined(pages: Iterable[bytes], ref: StreamRef) -> bytes:
+    """Return the packed bytes of *pages*, up to the first page that exceeds the announced size."""
+    packed = bytearray()
+    for i, page in enumerate(pages):
+        packed += _chunk(page, i, ref)
+        if len(packed) > ref.size:
+            break
+    return bytes(packed)
 
 
 def _chunk(page: bytes, index: int, ref: StreamRef) -> bytes:
@@ -208,11 +215,8 @@ def _chunk(page: bytes, index: int, ref: StreamRef) -> bytes:
     if version != _VERSION:
         raise MalformedPage(cursor, f"stream version {version}; this reader knows {_VERSION}", page)
     if place != index or count != ref.pages:
-        raise MalformedPage(
-            cursor,
-            f"expected stream page {index} of {ref.pages}, got {place} of {count}",
-            page,
-        )
+        why = f"expected stream page {index} of {ref.pages}, got {place} of {count}"
+        raise MalformedPage(cursor, why, page)
     chunk = page[_HEAD.size : -1]
     if zlib.crc32(chunk) != crc:
         raise MalformedPage(cursor, "its checksum does not match its bytes", page)
@@ -225,12 +229,11 @@ def _unpack(packed: bytes, ref: StreamRef) -> bytes:
         text = unpacker.decompress(packed, ref.text + 1)
     except zlib.error as error:
         raise MalformedPage(ref.at, f"the stream does not unpack: {error}") from None
-    if not unpacker.eof or unpacker.unused_data or len(text) != ref.text:
-        raise MalformedPage(
-            ref.at, f"the stream does not unpack to the {ref.text:,} bytes that page 0 announces"
-        )
+    is_whole = unpacker.eof and not unpacker.unused_data
+    if not is_whole or len(text) != ref.text:
+        why = f"the stream does not unpack to the {ref.text:,} bytes that page 0 announces"
+        raise MalformedPage(ref.at, why)
     if hashlib.sha256(text).hexdigest() != ref.sha256:
-        raise MalformedPage(
-            ref.at, "the stream's sha256 differs from the one that page 0 announces"
-        )
+        why = "the stream's sha256 differs from the one that page 0 announces"
+        raise MalformedPage(ref.at, why)
     return text

@@ -18,7 +18,7 @@ from mcpsol_py.model.program import (
     Value,
 )
 from mcpsol_py.model.types import Default, Field, Link, Type, TypeDef
-from mcpsol_py.model.visit import children
+from mcpsol_py.model.visit import walk
 from mcpsol_py.names import clean_text
 
 __all__ = [
@@ -122,7 +122,9 @@ def describe(docs: tuple[str, ...], mode: str) -> str:
         return text
     first = text.split("\n\n", 1)[0].replace("\n", " ")
     sentence = first.split(". ", 1)[0].rstrip(".")
-    return sentence if len(sentence) <= 100 else sentence[:99].rstrip() + "…"
+    if len(sentence) > 100:
+        return sentence[:99].rstrip() + "…"
+    return sentence
 
 
 def tool_of(instruction: Instruction, descriptions: str = "full") -> Tool:
@@ -173,16 +175,19 @@ def schema_of(model: ProgramModel, descriptions: str = "full") -> Schema:
 
 def needed_types(model: ProgramModel) -> tuple[TypeDef, ...]:
     """Return the definitions that instructions use, directly or through one another, in the order of the model."""
-    defined = {d.name: d for d in reversed(model.types)}
+    bodies = {definition.name: definition.type for definition in reversed(model.types)}
     found: set[str] = set()
     waiting = _types_of_instructions(model)
     while waiting:
-        node = waiting.pop()
-        if isinstance(node, Link) and node.name in defined and node.name not in found:
-            found.add(node.name)
-            waiting.append(defined[node.name].type)
-        waiting += children(node)
-    return tuple(d for d in model.types if d.name in found)
+        names = (_linked_names(waiting.pop()) & bodies.keys()) - found
+        found |= names
+        waiting += [bodies[name] for name in names]
+    return tuple(definition for definition in model.types if definition.name in found)
+
+
+def _linked_names(node: Type) -> set[str]:
+    """Return the names of the defined types in *node*."""
+    return {part.name for part in walk(node) if isinstance(part, Link)}
 
 
 def _types_of_instructions(model: ProgramModel) -> list[Type]:

@@ -11,6 +11,7 @@ from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.serial import to_json
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import PUBKEY, Type
+from mcpsol_py.schema.schema_parts import given
 from mcpsol_py.schema.tool import AccountParam, ArgParam, Tool
 from mcpsol_py.schema.wire import (
     ACCOUNT_WORDS,
@@ -62,12 +63,7 @@ def write_verbose(tool: Tool, resolver: Resolver) -> dict[str, Any]:
 def _with_parameters(
     row: dict[str, Any], key: str, params: dict[str, Any], extras: dict[str, Any]
 ) -> dict[str, Any]:
-    if params:
-        row[key] = params
-        row["r"] = list(params)
-    if extras:
-        row["x"] = extras
-    return row
+    return row | given({key: params, "r": list(params), "x": extras})
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -103,7 +99,7 @@ def _verbose_parameter(parameter: _Parameter) -> dict[str, Any]:
         "writable": parameter.writable,
         "description": text_of(parameter.description, 1024),
     }
-    return {"type": parameter.word, **_given(flags), **parameter.details}
+    return {"type": parameter.word, **given(flags), **parameter.details}
 
 
 def _parameters(tool: Tool, resolver: Resolver) -> Iterator[_Parameter]:
@@ -135,7 +131,7 @@ def _account_parameter(account: AccountParam, taken: set[str]) -> _Parameter:
 
 def _account_details(account: AccountParam, base: str) -> dict[str, Any]:
     is_own_name = tuple(base.split(".")) == account.path
-    return _given(
+    return given(
         {
             "name": [] if is_own_name else list(map(text_of, account.path)),
             "address": text_of(account.address or ""),
@@ -147,18 +143,13 @@ def _account_details(account: AccountParam, base: str) -> dict[str, Any]:
     )
 
 
-def _given(members: dict[str, Any]) -> dict[str, Any]:
-    """Return the members that have a value: without None, false, "" and empty lists."""
-    return {key: value for key, value in members.items() if value}
-
-
 def _argument_parameter(arg: ArgParam, taken: set[str], resolver: Resolver) -> _Parameter:
     plain = text_of(arg.name)
     base = f"{plain}_arg" if plain in taken else plain
     while base in taken:
         base += "_"
     word, is_exact = _word_for(arg, resolver)
-    details = _given(
+    details = given(
         {
             "name": "" if base == plain else plain,
             "exact": None if is_exact else to_json(arg.type),
@@ -202,7 +193,7 @@ def _bare(value: Any) -> Any:
 
 
 def _tool_extras(tool: Tool) -> dict[str, Any]:
-    return _given(
+    return given(
         {
             "disc": _discriminator_detail(tool.discriminator),
             "also": to_json(tool.also),
