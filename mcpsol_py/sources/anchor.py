@@ -136,7 +136,6 @@ class _AnchorReader(ItemReader):
         name = self.name(item)
         if not _INSTRUCTION.issuperset(item):
             self.surplus(item, _INSTRUCTION, f"instruction {name!r}")
-        returns = item.get("returns")
         accounts = self.account_items(item)
         out = Instruction(
             name,
@@ -144,7 +143,7 @@ class _AnchorReader(ItemReader):
             self.each(item, "args", self.field),
             accounts,
             (),
-            None if returns is None else self.type(returns),
+            self.return_type(item),
             self.docs(item),
         )
         return replace(out, **self.extension(item, _INSTRUCTION_MORE)) if IDL_KEY in item else out

@@ -4,9 +4,9 @@ flags and PDAs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.program import (
@@ -29,13 +29,16 @@ from mcpsol_py.model.types import Link, Type
 from mcpsol_py.names import snake
 from mcpsol_py.solana.base58 import b58encode
 from mcpsol_py.sources.idl_types import TypeReader
-from mcpsol_py.sources.reader import expected, kind_of
+from mcpsol_py.sources.reader import expected, kind_of, named_objects
 from mcpsol_py.sources.seed_constants import constant_seed_bytes
 
 __all__ = ["MAX_GROUPS", "AccountReader", "AccountScope", "matching_name"]
 
 MAX_GROUPS = 16
 MAX_SEEDS = 64
+
+
+SeedEncoding: TypeAlias = Literal["be", "utf8"]
 
 
 class AccountScope:
@@ -76,22 +79,20 @@ class AccountScope:
 
 def _named(items: list[Any], name: str) -> dict[str, Any] | None:
     """Return the item with that name, or else the one with another spelling of it."""
-    objects = [item for item in items if type(item) is dict]
-    for item in objects:
-        if item.get("name") == name:
-            return item
-    known = {i["name"]: i for i in objects if type(i.get("name")) is str}
-    other = matching_name(name, known)
-    return None if other is None else known[other]
+    known: dict[str | None, dict[str, Any]] = {
+        item["name"]: item for item in reversed(named_objects(items))
+    }
+    return known.get(matching_name(name, known))
 
 
-def matching_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the one name in *known* that is the same in snake case, or None if none or several
-    are.
+def matching_name(name: str, known: Collection[Any]) -> str | None:
+    """Return *name* if it is in *known*, or else the one name that is the same in snake case.
 
-    IDL builders wrote seeds as in Rust but names in camelCase, and `#[instruction(id)]` for a
-    handler's `_id`.
+    None if no name, or more than one, is the same. IDL builders wrote seeds as in Rust but names in
+    camelCase, and `#[instruction(id)]` for a handler's `_id`.
     """
+    if name in known:
+        return name
     wanted = snake(name)
     found = [k for k in known if snake(k) == wanted]
     return found[0] if len(found) == 1 else None
@@ -102,7 +103,7 @@ class _PathSeed(NamedTuple):
 
     steps: list[str]
     type: Type | None
-    encoding: Literal["be", "utf8"] | None
+    encoding: SeedEncoding | None
 
 
 class AccountReader(TypeReader):
@@ -120,32 +121,27 @@ class AccountReader(TypeReader):
         self, owner: dict[str, Any], prefix: tuple[str, ...] = (), outer: AccountScope | None = None
     ) -> tuple[AccountItem, ...]:
         """Read owner["accounts"]; groups stay groups."""
-        items = owner.get("accounts")
-        if items is None:
-            return ()
-        if type(items) is not list:
-            raise expected("a list", items, path="accounts")
-        if not items:
-            return ()
-        if len(prefix) > MAX_GROUPS:
+        if not prefix:
+            self.args = owner.get("args")
+        if len(prefix) > MAX_GROUPS and owner.get("accounts"):
             raise SourceError(
                 f"account groups nest deeper than {MAX_GROUPS} levels.", path="accounts"
             )
-        scope = AccountScope(items, prefix, outer)
-        if not prefix:
-            self.args = owner.get("args")
+        scope = AccountScope(owner.get("accounts", []), prefix, outer)
         out = self.each(owner, "accounts", lambda item: self.account(item, scope))
-        names = {item.name for item in out}
-        return out if len(names) == len(out) else self._with_unique_names(out, names, prefix)
+        return self._with_unique_names(out, prefix)
 
     def _with_unique_names(
-        self, items: tuple[AccountItem, ...], names: set[str], prefix: tuple[str, ...]
+        self, items: tuple[AccountItem, ...], prefix: tuple[str, ...]
     ) -> tuple[AccountItem, ...]:
         """Rename a second "authority" to "authority_2".
 
         Anchor's clients take accounts by name and give both the same address, so that address is
         the default here.
         """
+        names = {item.name for item in items}
+        if len(names) == len(items):
+            return items
         out: list[AccountItem] = []
         seen: set[str] = set()
         for i, item in enumerate(items):
@@ -164,13 +160,11 @@ class AccountReader(TypeReader):
 
     def _arg_name(self, name: str) -> str:
         """Return the argument of the instruction that a seed's path means."""
-        args = self.args if type(self.args) is list else []
-        known = [a["name"] for a in args if type(a) is dict and type(a.get("name")) is str]
-        return name if name in known else matching_name(name, known) or name
+        known = [arg["name"] for arg in named_objects(self.args)]
+        return matching_name(name, known) or name
 
     def account(self, item: dict[str, Any], scope: AccountScope) -> AccountItem:
         """Read one account or group."""
-        get = item.get
         name = self.name(item)
         docs = self.docs(item) if "docs" in item else ()
         if "accounts" in item:
@@ -181,9 +175,8 @@ class AccountReader(TypeReader):
             docs = (self.text(item, "desc"),)
         writable = self.first_flag(item, self.writable_keys)
         signer = self.first_flag(item, self.signer_keys)
-        address, pda = get("address"), get("pda")
-        if address is not None:
-            address = self.address(address, f"account {name!r}")
+        address = self.address(item.get("address"), f"account {name!r}")
+        pda = item.get("pda")
         if pda is not None:
             pda = self.inside("pda", lambda value: self.pda(value, scope), pda)
         return Account(
@@ -207,9 +200,9 @@ class AccountReader(TypeReader):
         values = item.get("relations")
         if values is None:
             return ()
-        if type(values) is not list or not all(type(v) is str for v in values):
+        if type(values) is not list or not set(map(type, values)) <= {str}:
             raise expected("a list of account names", values, path="relations")
-        return tuple([self.clean_name(v) for v in values])
+        return tuple(map(self.clean_name, values))
 
     # --- PDAs
 
@@ -224,11 +217,14 @@ class AccountReader(TypeReader):
             raise SourceError(
                 f"an address has at most 15 seeds and a bump, got {len(seeds)}.", path="seeds"
             )
-        program = None
-        for key in ("program", "programId"):
-            if value.get(key) is not None:
-                program = self.inside(key, lambda given: self.pda_program(given, scope), value[key])
-        return Pda(self.each(value, "seeds", lambda seed: self.seed(seed, scope)), program)
+
+        def read_program(owner: dict[str, Any], key: str) -> Value:
+            return self.inside(key, lambda given: self.pda_program(given, scope), owner[key])
+
+        program = self.optional(value, "program", read_program)
+        legacy_program = self.optional(value, "programId", read_program)
+        found = self.each(value, "seeds", lambda seed: self.seed(seed, scope))
+        return Pda(found, legacy_program or program)
 
     def pda_program(self, value: Any, scope: AccountScope) -> Value:
         """Read the program of a PDA.
@@ -259,12 +255,13 @@ class AccountReader(TypeReader):
     def seed(self, seed: dict[str, Any], scope: AccountScope) -> Seed:
         """Read one seed: {"kind": "const" | "arg" | "account", …}."""
         kind = seed.get("kind")
-        if kind == "const":
-            return self._const_or_unknown(seed)
-        if kind == "arg":
-            return self._arg_seed(seed)
-        if kind == "account":
-            return self._account_seed(seed, scope)
+        match kind:
+            case "const":
+                return self._const_or_unknown(seed)
+            case "arg":
+                return self._arg_seed(seed)
+            case "account":
+                return self._account_seed(seed, scope)
         return self.unknown_seed(f"unknown kind of seed: {abbr(kind, 40)}", "kind")
 
     def unknown_seed(self, why: str, path: str) -> UnknownSeed:

@@ -13,7 +13,6 @@ from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.program import (
-    Account,
     AccountGroup,
     AccountItem,
     AccountType,
@@ -26,7 +25,7 @@ from mcpsol_py.model.types import Link, Struct, TypeDef
 from mcpsol_py.names import snake
 from mcpsol_py.sources.anchor_accounts import matching_name
 from mcpsol_py.sources.idl_items import ItemReader, names_of
-from mcpsol_py.sources.reader import derived, keys
+from mcpsol_py.sources.reader import derived, keys, object_or_empty, objects_in
 
 __all__ = ["read_anchor_legacy"]
 
@@ -66,9 +65,7 @@ class _LegacyReader(ItemReader):
         self.surplus(doc, _ROOT, "the IDL")
         if doc.get("state") is not None:
             self.note("state and its methods (Anchor before 0.25) are not read", "state")
-        metadata = doc.get("metadata")
-        if type(metadata) is not dict:
-            metadata = {}
+        metadata = object_or_empty(doc.get("metadata"))
         types, accounts = self.types_and_accounts(doc)
         if _is_native(doc, metadata):
             self.note(
@@ -133,7 +130,6 @@ class _LegacyReader(ItemReader):
         name = self.name(item)
         if not _INSTRUCTION.issuperset(item):
             self.surplus(item, _INSTRUCTION, f"instruction {name!r}")
-        returns = item.get("returns")
         accounts = _with_new_relations(self.account_items(item))
         return Instruction(
             name,
@@ -141,7 +137,7 @@ class _LegacyReader(ItemReader):
             self.each(item, "args", self.field),
             accounts,
             (),
-            None if returns is None else self.type(returns),
+            self.return_type(item),
             self.docs(item),
         )
 
@@ -173,8 +169,10 @@ def _named_by(items: tuple[AccountItem, ...]) -> dict[str, list[str]]:
     names = [i.name for i in items]
     out: dict[str, list[str]] = {}
     for item in items:
-        for related in item.relations if isinstance(item, Account) else ():
-            other = related if related in names else matching_name(related, names)
+        if isinstance(item, AccountGroup):
+            continue
+        for related in item.relations:
+            other = matching_name(related, names)
             if other is not None:
                 out.setdefault(other, []).append(item.name)
     return out
@@ -189,7 +187,12 @@ def _with_relations(item: AccountItem, named_by: dict[str, list[str]]) -> Accoun
 def _is_native(doc: dict[str, Any], metadata: dict[str, Any]) -> bool:
     """Return whether all error codes are below those of Anchor programs."""
     errors = doc.get("errors")
-    if metadata.get("origin") == "anchor" or type(errors) is not list or not errors:
+    objects = objects_in(errors)
+    if metadata.get("origin") == "anchor" or not objects:
         return False
-    codes = [e.get("code") if type(e) is dict else None for e in errors]
-    return all(type(code) is int and code < _FIRST_ERROR for code in codes)
+    return objects == errors and all(map(_is_native_error, objects))
+
+
+def _is_native_error(item: dict[str, Any]) -> bool:
+    code = item.get("code")
+    return type(code) is int and code < _FIRST_ERROR

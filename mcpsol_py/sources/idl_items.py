@@ -14,21 +14,19 @@ from mcpsol_py.model.types import Type, TypeDef, Unsupported
 from mcpsol_py.names import clean_text
 from mcpsol_py.sources.anchor_accounts import AccountReader
 from mcpsol_py.sources.idl_layout import declared_layout
-from mcpsol_py.sources.reader import expected
+from mcpsol_py.sources.reader import expected, named_objects
 
 __all__ = ["ItemReader", "names_of"]
 
 _LONGEST_CONSTANT = 16_384
+_EMPTY_STRUCT: dict[str, Any] = {"kind": "struct", "fields": []}
 
 
 def names_of(doc: dict[str, Any], key: str) -> set[str]:
     """Return the names in the list doc[key]. Malformed items are skipped: their reader reports
     them.
     """
-    items = doc.get(key)
-    if type(items) is not list:
-        return set()
-    return {i["name"] for i in items if type(i) is dict and type(i.get("name")) is str}
+    return {item["name"] for item in named_objects(doc.get(key))}
 
 
 class ItemReader(AccountReader):
@@ -57,7 +55,7 @@ class ItemReader(AccountReader):
         """
         body = item.get("type")
         if body is None and empty:
-            body = {"kind": "struct", "fields": []}
+            body = _EMPTY_STRUCT
         if body is None:  # tools leave out types that they cannot write
             missing = Unsupported("null", "its definition is missing")
             return TypeDef(self.name(item), missing, self.docs(item))
@@ -66,13 +64,18 @@ class ItemReader(AccountReader):
         name, docs = self.name(item), self.docs(item)
         generics = self.generics(item)
         node, shape = self.inside("type", self.body, body)
+        out = TypeDef(name, node, docs, generics, "borsh", None, shape)
+        return self._with_layout(out, item) if self.has_layout_keys else out
+
+    def _with_layout(self, plain: TypeDef, item: dict[str, Any]) -> TypeDef:
+        """Apply the keys `serialization` and `repr`."""
         serialization, repr_ = item.get("serialization"), item.get("repr")
-        if not self.has_layout_keys or (serialization is None and repr_ is None):
-            return TypeDef(name, node, docs, generics, "borsh", None, shape)
+        if serialization is None and repr_ is None:
+            return plain
         found = declared_layout(serialization, repr_)
         if found.problem:
             self.note(found.problem, "repr", "error")
-        return TypeDef(name, node, docs, generics, found.layout, found.align, shape, found.declared)
+        return replace(plain, layout=found.layout, align=found.align, declared=found.declared)
 
     # --- accounts with their data in place
 
@@ -100,7 +103,12 @@ class ItemReader(AccountReader):
             accounts.append(account)
         return tuple(types), tuple(accounts)
 
-    # --- errors and constants
+    # --- results, errors and constants
+
+    def return_type(self, item: dict[str, Any]) -> Type | None:
+        """Read the type of an instruction's return data, if it has any."""
+        written = item.get("returns")
+        return None if written is None else self.type(written)
 
     def error(self, item: dict[str, Any]) -> ErrorCode:
         """Read an entry of "errors"."""

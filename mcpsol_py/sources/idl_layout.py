@@ -15,9 +15,7 @@ _MAX_REPR = 16
 
 @dataclass(frozen=True)
 class DeclaredLayout:
-    """The layout and alignment of a TypeDef, what the document declared, and what it declared
-    wrongly.
-    """
+    """The layout and alignment of a TypeDef, the declared keys, and the problem with them, if any."""
 
     layout: str
     align: int | None
@@ -38,19 +36,18 @@ def declared_layout(serialization: object, repr_: object) -> DeclaredLayout:
 
     bytemuck means repr(C). bytemuckunsafe without a repr means packed: `#[zero_copy(unsafe)]`
     (anchor-lang's attribute macro) adds `packed` if the author wrote no repr, and without padding
-    Rust has no reason to reorder fields. A borsh type is packed, whatever its repr.
+    Rust has no reason to reorder fields. A borsh type is packed; its repr changes nothing.
     """
     found = _read_repr(repr_)
     layout = _layout(serialization, found, has_repr=repr_ is not None)
-    declared: list[tuple[str, str]] = []
-    if serialization is not None:
-        written = layout if layout.startswith("custom:") else str(serialization)
-        declared.append(("serialization", written))
-    if found.kind:
-        declared.append(("repr", found.kind))
-    if found.packed:
-        declared.append(("packed", "true"))
-    return DeclaredLayout(layout, found.align, tuple(declared), found.problem)
+    is_custom = layout.startswith("custom:")
+    declared = {
+        "serialization": layout if is_custom else serialization,
+        "repr": found.kind,
+        "packed": "true" if found.packed else "",
+    }
+    given = tuple((key, str(value)) for key, value in declared.items() if value)
+    return DeclaredLayout(layout, found.align, given, found.problem)
 
 
 def _read_repr(value: object) -> _Repr:
@@ -74,14 +71,15 @@ def _is_alignment(value: Any) -> bool:
 
 
 def _layout(serialization: object, found: _Repr, *, has_repr: bool) -> str:
-    if serialization is None or serialization == "borsh":
+    if serialization in (None, "borsh"):
         return "borsh"
     if serialization not in ("bytemuck", "bytemuckunsafe"):
         return f"custom:{_custom_name(serialization)}"
     if found.kind == "transparent":
         return "transparent"
-    unsafe_default = serialization == "bytemuckunsafe" and not has_repr
-    return "packed" if found.packed or unsafe_default else "c"
+    if not has_repr and serialization == "bytemuckunsafe":
+        return "packed"
+    return "packed" if found.packed else "c"
 
 
 def _custom_name(serialization: object) -> str:

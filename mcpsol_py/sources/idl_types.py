@@ -10,6 +10,7 @@ To add a form, add its key and a method to `_TYPE_FORMS`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import orjson
@@ -47,12 +48,12 @@ from mcpsol_py.model.types import (
 )
 from mcpsol_py.sources import rust_text
 from mcpsol_py.sources.known_types import known_type, known_type_note
-from mcpsol_py.sources.reader import DocumentReader, expected, kind_of
+from mcpsol_py.sources.numbers import MAX_LENGTH, is_digits, is_length, unsigned
+from mcpsol_py.sources.reader import DocumentReader, expected, kind_of, object_or_empty
 
-__all__ = ["LEAVES", "Shape", "TypeReader"]
+__all__ = ["LEAVES", "MAX_LENGTH", "Shape", "TypeReader", "leaf"]
 
 MAX_DEPTH = 48
-MAX_LENGTH = 2**31
 _MAX_SHOWN = 120
 #: Digits of an array length, and characters of a const argument.
 _MAX_LENGTH_DIGITS = 10
@@ -75,6 +76,11 @@ LEAVES: dict[str, Type] = {
 }
 
 _INTEGERS = "integers are u8, u16, u32, u64, u128, u256 and i8 to i256"
+
+
+def leaf(written: object) -> Type | None:
+    """Return the type of LEAVES that *written* names, or None."""
+    return LEAVES.get(written) if type(written) is str else None
 
 
 def _shown(value: object) -> str:
@@ -146,10 +152,10 @@ class TypeReader(DocumentReader):
             return _bad(value, f"expected a type, got {kind_of(value)}")
         if depth > MAX_DEPTH:
             return Unsupported("...", f"types nest deeper than {MAX_DEPTH} levels")
-        for key, read in _TYPE_FORMS.items():
-            if key in value:
-                return read(self, value, value[key], depth)
-        return _bad(value, "not a known form of type")
+        key = next(filter(value.__contains__, _TYPE_FORMS), None)
+        if key is None:
+            return _bad(value, "not a known form of type")
+        return _TYPE_FORMS[key](self, value, value[key], depth)
 
     def _types(self, items: list[Any], depth: int) -> tuple[Type, ...]:
         return tuple([self.type(item, depth) for item in items])
@@ -158,16 +164,15 @@ class TypeReader(DocumentReader):
         """{"defined": "Name"}, or {"defined": {"name": "Name", "generics": […]}}."""
         if type(body) is str:
             return self.link(body)
-        if type(body) is not dict or type(body.get("name")) is not str:
+        name = _name_in(body)
+        if name is None:
             return _bad(body, "expected the name of a defined type")
         args = body.get("generics")
-        if not args:
-            return self.link(body["name"])
-        return self._generic_link(body, args, depth)
+        return self._generic_link(body, args, depth) if args else self.link(name)
 
     def _with_type_args(self, owner: dict[str, Any], body: Any, depth: int) -> Type:
         """{"definedWithTypeArgs": {"name": "Name", "args": […]}} of Anchor 0.29."""
-        if type(body) is not dict or type(body.get("name")) is not str:
+        if _name_in(body) is None:
             return _bad(body, "expected a type's name and its args")
         return self._generic_link(body, body.get("args", []), depth)
 
@@ -181,13 +186,13 @@ class TypeReader(DocumentReader):
         """{"kind": "type", "type": …} or {"kind": "const", "value": "8"}; 0.29: {"type": …},
         {"value": "8"}, {"generic": "T"}.
         """
-        if type(arg) is dict:
-            if "type" in arg:
-                return TypeArg(self.type(arg["type"], depth + 1))
-            if type(arg.get("generic")) is str:
-                return TypeArg(Generic(self.clean_name(arg["generic"])))
-            if "value" in arg:
-                return TypeArg(self._const(arg["value"]))
+        given = object_or_empty(arg)
+        if "type" in given:
+            return TypeArg(self.type(given["type"], depth + 1))
+        if type(given.get("generic")) is str:
+            return TypeArg(Generic(self.clean_name(given["generic"])))
+        if "value" in given:
+            return TypeArg(self._const(given["value"]))
         return TypeArg(_bad(arg, "a generic argument is a type or a const"))
 
     def _const(self, value: Any) -> Type | int:
@@ -216,15 +221,12 @@ class TypeReader(DocumentReader):
         """Apply the keys that Kinobi added to options: "prefix" (an integer type) and "fixed"."""
         if len(owner) == 1:
             return plain
-        prefix: Int | None = plain.prefix
-        width = owner.get("prefix")
-        if width is not None:
-            prefix = INTS.get(width) if type(width) is str else None
-        if prefix is None:
+        width, fixed = owner.get("prefix"), owner.get("fixed")
+        prefix = plain.prefix if width is None else leaf(width)
+        if not isinstance(prefix, Int):
             return _bad(owner, f"expected an integer type as the prefix, got {kind_of(width)}")
-        fixed = owner.get("fixed")
         if fixed is None:
-            fixed = plain.fixed
+            return replace(plain, prefix=prefix)
         if not isinstance(fixed, bool):
             return _bad(owner, f"expected true or false for fixed, got {kind_of(fixed)}")
         return Option(plain.item, prefix, fixed)
@@ -250,7 +252,7 @@ class TypeReader(DocumentReader):
         return Set(self.type(item, depth + 1), self._count(owner))
 
     def _map(self, owner: dict[str, Any], pair: Any, depth: int) -> Type:
-        if type(pair) is not list or len(pair) != 2:
+        if not _is_pair(pair):
             return _bad(owner, "a map needs a key type and a value type")
         count = self._count(owner)
         return Map(self.type(pair[0], depth + 1), self.type(pair[1], depth + 1), count)
@@ -264,9 +266,9 @@ class TypeReader(DocumentReader):
             return U32
         if size == "remainder":
             return None
-        if type(size) is int and 0 <= size <= MAX_LENGTH:
+        if is_length(size):
             return size
-        prefix = LEAVES.get(size) if type(size) is str else None
+        prefix = leaf(size)
         if isinstance(prefix, (Int, ShortU16)):
             return prefix
         message = f"expected the size of a list, got {kind_of(size)}; its length is read as u32"
@@ -274,28 +276,27 @@ class TypeReader(DocumentReader):
         return U32
 
     def _array(self, owner: dict[str, Any], pair: Any, depth: int) -> Type:
-        if type(pair) is not list or len(pair) != 2:
-            return _bad({"array": pair}, "an array needs an item type and a length")
+        shown = {"array": pair}
+        if not _is_pair(pair):
+            return _bad(shown, "an array needs an item type and a length")
         length = self._array_length(pair[1])
         if length is None:
-            why = f"expected the length of the array, got {kind_of(pair[1])}"
-            return _bad({"array": pair}, why)
-        if type(length) is int and not 0 <= length <= MAX_LENGTH:
-            return _bad({"array": pair}, f"an array cannot have {length} items")
+            return _bad(shown, f"expected the length of the array, got {kind_of(pair[1])}")
+        if isinstance(length, int) and not is_length(length):
+            return _bad(shown, f"an array cannot have {length} items")
         return Array(self.type(pair[0], depth + 1), length)
 
     def _array_length(self, length: Any) -> int | Generic | None:
         """A number, digits, {"generic": "N"}, or the name of a const parameter."""
         if type(length) is int:
             return length
-        if type(length) is dict:
-            length = length.get("generic")
-            return Generic(self.clean_name(length)) if type(length) is str else None
-        if type(length) is not str:
-            return None
-        if length.isdigit() and len(length) <= _MAX_LENGTH_DIGITS:
+        if is_digits(length, _MAX_LENGTH_DIGITS):
             return int(length)
-        return Generic(self.clean_name(length)) if length.isidentifier() else None
+        name = length.get("generic") if type(length) is dict else length
+        if type(name) is not str:
+            return None
+        is_name = name is not length or name.isidentifier()
+        return Generic(self.clean_name(name)) if is_name else None
 
     def _tuple(self, owner: dict[str, Any], items: Any, depth: int) -> Type:
         if type(items) is not list:
@@ -360,14 +361,12 @@ class TypeReader(DocumentReader):
         return _bad(value, why), "struct"
 
     def _enum(self, value: dict[str, Any], depth: int) -> Type:
-        size = value.get("size", "u8")
-        if size is None:
-            size = "u8"
-        tag = LEAVES.get(size) if type(size) is str else None
-        if isinstance(tag, ShortU16) or (isinstance(tag, Int) and not tag.signed):
-            variants = self.each(value, "variants", lambda item: self._variant(item, depth))
-            return Enum(variants, tag)
-        return _bad(size, "an enum's tag is an unsigned integer")
+        size = value.get("size")
+        tag = U8 if size is None else unsigned(leaf(size))
+        if tag is None:
+            return _bad(size, "an enum's tag is an unsigned integer")
+        variants = self.each(value, "variants", lambda item: self._variant(item, depth))
+        return Enum(variants, tag)
 
     def _variant(self, item: dict[str, Any], depth: int) -> Variant:
         docs = self.docs(item)
@@ -401,6 +400,15 @@ class TypeReader(DocumentReader):
         if item.get("kind") == "const":
             const = self.text(item, "type") or "usize"
         return GenericParam(self.name(item), const)
+
+
+def _name_in(body: object) -> str | None:
+    name = object_or_empty(body).get("name")
+    return name if type(name) is str else None
+
+
+def _is_pair(value: object) -> bool:
+    return type(value) is list and len(value) == 2
 
 
 def _without_suffix(text: str) -> str:

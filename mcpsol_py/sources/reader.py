@@ -10,14 +10,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import suppress
+from types import NoneType
 from typing import Any, TypeVar
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.program import Discriminator
 from mcpsol_py.names import clean_text, snake
 from mcpsol_py.solana.base58 import is_address
+from mcpsol_py.sources.numbers import is_digits
 
-__all__ = ["DocumentReader", "derived", "expected", "keys", "kind_of"]
+__all__ = [
+    "DocumentReader",
+    "derived",
+    "expected",
+    "keys",
+    "kind_of",
+    "named_objects",
+    "object_or_empty",
+    "objects_in",
+]
 
 T = TypeVar("T")
 
@@ -26,26 +38,36 @@ MAX_DOC_LINES = 512
 MAX_DIGITS = 20
 MAX_FINDINGS = 1000
 MAX_BYTE_LIST = 4096
+#: The types of a flag's value.
+_FLAG = (bool, NoneType)
 #: How many unknown keys a finding lists by name.
 _LISTED_KEYS = 6
 
 
 def kind_of(value: object) -> str:
     """Describe a JSON value for a message: "the number 5", "a list of 3"."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (int, float)):
-        return f"the number {abbr(value, 40)}"
-    if isinstance(value, str):
-        return f"the text {abbr(value, 60)}"
-    if isinstance(value, list):
-        return f"a list of {len(value)}"
-    if isinstance(value, dict):
-        names = ", ".join(abbr(k, 24) for k in list(value)[:4])
-        return f"an object with {names}" if names else "an empty object"
-    return f"a {type(value).__name__}"
+    describe = _DESCRIPTIONS.get(type(value))
+    return describe(value) if describe else f"a {type(value).__name__}"
+
+
+def _object_kind(value: dict[Any, Any]) -> str:
+    names = ", ".join(abbr(k, 24) for k in list(value)[:4])
+    return f"an object with {names}" if names else "an empty object"
+
+
+def _number_kind(value: float) -> str:
+    return f"the number {abbr(value, 40)}"
+
+
+_DESCRIPTIONS: dict[type, Callable[[Any], str]] = {
+    NoneType: lambda _: "null",
+    bool: lambda value: str(value).lower(),
+    int: _number_kind,
+    float: _number_kind,
+    str: lambda value: f"the text {abbr(value, 60)}",
+    list: lambda value: f"a list of {len(value)}",
+    dict: _object_kind,
+}
 
 
 def expected(wanted: str, found: object, *, path: str = "") -> SourceError:
@@ -56,6 +78,23 @@ def expected(wanted: str, found: object, *, path: str = "") -> SourceError:
 def keys(text: str) -> frozenset[str]:
     """Return the keys listed in *text*, separated by spaces."""
     return frozenset(text.split())
+
+
+def object_or_empty(value: object) -> dict[str, Any]:
+    """Return *value* if it is an object, or else an empty one."""
+    return value if type(value) is dict else {}
+
+
+def objects_in(value: object) -> list[dict[str, Any]]:
+    """Return the objects of a list. Other items are skipped: the reader of the list reports them."""
+    if type(value) is not list:
+        return []
+    return [item for item in value if type(item) is dict]
+
+
+def named_objects(value: object) -> list[dict[str, Any]]:
+    """Return the objects of a list that have text as their name."""
+    return [item for item in objects_in(value) if type(item.get("name")) is str]
 
 
 def derived(namespace: str, name: str) -> Discriminator:
@@ -142,12 +181,16 @@ class DocumentReader:
         Control and invisible characters are removed. A name is at most MAX_NAME characters long.
         """
         value = owner.get(key)
-        if type(value) is str and value and len(value) <= MAX_NAME and value.isprintable():
-            return value
+        if type(value) is str:
+            if 0 < len(value) <= MAX_NAME and value.isprintable():
+                return value
+            return self._cleaned_name(value, key)
         if value is None:
             raise SourceError(f"{key!r} is missing.")
-        if type(value) is not str:
-            raise expected("a name", value, path=key)
+        raise expected("a name", value, path=key)
+
+    def _cleaned_name(self, value: str, key: str) -> str:
+        """Return the printable part of a name, and record the change."""
         cleaned = self.clean_name(value)
         if not cleaned:
             raise SourceError("the name is empty.", path=key)
@@ -157,7 +200,9 @@ class DocumentReader:
     def program_name(self, owner: dict[str, Any]) -> str:
         """Read the program's name. Calls do not need it, so a nameless program is "program"."""
         value = owner.get("name")
-        if value is None or (type(value) is str and not self.clean_name(value)):
+        if type(value) is str:
+            value = self.clean_name(value)
+        if value in (None, ""):
             self.note('the program has no name; using "program"', "name")
             return "program"
         return self.name(owner)
@@ -168,7 +213,7 @@ class DocumentReader:
         if len(value) <= MAX_NAME and value.isprintable():
             return value
         text = clean_text(value.encode("utf-8", "replace").decode(), 4 * MAX_NAME)
-        text = "".join(c for c in text if c.isprintable())
+        text = "".join(filter(str.isprintable, text))
         if len(value) > MAX_NAME:
             digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:8]
             text = f"{text[: MAX_NAME - 9]}_{digest}"
@@ -191,16 +236,19 @@ class DocumentReader:
         if not value:
             return ()
         if type(value) is str:
-            value = [value]
+            return (clean_text(value),)
         if type(value) is not list:
             raise expected("a list of lines", value, path="docs")
-        if len(value) > MAX_DOC_LINES:
-            self.note(f"{len(value)} lines of docs; the first {MAX_DOC_LINES} are kept", "docs")
-            value = value[:MAX_DOC_LINES]
+        return self._doc_lines(value)
+
+    def _doc_lines(self, lines: list[Any]) -> tuple[str, ...]:
+        if len(lines) > MAX_DOC_LINES:
+            self.note(f"{len(lines)} lines of docs; the first {MAX_DOC_LINES} are kept", "docs")
+            lines = lines[:MAX_DOC_LINES]
         try:
-            return tuple([clean_text(line) for line in value])
+            return tuple(map(clean_text, lines))
         except (AttributeError, TypeError):
-            bad = next(line for line in value if type(line) is not str)
+            bad = next(line for line in lines if type(line) is not str)
             raise expected("a line of docs", bad, path="docs") from None
 
     # --- flags, numbers, bytes, addresses
@@ -211,16 +259,23 @@ class DocumentReader:
             value = owner.get(key)
             if value is True:
                 return True
-            if value is not None and value is not False:
+            if not isinstance(value, _FLAG):
                 raise expected("true or false", value, path=key)
         return False
+
+    @staticmethod
+    def optional(
+        owner: dict[str, Any], key: str, read: Callable[[dict[str, Any], str], T]
+    ) -> T | None:
+        """Return read(owner, key), or None if owner[key] is missing or null."""
+        return None if owner.get(key) is None else read(owner, key)
 
     def whole(self, owner: dict[str, Any], key: str) -> int:
         """Read owner[key] as an integer. Digits in a string are accepted, with a finding."""
         value = owner.get(key)
         if type(value) is int:
             return value
-        if type(value) is str and _is_digits(value):
+        if is_digits(value, MAX_DIGITS):
             self.note(f"expected an integer, got {kind_of(value)}; read as its number", key, "info")
             return int(value)
         raise expected("an integer", value, path=key)
@@ -228,10 +283,8 @@ class DocumentReader:
     def bytes_of(self, value: object) -> bytes:
         """Read a list of numbers from 0 to 255 as bytes."""
         if type(value) is list and len(value) <= MAX_BYTE_LIST:
-            try:
+            with suppress(ValueError, TypeError):
                 return bytes(value)
-            except (ValueError, TypeError):
-                pass
         raise SourceError(f"expected a list of bytes (0 to 255), got {abbr(value)}.")
 
     def address(self, value: object, what: str, path: str = "address") -> str | None:
@@ -249,15 +302,9 @@ class DocumentReader:
 
     def surplus(self, owner: dict[str, Any], known: frozenset[str], what: str) -> None:
         """Record a finding for keys that the dialect does not define; they are ignored."""
-        extra = sorted(abbr(key, 40) for key in owner if key not in known)
+        extra = sorted(abbr(key, 40) for key in owner.keys() - known)
         if extra:
             self.note(f"{what} has unknown {_listed(extra)}; ignored", level="info")
-
-
-def _is_digits(text: str) -> bool:
-    if len(text) > MAX_DIGITS or not text.isascii():
-        return False
-    return text.removeprefix("-").isdecimal()
 
 
 def _listed(names: list[str]) -> str:

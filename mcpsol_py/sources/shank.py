@@ -28,8 +28,8 @@ from mcpsol_py.model.program import (
 from mcpsol_py.model.types import Int, Link, String, Struct, Type, TypeDef
 from mcpsol_py.sources.anchor_accounts import AccountScope
 from mcpsol_py.sources.idl_items import ItemReader, names_of
-from mcpsol_py.sources.idl_types import LEAVES
-from mcpsol_py.sources.reader import keys
+from mcpsol_py.sources.idl_types import leaf
+from mcpsol_py.sources.reader import keys, object_or_empty, objects_in
 
 __all__ = ["read_shank"]
 
@@ -71,9 +71,7 @@ class _ShankReader(ItemReader):
     def program(self, doc: dict[str, Any]) -> ProgramModel:
         self.defined = names_of(doc, "types") | names_of(doc, "accounts")
         self.surplus(doc, _ROOT, "the IDL")
-        metadata = doc.get("metadata")
-        if type(metadata) is not dict:
-            metadata = {}
+        metadata = object_or_empty(doc.get("metadata"))
         address = metadata.get("address") or doc.get("address") or None
         self.old_strategy = _has_old_strategy(doc)
         types, accounts = self.types_and_accounts(doc)
@@ -98,7 +96,8 @@ class _ShankReader(ItemReader):
         """Read an event. Shank does not write events; some authors add them by hand in legacy
         Anchor's form.
 
-        Without a discriminator, an event cannot be told from other logged data, so it is left out.
+        Without a discriminator, nothing distinguishes an event from other logged data, so it is
+        left out.
         """
         name, fields = self.name(item), self.fields(item) or Struct(())
         if item.get("discriminator") is None:
@@ -148,7 +147,7 @@ class _ShankReader(ItemReader):
             width, value = given.get("type", "u8"), given.get("value")
         if type(value) is list:
             return Discriminator(self.inside("discriminant", self.bytes_of, value), "shank"), None
-        node = LEAVES.get(width) if type(width) is str else None
+        node = leaf(width)
         if type(value) is not int or not isinstance(node, Int):
             raise SourceError(
                 f"expected a number, or a type and a value, got {abbr(given)}.", path="discriminant"
@@ -172,7 +171,7 @@ class _ShankReader(ItemReader):
     def account_in_place(self, item: dict[str, Any]) -> tuple[AccountType, TypeDef]:
         definition = self.definition(item, empty=True)
         name, pda, given = definition.name, None, item.get("discriminator")
-        size = self.whole(item, "size") if item.get("size") is not None else None
+        size = self.optional(item, "size", self.whole)
         if item.get("seeds"):
             pda = Pda(self.each(item, "seeds", self.pda_seed), None, name)
         discriminator = Discriminator(b"", "none")
@@ -210,7 +209,5 @@ def _has_old_strategy(doc: dict[str, Any]) -> bool:
 
     Shank before 0.1 marked those ("defaultOptionalAccounts"); later versions mark the others.
     """
-    entries = doc.get("instructions")
-    if type(entries) is not list:
-        return False
-    return any(type(i) is dict and i.get("defaultOptionalAccounts") is True for i in entries)
+    entries = objects_in(doc.get("instructions"))
+    return any(entry.get("defaultOptionalAccounts") is True for entry in entries)
