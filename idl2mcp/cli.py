@@ -21,6 +21,7 @@ __all__ = ["COMMANDS", "cli", "main"]
 COMMANDS: dict[str, str] = {
     "inspect": "Show a program's tools, accounts, types and findings.",
     "convert": "Convert a program's schema to mcpsol JSON, pages, MCP tools or an Anchor IDL.",
+    "stubs": "Write type stubs of a program, for editors and type checkers.",
     "lint": "Check a source, and its tools against the limits of MCP clients.",
     "render": "Render a program as a Rust crate.",
     "build": "Compile a crate to a .so; show its size, rent and list_tools cost.",

@@ -73,6 +73,32 @@ def test_convert_writes_a_file_whole_or_not_at_all(cli: Cli) -> None:
     ]
 
 
+def test_stubs_are_written_to_stdout(cli: Cli) -> None:
+    ran = cli("stubs", cli.idl)
+    assert ran.code == 0
+    assert "class TransferArgs(TypedDict):\n    amount: int" in ran.out
+
+
+def test_stubs_name_the_module_of_their_file(cli: Cli) -> None:
+    out = cli.folder / "token_types.pyi"
+    ran = cli("stubs", cli.idl, "--out", out)
+    assert (ran.code, ran.out) == (0, f"{out}: types of 3 instructions\n")
+    assert "from token_types import SyncTokenClient" in out.read_text()
+
+
+def test_stubs_as_json(cli: Cli) -> None:
+    document = cli("stubs", cli.idl, "--json").json
+    assert (document["program"], document["out"], document["left_out"]) == ("token", None, {})
+    assert "class TokenProgram(Protocol)" in document["stub"]
+
+
+@pytest.mark.parametrize("name", ["types.py", "not-a-module.pyi"])
+def test_stubs_need_a_module_name(cli: Cli, name: str) -> None:
+    ran = cli("stubs", cli.idl, "--out", cli.folder / name)
+    assert ran.code == 2
+    assert "with .pyi" in ran.err
+
+
 def test_convert_tells_losses_in_the_document_with_json(cli: Cli) -> None:
     document = cli("convert", cli.idl, "--to", "anchor", "--json").json
     assert set(document) == {"idl", "losses"}
