@@ -25,7 +25,7 @@ from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import Link, Struct, Type
-from mcpsol_py.render.accounts import flatten
+from mcpsol_py.render.account_lookup import flatten
 from mcpsol_py.render.anchor_accounts import AnchorAccounts, anchor_accounts
 from mcpsol_py.render.anchor_types import AnchorTypes, FieldView, TypeView
 from mcpsol_py.render.environment import environment
@@ -43,7 +43,7 @@ from mcpsol_py.render.rust import (
     string,
 )
 from mcpsol_py.render.rust_types import CannotRender
-from mcpsol_py.render.view import ConstantView, constants_view
+from mcpsol_py.render.view.constants import ConstantView, constants_view
 from mcpsol_py.render.write import Planned
 from mcpsol_py.schema.pages import Descriptions, Form, page_set
 from mcpsol_py.solana.base58 import address_bytes

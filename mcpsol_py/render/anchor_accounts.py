@@ -37,7 +37,7 @@ from mcpsol_py.model.types import (
     Type,
 )
 from mcpsol_py.names import snake
-from mcpsol_py.render.accounts import flatten
+from mcpsol_py.render.account_lookup import flatten
 from mcpsol_py.render.anchor_types import AnchorTypes, fields_of
 from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, byte_string, code, comment, doc
 from mcpsol_py.solana import ids

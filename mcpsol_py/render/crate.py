@@ -168,8 +168,8 @@ class _Plan:
         files += [Planned(path, text.encode(), owned=True) for path, text in handlers.items()]
         if self.shared:
             files.append(Planned(_SHARED, b"", owned=True))
-        if self.view.has_stream:
-            files.append(Planned("src/schema.bin", self.view.stream))
+        if self.view.pages.has_stream:
+            files.append(Planned("src/schema.bin", self.view.pages.stream))
         return files
 
     def text(self, template: str, **more: object) -> str:

@@ -8,7 +8,6 @@ does not understand.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate
 
 from mcpsol_py.errors import RenderError
 from mcpsol_py.model.facade import facade_model
@@ -19,7 +18,6 @@ from mcpsol_py.render.prune import Usage, prune
 from mcpsol_py.render.rust import (
     Rust,
     byte_array,
-    byte_string,
     code,
     comment,
     crate_name,
@@ -27,7 +25,7 @@ from mcpsol_py.render.rust import (
     doc,
 )
 from mcpsol_py.render.targets import PINOCCHIO
-from mcpsol_py.render.view import ErrorView, check_views
+from mcpsol_py.render.view import ErrorView, PagesView, check_views, pages_view
 from mcpsol_py.render.write import Planned
 from mcpsol_py.schema.pages import Descriptions, Form, page_set
 from mcpsol_py.solana import ids
@@ -80,14 +78,7 @@ class FacadeView:
     target_text: tuple[Rust, ...]
     #: an instruction has optional accounts for which, absent, the program's own id stands
     has_absent: bool
-    pages: tuple[Rust, ...]
-    page_count: Rust
-    has_stream: bool
-    stream_base: Rust
-    stream_count: Rust
-    stream_parts: tuple[Rust, ...]
-    #: not Rust: the stream's bytes, a file of their own
-    stream: bytes
+    pages: PagesView
     checks: tuple[ErrorView, ...]
     errors: tuple[ErrorView, ...] = ()
     dispatch: Dispatch = Dispatch()
@@ -116,7 +107,6 @@ def facade_view(
             f"--facade {program_id}: no program may call {_CALLED_BY_NONE[program_id]}."
         )
     pages = page_set(served, form=form, descriptions=descriptions, lossless=lossless)
-    ends = list(accumulate(map(len, pages.stream_pages)))
     docs = [f"A facade of {model.name}: its tools, for a program that cannot serve them itself."]
     return FacadeView(
         name=code(f"{crate_name(model.name)}-facade"),
@@ -128,16 +118,7 @@ def facade_view(
             ix.optional_accounts == "program_id" and _has_optional(ix.accounts)
             for ix in served.instructions
         ),
-        pages=tuple(byte_string(p) for p in pages.json_pages),
-        page_count=code(str(len(pages.json_pages))),
-        has_stream=bool(pages.stream_pages),
-        stream_base=code(str(pages.stream_base)),
-        stream_count=code(str(len(pages.stream_pages))),
-        stream_parts=tuple(
-            code(f"part({end - len(page)}, {end})")
-            for page, end in zip(pages.stream_pages, ends, strict=True)
-        ),
-        stream=b"".join(pages.stream_pages),
+        pages=pages_view(pages),
         checks=tuple(check for check in check_views() if check.name in _OWN_CHECKS),
     )
 
@@ -164,6 +145,6 @@ def facade_plan(view: FacadeView) -> list[Planned]:
         if name == "log":
             text = prune(text, Usage({"log"}, {"log"}, set(), set()))
         files.append(Planned(f"src/{name}.rs", imports.fill(text, f"crate::{name}").encode()))
-    if view.has_stream:
-        files.append(Planned("src/schema.bin", view.stream))
+    if view.pages.has_stream:
+        files.append(Planned("src/schema.bin", view.pages.stream))
     return files

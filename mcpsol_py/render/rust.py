@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from mcpsol_py._moved import renamed
 from mcpsol_py.names import clean_text, rust_ident, snake
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "format_string",
     "ident",
     "number",
+    "only_ascii",
     "string",
 ]
 
@@ -55,11 +57,19 @@ def crate_name(name: str) -> Rust:
     >>> crate_name("tokenVault"), crate_name("2 fast"), crate_name("")
     ('token-vault', 'program-2-fast', 'program')
     """
-    words = (
-        snake("".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name))
-        or "program"
-    )
-    return Rust((("program_" if words[0].isdigit() else "") + words).replace("_", "-"))
+    words = snake(re.sub(r"\W", "_", name, flags=re.ASCII)) or "program"
+    if words[0].isdigit():
+        words = f"program_{words}"
+    return Rust(words.replace("_", "-"))
+
+
+def only_ascii(text: str) -> str:
+    """*text* with "_" for every character that is not ASCII.
+
+    >>> only_ascii("señor")
+    'se_or'
+    """
+    return re.sub(r"[^\x00-\x7f]", "_", text)
 
 
 def crate_version(text: str) -> Rust:
@@ -248,3 +258,8 @@ def complexity(text: str) -> int:
         else:
             total += 10 * depth
     return total
+
+
+def __getattr__(name: str) -> object:
+    """The names that this module had in version 0.1."""
+    return renamed(__name__, name)

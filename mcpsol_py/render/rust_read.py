@@ -6,6 +6,7 @@ import re
 
 from mcpsol_py.model import types
 from mcpsol_py.model.sizes import least_size
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     U8,
     Amount,
@@ -130,7 +131,7 @@ class ReadCode(TypeVisitor[[str], str]):
 
     def visit_offset(self, node: Offset, hint: str) -> str:
         if not is_padded(node):
-            raise CannotRender("Offset")
+            raise CannotRender("it contains a jump to another offset")
         skip = f"r.take({node.amount})?;"
         if node.when == "pre":
             return f"{{ {skip} {self.visit(node.item, hint)} }}"
@@ -178,7 +179,7 @@ class ReadCode(TypeVisitor[[str], str]):
                 return f"r.items({item})?"
             return f"r.list({count}, {least}, {item})?"
         if isinstance(count, types.Generic):
-            raise CannotRender("a list of generic length")
+            raise CannotRender("the length of a list is not known")
         return f"{{ let count = {_length(count)}; r.list(count, {least}, {item})? }}"
 
     def visit_tuple(self, node: Tuple, hint: str) -> str:
@@ -198,7 +199,7 @@ class ReadCode(TypeVisitor[[str], str]):
         return f"Box::new({text})" if found.view is None else text
 
     def nothing(self, node: types.Generic | Unsupported, hint: str) -> str:
-        raise CannotRender(type(node).__name__)
+        raise CannotRender(f"the type {type_text(node)} has no Rust form")
 
     visit_generic = visit_unsupported = nothing
 

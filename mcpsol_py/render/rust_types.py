@@ -10,6 +10,7 @@ from __future__ import annotations
 from mcpsol_py.model import types
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     U8,
     Amount,
@@ -110,7 +111,7 @@ class Types:
         """The bytes of *item*, for an option that reserves room for it. Raises CannotRender."""
         size = fixed_size(self.resolver, item)
         if size is None:
-            raise CannotRender("an option with room for a type of variable size")
+            raise CannotRender("an option reserves room for a type of variable size")
         return size
 
     # --- definitions --------------------------------------------------------------------------------------------------
@@ -145,7 +146,7 @@ class Types:
         known = self._by_link.get(link)
         if known is not None:
             if known.view is None and known not in self._order:
-                raise CannotRender(f"type {link.name}")
+                raise CannotRender(f"the type {link.name} has no Rust form")
             return known
         base = link.name.rpartition("::")[2]
         suffix = "".join(self._suffix(argument.value) for argument in link.args)
@@ -252,7 +253,7 @@ class Types:
     ) -> VariantForm:
         bits = 16 if isinstance(tag_type, ShortU16) else tag_type.bits
         if not 0 <= tag < 2**bits:
-            raise CannotRender(f"the tag {tag} of {owner}")
+            raise CannotRender(f"the tag {tag} of {owner} does not fit its type")
         payload = self._payload(v)
         place = f"{owner} {name}"
         if isinstance(payload, Struct):
@@ -352,7 +353,7 @@ class _RustType(GroupVisitor[[str], str]):
 
     def visit_offset(self, node: Offset, hint: str) -> str:
         if node.strategy != "padded":
-            raise CannotRender("Offset")
+            raise CannotRender("it contains a jump to another offset")
         return self.visit(node.item, hint)
 
     def visit_optional(self, node: OptionalType, hint: str) -> str:
@@ -385,6 +386,6 @@ class _RustType(GroupVisitor[[str], str]):
         return f"Box<{found.type}>" if found.view is None else found.type
 
     def nothing(self, node: types.Generic | Unsupported, hint: str) -> str:
-        raise CannotRender(type(node).__name__)
+        raise CannotRender(f"the type {type_text(node)} has no Rust form")
 
     visit_generic = visit_unsupported = nothing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mcpsol_py.model import types
+from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
     U8,
     Amount,
@@ -121,7 +122,7 @@ class WriteCode(TypeVisitor[[Value, str], list[str]]):
 
     def visit_offset(self, node: Offset, v: Value, hint: str) -> list[str]:
         if not is_padded(node):
-            raise CannotRender("Offset")
+            raise CannotRender("it contains a jump to another offset")
         zeros, item = f"w.zeros({node.amount})?;", self.visit(node.item, v, hint)
         return [zeros, *item] if node.when == "pre" else [*item, zeros]
 
@@ -182,7 +183,7 @@ class WriteCode(TypeVisitor[[Value, str], list[str]]):
         return self.visit(found, v, hint)
 
     def nothing(self, node: types.Generic | Unsupported, v: Value, hint: str) -> list[str]:
-        raise CannotRender(type(node).__name__)
+        raise CannotRender(f"the type {type_text(node)} has no Rust form")
 
     visit_generic = visit_unsupported = nothing
 
@@ -213,5 +214,5 @@ def _put_list(count: types.Count, v: Value, pattern: str, each: str) -> list[str
     if isinstance(count, int):
         return [f"w.exactly({v.text}.len(), {count})?;", loop]
     if isinstance(count, types.Generic):
-        raise CannotRender("a list of generic length")
+        raise CannotRender("the length of a list is not known")
     return [_put_length(count, f"{v.text}.len()"), loop]

@@ -24,7 +24,7 @@ BY_HAND = {
     "mcpsol_py/attack/baseline.py",
     "mcpsol_py/attack/kinds.py",
     "mcpsol_py/render/anchor_types.py",
-    "mcpsol_py/render/state.py",
+    "mcpsol_py/render/view/state.py",
 }
 
 

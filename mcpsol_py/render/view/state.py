@@ -110,7 +110,7 @@ def state_view(
     """The view of *account*. Raises CannotRender."""
     d = account.discriminator
     if account.also or (d.consumed and d.offset) or d.size is not None:
-        raise CannotRender("it is told apart by more than the bytes that it opens with")
+        raise CannotRender("more than its first bytes identify it")
     node: Type = account.type
     docs = account.docs
     if isinstance(node, Link):

@@ -1,0 +1,140 @@
+"""The accounts of one instruction, found by the names that its constraints use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mcpsol_py.errors import RenderError
+from mcpsol_py.model.program import Account, AccountGroup, AccountItem, Constraints, Instruction
+from mcpsol_py.model.types import U8, Array, Int, Type
+from mcpsol_py.render.rust import Rust
+from mcpsol_py.solana import ids
+
+__all__ = [
+    "AccountLookup",
+    "CannotCheck",
+    "NamedAccount",
+    "can_be_number_seed",
+    "flatten",
+    "is_byte_array",
+    "is_created_always",
+    "is_token_program",
+    "remaining_docs",
+]
+
+_NO_CONSTRAINTS = Constraints()
+
+
+class CannotCheck(Exception):
+    """The source does not say how to derive an address, so that it cannot be checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedAccount:
+    """An account with its Rust name. `path`: the groups that contain it, then its name in the source."""
+
+    path: tuple[str, ...]
+    model: Account
+    name: Rust
+    #: read from the accounts behind the ones that are required
+    is_tail: bool = False
+
+    @property
+    def constraints(self) -> Constraints:
+        return self.model.constraints or _NO_CONSTRAINTS
+
+    @property
+    def stem(self) -> str:
+        """The name as a part of other names: without r#."""
+        return self.name.removeprefix("r#")
+
+
+class AccountLookup:
+    """Finds accounts by name."""
+
+    def __init__(self, ix: Instruction, accounts: Iterable[NamedAccount]) -> None:
+        self.instruction = ix.name
+        self.all = list(accounts)
+        self.by_path = {account.path: account for account in self.all}
+
+    def find(self, name: str, beside: NamedAccount) -> NamedAccount | None:
+        """The account *name* of the same group as *beside*, or else of the whole instruction."""
+        for path in ((*beside.path[:-1], name), (name,), tuple(name.split("."))):
+            if path in self.by_path:
+                return self.by_path[path]
+        return None
+
+    def need(self, name: str, beside: NamedAccount) -> NamedAccount:
+        """Like `find`, but raises RenderError if there is no such account."""
+        found = self.find(name, beside)
+        if found is None:
+            raise self.refusal(
+                beside,
+                f"its constraint names {name!r}, but the instruction has no account of that name",
+            )
+        return found
+
+    def required(self, path: tuple[str, ...]) -> NamedAccount | None:
+        """The account at *path*, or None if there is none or it is optional."""
+        found = self.by_path.get(path)
+        return None if found is None or found.model.optional else found
+
+    def refusal(self, account: NamedAccount, why: str) -> RenderError:
+        """An error about *account*."""
+        return RenderError(f"{self.instruction}.{'.'.join(account.path)}: {why}.")
+
+    def token_program(self, account: NamedAccount) -> NamedAccount | None:
+        """The token program of a token account or mint.
+
+        Its constraint names it, or else it is the only token program that the instruction takes.
+        """
+        token = account.constraints.token
+        if token is not None and token.program is not None:
+            return self.need(token.program, account)
+        found = [x for x in self.all if is_token_program(x) and not x.model.optional]
+        return found[0] if len(found) == 1 else None
+
+
+def is_token_program(account: NamedAccount) -> bool:
+    """Must the account be one of the two token programs?"""
+    allowed = set(account.constraints.one_of)
+    return account.model.address in ids.TOKEN_PROGRAMS or allowed == set(ids.TOKEN_PROGRAMS)
+
+
+def is_created_always(account: NamedAccount) -> bool:
+    """Does the instruction create the account in every call, so that there is nothing to check before?"""
+    init = account.constraints.init
+    return init is not None and not init.if_needed
+
+
+def is_byte_array(kind: Type) -> bool:
+    """Is it an array of bytes, of any length?"""
+    return isinstance(kind, Array) and kind.item == U8
+
+
+def can_be_number_seed(kind: Type, encoding: str | None) -> bool:
+    """Can the number be a seed in this encoding?"""
+    return isinstance(kind, Int) and kind.bits <= 128 and encoding in (None, "be")
+
+
+def flatten(
+    items: tuple[AccountItem, ...], prefix: tuple[str, ...] = ()
+) -> list[tuple[tuple[str, ...], Account]]:
+    """The accounts in order, each with its path: the groups that contain it, then its name."""
+    accounts: list[tuple[tuple[str, ...], Account]] = []
+    for item in items:
+        path = (*prefix, item.name)
+        if isinstance(item, AccountGroup):
+            accounts += flatten(item.accounts, path)
+        else:
+            accounts.append((path, item))
+    return accounts
+
+
+def remaining_docs(ix: Instruction) -> list[str]:
+    """The documentation of the accounts that follow the named ones."""
+    docs: list[str] = []
+    for remaining in ix.remaining:
+        docs += remaining.docs or (f"The accounts {remaining.name}.",)
+    return docs
