@@ -1,15 +1,16 @@
-"""Why a simulated call failed, in terms of what its caller can change: which account or balance, and what to put there.
+"""Hints about a failed simulation: which account or balance the caller can change, and to what.
 
-The program's error says what it checks; these sentences say what stands there now. They are made only after a failure,
-from one read of the call's accounts, and each is a fact that was looked up: none guesses at the program's code.
+The program's error names its check. A hint says what the accounts of the call hold now. Hints are
+looked up in one read of those accounts, after a failure only, and none is a guess about the
+program's code.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
 
 from solders.account import Account
 from solders.pubkey import Pubkey
@@ -19,29 +20,32 @@ from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.calls.summary import AccountLine, one_line
 from mcpsol_py.client.simulation import unfunded
-from mcpsol_py.errors import McpsolError
+from mcpsol_py.client.transport import Outcome, Transport
+from mcpsol_py.errors import McpsolError, ProgramFailed
 from mcpsol_py.names import aliases, clean_text, words
+from mcpsol_py.program import Program
 from mcpsol_py.solana.addresses import (
     PROGRAM_NAMES,
     SYSTEM_PROGRAM,
     TOKEN_2022_PROGRAM,
     TOKEN_PROGRAM,
 )
-from mcpsol_py.solana.tokens import read_token_account
+from mcpsol_py.solana.tokens import TokenAccount, read_token_account
 
 __all__ = ["hints", "raise_failure"]
 
-_MOST = 8
+_MAX_HINTS = 8
+_MAX_LENGTH = 600
 _CAUSED_BY = re.compile(r"caused by account: (\w+)\.")
 _SIDES = re.compile(r"Program log: (Left|Right):(?: (.*))?")
 _LAMPORTS = re.compile(r"insufficient lamports (\d+), need (\d+)")
-#: words with which instructions that create an account begin or end
+#: First or last words in the names of instructions that create an account.
 _CREATES = frozenset(("init", "initialize", "create", "open", "register", "new", "add"))
-#: System's error when an account is created that is there already
+#: The System program's errors if the account to create exists.
 _IN_USE = ("AccountAlreadyInUse", "AccountAlreadyInitialized", "AlreadyInUse", "AlreadyInitialized")
-#: Anchor's errors of an account that is no such account, and the runtime's
-_OF_ACCOUNTS = frozenset((2004, 2006, *range(3001, 3015)))
-_OF_DATA = frozenset(
+#: Errors of Anchor and the runtime that may mean that an account has the wrong owner or data.
+_ACCOUNT_CODES = frozenset((2004, 2006, *range(3001, 3015)))
+_ACCOUNT_ERRORS = frozenset(
     (
         "InvalidAccountData",
         "AccountDataTooSmall",
@@ -54,239 +58,81 @@ _TOKEN_PROGRAMS = (str(TOKEN_PROGRAM), str(TOKEN_2022_PROGRAM))
 
 
 async def raise_failure(prepared: PreparedCall, simulated: SimulatedCall) -> None:
-    """Raise the failure of a simulation, if it failed, with hints about what its caller can change."""
+    """Raise the failure of a simulation, with hints. Do nothing if the simulation succeeded."""
     if simulated.failure is not None:
         simulated.failure.hints = tuple(await hints(prepared, simulated))
         raise simulated.failure
 
 
 async def hints(prepared: PreparedCall, simulated: SimulatedCall) -> list[str]:
-    """Sentences about a failed call, the most telling first. Empty where nothing is known; raises nothing."""
+    """Return sentences about a failed call, the most telling first.
+
+    The list is empty if the call succeeded, or if the chain cannot be read.
+    """
     failure, transport = simulated.failure, prepared.served.transport
     if failure is None or transport is None:
         return []
-    keys = list(dict.fromkeys(m.pubkey for m in prepared.instruction.accounts))
-    keys += [prepared.payer] if prepared.payer is not None and prepared.payer not in keys else []
     try:
-        states = dict(zip(map(str, keys), await transport.get_accounts(keys), strict=True))
+        states = await _read_accounts(prepared, transport)
     except McpsolError:
         return []
-    logs = simulated.outcome.logs
-    found = [
-        *(_poor(prepared, states) if unfunded(simulated.outcome) else ()),
-        *_named_by_anchor(prepared, logs),
-        *_lamports(prepared, logs),
-        *_there_already(prepared, failure.name, states),
-        *(
-            _wallets(prepared, states)
-            if failure.code in _OF_ACCOUNTS or failure.name in _OF_DATA
-            else ()
-        ),
-        *_not_what_it_says(prepared, states),
-        *_absent(prepared, states, logs),
-    ]
-    if failure.program_id in _TOKEN_PROGRAMS or "fund" in failure.name.lower():
-        found += _tokens(prepared, states)
-    return [clean_text(text, 600) for text in dict.fromkeys(found)][:_MOST]
+    call = _FailedCall(prepared, failure, simulated.outcome, states, _by_alias(prepared.accounts))
+    found = [hint for check in _CHECKS for hint in check(call)]
+    return [clean_text(text, _MAX_LENGTH) for text in dict.fromkeys(found)][:_MAX_HINTS]
 
 
-def _named_by_anchor(prepared: PreparedCall, logs: Sequence[str]) -> Iterator[str]:
-    """Anchor's log names the account, and for some constraints the two values that differ."""
-    for place, line in enumerate(logs):
-        said = _CAUSED_BY.search(line)
-        if said is None:
-            continue
-        rows = {_leaf(row.name): row for row in prepared.accounts}
-        name = aliases(rows).get(said[1])
-        if name is None:
-            return
-        row = rows[name]
-        yield f"The account it is about is {_shown(row)}, {_origin(prepared, row)}."
-        sides = dict(_sides(logs[place + 1 :]))
-        if {"Left", "Right"} <= sides.keys():
-            yield f"It compared {one_line(sides['Left'], 90)} with {one_line(sides['Right'], 90)}."
-        if (
-            row.given
-            and (derived := _derived(prepared, row)) is not None
-            and derived != row.address
-        ):
-            yield f"From its seeds {one_line(row.name)} would be {derived}: leave it out, and it is filled in."
-        return
+async def _read_accounts(prepared: PreparedCall, transport: Transport) -> dict[str, Account | None]:
+    keys = [meta.pubkey for meta in prepared.instruction.accounts]
+    if prepared.payer is not None:
+        keys.append(prepared.payer)
+    keys = list(dict.fromkeys(keys))
+    return dict(zip(map(str, keys), await transport.get_accounts(keys), strict=True))
 
 
-def _sides(logs: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """ "Left: 5" on one line, or "Left:" and the value as the next line."""
-    for place, line in enumerate(logs[:6]):
-        side = _SIDES.fullmatch(line)
-        if side is None:
-            continue
-        following = logs[place + 1] if place + 1 < len(logs) else ""
-        yield side[1], side[2] or following.removeprefix("Program log: ")
+@dataclass(frozen=True, slots=True)
+class _FailedCall:
+    """A failed call. `states` are its accounts now, by address; `by_alias` its rows by name."""
+
+    prepared: PreparedCall
+    failure: ProgramFailed
+    outcome: Outcome
+    states: Mapping[str, Account | None]
+    by_alias: Mapping[str, AccountLine]
+
+    @property
+    def program(self) -> Program:
+        return self.prepared.served.program
+
+    @property
+    def existing(self) -> Iterator[tuple[AccountLine, Account]]:
+        """The accounts of the call that exist."""
+        for row in self.prepared.accounts:
+            state = self.states.get(row.address)
+            if state is not None:
+                yield row, state
+
+    @property
+    def tokens(self) -> list[tuple[AccountLine, TokenAccount]]:
+        """The accounts of the call that are token accounts."""
+        found = ((row, read_token_account(state)) for row, state in self.existing)
+        return [(row, token) for row, token in found if token is not None]
+
+    def origin(self, row: AccountLine) -> str:
+        """Where the address of an account came from."""
+        if row.given:
+            return "given by the call"
+        if row.address == str(self.prepared.payer):
+            return "the wallet"
+        return "filled in automatically (to use another account, pass it by name)"
 
 
-def _derived(prepared: PreparedCall, row: AccountLine) -> str | None:
-    others = {
-        a.name: a.address
-        for a in prepared.accounts
-        if a.name != row.name and "(absent)" not in a.name
-    }
-    with suppress(McpsolError):
-        return str(
-            prepared.ix.address(
-                row.name, prepared.args, {k: v for k, v in others.items() if "[" not in k}
-            )
-        )
-    return None
+def _by_alias(rows: Sequence[AccountLine]) -> dict[str, AccountLine]:
+    by_name = {_leaf(row.name): row for row in rows if not _is_absent(row)}
+    return {alias: by_name[name] for alias, name in aliases(by_name).items()}
 
 
-def _poor(prepared: PreparedCall, states: Mapping[str, Account | None]) -> Iterator[str]:
-    payer = states.get(str(prepared.payer))
-    has = ui_amount(payer.lamports, 9) if payer is not None else "no"
-    chain = prepared.served.cluster or "this chain"
-    yield f"The fee payer {prepared.payer} has {has} SOL on {chain}: fund it, or name another that has some."
-
-
-def _lamports(prepared: PreparedCall, logs: Sequence[str]) -> Iterator[str]:
-    for line in logs:
-        said = _LAMPORTS.search(line)
-        if said is not None:
-            has, needs = int(said[1]), int(said[2])
-            short = f"{ui_amount(needs - has, 9)} SOL more"
-            yield f"Whoever pays has {ui_amount(has, 9)} SOL where {ui_amount(needs, 9)} are needed: {short}."
-            return
-
-
-def _there_already(
-    prepared: PreparedCall, name: str, states: Mapping[str, Account | None]
-) -> Iterator[str]:
-    if name not in _IN_USE:
-        return
-    for row in prepared.accounts:
-        state = states.get(row.address)
-        if (
-            row.writable
-            and state is not None
-            and str(state.owner) != str(SYSTEM_PROGRAM)
-            and not row.signer
-        ):
-            yield f"{_shown(row)} exists already; this call would create it."
-
-
-def _wallets(prepared: PreparedCall, states: Mapping[str, Account | None]) -> Iterator[str]:
-    """Wallets that stand where an account with data may be wanted."""
-    for row in prepared.accounts:
-        state = states.get(row.address)
-        if (
-            row.given
-            and not row.signer
-            and state is not None
-            and state.owner == SYSTEM_PROGRAM
-            and not state.data
-        ):
-            yield f"{_shown(row)} is a wallet: it belongs to the System program and holds no data."
-
-
-def _not_what_it_says(
-    prepared: PreparedCall, states: Mapping[str, Account | None]
-) -> Iterator[str]:
-    """An account of the program that names another account of the call, and another address than the one given."""
-    program = prepared.served.program
-    rows = {_leaf(row.name): row for row in prepared.accounts if "(absent)" not in row.name}
-    known = aliases(rows)
-    owner = program.behind(prepared.instruction.program_id)
-    for row in prepared.accounts:
-        state = states.get(row.address)
-        if state is None or state.owner != owner:
-            continue
-        with suppress(McpsolError):
-            _, value = program.decode_account(bytes(state.data))
-            yield from _differing(row, value, known, rows)
-    for row in prepared.accounts:
-        state = states.get(row.address)
-        token = read_token_account(state) if state is not None else None
-        if token is None:
-            continue
-        for name in ("mint",):
-            other = rows.get(known.get(name, ""))
-            if (
-                other is not None
-                and other.address != str(token.mint)
-                and len(_tokens_of(prepared, states)) == 1
-            ):
-                yield f"{_shown(row)} holds tokens of mint {token.mint}; the call gives {name} {other.address}."
-
-
-def _differing(
-    row: AccountLine, value: Any, known: Mapping[str, str], rows: Mapping[str, AccountLine]
-) -> Iterator[str]:
-    if not isinstance(value, Mapping):
-        return
-    for field, there in value.items():
-        other = rows.get(known.get(str(field), ""))
-        if other is None or other is row or not isinstance(there, (Pubkey, str)):
-            continue
-        if _is_address(str(there)) and str(there) != other.address:
-            yield (
-                f"{_shown(row)} says {one_line(str(field))} = {there}; the call gives {one_line(other.name)} = "
-                f"{other.address}."
-            )
-
-
-def _is_address(text: str) -> bool:
-    try:
-        return Pubkey.from_string(text) != SYSTEM_PROGRAM
-    except ValueError:
-        return False
-
-
-def _absent(
-    prepared: PreparedCall, states: Mapping[str, Account | None], logs: Sequence[str]
-) -> Iterator[str]:
-    """Accounts that are not there. What a call creates is not there either, so this is said last."""
-    for row in prepared.accounts:
-        if (
-            "(absent)" in row.name
-            or states.get(row.address) is not None
-            or row.address not in states
-        ):
-            continue
-        if row.address in PROGRAM_NAMES or row.address == str(prepared.payer):
-            continue
-        makers = [name for name in _makers(prepared, row) if name != prepared.ix.name]
-        how = f"; {' or '.join(makers[:3])} may create it" if makers else ""
-        yield f"{_shown(row)} does not exist on this chain, {_origin(prepared, row)}{how}."
-
-
-def _makers(prepared: PreparedCall, row: AccountLine) -> Iterator[str]:
-    """Instructions of the program that by their names create something, and write to an account of this name."""
-    name = _leaf(row.name)
-    for ix in prepared.served.program.model.instructions:
-        parts = words(ix.name)
-        if parts and (parts[0] in _CREATES or parts[-1] in _CREATES):
-            plan = prepared.served.program.instruction(ix.name).plan
-            if any(leaf.path[-1] == name and leaf.account.writable for leaf in plan.leaves):
-                yield one_line(ix.name)
-
-
-def _tokens_of(
-    prepared: PreparedCall, states: Mapping[str, Account | None]
-) -> list[tuple[AccountLine, Any]]:
-    return [
-        (row, token)
-        for row in prepared.accounts
-        if (state := states.get(row.address)) is not None
-        and (token := read_token_account(state)) is not None
-    ]
-
-
-def _tokens(prepared: PreparedCall, states: Mapping[str, Account | None]) -> Iterator[str]:
-    """What the token accounts of the call hold, and whose they are."""
-    for row, token in _tokens_of(prepared, states):
-        places = decimals_of(states.get(str(token.mint)))
-        amount = f"{token.amount} base units" + (
-            f" ({ui_amount(token.amount, places)})" if places is not None else ""
-        )
-        yield f"{_shown(row)} holds {amount} of mint {token.mint} and belongs to {token.owner}."
+def _is_absent(row: AccountLine) -> bool:
+    return "(absent)" in row.name
 
 
 def _leaf(name: str) -> str:
@@ -297,9 +143,201 @@ def _shown(row: AccountLine) -> str:
     return f"{one_line(row.name)} ({row.address})"
 
 
-def _origin(prepared: PreparedCall, row: AccountLine) -> str:
-    if row.given:
-        return "as the call gave it"
-    if prepared.payer is not None and row.address == str(prepared.payer):
-        return "the wallet"
-    return "as it was filled in (give another by name if it is wrong)"
+# --- money -----------------------------------------------------------------------------------
+
+
+def _unfunded_payer(call: _FailedCall) -> Iterator[str]:
+    if not unfunded(call.outcome):
+        return
+    payer = call.prepared.payer
+    state = call.states.get(str(payer))
+    has = "no" if state is None else ui_amount(state.lamports, 9)
+    chain = call.prepared.served.cluster or "this chain"
+    yield f"The fee payer {payer} has {has} SOL on {chain}: fund it, or name another payer."
+
+
+def _missing_lamports(call: _FailedCall) -> Iterator[str]:
+    for line in call.outcome.logs:
+        match = _LAMPORTS.search(line)
+        if match is not None:
+            has, needs = int(match[1]), int(match[2])
+            yield (
+                f"The paying account has {ui_amount(has, 9)} SOL and needs {ui_amount(needs, 9)}: "
+                f"{ui_amount(needs - has, 9)} SOL more."
+            )
+            return
+
+
+def _token_balances(call: _FailedCall) -> Iterator[str]:
+    """Say what the token accounts hold, and who owns them, after an error about tokens."""
+    about_tokens = call.failure.program_id in _TOKEN_PROGRAMS
+    if not about_tokens and "fund" not in call.failure.name.lower():
+        return
+    for row, token in call.tokens:
+        amount = f"{token.amount} base units"
+        decimals = decimals_of(call.states.get(str(token.mint)))
+        if decimals is not None:
+            amount += f" ({ui_amount(token.amount, decimals)})"
+        yield f"{_shown(row)} holds {amount} of mint {token.mint} and belongs to {token.owner}."
+
+
+# --- Anchor's logs ---------------------------------------------------------------------------
+
+
+def _named_by_anchor(call: _FailedCall) -> Iterator[str]:
+    """Repeat the account that Anchor's log names and, for some constraints, the compared values."""
+    logs = call.outcome.logs
+    for place, line in enumerate(logs):
+        match = _CAUSED_BY.search(line)
+        if match is None:
+            continue
+        row = call.by_alias.get(match[1])
+        if row is not None:
+            yield f"The error is about {_shown(row)}, {call.origin(row)}."
+            yield from _compared(logs[place + 1 :])
+            yield from _wrong_derivation(call, row)
+        return
+
+
+def _compared(logs: Sequence[str]) -> Iterator[str]:
+    sides = dict(_sides(logs))
+    left, right = sides.get("Left"), sides.get("Right")
+    if left is not None and right is not None:
+        yield f"The program compared {one_line(left, 90)} with {one_line(right, 90)}."
+
+
+def _sides(logs: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Read "Left: 5" on one line, or "Left:" with the value on the next line."""
+    for place, line in enumerate(logs[:6]):
+        match = _SIDES.fullmatch(line)
+        if match is not None:
+            following = "".join(logs[place + 1 : place + 2])
+            yield match[1], match[2] or following.removeprefix("Program log: ")
+
+
+def _wrong_derivation(call: _FailedCall, row: AccountLine) -> Iterator[str]:
+    if not row.given:
+        return
+    prepared = call.prepared
+    others = {
+        other.name: other.address
+        for other in prepared.accounts
+        if other.name != row.name and not _is_absent(other) and "[" not in other.name
+    }
+    with suppress(McpsolError):
+        derived = prepared.ix.address(row.name, prepared.args, others)
+        if str(derived) != row.address:
+            name = one_line(row.name)
+            yield f"The seeds of {name} give {derived}: leave {name} out to have it filled in."
+
+
+# --- accounts --------------------------------------------------------------------------------
+
+
+def _already_exists(call: _FailedCall) -> Iterator[str]:
+    if call.failure.name not in _IN_USE:
+        return
+    for row, state in call.existing:
+        if row.writable and not row.signer and state.owner != SYSTEM_PROGRAM:
+            yield f"{_shown(row)} already exists, and this call would create it."
+
+
+def _wallets(call: _FailedCall) -> Iterator[str]:
+    """Find wallets that were given as accounts with data."""
+    failure = call.failure
+    if failure.code not in _ACCOUNT_CODES and failure.name not in _ACCOUNT_ERRORS:
+        return
+    for row, state in call.existing:
+        is_wallet = state.owner == SYSTEM_PROGRAM and not state.data
+        if is_wallet and row.given and not row.signer:
+            yield f"{_shown(row)} is a wallet: it belongs to the System program and has no data."
+
+
+def _contradictions(call: _FailedCall) -> Iterator[str]:
+    """Find accounts of the program that store another address than the call gives."""
+    owner = call.program.behind(call.prepared.instruction.program_id)
+    for row, state in call.existing:
+        if state.owner == owner:
+            with suppress(McpsolError):
+                _, value = call.program.decode_account(bytes(state.data))
+                yield from _differing_fields(call, row, value)
+
+
+def _differing_fields(call: _FailedCall, row: AccountLine, value: object) -> Iterator[str]:
+    if not isinstance(value, Mapping):
+        return
+    for field, stored in value.items():
+        other = call.by_alias.get(str(field))
+        if other is None or other is row or str(stored) == other.address:
+            continue
+        if _is_address(stored):
+            yield (
+                f"{_shown(row)} stores {one_line(str(field))} = {stored}; "
+                f"the call gives {one_line(other.name)} = {other.address}."
+            )
+
+
+def _is_address(value: object) -> bool:
+    """Whether *value* is an address that is set: the System program's, all zeros, is not."""
+    if not isinstance(value, (Pubkey, str)):
+        return False
+    try:
+        return Pubkey.from_string(str(value)) != SYSTEM_PROGRAM
+    except ValueError:
+        return False
+
+
+def _wrong_mint(call: _FailedCall) -> Iterator[str]:
+    mint, tokens = call.by_alias.get("mint"), call.tokens
+    if mint is None or len(tokens) != 1:
+        return
+    row, token = tokens[0]
+    if mint.address != str(token.mint):
+        yield f"{_shown(row)} holds tokens of mint {token.mint}; the call gives mint {mint.address}."
+
+
+def _missing(call: _FailedCall) -> Iterator[str]:
+    """Find accounts that do not exist. Those that the call creates are among them."""
+    missing = {address for address, state in call.states.items() if state is None}
+    missing -= {*PROGRAM_NAMES, str(call.prepared.payer)}
+    for row in call.prepared.accounts:
+        if _is_absent(row) or row.address not in missing:
+            continue
+        creators = _creators(call, row)
+        how = f"; {' or '.join(creators[:3])} may create it" if creators else ""
+        yield f"{_shown(row)}, {call.origin(row)}, does not exist on this chain{how}."
+
+
+def _creators(call: _FailedCall, row: AccountLine) -> list[str]:
+    """Return the other instructions that create something, by name, and write to such an account."""
+    name, own = _leaf(row.name), call.prepared.ix.name
+    found = [
+        ix.name
+        for ix in call.program.model.instructions
+        if ix.name != own and _creates(ix.name) and _writes(call.program, ix.name, name)
+    ]
+    return [one_line(creator) for creator in found]
+
+
+def _creates(instruction: str) -> bool:
+    parts = words(instruction)
+    return not _CREATES.isdisjoint((*parts[:1], *parts[-1:]))
+
+
+def _writes(program: Program, instruction: str, account: str) -> bool:
+    leaves = program.instruction(instruction).plan.leaves
+    return any(leaf.path[-1] == account and leaf.account.writable for leaf in leaves)
+
+
+#: The most telling first. Accounts that do not exist come late: the call may create them.
+_CHECKS: tuple[Callable[[_FailedCall], Iterator[str]], ...] = (
+    _unfunded_payer,
+    _named_by_anchor,
+    _missing_lamports,
+    _already_exists,
+    _wallets,
+    _contradictions,
+    _wrong_mint,
+    _missing,
+    _token_balances,
+)

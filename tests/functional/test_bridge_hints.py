@@ -71,7 +71,7 @@ async def test_a_payer_without_lamports_for_what_is_created(demo: Bridge) -> Non
     local.set_account(Pubkey.from_string(poor), Account(900_000, b"", system))  # type: ignore[attr-defined]  # LiteSVM
     reply = await demo.call("counter_initialize", {"start": "1", "accounts": {"authority": poor}})
     assert any(
-        "0.000895 SOL where 0.00123192 are needed: 0.00033692 SOL more" in hint
+        "has 0.000895 SOL and needs 0.00123192: 0.00033692 SOL more" in hint
         for hint in hints(reply)
     )
 
@@ -113,7 +113,7 @@ async def test_an_account_of_the_program_that_names_another_than_the_call(demo: 
         "authority": "@mallory",
     }
     found = hints(await demo.call("vault_withdraw", {"amount": "1", "accounts": wrong}))
-    says = f"says authority = {wallet('alice').pubkey()}; the call gives authority = {wallet('mallory').pubkey()}."
+    says = f"stores authority = {wallet('alice').pubkey()}; the call gives authority = {wallet('mallory').pubkey()}."
     assert any(hint.endswith(says) for hint in found), found
 
 
@@ -144,11 +144,9 @@ async def test_what_anchor_logs_of_an_account() -> None:
     outcome = Outcome({"InstructionError": [0, {"Custom": 2006}]}, logs)
     simulated = SimulatedCall(outcome, explain(outcome), (), {}, {})
     found = await hints_of(prepared, simulated)
-    assert found[0] == f"The account it is about is counter ({bob}), as the call gave it."
-    assert found[1] == f"It compared {bob} with {right}."
-    assert (
-        found[2] == f"From its seeds counter would be {right}: leave it out, and it is filled in."
-    )
+    assert found[0] == f"The error is about counter ({bob}), given by the call."
+    assert found[1] == f"The program compared {bob} with {right}."
+    assert found[2] == f"The seeds of counter give {right}: leave counter out to have it filled in."
     assert await hints_of(prepared, replace(simulated, failure=None)) == []
 
 
