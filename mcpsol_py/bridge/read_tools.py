@@ -18,7 +18,7 @@ from mcpsol_py.bridge.registry import ProgramRegistry
 from mcpsol_py.bridge.replies import Reply, json_text, read_reply
 from mcpsol_py.bridge.search import SearchHit
 from mcpsol_py.bridge.tools import BridgeTool, required_arguments
-from mcpsol_py.calls import reading
+from mcpsol_py.calls import reading, transaction_reading
 from mcpsol_py.errors import DecodeError, EncodeError, abbr
 
 __all__ = ["ReadTools"]
@@ -107,18 +107,20 @@ class ReadTools:
         label = arguments.get("program")
         if kind == "data":
             accounts = self._account_list(name, arguments)
-            data = reading.data_of(text, f"{name}.data")
-            return reading.decode_raw(self._registry.labelled(label, name), data, accounts)
+            data = transaction_reading.data_of(text, f"{name}.data")
+            return transaction_reading.decode_raw(
+                self._registry.labelled(label, name), data, accounts
+            )
         served = self._registry.on_chain(label, name)
         transport = served.transport if served is not None else None
         programs = self._registry.box.programs
         if kind == "transaction":
-            return await reading.decode_transaction(programs, text, transport)
+            return await transaction_reading.decode_transaction(programs, text, transport)
         if transport is None:
             raise DecodeError(
                 "no chain is configured; give the transaction itself", path=f"{name}.signature"
             )
-        return await reading.decode_signature(programs, transport, text)
+        return await transaction_reading.decode_signature(programs, transport, text)
 
     def _account_list(self, name: str, arguments: dict[str, Any]) -> list[str]:
         path = f"{name}.accounts"

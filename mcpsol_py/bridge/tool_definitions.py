@@ -156,7 +156,7 @@ def list_accounts_definition(
     name: str, served: ServedProgram, account: AccountType
 ) -> ToolDefinition:
     """Return the tool that lists accounts of a type."""
-    from mcpsol_py.calls.reading import filterable
+    from mcpsol_py.calls.account_filters import filterable
 
     properties: dict[str, Any] = {}
     filters = filterable(served.program, account)

@@ -18,7 +18,8 @@ from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 
 from mcpsol_py import load
-from mcpsol_py.calls import reading
+from mcpsol_py.calls import reading, transaction_reading
+from mcpsol_py.calls.account_filters import filterable
 from mcpsol_py.calls.known_instructions import read_known
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.scripted import ScriptedTransport
@@ -90,7 +91,7 @@ async def test_addresses_of_lookup_tables_are_read_from_the_chain() -> None:
     )
     assert len(message.account_keys) == 2
     chain = ScriptedTransport(accounts={key(9): state, key(8): other})
-    found = await reading.decode_transaction([SERVED], text_of(message), chain)
+    found = await transaction_reading.decode_transaction([SERVED], text_of(message), chain)
     (row,) = found["instructions"]
     assert row["args"] == {"amount": "5"}
     assert row["accounts"] == [
@@ -106,7 +107,7 @@ async def test_addresses_of_lookup_tables_are_read_from_the_chain() -> None:
 async def test_lookup_tables_that_cannot_be_read_are_told(chain: ScriptedTransport | None) -> None:
     first, _ = table(key(9), key(50), key(2))
     message = MessageV0.try_compile(key(1), [put(key(2), key(1))], [first], Hash.default())
-    found = await reading.decode_transaction([SERVED], text_of(message), chain)
+    found = await transaction_reading.decode_transaction([SERVED], text_of(message), chain)
     assert found["instructions"][0]["accounts"][0]["address"] == f"entry 1 of table {key(9)}"
     assert str(key(9)) in found["note"]
 
@@ -114,9 +115,9 @@ async def test_lookup_tables_that_cannot_be_read_are_told(chain: ScriptedTranspo
 async def test_a_message_without_signatures_is_read_too() -> None:
     message = MessageV0.try_compile(key(1), [put(key(2), key(1))], [], Hash.default())
     bare = base64.b64encode(to_bytes_versioned(message)).decode()
-    assert await reading.decode_transaction([SERVED], bare) == await reading.decode_transaction(
-        [SERVED], text_of(message)
-    )
+    assert await transaction_reading.decode_transaction(
+        [SERVED], bare
+    ) == await transaction_reading.decode_transaction([SERVED], text_of(message))
 
 
 async def test_instructions_of_common_programs_are_read_without_an_idl() -> None:
@@ -124,7 +125,7 @@ async def test_instructions_of_common_programs_are_read_without_an_idl() -> None
     pay = transfer(TransferParams(from_pubkey=payer, to_pubkey=to, lamports=3_000_000_000))
     instructions = [set_compute_unit_limit(90_000), set_compute_unit_price(7), pay]
     message = MessageV0.try_compile(payer, instructions, [], Hash.default())
-    limit, price, paid = (await reading.decode_transaction([SERVED], text_of(message)))[
+    limit, price, paid = (await transaction_reading.decode_transaction([SERVED], text_of(message)))[
         "instructions"
     ]
     assert (limit["instruction"], limit["args"]) == ("set_compute_unit_limit", {"units": 90_000})
@@ -175,22 +176,22 @@ def test_data_of_one_instruction_is_read_in_each_form_with_its_accounts() -> Non
         b58encode(DATA),
     )
     for text in forms:
-        assert reading.data_of(text, "data") == DATA
-    with pytest.raises(DecodeError, match="is no data"):
-        reading.data_of("0OIl", "data")
-    (row,) = reading.decode_raw([SERVED], DATA, [str(key(1)), str(key(2)), str(key(3))])[
-        "instructions"
-    ]
+        assert transaction_reading.data_of(text, "data") == DATA
+    with pytest.raises(DecodeError, match="expected data"):
+        transaction_reading.data_of("0OIl", "data")
+    (row,) = transaction_reading.decode_raw(
+        [SERVED], DATA, [str(key(1)), str(key(2)), str(key(3))]
+    )["instructions"]
     assert [a["name"] for a in row["accounts"]] == ["box", "who", "remaining[0]"]
 
 
 def test_data_that_fit_several_programs_are_read_as_each() -> None:
     other = ServedProgram(idl("other", OTHER), Pubkey.from_string(OTHER))
-    found = reading.decode_raw([SERVED, other], DATA)
+    found = transaction_reading.decode_raw([SERVED, other], DATA)
     assert [row["program"] for row in found["instructions"]] == ["boxes", "other"]
     assert "several programs" in found["note"]
     with pytest.raises(DecodeError, match=r"of any program here \(boxes, other\)"):
-        reading.decode_raw([SERVED, other], b"\0" * 8)
+        transaction_reading.decode_raw([SERVED, other], b"\0" * 8)
 
 
 def token_account(mint: Pubkey, owner: Pubkey, amount: int, program: Pubkey) -> Account:
@@ -247,7 +248,7 @@ def test_filters_stand_where_the_fields_of_real_programs_stand(shared_idl: Path)
         if program.codecs.layouts.resolver.why_unusable(account.type) is not None:
             continue
         codec = AccountCodec(program.codecs, account)
-        for name, row in reading.filterable(program, account).items():
+        for name, row in filterable(program, account).items():
             typed = sample(row.schema)
             raw = program.codecs.codec(row.type).encode_json(typed)
             data = bytearray(codec.discriminator + bytes(codec.size or 52 + 32 * 600))
@@ -352,7 +353,9 @@ async def test_a_transaction_that_landed_is_told_with_its_calls_events_and_error
             ],
         },
     }
-    found = await reading.decode_signature([boxes_with_events()], Node(result, {}), "1" * 64)
+    found = await transaction_reading.decode_signature(
+        [boxes_with_events()], Node(result, {}), "1" * 64
+    )
     (row,) = found["instructions"]
     assert row["accounts"][2]["address"] == str(looked_up)
     paid, told = row["calls"]
@@ -369,8 +372,8 @@ async def test_a_transaction_that_landed_is_told_with_its_calls_events_and_error
 @pytest.mark.parametrize(
     ("chain", "signature", "says"),
     [
-        (Node(None, {}), "1" * 64, "knows no transaction"),
-        (Node(None, {}), "not one", "is no signature"),
+        (Node(None, {}), "1" * 64, "does not know transaction"),
+        (Node(None, {}), "not one", "expected a signature"),
         (ScriptedTransport(), "1" * 64, "keeps no transactions"),
     ],
 )
@@ -378,7 +381,7 @@ async def test_a_signature_that_tells_nothing_is_answered(
     chain: Any, signature: str, says: str
 ) -> None:
     with pytest.raises(DecodeError, match=says):
-        await reading.decode_signature([SERVED], chain, signature)
+        await transaction_reading.decode_signature([SERVED], chain, signature)
 
 
 async def test_a_node_is_asked_for_the_tokens_of_an_owner() -> None:
@@ -466,7 +469,7 @@ async def test_a_transaction_that_a_node_has_is_found_by_its_signature() -> None
         transport = RpcTransport(url)
         signature, refused = await transport.send(VersionedTransaction(message, [payer]))
         assert refused is None
-        found = await reading.decode_signature([SERVED], transport, str(signature))
+        found = await transaction_reading.decode_signature([SERVED], transport, str(signature))
         await transport.close()
     assert found["instructions"][0]["instruction"] == "transfer"
     assert found["instructions"][0]["args"] == {"lamports": "10000000"}

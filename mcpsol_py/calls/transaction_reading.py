@@ -1,0 +1,383 @@
+"""Transactions and instruction data decoded, in JSON form."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from solders.account import Account
+from solders.address_lookup_table_account import AddressLookupTable
+from solders.message import from_bytes_versioned
+from solders.pubkey import Pubkey
+from solders.signature import Signature
+from solders.transaction import VersionedTransaction
+
+from mcpsol_py.calls.known_instructions import read_known
+from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.client.events import events_of
+from mcpsol_py.client.transport import Transport
+from mcpsol_py.errors import DecodeError, McpsolError, abbr
+from mcpsol_py.solana.addresses import PROGRAM_NAMES
+from mcpsol_py.solana.base58 import b58decode
+
+__all__ = [
+    "data_of",
+    "decode_data",
+    "decode_raw",
+    "decode_signature",
+    "decode_transaction",
+]
+
+_LONGEST_BASE58 = 4096
+_HEX = re.compile(r"([0-9a-f]{2})*|([0-9A-F]{2})*")
+
+
+# --- data of one instruction -----------------------------------------------------------------
+
+
+def data_of(text: str, path: str) -> bytes:
+    """Return one instruction's data from hex, "base64:…", or base58 as explorers show it.
+
+    Raises DecodeError with *path*.
+    """
+    try:
+        return _data_bytes(text)
+    except ValueError as error:
+        message = (
+            'expected data as hex like "0x01ff", as "base64:…", or as base58 like in explorers, '
+            f"got {abbr(text)}"
+        )
+        raise DecodeError(message, path=path) from error
+
+
+def _data_bytes(text: str) -> bytes:
+    if text.startswith("base64:"):
+        return base64.b64decode(text[7:], validate=True)
+    digits = text.removeprefix("0x")
+    if digits != text or _HEX.fullmatch(digits) or len(text) > _LONGEST_BASE58:
+        return bytes.fromhex(digits)
+    return b58decode(text)
+
+
+def decode_data(served: ServedProgram, data: bytes, accounts: Sequence[str] = ()) -> dict[str, Any]:
+    """Return one instruction's data as name and arguments, with *accounts* by name.
+
+    Raises DecodeError, NotUsable.
+    """
+    name, _ = served.program.decode_instruction(data)
+    ix = served.program.instruction(name)
+    row: dict[str, Any] = {"instruction": name, "args": ix.decode_json(data)}
+    if accounts:
+        row["accounts"] = [
+            {"name": _account_name(ix.accounts, place), "address": address}
+            for place, address in enumerate(accounts)
+        ]
+    return row
+
+
+def decode_raw(
+    programs: Sequence[ServedProgram], data: bytes, accounts: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return each reading of one instruction's data that fits one of *programs*.
+
+    Several may fit, because Anchor's programs share discriminators. Raises the DecodeError of the
+    only program, or one error for all of them.
+    """
+    rows: list[dict[str, Any]] = []
+    errors: list[McpsolError] = []
+    for served in programs:
+        try:
+            rows.append({"program": served.program.name, **decode_data(served, data, accounts)})
+        except McpsolError as error:
+            errors.append(error)
+    if len(rows) == 1:
+        return {"instructions": rows}
+    if rows:
+        note = (
+            "several programs have an instruction that begins with these bytes; "
+            "the data does not tell which one is meant"
+        )
+        return {"instructions": rows, "note": note}
+    if len(errors) == 1:
+        raise errors[0]
+    names = ", ".join(served.program.name for served in programs) or "the list is empty"
+    message = f"0x{data[:8].hex()} does not begin an instruction of any program here ({names})"
+    raise DecodeError(message, path="data")
+
+
+# --- transactions ----------------------------------------------------------------------------
+
+
+@runtime_checkable
+class _Archive(Protocol):
+    """A node that keeps transactions that landed."""
+
+    async def landed(self, signature: Signature) -> dict[str, Any] | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Landed:
+    """What the chain adds to a transaction that landed.
+
+    `loaded` are the addresses from lookup tables, writable ones first. `inner` are the calls that
+    programs made, by the index of the instruction. `facts` go into the answer.
+    """
+
+    transaction: str
+    loaded: tuple[str, ...] = ()
+    inner: Mapping[int, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    logs: tuple[str, ...] = ()
+
+    @classmethod
+    def from_response(cls, result: Mapping[str, Any]) -> _Landed:
+        """Read the result of getTransaction with encoding base64."""
+        meta = result.get("meta") or {}
+        loaded = meta.get("loadedAddresses") or {}
+        inner = meta.get("innerInstructions") or ()
+        facts = {
+            "slot": result.get("slot"),
+            "fee": str(meta.get("fee", "")),
+            "error": meta.get("err"),
+        }
+        return cls(
+            transaction=result["transaction"][0],
+            loaded=(*loaded.get("writable", ()), *loaded.get("readonly", ())),
+            inner={part["index"]: part["instructions"] for part in inner},
+            facts={name: value for name, value in facts.items() if value not in (None, "")},
+            logs=tuple(meta.get("logMessages") or ()),
+        )
+
+
+async def decode_signature(
+    programs: Sequence[ServedProgram], transport: Transport, signature: str
+) -> dict[str, Any]:
+    """Return a transaction that landed, with the calls that programs made, its events and its error.
+
+    Raises DecodeError if *signature* is malformed or unknown, TransportError.
+    """
+    try:
+        key = Signature.from_string(signature)
+    except ValueError as error:
+        message = f"expected a signature (base58 of 64 bytes), got {abbr(signature)}"
+        raise DecodeError(message, path="signature") from error
+    if not isinstance(transport, _Archive):
+        message = "the local chain keeps no transactions: pass the transaction itself"
+        raise DecodeError(message, path="signature")
+    result = await transport.landed(key)
+    if result is None:
+        message = f"{transport.endpoint} does not know transaction {key}"
+        raise DecodeError(message, path="signature")
+    landed = _Landed.from_response(result)
+    return await decode_transaction(programs, landed.transaction, transport, landed)
+
+
+async def decode_transaction(
+    programs: Sequence[ServedProgram],
+    text: str,
+    transport: Transport | None = None,
+    landed: _Landed | None = None,
+) -> dict[str, Any]:
+    """Return a base64 transaction (or message), instruction by instruction.
+
+    Instructions of unknown programs are shown as bytes. Address lookup tables are read from
+    *transport*, if given. Raises DecodeError, TransportError.
+    """
+    message = _message(text)
+    extra = _Landed(text) if landed is None else landed
+    lookups = list(getattr(message, "address_table_lookups", ()))
+    loaded, note = list(extra.loaded), ""
+    if lookups and not loaded:
+        loaded, note = await _load_addresses(lookups, transport)
+    accounts = _MessageAccounts(message, loaded, sum(len(x.writable_indexes) for x in lookups))
+    known = {str(served.program_id): served for served in programs if served.program_id is not None}
+    reader = _InstructionReader(known, accounts)
+    rows = [
+        reader.read_with_calls(_RawInstruction.from_message(ix), extra.inner.get(place, ()))
+        for place, ix in enumerate(message.instructions)
+    ]
+    out: dict[str, Any] = {
+        "fee_payer": "".join(accounts.signers[:1]),
+        "signers": accounts.signers,
+        "instructions": rows,
+    }
+    if note:
+        out["note"] = note
+    out |= extra.facts
+    events = [event for served in known.values() for event in _events_in(served, extra, rows)]
+    if events:
+        out["events"] = events
+    return out
+
+
+def _message(text: str) -> Any:
+    """Return the message of a transaction or bare message in base64. Raises DecodeError."""
+    expected = f"expected a transaction or message in base64, got {abbr(text)}"
+    try:
+        raw = base64.b64decode(text.strip(), validate=True)
+    except ValueError as error:
+        raise DecodeError(expected, path="transaction") from error
+    with suppress(ValueError):
+        return VersionedTransaction.from_bytes(raw).message
+    with suppress(ValueError):
+        return from_bytes_versioned(raw)
+    raise DecodeError(expected, path="transaction")
+
+
+def _events_in(
+    served: ServedProgram, landed: _Landed, rows: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """Give the events that a program logged, or sent to itself in a call."""
+    assert served.program_id is not None
+    behind = served.program.behind(served.program_id)
+    calls = [call for row in rows for call in row.get("calls", ())]
+    own_calls = [call for call in calls if call["program_id"] == str(behind)]
+    inner = [(behind, bytes.fromhex(call["data"][2:])) for call in own_calls]
+    found = events_of(served.program, served.program_id, landed.logs, inner, json=True)
+    for name, fields in found:
+        yield {"program": served.program.name, "name": name, "fields": fields}
+
+
+# --- instructions ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _RawInstruction:
+    """A compiled instruction: its program and accounts are indexes into the message's accounts."""
+
+    program: int
+    accounts: Sequence[int]
+    data: bytes
+
+    @classmethod
+    def from_message(cls, compiled: Any) -> _RawInstruction:
+        return cls(compiled.program_id_index, compiled.accounts, bytes(compiled.data))
+
+    @classmethod
+    def from_json(cls, call: Mapping[str, Any]) -> _RawInstruction:
+        return cls(call["programIdIndex"], call["accounts"], b58decode(call["data"]))
+
+
+class _MessageAccounts:
+    """The accounts of a message by index: its own, then those loaded from lookup tables."""
+
+    def __init__(self, message: Any, loaded: Sequence[str], loaded_writable: int) -> None:
+        header = message.header
+        own = len(message.account_keys)
+        self.keys = [*map(str, message.account_keys), *loaded]
+        self.signers = self.keys[: header.num_required_signatures]
+        signers = len(self.signers)
+        #: The indexes of accounts that may be written.
+        self.writable = {
+            *range(signers - header.num_readonly_signed_accounts),
+            *range(signers, own - header.num_readonly_unsigned_accounts),
+            *range(own, own + loaded_writable),
+        }
+
+    def address(self, index: int) -> str:
+        return self.keys[index] if index < len(self.keys) else "unknown"
+
+    def describe(self, index: int) -> dict[str, Any]:
+        return {
+            "address": self.address(index),
+            "signer": index < len(self.signers),
+            "writable": index in self.writable,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _InstructionReader:
+    """Decodes the instructions of one message. `known` are the programs with an IDL, by id."""
+
+    known: Mapping[str, ServedProgram]
+    accounts: _MessageAccounts
+
+    def read_with_calls(
+        self, raw: _RawInstruction, inner: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """Decode an instruction and, under "calls", the calls that it made."""
+        row = self.read(raw)
+        calls = [
+            {**self.read(_RawInstruction.from_json(call)), "depth": call.get("stackHeight", 2)}
+            for call in inner
+        ]
+        return {**row, "calls": calls} if calls else row
+
+    def read(self, raw: _RawInstruction) -> dict[str, Any]:
+        """Decode an instruction by its program's IDL or the tables of common programs."""
+        program_id = self.accounts.address(raw.program)
+        row: dict[str, Any] = {"program_id": program_id, "data": "0x" + raw.data.hex()}
+        served = self.known.get(program_id)
+        names = _read_common(row, raw) if served is None else _read_by_idl(row, served, raw)
+        row["accounts"] = [
+            {**_name_entry(names, place), **self.accounts.describe(index)}
+            for place, index in enumerate(raw.accounts)
+        ]
+        return row
+
+
+def _read_by_idl(row: dict[str, Any], served: ServedProgram, raw: _RawInstruction) -> Sequence[str]:
+    """Add the instruction and its arguments to *row*, and return the names of its accounts."""
+    row["program"] = served.program.name
+    try:
+        row |= decode_data(served, raw.data)
+        return served.program.instruction(row["instruction"]).accounts
+    except McpsolError as error:
+        row["note"] = str(error)
+        return ()
+
+
+def _read_common(row: dict[str, Any], raw: _RawInstruction) -> Sequence[str] | None:
+    """Do as `_read_by_idl` for programs without one. Return None if the instruction is unknown."""
+    row["program"] = PROGRAM_NAMES.get(row["program_id"], "unknown")
+    common = read_known(row["program_id"], raw.data)
+    if common is None:
+        return None
+    row["instruction"], row["args"], names = common
+    return names or None
+
+
+def _name_entry(names: Sequence[str] | None, place: int) -> dict[str, str]:
+    return {} if names is None else {"name": _account_name(names, place)}
+
+
+def _account_name(names: Sequence[str], place: int) -> str:
+    return names[place] if place < len(names) else f"remaining[{place - len(names)}]"
+
+
+# --- lookup tables ---------------------------------------------------------------------------
+
+
+async def _load_addresses(
+    lookups: Sequence[Any], transport: Transport | None
+) -> tuple[list[str], str]:
+    """Return the addresses from lookup tables, writable ones first, and a note about missing tables."""
+    keys = [lookup.account_key for lookup in lookups]
+    states = [None] * len(keys) if transport is None else await transport.get_accounts(keys)
+    tables = {key: _table_addresses(state) for key, state in zip(keys, states, strict=True)}
+    writable = [_entry(tables, x.account_key, i) for x in lookups for i in x.writable_indexes]
+    readonly = [_entry(tables, x.account_key, i) for x in lookups for i in x.readonly_indexes]
+    missing = ", ".join(str(key) for key in keys if not tables[key])
+    if not missing:
+        return writable + readonly, ""
+    why = "no chain was given" if transport is None else "they are not on this chain"
+    note = f"the addresses in lookup tables ({missing}) are unknown: {why}"
+    return writable + readonly, note
+
+
+def _table_addresses(account: Account | None) -> Sequence[Pubkey]:
+    if account is None:
+        return ()
+    try:
+        return AddressLookupTable.deserialize(bytes(account.data)).addresses
+    except (ValueError, TypeError):
+        return ()
+
+
+def _entry(tables: Mapping[Pubkey, Sequence[Pubkey]], table: Pubkey, index: int) -> str:
+    addresses = tables[table]
+    return str(addresses[index]) if index < len(addresses) else f"entry {index} of table {table}"
