@@ -2,7 +2,7 @@
 (benchmarks/plain_counter, plain_vault): compute units of every instruction, good calls and refused ones, and bytes.
 
 Each call is simulated twice over the same accounts, once by each program at the same address. The refused ones are the
-table of tests/functional/test_targets.py; both sides must refuse them by the same error.
+table of tests/support/refused_calls.py; both sides must refuse them by the same error.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from mcpsol_py.build import build_program
 from mcpsol_py.errors import BuildError, ToolchainMissing
 from mcpsol_py.schema.pages import page_set
 from mcpsol_py.sources.detect import read
-from tests.functional import test_programs_counter as counter
-from tests.functional import test_programs_vault as vault
-from tests.functional import test_targets as table
 from tests.functional.targets import REPO, failure
+from tests.support import counter_chain as counter
+from tests.support import refused_calls as table
+from tests.support import vault_chain as vault
 
 PLAIN = Path(__file__).parent
 PROGRAMS = ("counter", "vault")
@@ -156,9 +156,9 @@ def _ours(program: str) -> Path:
 
 
 _COUNTER: dict[str, Callable[[table.Counted], Instruction]] = {
-    "initialize": lambda c: c.call("initialize", table.u64(5)),
-    "increment": lambda c: c.call("increment", table.u64(37)),
-    "decrement": lambda c: c.call("decrement", table.u64(5)),
+    "initialize": lambda c: c.call("initialize", counter.u64(5)),
+    "increment": lambda c: c.call("increment", counter.u64(37)),
+    "decrement": lambda c: c.call("decrement", counter.u64(5)),
     "close": lambda c: c.call("close"),
 }
 _VAULT: dict[str, Callable[[table.Filled], Instruction]] = {
@@ -178,7 +178,7 @@ def _good(
         if name != "initialize":
             fill(chain)
         if name == "close":
-            chain.ok(chain.call("decrement", table.u64(5)))
+            chain.ok(chain.call("decrement", counter.u64(5)))
         yield name, chain.wallet, (chain, call(chain))
 
 

@@ -17,7 +17,7 @@ from mcpsol_py.build import build_program
 from mcpsol_py.build.report import measure_list_tools
 from mcpsol_py.errors import BuildError, ToolchainMissing
 from mcpsol_py.x402.chain import program as x402
-from tests.functional.x402_chain import ID, REPO, T0, Chain, spec
+from tests.functional.x402_chain import ID, REPO, T0, X402Chain, spec
 
 SO = REPO / "programs/x402/x402.so"
 PLAIN = Path(__file__).parent / "plain_pay"
@@ -59,7 +59,7 @@ def measure() -> list[Row]:
 
 
 def _rent(size: int) -> int:
-    return Chain().svm.minimum_balance_for_rent_exemption(size)
+    return X402Chain().svm.minimum_balance_for_rent_exemption(size)
 
 
 def _pays() -> tuple[float, float]:
@@ -72,8 +72,8 @@ def _pays() -> tuple[float, float]:
     ours: list[int] = []
     peer: list[int] = []
     for i in range(ROUNDS):
-        chain = Chain()
-        other = Chain()
+        chain = X402Chain()
+        other = X402Chain()
         other.svm.add_program(ID, plain)
         other.payer, other.payee, other.relay, other.mint = (
             chain.payer,
@@ -116,7 +116,7 @@ def life() -> list[Called]:
     """Each instruction that anyone may call, once or twice, in one life of everything."""
     out: list[Called] = []
     sizes = {a.name: a.size or 0 for a in spec().model.accounts}
-    chain = Chain()
+    chain = X402Chain()
     chain.set_time(T0, 10_000)
     relay, payer, payee = chain.relay, chain.payer, chain.payee
 

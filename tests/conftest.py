@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Assertions in helpers show their values, as those in test modules do.
+pytest.register_assert_rewrite("tests.support", "tests.functional")
 pytest_plugins = ["tests.leaks", "tests.databases", "tests.durations"]
 
 REPO = Path(__file__).resolve().parent.parent

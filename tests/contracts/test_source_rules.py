@@ -23,13 +23,6 @@ from tests.contracts.source_rules import (
 ADDRESSES = {
     "mcpsol_py/schema/stream.py": "the compression dictionary is part of the wire format",
 }
-#: Files whose imports from test modules are still to be moved into support modules.
-IMPORTS_FROM_TESTS = {
-    "benchmarks/bench_programs.py",
-    "tests/functional/test_programs_build.py",
-    "tests/functional/test_spec_language.py",
-    "tests/functional/test_targets.py",
-}
 
 
 def tracked(repo: Path, *patterns: str) -> list[str]:
@@ -158,9 +151,8 @@ def test_other_private_names_are_allowed(text: str) -> None:
 
 
 def test_helpers_are_not_imported_from_test_modules(repo: Path) -> None:
-    listed = tracked(repo, "tests/*.py", "benchmarks/*.py", "examples/*.py")
-    files = [name for name in listed if name not in IMPORTS_FROM_TESTS]
-    assert violations(repo, files, imports_of_test_modules) == []
+    listed = tracked(repo, "tests/*.py", "benchmarks/*.py", "examples/*.py", "docs/*.py")
+    assert violations(repo, listed, imports_of_test_modules) == []
 
 
 @pytest.mark.parametrize(

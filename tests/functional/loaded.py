@@ -28,7 +28,7 @@ COUNTER_SO, VAULT_SO, X402_SO = (
 )
 
 
-class Chain(SvmTransport):
+class DeployingChain(SvmTransport):
     """`wallet` has 100 SOL, `program` is a key pair without an account yet. `breaks_after`: so many transactions are
     taken, then the line is dead; `loses`: every so many-th answer to a sending is lost on the way back."""
 

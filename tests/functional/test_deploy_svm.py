@@ -36,7 +36,7 @@ from mcpsol_py.deploy.program import (
 from mcpsol_py.errors import DeployRefused, ProgramFailed, TransportError
 from mcpsol_py.solana.loader import LOADER, programdata_address, read_buffer
 from tests.functional.cli import Cli, Ran
-from tests.functional.loaded import COUNTER_SO, VAULT_SO, Chain, Moving
+from tests.functional.loaded import COUNTER_SO, VAULT_SO, DeployingChain, Moving
 from tests.functional.svm_node import listening
 
 COUNTER, VAULT = COUNTER_SO.read_bytes(), VAULT_SO.read_bytes()
@@ -45,14 +45,14 @@ MAINNET = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 
 
 @pytest.fixture
-def chain() -> Chain:
-    return Chain()
+def chain() -> DeployingChain:
+    return DeployingChain()
 
 
 # --- what it does and costs ------------------------------------------------------------------------------------------
 
 
-def test_a_deployment_costs_what_the_plan_says_to_the_lamport(chain: Chain) -> None:
+def test_a_deployment_costs_what_the_plan_says_to_the_lamport(chain: DeployingChain) -> None:
     before = chain.held(chain.wallet.pubkey())
     done = chain.deploy(COUNTER)
     program = chain.program.pubkey()
@@ -66,7 +66,7 @@ def test_a_deployment_costs_what_the_plan_says_to_the_lamport(chain: Chain) -> N
     assert asyncio.run(discover(chain, program)).program.name == "counter"
 
 
-def test_an_upgrade_keeps_the_id_and_gives_the_buffers_rent_back(chain: Chain) -> None:
+def test_an_upgrade_keeps_the_id_and_gives_the_buffers_rent_back(chain: DeployingChain) -> None:
     first = chain.deploy(VAULT)
     before = chain.held(chain.wallet.pubkey())
     second = chain.deploy(COUNTER)  # smaller: nothing to extend, zeros behind it
@@ -79,7 +79,7 @@ def test_an_upgrade_keeps_the_id_and_gives_the_buffers_rent_back(chain: Chain) -
     assert asyncio.run(discover(chain, chain.program.pubkey())).program.name == "counter"
 
 
-def test_a_larger_version_makes_room(chain: Chain) -> None:
+def test_a_larger_version_makes_room(chain: DeployingChain) -> None:
     chain.deploy(COUNTER)
     before = chain.held(chain.wallet.pubkey())
     done = chain.deploy(VAULT)
@@ -94,7 +94,7 @@ def test_a_larger_version_makes_room(chain: Chain) -> None:
     assert asyncio.run(discover(chain, chain.program.pubkey())).program.name == "vault"
 
 
-def test_room_for_later_is_left_and_asked_for_later(chain: Chain) -> None:
+def test_room_for_later_is_left_and_asked_for_later(chain: DeployingChain) -> None:
     assert chain.deploy(COUNTER, max_len=len(VAULT)).plan.max_len == len(VAULT)
     assert chain.deploy(VAULT).plan.extend is None
     assert chain.deploy(VAULT).plan.action == "none"
@@ -104,7 +104,7 @@ def test_room_for_later_is_left_and_asked_for_later(chain: Chain) -> None:
     assert grown.max_len == len(VAULT) + grown.extend[0]
 
 
-def test_a_program_can_be_made_final(chain: Chain) -> None:
+def test_a_program_can_be_made_final(chain: DeployingChain) -> None:
     assert chain.deploy(COUNTER, final=True).final
     with pytest.raises(DeployRefused, match="final"):
         chain.deploy(VAULT)
@@ -120,7 +120,7 @@ def test_a_program_can_be_made_final(chain: Chain) -> None:
 @given(stop=st.integers(0, -(-len(COUNTER) // 1000) + 2))
 def test_whatever_is_done_when_the_line_breaks_is_not_done_again(stop: int) -> None:
     """For any place at which the line breaks: the second run pays no rent twice and writes only what is missing."""
-    chain = Chain()
+    chain = DeployingChain()
     before = chain.held(chain.wallet.pubkey())
     chain.breaks_after = stop
     try:
@@ -131,7 +131,7 @@ def test_whatever_is_done_when_the_line_breaks_is_not_done_again(stop: int) -> N
     taken, chain.breaks_after = min(chain.sent, stop), None
     done = chain.deploy(COUNTER)
     assert done.plan.action == ("none" if whole else "deploy")
-    all_writes = asyncio.run(plan_of(Chain(), COUNTER)).writes
+    all_writes = asyncio.run(plan_of(DeployingChain(), COUNTER)).writes
     if not whole and taken:
         assert done.plan.writes == all_writes - (taken - 1)
     rent = chain.rent(36) + chain.rent(45 + len(COUNTER))
@@ -139,7 +139,7 @@ def test_whatever_is_done_when_the_line_breaks_is_not_done_again(stop: int) -> N
     assert before - chain.held(chain.wallet.pubkey()) == rent + 5000 * (transactions + 1)
 
 
-def test_lost_answers_are_asked_after_and_cost_nothing(chain: Chain) -> None:
+def test_lost_answers_are_asked_after_and_cost_nothing(chain: DeployingChain) -> None:
     chain.loses = 2
     before = chain.held(chain.wallet.pubkey())
     done = chain.deploy(COUNTER)
@@ -148,7 +148,7 @@ def test_lost_answers_are_asked_after_and_cost_nothing(chain: Chain) -> None:
     )
 
 
-def test_another_file_goes_into_the_same_buffer(chain: Chain) -> None:
+def test_another_file_goes_into_the_same_buffer(chain: DeployingChain) -> None:
     chain.breaks_after = 12
     with pytest.raises(TransportError):
         chain.deploy(COUNTER)
@@ -165,14 +165,14 @@ def test_another_file_goes_into_the_same_buffer(chain: Chain) -> None:
     assert spent == done.plan.rent + 5000 * (done.plan.writes + 4) - chain.rent(37 + len(COUNTER))
 
 
-async def plan_of(chain: Chain, elf: bytes) -> DeploymentPlan:
+async def plan_of(chain: DeployingChain, elf: bytes) -> DeploymentPlan:
     key = chain.wallet.pubkey()
     return await plan_deployment(
         chain, elf, program_id=chain.program.pubkey(), authority=key, payer=key
     )
 
 
-def test_the_buffer_of_a_stopped_run_gives_its_rent_back(chain: Chain) -> None:
+def test_the_buffer_of_a_stopped_run_gives_its_rent_back(chain: DeployingChain) -> None:
     chain.breaks_after = 5
     with pytest.raises(TransportError):
         chain.deploy(COUNTER)
@@ -187,7 +187,7 @@ def test_the_buffer_of_a_stopped_run_gives_its_rent_back(chain: Chain) -> None:
     assert chain.run(work) == (buffer, 0)
 
 
-def test_lamports_sent_to_the_addresses_before_do_not_block_it(chain: Chain) -> None:
+def test_lamports_sent_to_the_addresses_before_do_not_block_it(chain: DeployingChain) -> None:
     """Anyone can send lamports to an address that can be foreseen; create_account would then refuse it for ever."""
     key, program = chain.wallet.pubkey(), chain.program.pubkey()
     for address in (buffer_address(key, program), program):
@@ -200,7 +200,7 @@ def test_lamports_sent_to_the_addresses_before_do_not_block_it(chain: Chain) -> 
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
-def refused(chain: Chain, elf: bytes, **changed: object) -> str:
+def refused(chain: DeployingChain, elf: bytes, **changed: object) -> str:
     """The words of a plan that is refused; nothing was sent for it."""
     key, sent = chain.wallet.pubkey(), chain.sent
     asked = {"program_id": chain.program.pubkey(), "authority": key, "payer": key, **changed}
@@ -210,7 +210,7 @@ def refused(chain: Chain, elf: bytes, **changed: object) -> str:
     return str(caught.value)
 
 
-def test_who_may_not_upgrade(chain: Chain) -> None:
+def test_who_may_not_upgrade(chain: DeployingChain) -> None:
     chain.deploy(COUNTER)
     other = Pubkey.new_unique()
     words = refused(chain, VAULT, authority=other)
@@ -219,7 +219,7 @@ def test_who_may_not_upgrade(chain: Chain) -> None:
     assert "--authority" in words
 
 
-def test_addresses_that_are_no_place_for_a_program(chain: Chain) -> None:
+def test_addresses_that_are_no_place_for_a_program(chain: DeployingChain) -> None:
     assert "in use" in refused(
         chain, COUNTER, program_id=Pubkey.from_string("SysvarRent111111111111111111111111111111111")
     )
@@ -241,7 +241,7 @@ def test_addresses_that_are_no_place_for_a_program(chain: Chain) -> None:
     assert "holds" in refused(chain, bytes(11 * 1024 * 1024))
 
 
-def test_a_payer_who_is_too_poor_is_told_the_sum(chain: Chain) -> None:
+def test_a_payer_who_is_too_poor_is_told_the_sum(chain: DeployingChain) -> None:
     plan = asyncio.run(plan_of(chain, COUNTER))
     chain.wallet = Keypair()
     chain.airdrop(chain.wallet.pubkey(), plan.needed - 1)
@@ -256,7 +256,7 @@ def test_a_payer_who_is_too_poor_is_told_the_sum(chain: Chain) -> None:
     assert chain.held(chain.wallet.pubkey()) >= chain.rent(0)
 
 
-def test_bytes_that_the_loader_refuses_leave_a_buffer_to_close(chain: Chain) -> None:
+def test_bytes_that_the_loader_refuses_leave_a_buffer_to_close(chain: DeployingChain) -> None:
     with pytest.raises(ProgramFailed):
         chain.deploy(b"\x7fELF" + bytes(2000))
     buffer = read_buffer(
@@ -286,7 +286,7 @@ def test_writing_the_chunks_that_differ_gives_the_file(elf: bytes, there: bytes,
 class Deploying:
     """`idl2mcp deploy` with the chain's wallet, on a copy of the counter, over JSON-RPC."""
 
-    def __init__(self, cli: Cli, chain: Chain, node: Moving, url: str) -> None:
+    def __init__(self, cli: Cli, chain: DeployingChain, node: Moving, url: str) -> None:
         self.cli, self.chain, self.node, self.url = cli, chain, node, url
         self.so = cli.folder / "thing.so"
         self.so.write_bytes(COUNTER)
@@ -304,7 +304,7 @@ class Deploying:
 
 
 @pytest.fixture
-def deploying(cli: Cli, chain: Chain) -> Iterator[Deploying]:
+def deploying(cli: Cli, chain: DeployingChain) -> Iterator[Deploying]:
     with listening(node := Moving(chain)) as url:
         yield Deploying(cli, chain, node, url)
 
@@ -348,7 +348,7 @@ def test_a_first_deployment_by_address_alone_is_refused(deploying: Deploying) ->
     assert "its own key" in ran.err
 
 
-def test_mainnet_is_known_by_its_genesis_and_wants_a_word(cli: Cli, chain: Chain) -> None:
+def test_mainnet_is_known_by_its_genesis_and_wants_a_word(cli: Cli, chain: DeployingChain) -> None:
     with listening(node := Moving(chain, MAINNET)) as url:
         deploying = Deploying(cli, chain, node, url)
         ran = deploying()

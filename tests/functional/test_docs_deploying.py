@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from mcpsol_py.solana.addresses import PROGRAM_METADATA
-from tests.functional.loaded import COUNTER_SO, Chain, Moving
+from tests.functional.loaded import COUNTER_SO, DeployingChain, Moving
 from tests.functional.svm_node import listening
 
 
 class Scripts:
     """Runs a script of examples/ with a wallet of the chain's."""
 
-    def __init__(self, repo: Path, chain: Chain, url: str, folder: Path) -> None:
+    def __init__(self, repo: Path, chain: DeployingChain, url: str, folder: Path) -> None:
         self.repo, self.chain = repo, chain
         payer = folder / "payer.json"
         payer.write_text(json.dumps(list(bytes(chain.wallet))))
@@ -45,7 +45,7 @@ class Scripts:
 
 @pytest.fixture
 def scripts(repo: Path, tmp_path: Path) -> Iterator[Scripts]:
-    chain = Chain()
+    chain = DeployingChain()
     with listening(Moving(chain)) as url:
         yield Scripts(repo, chain, url, tmp_path)
 

@@ -36,7 +36,7 @@ from tests.functional.svm_node import SvmNode, listening
 CALLS = 3
 
 
-class Chain(SvmTransport):
+class YieldingTransport(SvmTransport):
     """LiteSVM with a counter of `wallet`, that lets other tasks run in each request. `lost`: so many answers to a
     sending are lost after the transaction has landed."""
 
@@ -98,55 +98,65 @@ class Chain(SvmTransport):
 PROGRAM: Program = load(REPO / "programs/counter/idl.json")
 
 
-async def chain_with_counter() -> tuple[Chain, ProgramClient, Instruction]:
+async def chain_with_counter() -> tuple[YieldingTransport, ProgramClient, Instruction]:
     """A chain, a client of its counter, which is at 0, and an increment by 1."""
-    chain = Chain()
+    chain = YieldingTransport()
     client = ProgramClient(PROGRAM, chain, COUNTER, wallet=chain.wallet)
     await client.send(await client.build("initialize", {"start": 0}))
     return chain, client, await client.build("increment", {"amount": 1})
 
 
-Scenario = Callable[[Chain, ProgramClient, Instruction], Awaitable[Sequence[Any]]]
+Scenario = Callable[[YieldingTransport, ProgramClient, Instruction], Awaitable[Sequence[Any]]]
 
 
 async def one_after_the_other(
-    chain: Chain, client: ProgramClient, step: Instruction
+    chain: YieldingTransport, client: ProgramClient, step: Instruction
 ) -> Sequence[Any]:
     return [await client.send(step) for _ in range(CALLS)]
 
 
-async def at_once(chain: Chain, client: ProgramClient, step: Instruction) -> Sequence[Any]:
+async def at_once(
+    chain: YieldingTransport, client: ProgramClient, step: Instruction
+) -> Sequence[Any]:
     return await asyncio.gather(*(client.send(step) for _ in range(CALLS)))
 
 
-async def without_waiting(chain: Chain, client: ProgramClient, step: Instruction) -> Sequence[Any]:
+async def without_waiting(
+    chain: YieldingTransport, client: ProgramClient, step: Instruction
+) -> Sequence[Any]:
     return [await client.send(step, confirm=False, skip_preflight=True) for _ in range(CALLS)]
 
 
-async def synchronously(chain: Chain, client: ProgramClient, step: Instruction) -> Sequence[Any]:
+async def synchronously(
+    chain: YieldingTransport, client: ProgramClient, step: Instruction
+) -> Sequence[Any]:
     chain.pauses = False
     twin = SyncProgramClient(client)
     return [twin.send(step) for _ in range(CALLS)]
 
 
-async def several_clients(chain: Chain, client: ProgramClient, step: Instruction) -> Sequence[Any]:
+async def several_clients(
+    chain: YieldingTransport, client: ProgramClient, step: Instruction
+) -> Sequence[Any]:
     clients = [ProgramClient(PROGRAM, chain, COUNTER, wallet=chain.wallet) for _ in range(CALLS)]
     return await asyncio.gather(*(each.send(step) for each in clients))
 
 
-async def in_one_batch(chain: Chain, client: ProgramClient, step: Instruction) -> Sequence[Any]:
+async def in_one_batch(
+    chain: YieldingTransport, client: ProgramClient, step: Instruction
+) -> Sequence[Any]:
     return await Sender(chain, chain.wallet.pubkey(), [chain.wallet]).many([[step]] * CALLS)
 
 
 async def in_several_batches(
-    chain: Chain, client: ProgramClient, step: Instruction
+    chain: YieldingTransport, client: ProgramClient, step: Instruction
 ) -> Sequence[Any]:
     senders = [Sender(chain, chain.wallet.pubkey(), [chain.wallet]) for _ in range(CALLS)]
     return await asyncio.gather(*(each.one([step]) for each in senders))
 
 
 async def as_the_call_command_sends(
-    chain: Chain, client: ProgramClient, step: Instruction
+    chain: YieldingTransport, client: ProgramClient, step: Instruction
 ) -> Sequence[Any]:
     served = ServedProgram(PROGRAM, COUNTER, chain)
     ix, wallet = PROGRAM.instruction("increment"), chain.wallet.pubkey()
@@ -155,7 +165,7 @@ async def as_the_call_command_sends(
 
 
 async def by_different_ways(
-    chain: Chain, client: ProgramClient, step: Instruction
+    chain: YieldingTransport, client: ProgramClient, step: Instruction
 ) -> Sequence[Any]:
     served = ServedProgram(PROGRAM, COUNTER, chain)
     ix, wallet = PROGRAM.instruction("increment"), chain.wallet.pubkey()
@@ -264,8 +274,10 @@ class MovingNode(SvmNode):
         return answer
 
 
-def over_rpc(work: Callable[[str, Chain], Coroutine[Any, Any, list[Signature]]]) -> None:
-    chain = Chain()
+def over_rpc(
+    work: Callable[[str, YieldingTransport], Coroutine[Any, Any, list[Signature]]],
+) -> None:
+    chain = YieldingTransport()
     chain.pauses = False
     with listening(MovingNode(chain)) as url:
         signatures = asyncio.run(work(url, chain))
@@ -274,7 +286,7 @@ def over_rpc(work: Callable[[str, Chain], Coroutine[Any, Any, list[Signature]]])
 
 
 def test_clients_with_transports_of_their_own_share_a_node() -> None:
-    async def work(url: str, chain: Chain) -> list[Signature]:
+    async def work(url: str, chain: YieldingTransport) -> list[Signature]:
         clients = [
             await connect(PROGRAM, RpcTransport(url), wallet=chain.wallet) for _ in range(CALLS)
         ]
@@ -294,7 +306,7 @@ async def begun(client: ProgramClient) -> Instruction:
 
 
 def test_synchronous_clients_in_threads_share_a_node() -> None:
-    async def work(url: str, chain: Chain) -> list[Signature]:
+    async def work(url: str, chain: YieldingTransport) -> list[Signature]:
         client = connect_sync(PROGRAM, url, wallet=chain.wallet)
         client.send(client.build("initialize", {"start": 0}))
         step = client.build("increment", {"amount": 1})

@@ -10,8 +10,8 @@ import pytest
 
 from mcpsol_py.build import build_program
 from mcpsol_py.errors import ToolchainMissing
-from tests.functional import test_programs_counter as counter
-from tests.functional import test_programs_vault as vault
+from tests.support import counter_chain as counter
+from tests.support import vault_chain as vault
 
 REPO = Path(__file__).resolve().parents[2]
 PROGRAMS = sorted(path.parent for path in (REPO / "programs").glob("*/*.build.json"))
@@ -20,10 +20,10 @@ PROGRAMS = sorted(path.parent for path in (REPO / "programs").glob("*/*.build.js
 def behaves(program: str, so: Path) -> None:
     """Another compiler gives other bytes: then the program must still do what it does."""
     if program == "counter":
-        counter.test_a_counter_lives_from_creation_to_close(counter.Chain(so))
-        counter.test_lamports_sent_before_do_not_hinder_the_creation(counter.Chain(so))
+        counter.whole_life(counter.CounterChain(so))
+        counter.creation_where_lamports_are(counter.CounterChain(so))
     elif program == "vault":
-        vault.test_tokens_go_in_and_come_out_again(vault.Chain(so))
+        vault.tokens_in_and_out(vault.VaultChain(so))
 
 
 @pytest.mark.rust

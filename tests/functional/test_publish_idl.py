@@ -25,7 +25,7 @@ from mcpsol_py.deploy.idl_metadata import (
 from mcpsol_py.errors import DeployRefused, NoProgram, TransportError
 from mcpsol_py.solana.addresses import PROGRAM_METADATA
 from tests.functional.cli import Cli, Ran
-from tests.functional.loaded import REPO, Chain, Moving
+from tests.functional.loaded import REPO, DeployingChain, Moving
 from tests.functional.svm_node import SvmNode, listening
 from tests.support.publishing import ELF, Publishing, document
 
@@ -168,7 +168,7 @@ def test_who_may_not_publish(chain: Publishing) -> None:
 
 
 def test_a_cluster_without_the_program_says_so() -> None:
-    chain = Chain()
+    chain = DeployingChain()
     chain.deploy(ELF)
     with pytest.raises(NoProgram, match="Program Metadata program"):
         asyncio.run(
@@ -286,7 +286,7 @@ def test_what_is_no_idl_is_not_published(command: Command) -> None:
 
 
 def test_the_command_on_a_cluster_without_the_program_exits_3(cli: Cli) -> None:
-    chain = Chain()
+    chain = DeployingChain()
     chain.deploy(ELF)
     with listening(SvmNode(chain)) as url:
         payer = cli.write("payer.json", json.dumps(list(bytes(chain.wallet))))

@@ -20,8 +20,9 @@ from mcpsol_py.program import Program
 from mcpsol_py.render import render
 from mcpsol_py.sources.spec import read_spec
 from mcpsol_py.sources.spec_words import __all__ as words
-from tests.functional import test_programs_vault as vault
 from tests.functional.targets import REPO, failure
+from tests.support import vault_chain as vault
+from tests.support.chains import Chain
 
 EVERY_WORD = REPO / "examples/every_word.py"
 
@@ -54,8 +55,7 @@ def test_every_word_runs(tmp_path: Path, no_std_toolchain: Toolchain) -> None:
     admin = Keypair()
     transport.airdrop(admin.pubkey())
     given = {"admin": admin.pubkey(), "fee_to": Keypair().pubkey()}
-    chain = vault.Chain.__new__(vault.Chain)
-    chain.svm, chain.wallet = transport.svm, admin
+    chain = Chain(transport.svm, admin)
     setup = found.instruction("setup").build({}, given, program_id=at)
     assert failure(chain.run(setup)) == "InstructionNotWritten"
     wrong = list(setup.accounts)
@@ -87,7 +87,7 @@ def test_a_bump_that_an_argument_gives_is_checked_and_not_searched(
     assert {result.got for result in report.results if result.kind == "other-bump"} == {
         "ConstraintSeeds"
     }
-    chain = vault.Chain(so)
+    chain = vault.VaultChain(so)
     chain.ok(chain.initialize())
     deposit = Program(model).instruction("deposit")
     accounts = {
@@ -105,7 +105,7 @@ def test_a_bump_that_an_argument_gives_is_checked_and_not_searched(
     )
     assert failure(chain.run(other)) == "ConstraintSeeds"
 
-    plain = vault.Chain()
+    plain = vault.VaultChain()
     plain.wallet, plain.me, plain.mint, plain.purse = (
         chain.wallet,
         chain.me,

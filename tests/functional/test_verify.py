@@ -17,7 +17,7 @@ from idl2mcp.inputs import load_source
 from idl2mcp.schema_diff import KINDS, differences, facts
 from mcpsol_py.sources.detect import read
 from tests.functional.cli import Cli
-from tests.functional.loaded import COUNTER_SO, REPO, VAULT_SO, Chain
+from tests.functional.loaded import COUNTER_SO, REPO, VAULT_SO, DeployingChain
 from tests.functional.svm_node import SvmNode, listening
 
 SPEC = REPO / "programs/counter/spec.py"
@@ -144,7 +144,7 @@ DRIFT: list[tuple[str, Change, str]] = [
 @pytest.fixture(scope="module")
 def sides() -> Iterator[dict[str, dict[str, str]]]:
     """The facts of the counter as its spec, its .so and its deployed program tell them."""
-    chain = Chain()
+    chain = DeployingChain()
     program = Pubkey.from_string(IDL["address"])
     chain.add_program(program, COUNTER_SO)
     with listening(SvmNode(chain)) as url:
@@ -223,7 +223,7 @@ def test_the_command_names_kinds_and_ignores_what_it_is_told_to(cli: Cli) -> Non
 class Deployed:
     """The counter on a chain, deployed through the upgradeable loader, and `idl2mcp` over JSON-RPC."""
 
-    def __init__(self, cli: Cli, chain: Chain, url: str) -> None:
+    def __init__(self, cli: Cli, chain: DeployingChain, url: str) -> None:
         self.cli, self.chain, self.url = cli, chain, url
         chain.deploy(COUNTER_SO.read_bytes())
         self.id = chain.program.pubkey()
@@ -240,7 +240,7 @@ class Deployed:
 
 @pytest.fixture
 def deployed(cli: Cli) -> Iterator[Deployed]:
-    chain = Chain()
+    chain = DeployingChain()
     chain.program = Keypair.from_seed(bytes([8] * 32))
     with listening(SvmNode(chain)) as url:
         yield Deployed(cli, chain, url)

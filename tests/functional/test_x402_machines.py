@@ -31,7 +31,7 @@ from solders.transaction_metadata import TransactionMetadata
 from mcpsol_py.solana.addresses import TOKEN_PROGRAM
 from mcpsol_py.x402.chain import program as x402
 
-from .x402_chain import T0, Chain, token_data
+from .x402_chain import T0, X402Chain, token_data
 
 FULL = os.environ.get("HYPOTHESIS_PROFILE") == "full"
 WINDOW = 1_500
@@ -46,7 +46,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.chain = Chain()
+        self.chain = X402Chain()
         self.chain.set_time(T0, 10_000)
         c = self.chain
         self.friends = [Keypair().pubkey(), Keypair().pubkey()]
@@ -656,7 +656,7 @@ class Terms:
 class PayMachine(Machine):
     def __init__(self) -> None:
         super().__init__()
-        self.agent = self.chain.wallet()
+        self.agent = self.chain.new_wallet()
         self.allowed = 0
         self.ids: list[Terms] = []
         self.receipts: dict[bytes, Receipt] = {}

@@ -21,14 +21,14 @@ from mcpsol_py.x402.subscriptions.onchain import OnChain
 from mcpsol_py.x402.subscriptions.store import SubscriptionStore
 from mcpsol_py.x402.subscriptions.terms import SubscriptionPlan
 
-from .x402_chain import T0, Chain
+from .x402_chain import T0, X402Chain
 
 
 class Mirrored:
     """A merchant who offers plan "pro" on chain, with a quota that the chain knows nothing of."""
 
     def __init__(self, folder: Path, **plan: Any) -> None:
-        self.chain = Chain()
+        self.chain = X402Chain()
         self.svm = svm_chain(self.chain.svm)
         self.database = Database(f"sqlite:///{folder / 'payments.db'}")
         self.book = SubscriptionStore(self.database, clock_ms=lambda: self.chain.now * 1000)

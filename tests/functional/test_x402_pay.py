@@ -17,24 +17,24 @@ from solders.system_program import TransferParams, transfer
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.x402.chain import program as x402
 
-from .x402_chain import ID, T0, Chain, extended, mint_data, spec, token_data
+from .x402_chain import ID, T0, X402Chain, extended, mint_data, spec, token_data
 
 
 @pytest.fixture(params=[TOKEN_PROGRAM, TOKEN_2022_PROGRAM], ids=["token", "token-2022"])
-def both(request: pytest.FixtureRequest) -> Chain:
-    return Chain(request.param)
+def both(request: pytest.FixtureRequest) -> X402Chain:
+    return X402Chain(request.param)
 
 
 @pytest.fixture
-def chain() -> Chain:
-    return Chain()
+def chain() -> X402Chain:
+    return X402Chain()
 
 
 def receipt_of(ix: Instruction) -> Pubkey:
     return ix.accounts[7].pubkey
 
 
-def test_a_payment_moves_the_amount_and_leaves_a_receipt(both: Chain) -> None:
+def test_a_payment_moves_the_amount_and_leaves_a_receipt(both: X402Chain) -> None:
     ix = both.pay()
     outcome = both.ok(ix, signers=[both.relay, both.payer])
     assert both.amount(both.ata(both.payee.pubkey())) == 1000
@@ -65,7 +65,7 @@ def test_a_payment_moves_the_amount_and_leaves_a_receipt(both: Chain) -> None:
     )
 
 
-def test_a_retry_is_told_that_it_is_paid_and_gets_the_first_receipt(both: Chain) -> None:
+def test_a_retry_is_told_that_it_is_paid_and_gets_the_first_receipt(both: X402Chain) -> None:
     ix = both.pay()
     both.ok(ix, signers=[both.relay, both.payer])
     stored = both.data(receipt_of(ix))
@@ -78,31 +78,31 @@ def test_a_retry_is_told_that_it_is_paid_and_gets_the_first_receipt(both: Chain)
 
 
 @pytest.mark.parametrize("changed", [{"amount": 1001}, {"call_hash": bytes(32)}])
-def test_an_id_cannot_be_used_for_something_else(chain: Chain, changed: dict[str, Any]) -> None:
+def test_an_id_cannot_be_used_for_something_else(chain: X402Chain, changed: dict[str, Any]) -> None:
     chain.ok(chain.pay(), signers=[chain.relay, chain.payer])
     chain.refused("PaymentIdReused", chain.pay(**changed), signers=[chain.relay, chain.payer])
 
 
-def test_two_payments_with_one_id_in_one_transaction(chain: Chain) -> None:
+def test_two_payments_with_one_id_in_one_transaction(chain: X402Chain) -> None:
     ix = chain.pay()
     chain.refused("AlreadyPaid", ix, ix, signers=[chain.relay, chain.payer])
 
 
-def test_a_stranger_cannot_use_up_an_id(chain: Chain) -> None:
+def test_a_stranger_cannot_use_up_an_id(chain: X402Chain) -> None:
     """Receipts stand under payer and payee too: a payment of another payer under the same id is another payment."""
-    other = chain.wallet()
+    other = chain.new_wallet()
     chain.purse(other.pubkey(), 5)
     chain.ok(chain.pay(signer=other, payer=other.pubkey(), amount=1), signers=[chain.relay, other])
     chain.ok(chain.pay(), signers=[chain.relay, chain.payer])
     assert chain.amount(chain.ata(chain.payee.pubkey())) == 1001
 
 
-def test_the_owner_pays_the_rent_too(chain: Chain) -> None:
+def test_the_owner_pays_the_rent_too(chain: X402Chain) -> None:
     chain.ok(chain.pay(rent_payer=chain.payer), signers=[chain.payer])
     assert chain.amount(chain.ata(chain.payee.pubkey())) == 1000
 
 
-def test_payment_and_the_call_it_is_for_stand_or_fall_together(chain: Chain) -> None:
+def test_payment_and_the_call_it_is_for_stand_or_fall_together(chain: X402Chain) -> None:
     too_much = transfer(
         TransferParams(
             from_pubkey=chain.payer.pubkey(), to_pubkey=chain.payee.pubkey(), lamports=2**63
@@ -120,8 +120,8 @@ def test_payment_and_the_call_it_is_for_stand_or_fall_together(chain: Chain) -> 
 
 
 class TestDelegates:
-    def test_an_agent_pays_within_its_allowance(self, both: Chain) -> None:
-        agent = both.wallet()
+    def test_an_agent_pays_within_its_allowance(self, both: X402Chain) -> None:
+        agent = both.new_wallet()
         owner = both.payer.pubkey()
         both.purse(owner, 5000, delegate=agent.pubkey(), delegated=1500)
         ix = both.pay(signer=agent)
@@ -137,14 +137,14 @@ class TestDelegates:
             signers=[both.relay, agent],
         )
 
-    def test_a_stranger_is_no_delegate(self, chain: Chain) -> None:
-        thief = chain.wallet()
+    def test_a_stranger_is_no_delegate(self, chain: X402Chain) -> None:
+        thief = chain.new_wallet()
         chain.refused("NotOwnerNorDelegate", chain.pay(signer=thief), signers=[chain.relay, thief])
         chain.purse(chain.payer.pubkey(), 5000, delegate=chain.relay.pubkey(), delegated=5000)
         chain.refused("NotOwnerNorDelegate", chain.pay(signer=thief), signers=[chain.relay, thief])
 
-    def test_a_revoked_delegate(self, chain: Chain) -> None:
-        agent = chain.wallet()
+    def test_a_revoked_delegate(self, chain: X402Chain) -> None:
+        agent = chain.new_wallet()
         chain.purse(chain.payer.pubkey(), 5000, delegate=agent.pubkey(), delegated=0)
         chain.refused("AllowanceTooSmall", chain.pay(signer=agent), signers=[chain.relay, agent])
 
@@ -164,17 +164,17 @@ class TestRefused:
             ("PaymentIdWithoutExpiry", {"payment_id": bytes(32)}),
         ],
     )
-    def test_arguments(self, chain: Chain, error: str, changed: dict[str, Any]) -> None:
+    def test_arguments(self, chain: X402Chain, error: str, changed: dict[str, Any]) -> None:
         chain.refused(error, chain.pay(**changed), signers=[chain.relay, chain.payer])
 
-    def test_the_very_second_of_expiry(self, chain: Chain) -> None:
+    def test_the_very_second_of_expiry(self, chain: X402Chain) -> None:
         ix = chain.pay(expires_at=T0 + 60)
         chain.set_time(T0 + 60)
         chain.refused("PaymentExpired", ix, signers=[chain.relay, chain.payer])
         chain.set_time(T0 + 59)
         chain.ok(ix, signers=[chain.relay, chain.payer])
 
-    def test_oneself(self, chain: Chain) -> None:
+    def test_oneself(self, chain: X402Chain) -> None:
         # one account twice is seen before; a second account of the payer is no associated one
         chain.refused(
             "ConstraintDuplicateMutableAccount",
@@ -188,9 +188,9 @@ class TestRefused:
             signers=[chain.relay, chain.payer],
         )
 
-    def test_accounts(self, chain: Chain) -> None:
+    def test_accounts(self, chain: X402Chain) -> None:
         signers = [chain.relay, chain.payer]
-        thief = chain.wallet()
+        thief = chain.new_wallet()
         pocket = chain.purse(thief.pubkey(), 0)
         other_mint = chain.put(mint_data(), chain.token_program)
         chain.refused("ConstraintTokenOwner", chain.pay(destination=pocket), signers=signers)
@@ -207,13 +207,13 @@ class TestRefused:
         chain.refused("WrongTokenProgram", chain.pay(token_program=ID), signers=signers)
         chain.refused("InvalidProgramId", chain.pay(system_program=ID), signers=signers)
 
-    def test_a_mint_of_the_other_token_program(self, chain: Chain) -> None:
+    def test_a_mint_of_the_other_token_program(self, chain: X402Chain) -> None:
         mint = chain.put(mint_data(), TOKEN_2022_PROGRAM)
         chain.refused(
             "AccountOwnedByWrongProgram", chain.pay(mint=mint), signers=[chain.relay, chain.payer]
         )
 
-    def test_look_alikes(self, chain: Chain) -> None:
+    def test_look_alikes(self, chain: X402Chain) -> None:
         """Accounts with the right bytes that another program owns, and a token account that claims to be a mint."""
         signers = [chain.relay, chain.payer]
         fake = chain.put(token_data(chain.mint, chain.payer.pubkey(), 10**9), ID)
@@ -227,14 +227,14 @@ class TestRefused:
         )
         chain.refused("AccountDidNotDeserialize", chain.pay(source=chain.mint), signers=signers)
 
-    def test_frozen_accounts(self, chain: Chain) -> None:
+    def test_frozen_accounts(self, chain: X402Chain) -> None:
         chain.purse(chain.payer.pubkey(), 5000, state=2)
         chain.refused("AccountFrozen", chain.pay(), signers=[chain.relay, chain.payer])
         chain.purse(chain.payer.pubkey(), 5000)
         chain.purse(chain.payee.pubkey(), 0, state=2)
         chain.refused("AccountFrozen", chain.pay(), signers=[chain.relay, chain.payer])
 
-    def test_signatures(self, chain: Chain) -> None:
+    def test_signatures(self, chain: X402Chain) -> None:
         ix = chain.pay()
         for unsigned, signer in ((0, chain.relay), (1, chain.payer)):
             metas = [
@@ -242,15 +242,15 @@ class TestRefused:
                 for i, m in enumerate(ix.accounts)
             ]
             call = Instruction(ix.program_id, bytes(ix.data), metas)
-            chain.refused("AccountNotSigner", call, signers=[chain.wallet(), signer])
+            chain.refused("AccountNotSigner", call, signers=[chain.new_wallet(), signer])
 
-    def test_the_payees_account_must_exist(self, chain: Chain) -> None:
+    def test_the_payees_account_must_exist(self, chain: X402Chain) -> None:
         nobody = Keypair().pubkey()
         chain.refused(
             "AccountNotInitialized", chain.pay(payee=nobody), signers=[chain.relay, chain.payer]
         )
 
-    def test_data_of_another_length(self, chain: Chain) -> None:
+    def test_data_of_another_length(self, chain: X402Chain) -> None:
         ix = chain.pay()
         for data in (bytes(ix.data)[:-1], bytes(ix.data) + b"\0"):
             cut = Instruction(ix.program_id, data, list(ix.accounts))
@@ -258,7 +258,7 @@ class TestRefused:
 
 
 @pytest.mark.parametrize("lamports", [1, 10**9])
-def test_lamports_at_the_receipts_address_hinder_nobody(chain: Chain, lamports: int) -> None:
+def test_lamports_at_the_receipts_address_hinder_nobody(chain: X402Chain, lamports: int) -> None:
     ix = chain.pay()
     chain.svm.set_account(receipt_of(ix), Account(lamports, b"", Pubkey.default()))
     chain.ok(ix, signers=[chain.relay, chain.payer])
@@ -266,12 +266,14 @@ def test_lamports_at_the_receipts_address_hinder_nobody(chain: Chain, lamports: 
 
 
 class TestCloseReceipt:
-    def test_after_its_time_the_rent_goes_back_and_the_id_stays_used(self, chain: Chain) -> None:
+    def test_after_its_time_the_rent_goes_back_and_the_id_stays_used(
+        self, chain: X402Chain
+    ) -> None:
         ix = chain.pay()
         chain.ok(ix, signers=[chain.relay, chain.payer])
         receipt = receipt_of(ix)
         close = chain.ix("close_receipt", {}, {"receipt": receipt, "rent_payer": chain.relay})
-        stranger = chain.wallet()
+        stranger = chain.new_wallet()
         chain.set_time(T0 + 60 + 604_800 - 1)
         chain.refused("ReceiptRetained", close, signers=[stranger])
         chain.set_time(T0 + 60 + 604_800)
@@ -287,7 +289,7 @@ class TestCloseReceipt:
         # nor can a closed receipt be closed again
         chain.refused("AccountNotInitialized", close, signers=[stranger])
 
-    def test_another_account_is_no_receipt(self, chain: Chain) -> None:
+    def test_another_account_is_no_receipt(self, chain: X402Chain) -> None:
         plan = chain.put(b"\x20" + bytes(98), ID)
         close = chain.ix("close_receipt", {}, {"receipt": plan, "rent_payer": chain.relay})
         chain.refused("AccountDiscriminatorMismatch", close, signers=[chain.relay])
@@ -318,7 +320,7 @@ EXTENSIONS: dict[str, tuple[int, bytes, str | None]] = {
 
 @pytest.mark.parametrize("name", EXTENSIONS)
 def test_mint_extensions_are_taken_or_refused_on_purpose(name: str) -> None:
-    chain = Chain(TOKEN_2022_PROGRAM)
+    chain = X402Chain(TOKEN_2022_PROGRAM)
     number, value, error = EXTENSIONS[name]
     chain.put(extended(mint_data(), 1, [(number, value)]), TOKEN_2022_PROGRAM, chain.mint)
     account_side = {1: [(2, bytes(8))], 14: [(15, b"\0")], 26: [(27, b"")]}.get(number, [])
@@ -334,7 +336,7 @@ def test_mint_extensions_are_taken_or_refused_on_purpose(name: str) -> None:
 
 
 def test_a_fee_that_the_payee_would_bear_is_refused() -> None:
-    chain = Chain(TOKEN_2022_PROGRAM)
+    chain = X402Chain(TOKEN_2022_PROGRAM)
     fee = struct.pack("<QQH", 0, 10**9, 100)  # epoch, at most, hundredths of a percent
     value = bytes(32) + bytes(32) + bytes(8) + fee + fee
     chain.put(extended(mint_data(), 1, [(1, value)]), TOKEN_2022_PROGRAM, chain.mint)
@@ -346,7 +348,7 @@ def test_a_fee_that_the_payee_would_bear_is_refused() -> None:
     chain.refused("FeeTaken", chain.pay(amount=1), signers=[chain.relay, chain.payer])
 
 
-def test_the_hash_of_the_call_is_what_the_caller_says(chain: Chain) -> None:
+def test_the_hash_of_the_call_is_what_the_caller_says(chain: X402Chain) -> None:
     call = sha256(b'{"tool":"weather","city":"Bern"}').digest()
     ix = chain.pay(call_hash=call)
     chain.ok(ix, signers=[chain.relay, chain.payer])

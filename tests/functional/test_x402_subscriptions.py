@@ -14,31 +14,31 @@ from solders.pubkey import Pubkey
 from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 from mcpsol_py.x402.chain import program as x402
 
-from .x402_chain import ID, T0, Chain, extended, mint_data, token_data
+from .x402_chain import ID, T0, X402Chain, extended, mint_data, token_data
 
 
 @pytest.fixture(params=[TOKEN_PROGRAM, TOKEN_2022_PROGRAM], ids=["token", "token-2022"])
-def both(request: pytest.FixtureRequest) -> Chain:
-    return Chain(request.param)
+def both(request: pytest.FixtureRequest) -> X402Chain:
+    return X402Chain(request.param)
 
 
 @pytest.fixture
-def chain() -> Chain:
-    return Chain()
+def chain() -> X402Chain:
+    return X402Chain()
 
 
-def paid(chain: Chain) -> int:
+def paid(chain: X402Chain) -> int:
     return chain.amount(chain.ata(chain.payee.pubkey()))
 
 
-def allowance(chain: Chain) -> int:
+def allowance(chain: X402Chain) -> int:
     key, amount = chain.delegated(chain.ata(chain.payer.pubkey()))
     assert key in (None, x402.delegate_address(chain.payer.pubkey()))
     return amount
 
 
 class TestLife:
-    def test_two_charges_then_the_end(self, both: Chain) -> None:
+    def test_two_charges_then_the_end(self, both: X402Chain) -> None:
         plan = both.plan()
         quote = both.view("quote", {"periods": 3}, {"plan": plan})
         assert quote == {
@@ -76,7 +76,7 @@ class TestLife:
         both.ok(both.close_subscription(subscription), signers=[both.payee])
         assert both.data(subscription) is None
 
-    def test_a_trial_comes_first(self, both: Chain) -> None:
+    def test_a_trial_comes_first(self, both: X402Chain) -> None:
         plan = both.plan(trial=500)
         assert both.view("quote", {"periods": 3}, {"plan": plan})["first_charge"] == 0
         subscription = both.subscribed(plan)
@@ -90,7 +90,7 @@ class TestLife:
         both.ok(both.charge(subscription), signers=[both.relay])
         assert (paid(both), both.status(subscription)["due_at"]) == (100, T0 + 1_500)
 
-    def test_expiry_at_the_very_second(self, chain: Chain) -> None:
+    def test_expiry_at_the_very_second(self, chain: X402Chain) -> None:
         subscription = chain.subscribed(chain.plan())
         chain.set_time(T0 + 1_300)
         assert chain.status(subscription)["state"] == "Expired"
@@ -98,7 +98,7 @@ class TestLife:
         chain.set_time(T0 + 1_299)
         chain.ok(chain.charge(subscription), signers=[chain.relay])
 
-    def test_missed_periods_do_not_pile_up(self, chain: Chain) -> None:
+    def test_missed_periods_do_not_pile_up(self, chain: X402Chain) -> None:
         """With a grace of many periods the merchant still gets one charge, for the period that runs now."""
         subscription = chain.subscribed(chain.plan(grace=50_000), 12)
         chain.set_time(T0 + 4_700)
@@ -110,13 +110,13 @@ class TestLife:
             "NotDue", chain.charge(subscription), chain.charge(subscription), signers=[chain.relay]
         )
 
-    def test_twice_in_one_transaction(self, chain: Chain) -> None:
+    def test_twice_in_one_transaction(self, chain: X402Chain) -> None:
         subscription = chain.subscribed(chain.plan())
         chain.set_time(T0 + 1_000)
         ix = chain.charge(subscription)
         chain.refused("NotDue", ix, ix, signers=[chain.relay])
 
-    def test_a_merchant_cannot_change_what_was_agreed(self, chain: Chain) -> None:
+    def test_a_merchant_cannot_change_what_was_agreed(self, chain: X402Chain) -> None:
         """The plan is closed and made again with another price: the old subscription goes on as it was."""
         plan = chain.plan()
         subscription = chain.subscribed(plan)
@@ -142,7 +142,7 @@ class TestLife:
                 signers=[chain.relay, chain.payer],
             )
 
-    def test_two_subscriptions_share_one_delegate(self, chain: Chain) -> None:
+    def test_two_subscriptions_share_one_delegate(self, chain: X402Chain) -> None:
         one, two = (
             chain.subscribed(chain.plan(1)),
             chain.subscribed(chain.plan(2, price=7), 5, price=7),
@@ -159,7 +159,7 @@ class TestLife:
 
 
 class TestChangePlan:
-    def test_from_the_next_charge_on(self, both: Chain) -> None:
+    def test_from_the_next_charge_on(self, both: X402Chain) -> None:
         cheap, dear = both.plan(1), both.plan(2, price=500, period=2_000, grace=60)
         subscription = both.subscribed(cheap)
         change = both.change_plan(subscription, dear, 4, price=500, period=2_000)
@@ -175,7 +175,7 @@ class TestChangePlan:
             T0 + 3_000,
         )
 
-    def test_only_with_the_subscriber(self, chain: Chain) -> None:
+    def test_only_with_the_subscriber(self, chain: X402Chain) -> None:
         plan = chain.plan()
         subscription = chain.subscribed(plan)
         ix = chain.change_plan(subscription, plan, 5)
@@ -185,7 +185,7 @@ class TestChangePlan:
         theirs = chain.change_plan(subscription, plan, 5, subscriber=chain.payee)
         chain.refused("NotSubscriber", theirs, signers=[chain.payee])
 
-    def test_refused(self, chain: Chain) -> None:
+    def test_refused(self, chain: X402Chain) -> None:
         plan = chain.plan()
         subscription = chain.subscribed(plan)
         signers = [chain.relay, chain.payer]
@@ -208,7 +208,7 @@ class TestChangePlan:
             "SubscriptionCancelled", chain.change_plan(subscription, plan, 5), signers=signers
         )
 
-    def test_not_after_the_end(self, chain: Chain) -> None:
+    def test_not_after_the_end(self, chain: X402Chain) -> None:
         plan = chain.plan()
         subscription = chain.subscribed(plan)
         chain.set_time(T0 + 1_300)
@@ -220,7 +220,7 @@ class TestChangePlan:
 
 
 class TestCancel:
-    def test_what_is_paid_stays_paid_and_nothing_more_is_charged(self, both: Chain) -> None:
+    def test_what_is_paid_stays_paid_and_nothing_more_is_charged(self, both: X402Chain) -> None:
         subscription = both.subscribed(both.plan())
         outcome = both.ok(both.cancel(subscription), signers=[both.relay, both.payer])
         assert both.events(outcome) == [
@@ -238,19 +238,19 @@ class TestCancel:
         )
         both.ok(both.close_subscription(subscription), signers=[both.payee])
 
-    def test_not_closed_before_what_is_paid_has_ended(self, chain: Chain) -> None:
+    def test_not_closed_before_what_is_paid_has_ended(self, chain: X402Chain) -> None:
         subscription = chain.subscribed(chain.plan())
         chain.ok(chain.cancel(subscription), signers=[chain.relay, chain.payer])
         chain.set_time(T0 + 999)
         chain.refused("StillRunning", chain.close_subscription(subscription), signers=[chain.payee])
-        thief = chain.wallet()
+        thief = chain.new_wallet()
         chain.set_time(T0 + 1_000)
         theirs = chain.close_subscription(subscription, rent_payer=thief)
         chain.refused("SubscriptionMismatch", theirs, signers=[thief])
         chain.ok(chain.close_subscription(subscription), signers=[thief])
 
     @pytest.mark.parametrize("source", ["frozen", "closed", "other delegate"])
-    def test_nothing_keeps_a_subscriber(self, chain: Chain, source: str) -> None:
+    def test_nothing_keeps_a_subscriber(self, chain: X402Chain, source: str) -> None:
         subscription = chain.subscribed(chain.plan())
         key = chain.ata(chain.payer.pubkey())
         if source == "frozen":
@@ -267,7 +267,7 @@ class TestCancel:
     @pytest.mark.parametrize("what", ["a guard", "a hook"])
     def test_nothing_keeps_a_subscriber_on_token_2022(self, what: str) -> None:
         """The account refuses approvals by programs now, or the mint has got a transfer hook."""
-        chain = Chain(TOKEN_2022_PROGRAM)
+        chain = X402Chain(TOKEN_2022_PROGRAM)
         chain.put(extended(mint_data(), 1, [(14, bytes(64))]), TOKEN_2022_PROGRAM, chain.mint)
         key, delegate = chain.payer.pubkey(), x402.delegate_address(chain.payer.pubkey())
         for owner, amount in ((key, 5_000), (chain.payee.pubkey(), 0)):
@@ -291,7 +291,7 @@ class TestCancel:
         ("after", "refund"), [(0, 100), (1, 100), (250, 75), (999, 1), (1_000, 0), (1_200, 0)]
     )
     def test_a_merchant_pays_the_unused_part_back(
-        self, both: Chain, after: int, refund: int
+        self, both: X402Chain, after: int, refund: int
     ) -> None:
         subscription = both.subscribed(both.plan())
         both.set_time(T0 + after)
@@ -304,7 +304,7 @@ class TestCancel:
         both.refused("SubscriptionCancelled", both.charge(subscription), signers=[both.relay])
         both.ok(both.close_subscription(subscription), signers=[both.relay])
 
-    def test_a_refund_is_of_what_was_charged(self, chain: Chain) -> None:
+    def test_a_refund_is_of_what_was_charged(self, chain: X402Chain) -> None:
         """Not of what the next charge would be."""
         subscription = chain.subscribed(chain.plan(1))
         dear = chain.plan(2, price=500)
@@ -315,7 +315,7 @@ class TestCancel:
         chain.ok(chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
         assert paid(chain) == 50
 
-    def test_a_merchant_without_tokens_cannot_cancel(self, chain: Chain) -> None:
+    def test_a_merchant_without_tokens_cannot_cancel(self, chain: X402Chain) -> None:
         subscription = chain.subscribed(chain.plan())
         chain.purse(chain.payee.pubkey(), 99)
         chain.refused(
@@ -324,9 +324,9 @@ class TestCancel:
             signers=[chain.relay, chain.payee],
         )
 
-    def test_who_may(self, chain: Chain) -> None:
+    def test_who_may(self, chain: X402Chain) -> None:
         subscription = chain.subscribed(chain.plan())
-        thief = chain.wallet()
+        thief = chain.new_wallet()
         chain.purse(thief.pubkey(), 500)
         their_delegate = x402.delegate_address(thief.pubkey())
         theirs = {
@@ -352,24 +352,24 @@ class TestCancel:
 
 class TestRefused:
     @pytest.mark.parametrize("field", ["price", "period", "grace", "max_charges"])
-    def test_plans_with_nothing(self, chain: Chain, field: str) -> None:
+    def test_plans_with_nothing(self, chain: X402Chain, field: str) -> None:
         ix, _ = chain.create_plan(**{field: 0})
         chain.refused("InvalidPlan", ix, signers=[chain.payee])
 
-    def test_plans(self, chain: Chain) -> None:
+    def test_plans(self, chain: X402Chain) -> None:
         plan = chain.plan()
         again, _ = chain.create_plan()
         chain.refused("AccountDiscriminatorAlreadySet", again, signers=[chain.payee])
         other, _ = chain.create_plan(2, plan=Keypair().pubkey())
         chain.refused("ConstraintSeeds", other, signers=[chain.payee])
-        thief = chain.wallet()
+        thief = chain.new_wallet()
         theirs = {"plan": plan, "merchant": thief}
         chain.refused("PlanMismatch", chain.ix("close_plan", {}, theirs), signers=[thief])
         chain.refused(
             "PlanMismatch", chain.ix("set_plan_open", {"open": False}, theirs), signers=[thief]
         )
 
-    def test_a_plan_that_takes_nobody_new(self, chain: Chain) -> None:
+    def test_a_plan_that_takes_nobody_new(self, chain: X402Chain) -> None:
         plan = chain.plan()
         shut = chain.ix("set_plan_open", {"open": False}, {"plan": plan, "merchant": chain.payee})
         chain.ok(shut, signers=[chain.payee])
@@ -379,7 +379,7 @@ class TestRefused:
         chain.ok(opened, signers=[chain.payee])
         chain.subscribed(plan)
 
-    def test_subscribing(self, chain: Chain) -> None:
+    def test_subscribing(self, chain: X402Chain) -> None:
         plan, signers = chain.plan(), [chain.relay, chain.payer]
         chain.refused("TooManyPeriods", chain.subscribe(plan, 0), signers=signers)
         chain.refused("TooManyPeriods", chain.subscribe(plan, 13), signers=signers)
@@ -387,7 +387,7 @@ class TestRefused:
         chain.subscribed(plan)
         chain.refused("AccountDiscriminatorAlreadySet", chain.subscribe(plan), signers=signers)
 
-    def test_another_delegate_is_not_pushed_aside(self, chain: Chain) -> None:
+    def test_another_delegate_is_not_pushed_aside(self, chain: X402Chain) -> None:
         """An agent's capped approval stays; its owner decides."""
         plan = chain.plan()
         chain.purse(chain.payer.pubkey(), 5_000, delegate=chain.relay.pubkey(), delegated=1)
@@ -395,7 +395,7 @@ class TestRefused:
         chain.purse(chain.payer.pubkey(), 5_000, delegate=chain.relay.pubkey(), delegated=0)
         chain.subscribed(plan)
 
-    def test_not_enough(self, chain: Chain) -> None:
+    def test_not_enough(self, chain: X402Chain) -> None:
         plan = chain.plan()
         chain.purse(chain.payer.pubkey(), 99)
         chain.refused("BalanceTooSmall", chain.subscribe(plan), signers=[chain.relay, chain.payer])
@@ -411,7 +411,7 @@ class TestRefused:
         chain.purse(key, 500, delegate=delegate, delegated=100)
         chain.ok(chain.charge(subscription), signers=[chain.relay])
 
-    def test_edges_of_u64(self, chain: Chain) -> None:
+    def test_edges_of_u64(self, chain: X402Chain) -> None:
         most = 2**64 - 1
         plan = chain.plan(price=most)
         chain.purse(chain.payer.pubkey(), most)
@@ -424,15 +424,15 @@ class TestRefused:
         chain.ok(chain.merchant_cancel(subscription), signers=[chain.relay, chain.payee])
         assert chain.amount(chain.ata(chain.payer.pubkey())) == 2**63  # half, rounded up
 
-    def test_times_that_cannot_be_counted(self, chain: Chain) -> None:
+    def test_times_that_cannot_be_counted(self, chain: X402Chain) -> None:
         plan = chain.plan(period=2**32 - 1, grace=2**32 - 1)
         subscription = chain.subscribed(plan, period=2**32 - 1)
         assert chain.status(subscription)["due_at"] == T0 + 2**32 - 1
 
-    def test_charging_from_and_to_others(self, chain: Chain) -> None:
+    def test_charging_from_and_to_others(self, chain: X402Chain) -> None:
         subscription = chain.subscribed(chain.plan())
         chain.set_time(T0 + 1_000)
-        thief = chain.wallet()
+        thief = chain.new_wallet()
         pocket = chain.purse(thief.pubkey(), 500)
         cases: list[tuple[str, dict[str, Any]]] = [
             ("NotMerchant", {"merchant": thief, "destination": pocket}),
@@ -467,7 +467,7 @@ class TestRefused:
             "SubscriptionMismatch", chain.charge(subscription, **accounts), signers=[chain.relay]
         )
 
-    def test_oneself(self, chain: Chain) -> None:
+    def test_oneself(self, chain: X402Chain) -> None:
         plan = chain.plan()
         me = chain.payee
         second = chain.put(token_data(chain.mint, me.pubkey(), 500), TOKEN_PROGRAM)
@@ -487,7 +487,7 @@ class TestRefused:
             signers=[chain.relay, me],
         )
 
-    def test_look_alikes(self, chain: Chain) -> None:
+    def test_look_alikes(self, chain: X402Chain) -> None:
         subscription = chain.subscribed(chain.plan())
         data = chain.data(subscription)
         assert data is not None
@@ -506,13 +506,13 @@ class TestRefused:
         )
 
     def test_mints_whose_tokens_do_not_pass_exactly(self) -> None:
-        chain = Chain(TOKEN_2022_PROGRAM)
+        chain = X402Chain(TOKEN_2022_PROGRAM)
         for number, value in ((9, b""), (14, bytes(32) + b"\7" * 32), (999, b"")):
             chain.put(extended(mint_data(), 1, [(number, value)]), TOKEN_2022_PROGRAM, chain.mint)
             ix, _ = chain.create_plan()
             chain.refused("UnsupportedMintExtension", ix, signers=[chain.payee])
 
-    def test_subscribing_again_after_closing(self, chain: Chain) -> None:
+    def test_subscribing_again_after_closing(self, chain: X402Chain) -> None:
         """A closed subscription leaves nothing behind: a new one needs the subscriber's signature again."""
         plan = chain.plan()
         subscription = chain.subscribed(plan)

@@ -14,16 +14,14 @@ from typing import Any
 from solders.account import Account
 from solders.instruction import AccountMeta, Instruction
 from solders.keypair import Keypair
-from solders.litesvm import LiteSVM
-from solders.message import Message
 from solders.pubkey import Pubkey
-from solders.transaction import VersionedTransaction
 from solders.transaction_metadata import FailedTransactionMetadata, TransactionMetadata
 
 from mcpsol_py import Program, load
 from mcpsol_py.solana.addresses import TOKEN_PROGRAM
 from mcpsol_py.solana.pda import associated_token
 from mcpsol_py.x402.chain import program as x402
+from tests.support.chains import Chain
 
 REPO = Path(__file__).resolve().parents[2]
 ID = x402.PROGRAM_ID
@@ -77,15 +75,16 @@ class Failed(AssertionError):
     """A call that should have gone through did not; the text is its log."""
 
 
-class Chain:
+class X402Chain(Chain):
     """Everything that a test of the program needs. `token_program`: of the default mint."""
 
     def __init__(self, token_program: Pubkey = TOKEN_PROGRAM) -> None:
-        self.svm = LiteSVM()
+        super().__init__()
         self.svm.add_program(ID, elf())
         self.token_program = token_program
         self.set_time(T0)
-        self.payer, self.payee, self.relay = self.wallet(), self.wallet(), self.wallet()
+        self.payer, self.payee = self.new_wallet(), self.new_wallet()
+        self.relay = self.wallet
         self.mint = self.put(mint_data(), token_program)
         self.spent = 0  # compute units of the last transaction
         for owner, amount in ((self.payer, 1_000_000), (self.payee, 0)):
@@ -108,11 +107,6 @@ class Chain:
     @property
     def slot(self) -> int:
         return self.svm.get_clock().slot
-
-    def wallet(self) -> Keypair:
-        key = Keypair()
-        self.svm.airdrop(key.pubkey(), 10**10)
-        return key
 
     def put(self, data: bytes, owner: Pubkey, key: Pubkey | None = None) -> Pubkey:
         key = key or Keypair().pubkey()
@@ -172,14 +166,9 @@ class Chain:
         assert isinstance(built, Instruction)
         return built
 
-    def run(self, *instructions: Instruction, signers: Sequence[Keypair]) -> Any:
-        self.svm.expire_blockhash()
-        message = Message.new_with_blockhash(
-            list(instructions), signers[0].pubkey(), self.svm.latest_blockhash()
-        )
-        return self.svm.send_transaction(VersionedTransaction(message, list(signers)))
-
-    def ok(self, *instructions: Instruction, signers: Sequence[Keypair]) -> TransactionMetadata:
+    def ok(
+        self, *instructions: Instruction, signers: Sequence[Keypair] = ()
+    ) -> TransactionMetadata:
         outcome = self.run(*instructions, signers=signers)
         if isinstance(outcome, FailedTransactionMetadata):
             raise Failed("\n".join([str(outcome.err()), *outcome.meta().logs()]))

@@ -162,7 +162,7 @@ async def no(question: str, digest: str) -> bool:
     return False
 
 
-class _Chain:
+class PatchedTransport:
     """The scene's transport with some methods replaced."""
 
     def __init__(self, inner: Any, **replaced: Any) -> None:
@@ -174,5 +174,5 @@ class _Chain:
 
 def broken(s: Scene, **replaced: Callable[..., Awaitable[Any]]) -> Scene:
     for program in s.bridge.box.programs:
-        program.transport = _Chain(program.transport, **replaced)
+        program.transport = PatchedTransport(program.transport, **replaced)
     return s

@@ -17,7 +17,7 @@ from mcpsol_py.deploy.idl_metadata import (
     run_publication,
 )
 from mcpsol_py.solana.addresses import PROGRAM_METADATA
-from tests.functional.loaded import COUNTER_SO, Chain
+from tests.functional.loaded import COUNTER_SO, DeployingChain
 
 ELF = COUNTER_SO.read_bytes()
 
@@ -28,7 +28,7 @@ def document(packed: int, salt: int = 0) -> bytes:
     return json.dumps({"name": "x", "version": "0.1.0", "instructions": [], "note": text}).encode()
 
 
-class Publishing(Chain):
+class Publishing(DeployingChain):
     """With the Program Metadata program, and the counter deployed with `wallet` as its upgrade authority."""
 
     def __init__(self, so: Path) -> None:

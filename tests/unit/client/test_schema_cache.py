@@ -33,7 +33,7 @@ SILENT = mute(COUNTER)
 MAINNET, DEVNET = "genesis of one", "genesis of another"
 
 
-class Chain(SvmTransport):
+class RedeployingTransport(SvmTransport):
     """Deploys at a new slot each time, and counts simulations."""
 
     def __init__(self) -> None:
@@ -103,8 +103,8 @@ def idl(name: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def chain() -> Chain:
-    return Chain()
+def chain() -> RedeployingTransport:
+    return RedeployingTransport()
 
 
 @pytest.fixture
@@ -116,7 +116,9 @@ async def said(genesis: str) -> str:
     return genesis
 
 
-async def found(cache: SchemaCache, chain: Chain, genesis: str = MAINNET) -> tuple[Discovery, int]:
+async def found(
+    cache: SchemaCache, chain: RedeployingTransport, genesis: str = MAINNET
+) -> tuple[Discovery, int]:
     """What is found, and how many simulations that took."""
     before = chain.simulated
     discovery, slot = await cache.discover(chain, PROGRAM, said(genesis))
@@ -130,7 +132,7 @@ def files(cache: SchemaCache) -> list[Path]:
 
 
 async def test_list_tools_is_asked_once_for_each_deployment(
-    cache: SchemaCache, chain: Chain
+    cache: SchemaCache, chain: RedeployingTransport
 ) -> None:
     chain.deploy(COUNTER)
     first, trips = await found(cache, chain)
@@ -148,7 +150,7 @@ async def test_list_tools_is_asked_once_for_each_deployment(
 
 
 async def test_idl_accounts_count_as_long_as_all_of_them_hold_the_same(
-    cache: SchemaCache, chain: Chain
+    cache: SchemaCache, chain: RedeployingTransport
 ) -> None:
     chain.deploy(SILENT)
     chain.anchor_idl(idl("first"))
@@ -164,7 +166,9 @@ async def test_idl_accounts_count_as_long_as_all_of_them_hold_the_same(
     assert (again.program.name, again.source, trips) == ("third", "Program Metadata", 0)
 
 
-async def test_content_that_lies_elsewhere_is_not_kept(cache: SchemaCache, chain: Chain) -> None:
+async def test_content_that_lies_elsewhere_is_not_kept(
+    cache: SchemaCache, chain: RedeployingTransport
+) -> None:
     chain.deploy(SILENT)
     chain.metadata(idl("there"), elsewhere=Pubkey(bytes([7] * 32)))
     assert (await found(cache, chain))[0].program.name == "there"
@@ -174,7 +178,7 @@ async def test_content_that_lies_elsewhere_is_not_kept(cache: SchemaCache, chain
 
 
 async def test_clusters_are_apart_and_of_some_nothing_is_kept(
-    cache: SchemaCache, chain: Chain
+    cache: SchemaCache, chain: RedeployingTransport
 ) -> None:
     chain.deploy(COUNTER)
     assert [
@@ -206,7 +210,7 @@ async def test_clusters_are_apart_and_of_some_nothing_is_kept(
     ],
 )
 async def test_a_file_that_is_none_of_ours_is_read_anew_and_mended(
-    cache: SchemaCache, chain: Chain, damage: Callable[[bytes], bytes]
+    cache: SchemaCache, chain: RedeployingTransport, damage: Callable[[bytes], bytes]
 ) -> None:
     chain.deploy(COUNTER)
     await found(cache, chain)
@@ -222,7 +226,7 @@ async def test_a_file_that_is_none_of_ours_is_read_anew_and_mended(
 @pytest.mark.skipif(os.name != "posix", reason="modes of files are POSIX's")
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
 async def test_a_file_that_others_may_write_is_read_anew(
-    cache: SchemaCache, chain: Chain, mode: int
+    cache: SchemaCache, chain: RedeployingTransport, mode: int
 ) -> None:
     chain.deploy(COUNTER)
     await found(cache, chain)
@@ -234,7 +238,9 @@ async def test_a_file_that_others_may_write_is_read_anew(
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-async def test_what_was_read_while_it_changed_is_not_kept(cache: SchemaCache, chain: Chain) -> None:
+async def test_what_was_read_while_it_changed_is_not_kept(
+    cache: SchemaCache, chain: RedeployingTransport
+) -> None:
     chain.deploy(COUNTER)
 
     def redeployed() -> None:
@@ -253,7 +259,7 @@ async def test_what_was_read_while_it_changed_is_not_kept(cache: SchemaCache, ch
 
 
 async def test_a_rung_that_could_not_be_asked_is_asked_again(
-    cache: SchemaCache, chain: Chain
+    cache: SchemaCache, chain: RedeployingTransport
 ) -> None:
     chain.deploy(COUNTER)
     chain.anchor_idl(idl("older"))
@@ -265,7 +271,7 @@ async def test_a_rung_that_could_not_be_asked_is_asked_again(
     assert (await found(cache, chain))[0].program.name == "counter"
 
 
-async def test_errors_are_discovers_own(cache: SchemaCache, chain: Chain) -> None:
+async def test_errors_are_discovers_own(cache: SchemaCache, chain: RedeployingTransport) -> None:
     chain.deploy(SILENT)
     with pytest.raises(NoSchema, match="Anchor IDL account is absent"):
         await cache.discover(chain, PROGRAM, said(MAINNET))
@@ -274,7 +280,9 @@ async def test_errors_are_discovers_own(cache: SchemaCache, chain: Chain) -> Non
     assert not files(cache)
 
 
-async def test_a_folder_that_cannot_be_written_is_no_fault(tmp_path: Path, chain: Chain) -> None:
+async def test_a_folder_that_cannot_be_written_is_no_fault(
+    tmp_path: Path, chain: RedeployingTransport
+) -> None:
     (tmp_path / "file").write_text("here")
     chain.deploy(COUNTER)
     assert (await found(SchemaCache(tmp_path / "file"), chain))[0].program.name == "counter"
