@@ -13,7 +13,7 @@
 | shadowed-discriminator | error | equal discriminators, or one that starts another |
 | reserved-discriminator | error | the eight bytes of list_tools, or bytes that start with them |
 | empty-discriminator | error | an instruction without one among others; info if it is the only one |
-| untold-accounts | info | account types that cannot be told apart by their data |
+| untold-accounts | info | account types that cannot be distinguished by their data |
 | colliding-names | warning | names that are equal in snake_case, and so in Rust and in tool names |
 | shared-name | info | an argument and an account with one name |
 | seed | error | a seed longer than 32 bytes, too many seeds |
@@ -121,10 +121,9 @@ def _check_shared_names(
     context: CheckContext, ix: Instruction, accounts: list[str], path: str
 ) -> None:
     args = {arg.name for arg in ix.args}
-    for name in dict.fromkeys(accounts):
-        if name in args:
-            message = f"an argument and an account are both called {abbr(name, 60)}"
-            context.findings.info(path, message, "shared-name")
+    for name in filter(args.__contains__, dict.fromkeys(accounts)):
+        message = f"an argument and an account are both called {abbr(name, 60)}"
+        context.findings.info(path, message, "shared-name")
 
 
 # --- accounts, events, errors, constants -----------------------------------------------------------------------------
@@ -139,17 +138,18 @@ def _check_accounts(context: CheckContext) -> None:
             check_link(context, account.type, f"{path}[{i}]")
         else:
             check_type(context, account.type, f"{path}[{i}].{context.paths.account_data}")
-    _check_untold_accounts(context, path)
+    _check_recognizable(context, path)
     check_shadowing(context, accounts, path, "account type", "warning")
 
 
-def _check_untold_accounts(context: CheckContext, path: str) -> None:
-    untold = [account.name for account in context.model.accounts if not _is_recognizable(account)]
-    if not untold or len(context.model.accounts) == 1:
+def _check_recognizable(context: CheckContext, path: str) -> None:
+    accounts = context.model.accounts
+    alike = [account.name for account in accounts if not _is_recognizable(account)]
+    if not alike or len(accounts) == 1:
         return
-    shown = ", ".join(untold[:5])
-    if len(untold) > 5:
-        shown += f" and {len(untold) - 5} more"
+    shown = ", ".join(alike[:5])
+    if len(alike) > 5:
+        shown += f" and {len(alike) - 5} more"
     message = f"{shown} cannot be recognized by their data; name the type when decoding"
     context.findings.info(path, message, "untold-accounts")
 

@@ -1,4 +1,4 @@
-"""Checks of discriminators: whether the bytes tell instructions, accounts and events apart."""
+"""Checks of discriminators: whether their bytes distinguish instructions, accounts and events."""
 
 from __future__ import annotations
 
@@ -25,24 +25,31 @@ def check_discriminators(context: CheckContext) -> None:
 
 
 def _check_discriminator(context: CheckContext, ix: Instruction, path: str) -> None:
-    data = ix.discriminator.value
-    if not data and not ix.also:
+    discriminator = ix.discriminator
+    if not discriminator.value and not ix.also:
         _report_empty(context, ix, path)
     elif answers_schema(ix):
         message = f"{ix.name!r} is list_tools itself; a rendered program generates its own"
         context.findings.info(path, message, "reserved-discriminator")
-    elif ix.discriminator.offset == 0 and data.startswith(LIST_TOOLS):
-        start = data[:32].hex()
-        message = f"0x{start} starts with {_RESERVED}, which list_tools uses; choose another"
-        context.findings.error(path, message, "reserved-discriminator")
-    elif ix.discriminator.offset == 0 and len(data) > 1 and LIST_TOOLS.startswith(data):
-        message = f"0x{data.hex()} starts {_RESERVED}, which list_tools uses; choose another"
-        context.findings.error(path, message, "reserved-discriminator")
+    elif discriminator.offset == 0:
+        _check_reserved(context, discriminator.value, path)
+
+
+def _check_reserved(context: CheckContext, data: bytes, path: str) -> None:
+    """Report bytes that a program cannot tell from a call of list_tools."""
+    if data.startswith(LIST_TOOLS):
+        overlap = f"0x{data[:32].hex()} starts with {_RESERVED}"
+    elif len(data) > 1 and LIST_TOOLS.startswith(data):
+        overlap = f"0x{data.hex()} starts {_RESERVED}"
+    else:
+        return
+    message = f"{overlap}, which list_tools uses; choose another"
+    context.findings.error(path, message, "reserved-discriminator")
 
 
 def _report_empty(context: CheckContext, ix: Instruction, path: str) -> None:
     if len(context.model.instructions) > 1:
-        message = f"{ix.name!r} has no discriminator, so it cannot be told from the others"
+        message = f"{ix.name!r} has no discriminator that distinguishes it from the others"
         context.findings.error(path, message, "empty-discriminator")
     else:
         message = f"{ix.name!r} has no discriminator: its data is its arguments alone"
@@ -65,13 +72,10 @@ def check_shadowing(
     level: Level,
 ) -> None:
     """Report items of one list whose discriminators are equal, or start one another."""
-    leading = [
-        _Known(item.discriminator.value, i)
-        for i, item in enumerate(items)
-        if _is_told_by_first_bytes(item)
-    ]
-    # Sorted, whatever starts with the same bytes follows them directly. `prefixes` holds the entries
-    # that start the current one, each starting the next.
+    known_items = [i for i, item in enumerate(items) if _is_known_by_first_bytes(item)]
+    leading = [_Known(items[i].discriminator.value, i) for i in known_items]
+    # After sorting, entries that start with the same bytes follow one another. `prefixes` holds the
+    # entries that start the current one, each starting the next.
     prefixes: list[_Known] = []
     for known in sorted(leading, key=lambda k: (k.data, k.place)):
         while prefixes and not known.data.startswith(prefixes[-1].data):
@@ -81,7 +85,7 @@ def check_shadowing(
         prefixes.append(known)
 
 
-def _is_told_by_first_bytes(item: Instruction | AccountType | Event) -> bool:
+def _is_known_by_first_bytes(item: Instruction | AccountType | Event) -> bool:
     discriminator: Discriminator = item.discriminator
     has_more = not isinstance(item, Event) and bool(item.also)
     starts_data = bool(discriminator.value) and discriminator.offset == 0
@@ -98,11 +102,10 @@ def _report_shadow(
     longer: _Known,
 ) -> None:
     first, second = items[shorter.place], items[longer.place]
+    where = f"{path}[{longer.place}].discriminator"
     if shorter.data == longer.data:
         how = f"is also that of {first.name!r}"
     else:
         how = f"starts with 0x{shorter.data[:32].hex()} of {first.name!r}"
     message = f"the discriminator 0x{longer.data[:32].hex()} of {what} {second.name!r} {how}"
-    context.findings.add(
-        level, f"{path}[{longer.place}].discriminator", message, "shadowed-discriminator"
-    )
+    context.findings.add(level, where, message, "shadowed-discriminator")

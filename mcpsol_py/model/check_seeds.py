@@ -1,10 +1,12 @@
-"""Checks of derived addresses: which accounts of an instruction a client can derive from what the document says."""
+"""Checks of derived addresses: which accounts of an instruction a client can derive from the document."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import singledispatchmethod
 
-from mcpsol_py.errors import abbr, suggest
+from mcpsol_py.errors import UnresolvedName, abbr, suggest
 from mcpsol_py.model.check_context import CheckContext
 from mcpsol_py.model.program import (
     Account,
@@ -48,11 +50,23 @@ def check_seeds(
     checker = _SeedChecker(context, ix, leaves)
     for owner, (account, step) in leaves.items():
         if account.pda is not None:
-            checker.pda(account.pda, owner, f"{path}.{step}.pda")
+            checker.pda(account.pda, _Place(owner, f"{path}.{step}.pda"))
         if account.default is not None:
-            checker.value(account.default, owner, f"{path}.{step}.defaultValue")
+            checker.value(account.default, _Place(owner, f"{path}.{step}.defaultValue"))
     for circle in _circles(checker.needs):
         checker.warn(path, _circle_message(circle))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The account that is derived, and the path of the part under check. `depth`: how deep values nest there."""
+
+    owner: AccountPath
+    path: str
+    depth: int = 0
+
+    def below(self, step: str) -> _Place:
+        return _Place(self.owner, self.path + step, self.depth + 1)
 
 
 class _SeedChecker:
@@ -74,56 +88,84 @@ class _SeedChecker:
     def warn(self, path: str, message: str) -> None:
         self.context.findings.warning(path, message, "underivable-seed")
 
-    def pda(self, pda: Pda, owner: AccountPath, path: str) -> None:
+    def pda(self, pda: Pda, place: _Place) -> None:
         if len(pda.seeds) > MAX_SEEDS:
             message = f"{len(pda.seeds)} seeds; an address has at most {MAX_SEEDS} and a bump"
-            self.context.findings.error(path, message, "seed")
+            self.context.findings.error(place.path, message, "seed")
         for i, seed in enumerate(pda.seeds):
-            self.seed(seed, owner, f"{path}.seeds[{i}]")
+            self.seed(seed, place.below(f".seeds[{i}]"))
         if pda.program is not None:
-            self.value(pda.program, owner, f"{path}.program")
+            self.value(pda.program, place.below(".program"))
 
-    def seed(self, seed: Seed, owner: AccountPath, path: str) -> None:
-        match seed:
-            case ConstSeed(data) if len(data) > MAX_SEED_BYTES:
-                message = f"a seed of {len(data)} bytes; at most {MAX_SEED_BYTES} are allowed"
-                self.context.findings.error(path, message, "seed")
-            case ArgSeed():
-                self.arg(seed.path, path)
-            case AccountSeed():
-                self.account(seed.account, seed.field, seed.account_type, owner, path)
-                if seed.other:
-                    self.account(seed.other, (), None, owner, path)
-            case UnknownSeed(why):
-                self.warn(path, f"the address cannot be derived: {why}")
+    # --- one kind of seed each
 
-    def value(self, value: Value, owner: AccountPath, path: str, depth: int = 0) -> None:
-        if depth > MAX_DEPTH:
-            return
-        match value:
-            case PdaValue(pda):
-                self.pda(pda, owner, path)
-            case ArgValue(steps):
-                self.arg(steps, path)
-            case AccountValue(account, field, kind):
-                self.account(account, field, kind, owner, path)
-            case AccountBumpValue(account):
-                self.account(account, (), None, owner, path)
-            case ResolverValue(name) if path.endswith(".program"):
-                self.warn(path, f"the address cannot be derived: {name}")
-            case ConditionalValue():
-                self.conditional(value, owner, path, depth)
+    @singledispatchmethod
+    def seed(self, seed: Seed, place: _Place) -> None:
+        """Check one seed. The kinds without a method need no check."""
 
-    def conditional(
-        self, value: ConditionalValue, owner: AccountPath, path: str, depth: int
-    ) -> None:
+    @seed.register
+    def _const_seed(self, seed: ConstSeed, place: _Place) -> None:
+        if len(seed.value) > MAX_SEED_BYTES:
+            message = f"a seed of {len(seed.value)} bytes; at most {MAX_SEED_BYTES} are allowed"
+            self.context.findings.error(place.path, message, "seed")
+
+    @seed.register
+    def _arg_seed(self, seed: ArgSeed, place: _Place) -> None:
+        self.arg(seed.path, place.path)
+
+    @seed.register
+    def _account_seed(self, seed: AccountSeed, place: _Place) -> None:
+        self.account(seed.account, seed.field, seed.account_type, place)
+        if seed.other:
+            self.account(seed.other, (), None, place)
+
+    @seed.register
+    def _unknown_seed(self, seed: UnknownSeed, place: _Place) -> None:
+        self.warn(place.path, f"the address cannot be derived: {seed.why}")
+
+    # --- one kind of value each
+
+    def value(self, value: Value, place: _Place) -> None:
+        if place.depth <= MAX_DEPTH:
+            self.checked_value(value, place)
+
+    @singledispatchmethod
+    def checked_value(self, value: Value, place: _Place) -> None:
+        """Check one value. The kinds without a method need no check."""
+
+    @checked_value.register
+    def _pda_value(self, value: PdaValue, place: _Place) -> None:
+        self.pda(value.pda, place)
+
+    @checked_value.register
+    def _arg_value(self, value: ArgValue, place: _Place) -> None:
+        self.arg(value.path, place.path)
+
+    @checked_value.register
+    def _account_value(self, value: AccountValue, place: _Place) -> None:
+        self.account(value.account, value.field, value.account_type, place)
+
+    @checked_value.register
+    def _bump_value(self, value: AccountBumpValue, place: _Place) -> None:
+        self.account(value.account, (), None, place)
+
+    @checked_value.register
+    def _resolver_value(self, value: ResolverValue, place: _Place) -> None:
+        if place.path.endswith(".program"):
+            self.warn(place.path, f"the address cannot be derived: {value.name}")
+
+    @checked_value.register
+    def _conditional_value(self, value: ConditionalValue, place: _Place) -> None:
         if not isinstance(value.condition, (AccountValue, ResolverValue)):
-            self.value(value.condition, owner, f"{path}.condition", depth + 1)
+            self.value(value.condition, place.below(".condition"))
         for branch in (value.then, value.otherwise):
             if branch is not None:
-                self.value(branch, owner, path, depth + 1)
+                self.value(branch, place.below(""))
+
+    # --- references
 
     def arg(self, steps: tuple[str, ...], path: str) -> None:
+        """Check a reference to an argument, or to a field in it."""
         field = self.args.get(steps[0]) if steps else None
         if field is None:
             name = ".".join(steps)
@@ -133,43 +175,45 @@ class _SeedChecker:
         self.follow(field.type, steps[1:], path)
 
     def follow(self, node: Type, steps: tuple[str, ...], path: str) -> None:
-        """Follow *steps* through the fields of structs."""
+        """Check that *steps* lead through the fields of structs."""
         for step in steps:
-            if isinstance(node, Link) and node.name not in self.context.type_names:
-                return  # check_link reports it
-            node = self.context.resolver.target(node)
-            if not isinstance(node, Struct):
-                if not isinstance(node, Link):
-                    self.warn(path, f"there is no field {abbr(step, 40)} to follow, {_GIVE_IT}")
-                return
-            field = _field_named(node.fields, step)
+            field = self.field(node, step, path)
             if field is None:
-                hint = suggest(step, [f.name for f in node.fields])
-                self.warn(path, f"no field named {abbr(step, 40)}, {_GIVE_IT}. {hint}")
                 return
             node = field.type
 
+    def field(self, node: Type, step: str, path: str) -> Field | None:
+        """Return the field *step* of *node*. Reports a missing one."""
+        try:
+            target = self.context.resolver.target(node)
+        except UnresolvedName:
+            return None  # check_link reports it
+        if not isinstance(target, Struct):
+            self.warn(path, f"the type has no field {abbr(step, 40)}, {_GIVE_IT}")
+            return None
+        field = _field_named(target.fields, step)
+        if field is None:
+            hint = suggest(step, [f.name for f in target.fields])
+            self.warn(path, f"no field named {abbr(step, 40)}, {_GIVE_IT}. {hint}")
+        return field
+
     def account(
-        self,
-        steps: AccountPath,
-        field: tuple[str, ...],
-        kind: str | None,
-        owner: AccountPath,
-        path: str,
+        self, steps: AccountPath, field: tuple[str, ...], kind: str | None, place: _Place
     ) -> None:
+        """Check a reference to an account, or with *field* to a field of its data, which *kind* decodes."""
         if steps not in self.leaves:
             name = ".".join(steps)
             hint = suggest(name, [".".join(leaf) for leaf in self.leaves])
-            self.warn(path, f"no account named {abbr(name, 60)}, {_GIVE_IT}. {hint}")
+            self.warn(place.path, f"no account named {abbr(name, 60)}, {_GIVE_IT}. {hint}")
             return
-        if field and steps == owner:
-            name = ".".join(owner)
+        if field and steps == place.owner:
+            name = ".".join(steps)
             message = f"{name} is derived from its own data, so callers must give its address"
-            self.context.findings.info(path, message, "own-fields")
+            self.context.findings.info(place.path, message, "own-fields")
         else:
-            self.needs.setdefault(owner, set()).add(steps)
+            self.needs.setdefault(place.owner, set()).add(steps)
         if field:
-            self.account_field(steps, field, kind, path)
+            self.account_field(steps, field, kind, place.path)
 
     def account_field(
         self, steps: AccountPath, field: tuple[str, ...], kind: str | None, path: str
@@ -214,8 +258,6 @@ def _circle_message(circle: list[AccountPath]) -> str:
 
 
 def _field_named(fields: tuple[Field, ...], name: str) -> Field | None:
-    for field in fields:
-        if field.name == name:
-            return field
-    wanted = snake(name)
-    return next((field for field in fields if snake(field.name) == wanted), None)
+    exact = {field.name: field for field in reversed(fields)}
+    in_snake = {snake(field.name): field for field in reversed(fields)}
+    return exact.get(name) or in_snake.get(snake(name))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from mcpsol_py.errors import abbr, suggest
 from mcpsol_py.model.check_context import CheckContext
 from mcpsol_py.model.resolve import KNOWN_LAYOUTS
@@ -22,18 +25,12 @@ MAX_DEPTH = 64
 
 
 def check_type(context: CheckContext, node: Type, path: str, depth: int = 0) -> None:
-    """Report mistakes of a type where it is written, not of the types that it links to."""
+    """Report mistakes of a type itself, not of the types that it links to."""
     if depth > MAX_DEPTH:
         return
-    if isinstance(node, Unsupported):
-        message = f"type {abbr(node.text, 80)}: {node.why}"
-        context.findings.error(path, message, "unsupported-type")
-    elif isinstance(node, Link):
-        check_link(context, node, path)
-    elif isinstance(node, Struct):
-        _check_fields(context, node, path)
-    elif isinstance(node, Enum):
-        _check_variants(context, node, path)
+    check_node = _NODE_CHECKS.get(type(node))
+    if check_node is not None:
+        check_node(context, node, path)
     for step, child in context.paths.inner(node):
         check_type(context, child, path + step, depth + 1)
 
@@ -43,13 +40,18 @@ def check_link(context: CheckContext, link: Link, path: str) -> None:
     name = abbr(link.name, 80)
     if link.name not in context.type_names:
         hint = suggest(link.name, context.type_names)
-        message = f"type {name} is referenced, not defined. {hint}"
+        message = f"type {name} is not defined. {hint}"
         context.findings.error(path, message, "dangling-type")
         return
     wanted, given = len(context.resolver.definition(link.name).generics), len(link.args)
     if wanted != given:
         message = f"type {name} takes {wanted} generic arguments, {given} are given"
         context.findings.error(path, message, "generic-arguments")
+
+
+def _check_unsupported(context: CheckContext, node: Unsupported, path: str) -> None:
+    message = f"type {abbr(node.text, 80)}: {node.why}"
+    context.findings.error(path, message, "unsupported-type")
 
 
 def _check_fields(context: CheckContext, struct: Struct, path: str) -> None:
@@ -62,19 +64,36 @@ def _check_fields(context: CheckContext, struct: Struct, path: str) -> None:
 def _check_variants(context: CheckContext, enum: Enum, path: str) -> None:
     variants = f"{path}.variants"
     context.unique(enum.variants, lambda v: v.name, variants, "variant")
-    most = 2**enum.tag.bits - 1 if isinstance(enum.tag, Int) else 2**16 - 1
     taken: dict[int, int] = {}
-    for i, variant in enumerate(enum.variants):
-        tag = i if variant.value is None else variant.value
+    for i, tag in enumerate(_tags(enum)):
         here = f"{variants}[{i}]"
-        if not 0 <= tag <= most:
-            message = f"tag {tag} is out of range (0 to {most:,})"
+        if not 0 <= tag <= _last_tag(enum):
+            message = f"tag {tag} is out of range (0 to {_last_tag(enum):,})"
             context.findings.error(here, message, "too-many-variants")
             break
         first = taken.setdefault(tag, i)
         if first != i:
             message = f"tag {tag} is used by [{first}] already"
             context.findings.error(here, message, "too-many-variants")
+
+
+def _tags(enum: Enum) -> list[int]:
+    """Return the tag of each variant: its value, or its position in the list."""
+    return [i if v.value is None else v.value for i, v in enumerate(enum.variants)]
+
+
+def _last_tag(enum: Enum) -> int:
+    bits = enum.tag.bits if isinstance(enum.tag, Int) else 16
+    return int(2**bits) - 1
+
+
+#: The check of each kind of type that can be wrong by itself.
+_NODE_CHECKS: dict[type, Callable[[CheckContext, Any, str], None]] = {
+    Unsupported: _check_unsupported,
+    Link: check_link,
+    Struct: _check_fields,
+    Enum: _check_variants,
+}
 
 
 def check_definitions(context: CheckContext) -> None:
@@ -91,7 +110,7 @@ def _check_definition(context: CheckContext, definition: TypeDef, path: str) -> 
     findings = context.findings
     if definition.layout not in KNOWN_LAYOUTS:
         layout = abbr(definition.layout.removeprefix("custom:"), 60)
-        message = f"laid out by {layout}, which only the program knows"
+        message = f"the layout is {layout}, which only the program knows"
         findings.error(f"{path}.serialization", message, "unsupported-type")
     if not definition.generics and context.resolver.endless(Link(definition.name)):
         message = f"every value of type {definition.name!r} contains another one, without end"

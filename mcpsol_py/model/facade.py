@@ -8,6 +8,7 @@ Anchor's event pair), so that no client takes the facade for it.
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
+from functools import singledispatchmethod
 from itertools import chain, count
 from typing import Any
 
@@ -62,31 +63,38 @@ class _ProgramBehind:
         self.address = address
         self.raw = raw
 
+    @singledispatchmethod
     def named(self, node: Any) -> Any:
         """Return *node* (a tuple, a part of the model, or plain data) with the program named."""
-        match node:
-            case tuple():
-                return tuple(self.named(item) for item in node)
-            case ProgramIdValue():
-                return ConstValue(self.address)
-            case ProgramIdSeed():
-                return ConstSeed(self.raw)
-            case Pda(program=None):
-                node = replace(node, program=ConstValue(self.address))
-            case Constraints(owner=""):
-                node = replace(node, owner=self.address)
         if not is_dataclass(node) or isinstance(node, type):
             return node
         return self._fields_named(node)
 
+    @named.register
+    def _(self, node: tuple) -> Any:  # type: ignore[type-arg]  # register refuses tuple[Any, ...]
+        return tuple(map(self.named, node))
+
+    @named.register
+    def _(self, _node: ProgramIdValue) -> Any:
+        return ConstValue(self.address)
+
+    @named.register
+    def _(self, _node: ProgramIdSeed) -> Any:
+        return ConstSeed(self.raw)
+
+    @named.register
+    def _(self, node: Pda) -> Any:
+        program = ConstValue(self.address) if node.program is None else node.program
+        return self._fields_named(replace(node, program=program))
+
+    @named.register
+    def _(self, node: Constraints) -> Any:
+        owner = self.address if node.owner == "" else node.owner
+        return self._fields_named(replace(node, owner=owner))
+
     def _fields_named(self, node: Any) -> Any:
-        changed = {}
-        for field in fields(node):
-            old = getattr(node, field.name)
-            new = self.named(old)
-            if new is not old:
-                changed[field.name] = new
-        return replace(node, **changed) if changed else node
+        old = {field.name: getattr(node, field.name) for field in fields(node)}
+        return replace(node, **{name: self.named(value) for name, value in old.items()})
 
 
 def _instruction(ix: Instruction, behind: _ProgramBehind) -> Instruction:
@@ -100,28 +108,31 @@ def _with_event_pair(items: tuple[AccountItem, ...]) -> tuple[AccountItem, ...]:
     """Return *items* with Anchor's event pair spelled out: `event_authority` and then `program`, which clients
     know by their names.
     """
-    names = [snake(item.name) for item in items]
-    out: list[AccountItem] = []
-    for place, item in enumerate(items):
-        if isinstance(item, AccountGroup):
-            out.append(replace(item, accounts=_with_event_pair(item.accounts)))
-        elif _is_described(item):
-            out.append(item)
-        elif names[place : place + 2] == _EVENT_PAIR:
-            out.append(replace(item, pda=Pda((ConstSeed(b"__event_authority"),))))
-        elif place and names[place - 1 : place + 1] == _EVENT_PAIR:
-            out.append(replace(item, default=ProgramIdValue()))
-        else:
-            out.append(item)
-    return tuple(out)
+    names = ["", *(snake(item.name) for item in items), ""]
+    neighbours = zip(items, names, names[2:], strict=False)
+    return tuple(_as_event_account(item, before, after) for item, before, after in neighbours)
 
 
-_EVENT_PAIR = ["event_authority", "program"]
+def _as_event_account(item: AccountItem, before: str, after: str) -> AccountItem:
+    """Return *item* with its address spelled out if it and the account *before* or *after* it are the event pair."""
+    if isinstance(item, AccountGroup):
+        return replace(item, accounts=_with_event_pair(item.accounts))
+    if _is_described(item):
+        return item
+    name = snake(item.name)
+    if (name, after) == _EVENT_PAIR:
+        return replace(item, pda=Pda((ConstSeed(b"__event_authority"),)))
+    if (before, name) == _EVENT_PAIR:
+        return replace(item, default=ProgramIdValue())
+    return item
+
+
+_EVENT_PAIR = ("event_authority", "program")
 
 
 def _is_described(account: Account) -> bool:
     """Does the source say how to find this account?"""
-    return account.address is not None or account.pda is not None or account.default is not None
+    return (account.address, account.pda, account.default) != (None, None, None)
 
 
 def _free_name(name: str, ix: Instruction) -> str:

@@ -1,4 +1,4 @@
-"""Links between types: following them, filling in generic parameters, and explaining why a type cannot be used."""
+"""Resolves links between types, fills in generic parameters, and explains why a type cannot be used."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def substitute(node: Type, env: Arguments) -> Type:
     if isinstance(node, Link):
         return Link(node.name, tuple(_substitute_arg(arg, env) for arg in node.args))
     changed = map_children(node, lambda child: substitute(child, env))
-    if isinstance(changed, (Array, Set, Map)) and isinstance(changed.count, Generic):
+    if isinstance(changed, (Array, Set, Map)):
         return replace(changed, count=_substitute_count(changed.count, env))
     return changed
 
@@ -67,16 +67,16 @@ def _substitute_parameter(parameter: Generic, env: Arguments) -> Type:
     return value
 
 
-def _substitute_count(parameter: Generic, env: Arguments) -> Count:
-    value = env.get(parameter.name, parameter)
+def _substitute_count(count: Count, env: Arguments) -> Count:
+    if not isinstance(count, Generic):
+        return count
+    value = env.get(count.name, count)
+    if isinstance(value, Link) and not value.args:  # a const parameter passed on by name
+        value = env.get(value.name, Generic(value.name))
     if isinstance(value, (int, Generic)):
         return value
-    if isinstance(value, Link) and not value.args:  # a const parameter passed on by name
-        passed_on = env.get(value.name, Generic(value.name))
-        if isinstance(passed_on, (int, Generic)):
-            return passed_on
     lengths = [name for name, argument in env.items() if isinstance(argument, int)]
-    raise UnresolvedName("const parameter", parameter.name, lengths)
+    raise UnresolvedName("const parameter", count.name, lengths)
 
 
 def _substitute_arg(arg: TypeArg, env: Arguments) -> TypeArg:
@@ -88,12 +88,12 @@ def _substitute_arg(arg: TypeArg, env: Arguments) -> TypeArg:
 
 
 class Resolver:
-    """Follows the links of one program. It caches what it finds."""
+    """Follows the links of one program, and caches the results."""
 
     def __init__(self, model: ProgramModel) -> None:
         self.model = model
         self._defs: dict[str, TypeDef] = {}
-        #: names with several different definitions: nobody knows which one is meant
+        #: names with several different definitions, which are ambiguous
         self._defined_twice: set[str] = set()
         for definition in model.types:
             if self._defs.setdefault(definition.name, definition) != definition:
@@ -210,13 +210,10 @@ class _UnusableSearch(GroupVisitor[[int], str | None]):
         return self.visit(node, depth)
 
     def in_children(
-        self, node: WrapperType | OptionalType | ProductType | Enum, depth: int
+        self, node: WrapperType | OptionalType | ListType | ProductType | Map | Enum, depth: int
     ) -> str | None:
-        for child in children(node):
-            why = self.find(child, depth + 1)
-            if why:
-                return why
-        return None
+        reasons = (self.find(child, depth + 1) for child in children(node))
+        return next(filter(None, reasons), None)
 
     visit_wrapper = visit_optional = visit_product = visit_enum = in_children
 
@@ -232,11 +229,7 @@ class _UnusableSearch(GroupVisitor[[int], str | None]):
     def counted(self, node: ListType | Map, depth: int) -> str | None:
         if isinstance(node.count, Generic):
             return f"const parameter {node.count.name} has no argument here"
-        for child in children(node):
-            why = self.find(child, depth + 1)
-            if why:
-                return why
-        return None
+        return self.in_children(node, depth)
 
     visit_list = visit_map = counted
 
@@ -251,14 +244,14 @@ class _UnusableSearch(GroupVisitor[[int], str | None]):
         try:
             definition, body = self.resolver.expand(node)
         except UnresolvedName as error:
-            return f"type {error.name!r} is referenced, not defined"
+            return f"type {error.name!r} is not defined"
         return self.unusable_definition(node, definition) or self.find(body, depth + 1)
 
     def unusable_definition(self, node: Link, definition: TypeDef) -> str | None:
         if self.resolver.is_ambiguous(node.name):
             return f"two different types have the name {node.name!r}"
         if definition.layout not in KNOWN_LAYOUTS:
-            return f"type {node.name!r} is laid out by {definition.layout!r}, which only the program knows"
+            return f"type {node.name!r} has the layout {definition.layout!r}, which only the program knows"
         if self.resolver.endless(node):
             return f"type {node.name!r} holds itself without end"
         return None

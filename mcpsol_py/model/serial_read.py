@@ -10,7 +10,15 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model import program, types
-from mcpsol_py.model.serial_shapes import CLASS_OF_TAG, ROWS, TAGS, UNIONS, WORDS, field_shapes
+from mcpsol_py.model.serial_shapes import (
+    CLASS_OF_TAG,
+    ROWS,
+    TAGS,
+    UNIONS,
+    WORDS,
+    FieldShape,
+    field_shapes,
+)
 from mcpsol_py.model.serial_values import Budget, mismatch, read_bytes, read_value
 from mcpsol_py.names import clean_text
 
@@ -28,19 +36,16 @@ def reader_for(hint: Any) -> ModelReader:
     """Return the reader of values with the annotation *hint*."""
     if hint in _SCALARS:
         return _SCALARS[hint]
-    origin = get_origin(hint)
-    if origin is tuple:
-        return _tuple_reader(get_args(hint))
-    if origin is Literal:
-        return _word_reader(get_args(hint))
-    if origin is Union or origin is UnionType:
-        return _union_reader(get_args(hint))
     if hint in TAGS:
-        return _one_node_reader(hint)
+        return _OneNodeReader(hint)
+    if hint in ROWS:
+        return _row_reader(hint)
+    make = _READERS_OF_COMPOSITES.get(get_origin(hint))
+    if make is not None:
+        return make(get_args(hint))
     if not is_dataclass(hint):
         raise TypeError(f"no reader for {hint!r}")  # pragma: no cover  # a new kind of annotation
-    kind: Any = hint
-    return _row_reader(kind) if kind in ROWS else _record_reader(kind)
+    return _RecordReader(hint)
 
 
 # --- scalars ---------------------------------------------------------------------------------------------------------
@@ -69,7 +74,13 @@ def _read_int(value: Any, _: Budget) -> int:
 
 
 def _read_type_arg(value: Any, budget: Budget) -> types.TypeArg:
-    return types.TypeArg(value if _is_int(value) else _node_reader("type")(value, budget))
+    return types.TypeArg(_read_int_or_type(value, budget))
+
+
+def _read_int_or_type(value: Any, budget: Budget) -> Any:
+    if _is_int(value):
+        return value
+    return _read_type(value, budget)
 
 
 _SCALARS: dict[Any, ModelReader] = {
@@ -83,47 +94,57 @@ _SCALARS: dict[Any, ModelReader] = {
 }
 
 
-def _word_reader(words: tuple[str, ...]) -> ModelReader:
-    expected = " or ".join(map(repr, words))
+class _WordReader:
+    """Reads one of the words of a Literal."""
 
-    def read(value: Any, _: Budget) -> Any:
-        if not isinstance(value, str) or value not in words:
-            raise mismatch(value, expected)
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self.words = words
+        self.expected = " or ".join(map(repr, words))
+
+    def __call__(self, value: Any, _: Budget) -> Any:
+        if not isinstance(value, str) or value not in self.words:
+            raise mismatch(value, self.expected)
         return value
-
-    return read
 
 
 # --- tuples ----------------------------------------------------------------------------------------------------------
 
 
 def _tuple_reader(args: tuple[Any, ...]) -> ModelReader:
-    if len(args) == 2 and args[1] is Ellipsis:
-        return _list_reader(_lazy(args[0]))
-    readers = [_lazy(arg) for arg in args]
+    if args[1:] == (Ellipsis,):
+        return _ListReader(_lazy(args[0]))
+    return _TupleReader(list(map(_lazy, args)))
 
-    def read(value: Any, budget: Budget) -> Any:
-        if not isinstance(value, list) or len(value) != len(readers):
-            raise mismatch(value, f"a list of {len(readers)}")
-        pairs = zip(readers, value, strict=True)
+
+class _TupleReader:
+    """Reads a list with one item for each reader."""
+
+    def __init__(self, readers: list[ModelReader]) -> None:
+        self.readers = readers
+
+    def __call__(self, value: Any, budget: Budget) -> Any:
+        if not isinstance(value, list) or len(value) != len(self.readers):
+            raise mismatch(value, f"a list of {len(self.readers)}")
+        pairs = zip(self.readers, value, strict=True)
         return tuple(reader(item, budget) for reader, item in pairs)
 
-    return read
 
+class _ListReader:
+    """Reads a list of any length."""
 
-def _list_reader(reader: ModelReader) -> ModelReader:
-    def read(value: Any, budget: Budget) -> Any:
+    def __init__(self, reader: ModelReader) -> None:
+        self.reader = reader
+
+    def __call__(self, value: Any, budget: Budget) -> Any:
         if not isinstance(value, list):
             raise mismatch(value, "a list")
         out = []
         for i, item in enumerate(value):
             try:
-                out.append(reader(item, budget))
+                out.append(self.reader(item, budget))
             except SourceError as error:
                 raise error.at(path=f"[{i}]") from None
         return tuple(out)
-
-    return read
 
 
 def _lazy(hint: Any) -> ModelReader:
@@ -133,49 +154,52 @@ def _lazy(hint: Any) -> ModelReader:
 
 # --- unions ----------------------------------------------------------------------------------------------------------
 
+#: The unions of nodes by their members.
+_NODE_UNIONS: dict[frozenset[Any], str] = {members: name for name, members in UNIONS.items()}
+_NODE_UNIONS[frozenset({types.Int, types.ShortU16})] = "type"
+
+_ACCOUNT_ITEM = frozenset({program.Account, program.AccountGroup})
+
 
 def _union_reader(args: tuple[Any, ...]) -> ModelReader:
-    members = frozenset(args) - {NoneType}
-    reader = _required_union_reader(members, args)
+    members = [arg for arg in args if arg is not NoneType]
+    reader = _required_union_reader(members)
     if NoneType not in args:
         return reader
     return lambda value, budget: None if value is None else reader(value, budget)
 
 
-def _required_union_reader(members: frozenset[Any], args: tuple[Any, ...]) -> ModelReader:
-    for name, union in UNIONS.items():
-        if members == union:
-            return _node_reader(name)
-    if members == {program.Account, program.AccountGroup}:
+def _required_union_reader(members: list[Any]) -> ModelReader:
+    union = _NODE_UNIONS.get(frozenset(members))
+    if union is not None:
+        return _node_reader(union)
+    if _ACCOUNT_ITEM.issuperset(members):
         return _read_account_item
-    if len(members) == 1:
-        return reader_for(next(iter(members)))
     if types.Generic in members:
         return _read_count
-    if members == {types.Int, types.ShortU16} or members == {types.Type, int}:
-        return _node_reader("type")
-    return _first_reader([reader_for(arg) for arg in args if arg is not NoneType])
+    readers = list(map(reader_for, members))
+    return readers[0] if len(readers) == 1 else _FirstReader(readers)
 
 
-def _first_reader(readers: list[ModelReader]) -> ModelReader:
+class _FirstReader:
     """The first reader that accepts the value: for `bool | Literal["either"]`."""
 
-    def read(value: Any, budget: Budget) -> Any:
-        for reader in readers[:-1]:
+    def __init__(self, readers: list[ModelReader]) -> None:
+        self.readers = readers
+
+    def __call__(self, value: Any, budget: Budget) -> Any:
+        for reader in self.readers[:-1]:
             try:
                 return reader(value, budget)
             except SourceError:
                 continue
-        return readers[-1](value, budget)
-
-    return read
+        return self.readers[-1](value, budget)
 
 
 def _read_count(value: Any, budget: Budget) -> Any:
-    count = value if _is_int(value) else _node_reader("type")(value, budget)
-    if isinstance(count, int) and count < 0:
-        raise mismatch(value, "a count")
-    if not isinstance(count, (int, types.Int, types.ShortU16, types.Generic)):
+    count = _read_int_or_type(value, budget)
+    is_negative = isinstance(count, int) and count < 0
+    if is_negative or not isinstance(count, (int, types.Int, types.ShortU16, types.Generic)):
         raise mismatch(value, "a count")
     return count
 
@@ -185,39 +209,51 @@ def _read_account_item(value: Any, budget: Budget) -> Any:
     return reader_for(program.AccountGroup if is_group else program.Account)(value, budget)
 
 
-# --- nodes, rows, records --------------------------------------------------------------------------------------------
+_READERS_OF_COMPOSITES: dict[Any, Callable[[tuple[Any, ...]], ModelReader]] = {
+    tuple: _tuple_reader,
+    Literal: _WordReader,
+    Union: _union_reader,
+    UnionType: _union_reader,
+}
 
 
-def _one_node_reader(kind: type) -> ModelReader:
-    """Read a node of one class, such as the Int of an enum's tag."""
-    union = next(name for name, members in UNIONS.items() if kind in members)
+# --- nodes -----------------------------------------------------------------------------------------------------------
 
-    def read(value: Any, budget: Budget) -> Any:
-        node = _node_reader(union)(value, budget)
-        if not isinstance(node, kind):
-            raise mismatch(value, f"a node {TAGS[kind]!r}")
+
+class _OneNodeReader:
+    """Reads a node of one class, such as the Int of an enum's tag."""
+
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
+        self.union = next(name for name, members in UNIONS.items() if kind in members)
+
+    def __call__(self, value: Any, budget: Budget) -> Any:
+        node = _node_reader(self.union)(value, budget)
+        if not isinstance(node, self.kind):
+            raise mismatch(value, f"a node {TAGS[self.kind]!r}")
         return node
-
-    return read
 
 
 @cache
 def _node_reader(union: str) -> ModelReader:
-    return _read_type if union == "type" else _tagged_reader(union)
+    return _read_type if union == "type" else _TaggedReader(union)
 
 
-@cache
-def _tagged_reader(union: str) -> ModelReader:
-    """Read ``[tag, field, …]``."""
-    classes = CLASS_OF_TAG[union]
+class _TaggedReader:
+    """Reads ``[tag, field, …]``."""
 
-    def read(value: Any, budget: Budget) -> Any:
+    def __init__(self, union: str) -> None:
+        self.union = union
+        self.classes = CLASS_OF_TAG[union]
+
+    def __call__(self, value: Any, budget: Budget) -> Any:
         tag = value[0] if isinstance(value, list) and value else None
-        if not isinstance(tag, str) or tag not in classes:
-            raise mismatch(value, f"a {union}")
-        return _row_reader(classes[tag])(value[1:], budget)
+        if not isinstance(tag, str) or tag not in self.classes:
+            raise mismatch(value, f"a {self.union}")
+        return _row_reader(self.classes[tag])(value[1:], budget)
 
-    return read
+
+_read_tagged_type = _TaggedReader("type")
 
 
 def _read_type(value: Any, budget: Budget) -> Any:
@@ -226,7 +262,7 @@ def _read_type(value: Any, budget: Budget) -> Any:
     if isinstance(value, list) and len(value) == 2 and value[0] == "vec":
         with budget:
             return types.Array(_read_type(value[1], budget), types.U32)
-    return _tagged_reader("type")(value, budget)
+    return _read_tagged_type(value, budget)
 
 
 def _read_type_word(text: str) -> Any:
@@ -238,56 +274,73 @@ def _read_type_word(text: str) -> Any:
     raise mismatch(text, "a type")
 
 
+# --- rows and records ------------------------------------------------------------------------------------------------
+
+
+class _MemberReader:
+    """Reads one field of a class. Errors get its name in their path."""
+
+    __slots__ = ("hint", "name")
+
+    def __init__(self, shape: FieldShape) -> None:
+        self.name = shape.name
+        self.hint = shape.hint
+
+    def __call__(self, value: Any, budget: Budget) -> Any:
+        try:
+            return reader_for(self.hint)(value, budget)
+        except SourceError as error:
+            raise error.at(path=self.name) from None
+
+
+class _RowReader:
+    """Reads ``[field, field, …]``."""
+
+    def __init__(self, kind: Any) -> None:
+        shapes = field_shapes(kind)
+        self.kind = kind
+        self.members = list(map(_MemberReader, shapes))
+        self.required = sum(shape.is_required for shape in shapes)
+        self.expected = f"{self.required} to {len(shapes)} fields of {kind.__name__}"
+
+    def __call__(self, value: Any, budget: Budget) -> Any:
+        if not isinstance(value, list) or not self.required <= len(value) <= len(self.members):
+            raise mismatch(value, self.expected)
+        pairs = zip(self.members, value, strict=False)
+        with budget:
+            return self.kind(*[read(item, budget) for read, item in pairs])
+
+
 @cache
 def _row_reader(kind: Any) -> ModelReader:
-    shapes = field_shapes(kind)
-    columns = [(shape.name, _lazy(shape.hint)) for shape in shapes]
-    required = sum(shape.is_required for shape in shapes)
-    expected = f"{required} to {len(shapes)} fields of {kind.__name__}"
-
-    def read(value: Any, budget: Budget) -> Any:
-        if not isinstance(value, list) or not required <= len(value) <= len(columns):
-            raise mismatch(value, expected)
-        out = []
-        with budget:
-            for item, (name, reader) in zip(value, columns, strict=False):
-                try:
-                    out.append(reader(item, budget))
-                except SourceError as error:
-                    raise error.at(path=name) from None
-            return kind(*out)
-
-    return read
+    return _RowReader(kind)
 
 
-@cache
-def _record_reader(kind: Any) -> ModelReader:
-    shapes = field_shapes(kind)
-    readers = {shape.name: _lazy(shape.hint) for shape in shapes}
-    required = [shape.name for shape in shapes if shape.is_required]
+class _RecordReader:
+    """Reads an object of fields."""
 
-    def read(value: Any, budget: Budget) -> Any:
+    def __init__(self, kind: Any) -> None:
+        shapes = field_shapes(kind)
+        self.kind = kind
+        self.members = {shape.name: _MemberReader(shape) for shape in shapes}
+        self.required = [shape.name for shape in shapes if shape.is_required]
+
+    def __call__(self, value: Any, budget: Budget) -> Any:
         if not isinstance(value, dict):
-            raise mismatch(value, f"an object ({kind.__name__})")
-        for name in required:
-            if name not in value:
-                raise SourceError(f"{kind.__name__} lacks {name!r}. Add it to the object.")
-        out: dict[str, Any] = {}
+            raise mismatch(value, f"an object ({self.kind.__name__})")
+        self._check_names(value)
         with budget:
-            for name, item in value.items():
-                if name not in readers:
-                    raise _unknown_field(kind, name, list(readers))
-                try:
-                    out[name] = readers[name](item, budget)
-                except SourceError as error:
-                    raise error.at(path=name) from None
-            return kind(**out)
+            out = {name: self.members[name](item, budget) for name, item in value.items()}
+            return self.kind(**out)
 
-    return read
-
-
-def _unknown_field(kind: Any, name: str, known: list[str]) -> SourceError:
-    return SourceError(
-        f"{kind.__name__} has no field {abbr(name)}; a newer version may have written it."
-        f" Fields: {', '.join(known)}"
-    )
+    def _check_names(self, value: dict[str, Any]) -> None:
+        kind = self.kind.__name__
+        for name in self.required:
+            if name not in value:
+                raise SourceError(f"{kind} lacks {name!r}. Add it to the object.")
+        for name in value:
+            if name not in self.members:
+                raise SourceError(
+                    f"{kind} has no field {abbr(name)}; a newer version may have written it."
+                    f" Fields: {', '.join(self.members)}"
+                )

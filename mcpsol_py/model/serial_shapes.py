@@ -158,4 +158,6 @@ def field_shapes(kind: Any) -> tuple[FieldShape, ...]:
 
 
 def _default(field: Field[Any]) -> Any:
-    return field.default if field.default_factory is MISSING else field.default_factory()
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return field.default

@@ -7,7 +7,7 @@ integers, floats, bytes and tuples. An object that looks like that itself is wra
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from mcpsol_py.errors import SourceError, abbr
 
@@ -21,7 +21,9 @@ __all__ = [
     "write_value",
 ]
 
-#: How deep values may nest, and how many of them one document may hold: what is read may come from a
+T = TypeVar("T")
+
+#: How deep values may nest, and how many of them one document may hold. Documents may come from a
 #: stranger's program.
 MAX_DEPTH = 96
 MAX_ITEMS = 1_000_000
@@ -70,7 +72,9 @@ def write_value(value: Any) -> Any:
 
 
 def _write_int(value: int) -> Any:
-    return value if -_EXACT < value < _EXACT else {"$int": str(value)}
+    if -_EXACT < value < _EXACT:
+        return value
+    return {"$int": str(value)}
 
 
 def _write_list(value: list[Any]) -> Any:
@@ -79,8 +83,9 @@ def _write_list(value: list[Any]) -> Any:
 
 def _write_object(value: dict[Any, Any]) -> Any:
     out = {str(key): write_value(item) for key, item in value.items()}
-    looks_wrapped = len(out) == 1 and next(iter(out)).startswith("$")
-    return {"$": out} if looks_wrapped else out
+    if len(out) == 1 and next(iter(out)).startswith("$"):
+        return {"$": out}
+    return out
 
 
 def _as_is(value: Any) -> Any:
@@ -108,51 +113,66 @@ def read_value(value: Any, budget: Budget) -> Any:
     with budget:
         if isinstance(value, list):
             return [read_value(item, budget) for item in value]
-        if not isinstance(value, dict):
-            return value
-        wrapper = next(iter(value)) if len(value) == 1 else ""
-        if not wrapper.startswith("$"):
-            return {key: read_value(item, budget) for key, item in value.items()}
-        if wrapper not in _UNWRAP:
-            raise mismatch(value, "a wrapped value")
-        return _UNWRAP[wrapper](value[wrapper], budget)
+        if isinstance(value, dict):
+            return _read_dict(value, budget)
+        return value
+
+
+def _read_dict(value: dict[str, Any], budget: Budget) -> Any:
+    wrapper = next(iter(value)) if len(value) == 1 else ""
+    if not wrapper.startswith("$"):
+        return _read_object(value, budget)
+    if wrapper not in _UNWRAP:
+        raise mismatch(value, "a wrapped value")
+    return _UNWRAP[wrapper](value[wrapper], budget)
 
 
 def read_bytes(value: Any) -> bytes:
     """Return the bytes that the hex text *value* names. Raises SourceError."""
-    if not isinstance(value, str) or not (value.isalnum() or value == ""):
-        raise mismatch(value, "bytes in hex")
+    expected = "bytes in hex"
+    text = _expect(str, value, expected)
+    if text and not text.isalnum():
+        raise mismatch(value, expected)
     try:
-        return bytes.fromhex(value)
+        return bytes.fromhex(text)
     except ValueError:
-        raise mismatch(value, "bytes in hex") from None
+        raise mismatch(value, expected) from None
+
+
+def _expect(kind: type[T], value: Any, expected: str) -> T:
+    """Return *value* if it is of *kind*. Raises SourceError."""
+    if not isinstance(value, kind):
+        raise mismatch(value, expected)
+    return value
 
 
 def _read_int(value: Any, _: Budget) -> int:
-    if not isinstance(value, str) or len(value) > 100 or not value.removeprefix("-").isdecimal():
-        raise mismatch(value, "a decimal number")
-    return int(value)
+    expected = "a decimal number"
+    text = _expect(str, value, expected)
+    if len(text) > 100 or not text.removeprefix("-").isdecimal():
+        raise mismatch(value, expected)
+    return int(text)
 
 
 def _read_float(value: Any, _: Budget) -> float:
-    if not isinstance(value, str) or len(value) >= 40:
-        raise mismatch(value, "a number")
+    expected = "a number"
+    text = _expect(str, value, expected)
+    if len(text) >= 40:
+        raise mismatch(value, expected)
     try:
-        return float(value)
+        return float(text)
     except ValueError:
-        raise mismatch(value, "a number") from None
+        raise mismatch(value, expected) from None
 
 
 def _read_tuple(value: Any, budget: Budget) -> tuple[Any, ...]:
-    if not isinstance(value, list):
-        raise mismatch(value, "a list")
-    return tuple(read_value(item, budget) for item in value)
+    items = _expect(list, value, "a list")
+    return tuple(read_value(item, budget) for item in items)
 
 
 def _read_object(value: Any, budget: Budget) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise mismatch(value, "an object")
-    return {key: read_value(item, budget) for key, item in value.items()}
+    members = _expect(dict, value, "an object")
+    return {key: read_value(item, budget) for key, item in members.items()}
 
 
 _UNWRAP: dict[str, Callable[[Any, Budget], Any]] = {

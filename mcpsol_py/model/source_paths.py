@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from mcpsol_py.model import types
 from mcpsol_py.model.program import ProgramModel
@@ -15,7 +16,6 @@ from mcpsol_py.model.types import (
     Set,
     Struct,
     Type,
-    TypeDef,
     Unsupported,
     Variant,
 )
@@ -39,38 +39,36 @@ _TYPES_IN_PLACE = ("anchor legacy", "shank")
 
 
 class SourcePaths:
-    """Where the parts of a model are in its document."""
+    """The paths of a model's parts in its document."""
 
     def __init__(self, model: ProgramModel) -> None:
         self.codama = model.dialect == "codama"
-        self.root = "program." if self.codama else ""
-        self.args = "arguments" if self.codama else "args"
-        self.types = "definedTypes" if self.codama else "types"
-        self.account_data = "data" if self.codama else "type"
+        self._words = _CODAMA if self.codama else _ANCHOR
+        self.root = self._words.root
+        self.args = self._words.args
+        self.types = self._words.types
+        self.account_data = self._words.account_data
         self.definitions = _definition_paths(model, self.root, self.types)
-        self._steps = _CodamaSteps() if self.codama else _AnchorSteps()
 
     def inner(self, node: Type) -> Iterable[Step]:
         """Return the types that *node* holds, each with the step to it."""
-        return self._steps.visit(node)
+        return self._words.steps.visit(node)
 
 
 def _definition_paths(model: ProgramModel, root: str, types_key: str) -> list[str]:
-    in_place = model.accounts if model.dialect in _TYPES_IN_PLACE else ()
-    places = {account.name: i for i, account in enumerate(in_place)}
+    in_place = _accounts_with_type_in_place(model) if model.dialect in _TYPES_IN_PLACE else {}
     paths = []
     for i, definition in enumerate(model.types):
-        place = places.get(definition.name)
-        if place is not None and _is_type_of_account(definition, model, place):
-            paths.append(f"{root}accounts[{place}]")
-        else:
-            paths.append(f"{root}{types_key}[{i}]")
+        place = in_place.get(definition.name) if isinstance(definition.type, Struct) else None
+        key, number = (types_key, i) if place is None else ("accounts", place)
+        paths.append(f"{root}{key}[{number}]")
     return paths
 
 
-def _is_type_of_account(definition: TypeDef, model: ProgramModel, place: int) -> bool:
-    is_struct = isinstance(definition.type, Struct)
-    return is_struct and model.accounts[place].type == Link(definition.name)
+def _accounts_with_type_in_place(model: ProgramModel) -> dict[str, int]:
+    """Return the accounts whose type has their own name, each with its place."""
+    last = {account.name: i for i, account in enumerate(model.accounts)}
+    return {name: i for name, i in last.items() if model.accounts[i].type == Link(name)}
 
 
 class _Steps(GroupVisitor[[], Iterable[Step]]):
@@ -136,3 +134,18 @@ class _AnchorSteps(_Steps):
 
     def visit_map(self, node: Map) -> Iterable[Step]:
         return ((".hashMap[0]", node.key), (".hashMap[1]", node.value))
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The keys of a dialect."""
+
+    root: str
+    args: str
+    types: str
+    account_data: str
+    steps: _Steps
+
+
+_CODAMA = _Words("program.", "arguments", "definedTypes", "data", _CodamaSteps())
+_ANCHOR = _Words("", "args", "types", "type", _AnchorSteps())

@@ -1,4 +1,4 @@
-"""Which instructions callers can use: those that the codec can encode and that others than the program can sign for."""
+"""Finds the instructions that callers cannot use: the codec cannot encode them, or only the program can sign them."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def only_itself(ix: Instruction, facade_of: str | None = None) -> str | None:
     """
     own_program = (None, ConstValue(facade_of))
     for path, (account, _) in account_leaves(ix.accounts):
-        must_sign = account.signer is True
-        if must_sign and account.pda is not None and account.pda.program in own_program:
+        pda = account.pda if account.signer is True else None
+        if pda is not None and pda.program in own_program:
             name = ".".join(path)
             return f"only the program itself can sign for {name!r}, so nobody else can call it"
     return None

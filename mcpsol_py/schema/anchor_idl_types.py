@@ -128,7 +128,7 @@ class TypeWriter:
 
     def define_unknown(self, name: str) -> None:
         """Define a type that the source does not define, since Anchor's tools refuse documents that lack one."""
-        body = Unsupported(name, "it is referenced, not defined")
+        body = Unsupported(name, "it is not defined")
         self.bodies[name] = body
         self.define(TypeDef(name, body, shape="alias"))
 

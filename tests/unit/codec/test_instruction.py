@@ -159,7 +159,7 @@ def test_what_cannot_be_encoded_says_why_and_the_others_work() -> None:
     odd = instruction("odd", b"\x01", Field("a", vec(Link("Missing"))))
     with pytest.raises(
         NotUsable,
-        match="instruction 'odd' cannot be used: type 'Missing' is referenced, not defined",
+        match="instruction 'odd' cannot be used: type 'Missing' is not defined",
     ):
         codec(odd)
     with pytest.raises(NotUsable, match="only the program knows"):

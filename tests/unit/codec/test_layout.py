@@ -135,7 +135,7 @@ def test_what_has_no_fixed_place_is_refused_in_a_c_layout(node: Type) -> None:
 
 
 def test_an_unknown_layout_is_refused() -> None:
-    with pytest.raises(NotUsable, match="laid out by 'custom:mine'"):
+    with pytest.raises(NotUsable, match="has the layout 'custom:mine'"):
         made(TypeDef("A", struct(a=U8), layout="custom:mine")).codec(vec(Link("A")))
 
 
