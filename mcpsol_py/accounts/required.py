@@ -119,8 +119,11 @@ class FillCheck:
     # --- values --------------------------------------------------------------------------------
 
     def _value_fills(self, value: Value, leaf: Leaf) -> bool:
-        check = _VALUE_CHECKS.get(type(value))
-        return check is not None and check(self, value, leaf)
+        return _VALUE_CHECKS.get(type(value), FillCheck.never)(self, value, leaf)
+
+    def never(self, value: Value, leaf: Leaf) -> bool:
+        """Check a value that needs the caller, such as one from a resolver."""
+        return False
 
     def always(self, value: ConstValue | ProgramIdValue, leaf: Leaf) -> bool:
         """Check a value that is known before the call."""

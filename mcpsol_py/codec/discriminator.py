@@ -67,7 +67,7 @@ def best_match(
     The longest discriminators win. Of equals, the first that *fits* wins, or the first of all if
     none does. One without any discriminator matches all data, and loses to every other.
     """
-    matching = [one for one in known if all(matches(d, data) for d in _discriminators(one))]
+    matching = [one for one in known if _matches_all(one, data)]
     if not matching:
         return None
     longest = max(map(_weight, matching))
@@ -79,6 +79,10 @@ def best_match(
 
 def _discriminators(one: _Known) -> tuple[Discriminator, ...]:
     return (one.discriminator, *getattr(one, "also", ()))
+
+
+def _matches_all(one: _Known, data: bytes) -> bool:
+    return all(matches(discriminator, data) for discriminator in _discriminators(one))
 
 
 def _weight(one: _Known) -> int:

@@ -35,10 +35,10 @@ def nest_arguments(
         if key in known:
             rest[key] = value
             continue
-        owners = [name for name, fields in absent.items() if _has_field(fields, key)]
-        if len(owners) != 1:
+        owner = _only_owner(absent, key)
+        if owner is None:
             return given
-        nested.setdefault(owners[0], {})[key] = value
+        nested.setdefault(owner, {})[key] = value
     return {**rest, **nested} if nested else given
 
 
@@ -58,6 +58,12 @@ def _absent_structs(
 
 def _all_optional(fields: Fields) -> bool:
     return all(field.default is not None for field in fields)
+
+
+def _only_owner(absent: Mapping[str, Fields], key: str) -> str | None:
+    """Return the name of the one struct that has a field *key*, or None."""
+    owners = [name for name, fields in absent.items() if _has_field(fields, key)]
+    return owners[0] if len(owners) == 1 else None
 
 
 def _has_field(fields: Fields, key: str) -> bool:

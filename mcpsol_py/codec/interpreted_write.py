@@ -126,8 +126,9 @@ class InterpretedWriter(TypeVisitor[[Any], None]):
         if not isinstance(value, Mapping):
             expected = f"expected an object with its {what}s by name"
             raise refuse(Struct(fields), value, f"{expected}, got {described(value)}")
-        given = match_fields(fields, value, what)
-        for key, field in zip(field_keys(fields), fields, strict=True):
+        keyed = list(zip(field_keys(fields), fields, strict=True))
+        given = match_fields(keyed, value, what)
+        for key, field in keyed:
             if key in given:
                 self._write_at(key, field.type, value[given[key]])
             elif field.default is not None:

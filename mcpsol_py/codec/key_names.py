@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from mcpsol_py.errors import EncodeError, abbr, suggest
-from mcpsol_py.model.types import Field, field_keys
+from mcpsol_py.model.types import Field
 from mcpsol_py.names import forms
 
 __all__ = ["match_fields", "match_names"]
@@ -22,8 +22,10 @@ def match_names(
     form. Raises EncodeError for an unknown key, for two keys of one name, and for a *required* name
     without a key.
     """
-    known = list(names)
-    by_form = _names_by_form(known)
+    known, given = list(names), list(given)
+    by_form: dict[str, str | None] = dict(zip(known, known, strict=True))
+    if not by_form.keys() >= set(given):
+        by_form = _names_by_form(known)
     found: dict[str, object] = {}
     for key in given:
         name = _name_of(key, by_form)
@@ -38,13 +40,12 @@ def match_names(
 
 
 def match_fields(
-    fields: tuple[Field, ...], given: Iterable[object], what: str
+    keyed: Sequence[tuple[str, Field]], given: Iterable[object], what: str
 ) -> dict[str, object]:
-    """Return field key -> given key, as `match_names` does.
+    """Return field key -> given key, as `match_names` does. *keyed*: the fields with their keys.
 
     Fields with a default are optional. Fields that callers never give count as unknown.
     """
-    keyed = list(zip(field_keys(fields), fields, strict=True))
     shown = [key for key, field in keyed if not (field.default and field.default.omitted)]
     required = [key for key, field in keyed if field.default is None]
     return match_names(shown, given, what, required)

@@ -133,6 +133,14 @@ class Reader(Source, TypeVisitor[[], str]):
             )
             start = end
 
+    @property
+    def is_one_expression(self) -> bool:
+        """Whether the pending values are all there is: names for single numbers, without lines."""
+        if self.lines or self.conditions:
+            return False
+        numbers = [part.numbers for part in self.run if part.name]
+        return bool(numbers) and max(numbers) == 1
+
     def finish(self, result: str) -> list[str]:
         """Return the body of a function that returns the value and the offset after it."""
         self.flush()
@@ -433,11 +441,9 @@ class Reader(Source, TypeVisitor[[], str]):
         reader = Reader(self.codecs)
         reader._temps = self._temps
         expression = reader.read(item)
+        if not reader.is_one_expression:
+            return None
         names = [part.name for part in reader.run if part.name]
-        if not names or reader.lines or reader.conditions:
-            return None
-        if any(part.numbers > 1 for part in reader.run):
-            return None
         unpack = self.codecs.layout("<" + "".join(part.form for part in reader.run), "iter_unpack")
         part = f"{self.data}[{self.at}:{self.at} + {many} * {size}]"
         values = self.bind(f"[{expression} for {', '.join(names)}, in {unpack}({part})]")
