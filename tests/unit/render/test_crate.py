@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpsol_py import load, render_crate
 from mcpsol_py.model.program import (
     Account,
     Constant,
@@ -61,6 +62,18 @@ def test_the_committed_crate_is_what_its_spec_renders_to(spec: Path, tmp_path: P
     there = {p.relative_to(committed) for p in (committed / "src").rglob("*") if p.is_file()}
     shared_parts = {p for p in there if p.parts[:3] == ("src", "processor", "shared")}
     assert there - shared_parts <= set(made), "a file that no spec renders to"
+
+
+def test_a_loaded_program_renders_as_its_model(tmp_path: Path) -> None:
+    loaded = load("counter")
+    render_crate(loaded, out=tmp_path / "program", source="an IDL")
+    render_crate(loaded.model, out=tmp_path / "model", source="an IDL")
+    made = {path.relative_to(tmp_path / "model") for path in (tmp_path / "model").rglob("*.rs")}
+    assert made
+    assert all(
+        (tmp_path / "program" / path).read_bytes() == (tmp_path / "model" / path).read_bytes()
+        for path in made
+    )
 
 
 def test_the_same_source_gives_the_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
