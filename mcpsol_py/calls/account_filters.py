@@ -92,11 +92,10 @@ def _is_single_value(codecs: Codecs, node: Type) -> bool:
 
 
 def _most_useful(fields: list[_FixedField]) -> list[_FixedField]:
-    """Drop fields beyond the limit: the last numbers first, then the last addresses."""
-    excess = max(0, len(fields) - _MAX_FILTERS)
-    droppable = sorted(fields[::-1], key=lambda field: field.is_address)
-    paths = {field.path for field in droppable[:excess]}
-    return [field for field in fields if field.path not in paths]
+    """Keep the first addresses, then the first numbers, in the order of *fields*."""
+    kept = sorted(fields, key=lambda field: not field.is_address)[:_MAX_FILTERS]
+    paths = {field.path for field in kept}
+    return [field for field in fields if field.path in paths]
 
 
 def _fixed_fields(

@@ -201,7 +201,7 @@ async def test_accounts_are_read_listed_and_filtered() -> None:
         foreign = await client.call_tool("get_token_account", {"address": key("alice")})
         wrong = await client.call_tool("list_token_account", {"where": {"owner": 5}})
     assert absent.is_error
-    assert "no account" in text(absent)
+    assert "does not exist" in text(absent)
     assert foreign.is_error
     assert "System" in text(foreign)
     assert wrong.is_error
