@@ -1,5 +1,7 @@
-"""Attacks a compiled program as strangers would: every attack that the constraints of its spec admit, in an SVM of its
-own. docs/attack.md says what each of them is, and how a scenario file is written."""
+"""Attacks a compiled program as a stranger would: every attack that the constraints of its spec admit, on a LiteSVM.
+
+docs/attack.md lists the attacks and shows how to write a scenario file.
+"""
 
 from mcpsol_py.attack.run import Report, Result, attack_program
 from mcpsol_py.attack.sandbox import Call, Scene

@@ -1,32 +1,36 @@
-"""By which name an attack must be refused, and by which one it was.
+"""The names of the errors that must refuse an attack, and the name of the error that did.
 
-The names are those of the generated checks (render/faults.py), or the program's own where the spec says `error=` or
-`otherwise(…)`. One change can break several constraints: then the name of any of them will do, since the order in which
-a target checks is its own.
+The names are those of the generated checks (render/faults.py), or the program's own if the spec has `error=` or
+`otherwise(…)`. If one change breaks several constraints, the name of any of them counts, because targets check in
+different orders.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from mcpsol_py.accounts.leaf import Leaf
-from mcpsol_py.attack.baseline import (
-    Baseline,
+from mcpsol_py.attack.derivation import (
     constraints_of,
     has_address,
+    is_associated,
+    is_created,
     pda_of,
     token_program_of,
 )
+from mcpsol_py.attack.good_call import Baseline
 from mcpsol_py.attack.sandbox import Outcome
 from mcpsol_py.client.svm import error_json
-from mcpsol_py.model.program import AccountSeed, ArgSeed, ProgramModel
+from mcpsol_py.model.program import AccountSeed, ArgSeed, ProgramModel, TokenConstraint
 from mcpsol_py.render.faults import CHECKS
 from mcpsol_py.solana.addresses import PROGRAM_NAMES, SYSTEM_PROGRAM
 
 __all__ = ["Names", "failure_name"]
 
-#: By kind of attack, where Anchor's framework refuses by another name: it leaves some checks to the programs that it
-#: calls or to the SVM, reads each account before it compares two, and has no error of one's own for seeds.
+#: Other names by which Anchor refuses, by kind of attack. Anchor leaves some checks to the programs that it calls or to
+#: the SVM, reads each account before it compares two, and has no custom error for seeds.
 ANCHOR_SAYS: dict[str, tuple[str, ...]] = {
     "missing-signer": ("PrivilegeEscalation",),  # of a new account that signs for itself
     "not-writable": ("PrivilegeEscalation",),  # of an account that is created, or pays for one
@@ -64,22 +68,19 @@ class Names:
         self.base = base
 
     def own(self, leaf: Leaf, check: str, otherwise: str) -> str:
-        """The program's own error for a check, else the framework's."""
+        """Return the program's own error for a check, else the framework's."""
         return dict(constraints_of(leaf).errors).get(check, otherwise)
 
     def signer(self, leaf: Leaf) -> str:
         return self.own(leaf, "signer", "AccountNotSigner")
 
     def address(self, leaf: Leaf) -> str:
-        c = constraints_of(leaf)
-        kind = (
-            "AccountSysvarMismatch"
-            if c.sysvar
-            else "InvalidProgramId"
-            if c.executable
-            else "ConstraintAddress"
-        )
-        return self.own(leaf, "address", kind)
+        constraints = constraints_of(leaf)
+        if constraints.sysvar:
+            return self.own(leaf, "address", "AccountSysvarMismatch")
+        if constraints.executable:
+            return self.own(leaf, "address", "InvalidProgramId")
+        return self.own(leaf, "address", "ConstraintAddress")
 
     def owner(self, leaf: Leaf) -> str:
         system = constraints_of(leaf).owner == str(SYSTEM_PROGRAM)
@@ -89,53 +90,53 @@ class Names:
         return self.own(leaf, f"has_one:{field}", "ConstraintHasOne")
 
     def seeds(self, leaf: Leaf) -> str:
-        token = constraints_of(leaf).token
-        associated = token is not None and token.kind == "associated"
-        return self.own(leaf, "seeds", "ConstraintAssociated" if associated else "ConstraintSeeds")
+        usual = "ConstraintAssociated" if is_associated(leaf) else "ConstraintSeeds"
+        return self.own(leaf, "seeds", usual)
 
     def depending_on(self, leaf: Leaf) -> set[str]:
-        """What refuses when another account stands in *leaf*'s place: all constraints of others that name it."""
+        """Return the errors of all other accounts whose constraints name *leaf*."""
         found: set[str] = set()
         for other in self.base.present:
-            if other.index == leaf.index:
-                continue
-            c = constraints_of(other)
-            found |= {
-                self.has_one(other, f) for f, target in c.has_one if self._is(target, other, leaf)
-            }
-            if c.token is not None and c.init is None:
-                mint = c.token.kind == "mint"
-                if self._is(c.token.mint, other, leaf):
-                    found.add("ConstraintTokenMint")
-                if self._is(c.token.authority, other, leaf):
-                    found.add("ConstraintMintMintAuthority" if mint else "ConstraintTokenOwner")
-                if token_program_of(other, self.base.instruction) == leaf:
-                    found.add("AccountOwnedByWrongProgram")
-            if c.owner and self._is(c.owner, other, leaf):
-                found.add(self.owner(other))
-            if self.seeds_use(other, leaf):
-                found.add(self.seeds(other))
+            if other.index != leaf.index:
+                found.update(self._naming(leaf, other))
         return found
+
+    def _naming(self, leaf: Leaf, other: Leaf) -> Iterator[str]:
+        """Yield the errors of those constraints of *other* that name *leaf*."""
+        constraints = constraints_of(other)
+        for field, target in constraints.has_one:
+            if self._is(target, other, leaf):
+                yield self.has_one(other, field)
+        if constraints.token is not None and not is_created(other):
+            yield from self._token_naming(leaf, other, constraints.token)
+        if self._is(constraints.owner or None, other, leaf):
+            yield self.owner(other)
+        if self.seeds_use(other, leaf):
+            yield self.seeds(other)
+
+    def _token_naming(self, leaf: Leaf, other: Leaf, token: TokenConstraint) -> Iterator[str]:
+        is_mint = token.kind == "mint"
+        if self._is(token.mint, other, leaf):
+            yield "ConstraintTokenMint"
+        if self._is(token.authority, other, leaf):
+            yield "ConstraintMintMintAuthority" if is_mint else "ConstraintTokenOwner"
+        if token_program_of(other, self.base.instruction) == leaf:
+            yield "AccountOwnedByWrongProgram"
 
     def seeds_use(self, leaf: Leaf, other: Leaf, field: str | None = None) -> bool:
         """Do the seeds of *leaf* have the address of *other*, or with *field* that field of its state?"""
         if not has_address(leaf):
             return False
         wanted = () if field is None else (field,)
+        seeds = pda_of(leaf, self.base.instruction).seeds
+        named = [s.account for s in seeds if isinstance(s, AccountSeed) and s.field == wanted]
         locate = self.base.instruction.plan.locate
-        return any(
-            isinstance(seed, AccountSeed)
-            and seed.field == wanted
-            and locate(seed.account, leaf) == other.index
-            for seed in pda_of(leaf, self.base.instruction).seeds
-        )
+        return any(locate(path, leaf) == other.index for path in named)
 
     def seeds_use_argument(self, leaf: Leaf, name: str) -> bool:
         """Do the seeds of *leaf* have that argument?"""
-        pda = leaf.account.pda
-        return pda is not None and any(
-            isinstance(s, ArgSeed) and s.path[0] == name for s in pda.seeds
-        )
+        seeds = leaf.account.pda.seeds if leaf.account.pda is not None else ()
+        return any(isinstance(seed, ArgSeed) and seed.path[0] == name for seed in seeds)
 
     def _is(self, name: str | None, beside: Leaf, leaf: Leaf) -> bool:
         found = self.base.find(name, beside)
@@ -143,29 +144,46 @@ class Names:
 
 
 def failure_name(model: ProgramModel, program_id: str, outcome: Outcome) -> str:
-    """The name of the error by which a call was refused; "" if it went through.
+    """Return the name of the error that refused a call; "" if the call succeeded.
 
-    A name that the program logged, or Anchor's; else the code's name; else what the program that it called said; else
-    the SVM's own error ("ProgramFailedToComplete")."""
+    The name is the first of these that exists: the one that the program or Anchor logged, the name of the error code,
+    the message of the program that was called, the SVM's own error ("ProgramFailedToComplete").
+    """
     if outcome.ok:
         return ""
-    for line in outcome.logs:
-        for pattern in (_OURS, _ANCHORS):
-            found = pattern.search(line)
-            if found:
-                return found.group(1)
+    return (
+        _logged_name(outcome.logs)
+        or _failure_of_called(outcome.logs, program_id)
+        or _coded_name(model, error_json(outcome.error))
+    )
+
+
+def _logged_name(logs: Iterable[str]) -> str:
+    for line in logs:
+        found = _OURS.search(line) or _ANCHORS.search(line)
+        if found:
+            return found.group(1)
         if _IN_USE.search(line):
             return "already in use"
-    for line in outcome.logs:
-        called = _FAILED.match(line)
-        if called and called.group(1) != program_id:
-            return f"{PROGRAM_NAMES.get(called.group(1), called.group(1))}: {called.group(2)}"
-    error = error_json(outcome.error)
+    return ""
+
+
+def _failure_of_called(logs: Iterable[str], program_id: str) -> str:
+    """Return the message of the first program that failed, other than the one that is attacked."""
+    failures = filter(None, map(_FAILED.match, logs))
+    called = ((found.group(1), found.group(2)) for found in failures)
+    return next(
+        (f"{PROGRAM_NAMES.get(key, key)}: {text}" for key, text in called if key != program_id), ""
+    )
+
+
+def _coded_name(model: ProgramModel, error: Any) -> str:
     inner = error.get("InstructionError") if isinstance(error, dict) else None
     if not isinstance(inner, list):
         return str(error)
-    if isinstance(inner[1], dict) and "Custom" in inner[1]:
-        code = inner[1]["Custom"]
-        own = {e.code: e.name for e in model.errors} | {c: n for c, n, _ in CHECKS}
-        return own.get(code, f"Custom({code})")
-    return str(inner[1])
+    reason = inner[1]
+    if not isinstance(reason, dict) or "Custom" not in reason:
+        return str(reason)
+    code = reason["Custom"]
+    names = {e.code: e.name for e in model.errors} | {code: name for code, name, _ in CHECKS}
+    return names.get(code, f"Custom({code})")

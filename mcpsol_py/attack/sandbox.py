@@ -1,14 +1,14 @@
-"""The chain that a program is attacked on: a LiteSVM with the program, and what good calls of it need.
+"""The chain on which a program is attacked: a LiteSVM with the program, and helpers to put accounts on it.
 
-A scenario file (attack.py beside the spec) has a function for each instruction whose good call cannot be made up; it
-gets a `Scene` and returns a `Call`:
+A scenario file (attack.py beside the spec) has a function for each instruction whose good call cannot be made up. It
+takes a `Scene` and returns a `Call`:
 
     def withdraw(scene: Scene) -> Call:
         owner, mint = scene.wallet("owner"), scene.mint()
         scene.send("initialize", {}, {"mint": mint, "authority": owner})
         return Call({"amount": 5}, {"mint": mint, "authority": owner})
 
-Keys are made from names alone, so that a run gives the same addresses, and the same answers, as the one before.
+Keys are made from names alone, so that each run has the same addresses and the same results.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TOKEN_2022_PROGRAM", "TOKEN_PROGRAM", "Call", "Outcome", "Scene", "Snapshot"]
 
-#: 14 November 2023: a time after everything's beginning, and the same in each run.
+#: 14 November 2023. Every run starts at this time.
 NOW = 1_700_000_000
 SLOT = 10_000
 _RICH = 10**12
@@ -48,11 +48,11 @@ _FUNDED = 10**10
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A good call of one instruction: what is not given is made up.
+    """A good call of one instruction. Arguments and accounts that are not given are made up.
 
-    `args` and `accounts` by name. An account is a Keypair, a Pubkey or base58 text, and stands as the scene has it;
-    None leaves an optional one out. `remaining`: accounts behind the named ones. `before`: instructions that stand
-    before it in the same transaction.
+    `args` and `accounts` by name. An account is a Keypair, a Pubkey or base58 text, and is used as it is on the chain;
+    None leaves an optional account out. `remaining`: accounts after the named ones. `before`: instructions before this
+    one in the same transaction.
     """
 
     args: Mapping[str, Any] = field(default_factory=dict)
@@ -63,25 +63,25 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a transaction. `error` is the SVM's own ("" for success), `logs` all lines."""
+    """How a transaction ended. `error` is the SVM's own (None for success), `logs` has all lines."""
 
     error: Any
     logs: tuple[str, ...]
 
     @property
     def ok(self) -> bool:
-        """It went through."""
+        """The transaction succeeded."""
         return self.error is None
 
 
-#: address -> the account, None where there is none
+#: Address -> the account, or None for no account.
 Snapshot = dict[Pubkey, "Account | None"]
 
 
 class Scene:
-    """A chain of its own with the program on it. `svm` is the LiteSVM itself, for what is not offered here.
+    """A chain with the program on it. `svm` is the LiteSVM itself, for everything else.
 
-    Transactions are paid by a wallet of the scene's own, which is no party to any instruction.
+    The scene's own wallet pays for transactions. It takes no part in the instructions.
     """
 
     def __init__(
@@ -96,12 +96,12 @@ class Scene:
         self.program = program
         self.program_id = program_id
         self.elf = elf
-        #: whose mints and token accounts are made, where the program takes either
+        #: the program of new mints and token accounts, if the attacked program takes either
         self.token_program = token_program
         self.transport = SvmTransport(features=features)
         self.svm = self.transport.svm
         self.transport.add_program(program_id, elf)
-        #: every key pair that was handed out, by its address: who can sign
+        #: all key pairs that can sign, by address
         self.keys: dict[Pubkey, Keypair] = {}
         self.payer = self.wallet("fee payer", _RICH)
         self.set_clock(NOW, SLOT)
@@ -109,13 +109,13 @@ class Scene:
     # --- keys, wallets ------------------------------------------------------------------------------------------------
 
     def key(self, name: str) -> Keypair:
-        """The key pair of that name, with nothing at its address yet."""
+        """Return the key pair of that name, without an account."""
         made = Keypair.from_seed(sha256(b"mcpsol attack: " + name.encode()).digest())
         self.keys[made.pubkey()] = made
         return made
 
     def wallet(self, name: str, lamports: int = _FUNDED) -> Keypair:
-        """A wallet of that name, with lamports."""
+        """Return the wallet of that name, with lamports."""
         made = self.key(name)
         if not self.svm.get_balance(made.pubkey()):
             self.put(made.pubkey(), b"", SYSTEM_PROGRAM, lamports)
@@ -124,7 +124,7 @@ class Scene:
     # --- accounts -----------------------------------------------------------------------------------------------------
 
     def put(self, at: object, data: bytes, owner: Pubkey, lamports: int | None = None) -> Pubkey:
-        """Puts an account in place, as no transaction could; its address. Lamports: the rent, if not given."""
+        """Put any account on the chain and return its address. *lamports* defaults to the rent."""
         key = _address(at)
         if lamports is None:
             lamports = self.svm.minimum_balance_for_rent_exemption(len(data))
@@ -140,7 +140,7 @@ class Scene:
         token_program: Pubkey | None = None,
         at: object = None,
     ) -> Pubkey:
-        """A mint with a supply of 10**15 base units, of the scene's token program; `authority` may mint more."""
+        """Put a mint with a supply of 10**15 base units on the chain. *authority* may mint more."""
         owner = None if authority is None else _address(authority)
         return self.put(
             at or self.key(f"mint {name}"),
@@ -157,7 +157,8 @@ class Scene:
         at: object = None,
         token_program: Pubkey | None = None,
     ) -> Pubkey:
-        """A token account; at the owner's associated address, if no other is given. Its token program is the mint's."""
+        """Put a token account on the chain, by default at the owner's associated address. Its token program is the
+        mint's."""
         of, wallet = _address(mint), _address(owner)
         if token_program is None:
             there = self.account(of)
@@ -169,20 +170,20 @@ class Scene:
         )
 
     def state(self, name: str, values: Mapping[str, Any], at: object) -> Pubkey:
-        """State of the program: an account of type *name* with these fields, its discriminator before them."""
+        """Put state of the program on the chain: an account of type *name* with these fields."""
         return self.put(at, self.program.encode_account(name, values), self.program_id)
 
     def pda(self, *seeds: bytes, program: Pubkey | None = None) -> Pubkey:
-        """The address that the program (or another one) derives from seeds."""
+        """Return the address that the program, or another one, derives from seeds."""
         return Pubkey.find_program_address(list(seeds), program or self.program_id)[0]
 
     def account(self, at: object) -> Account | None:
-        """What stands at an address; None where nothing does, or a closed account was left."""
+        """Return the account at an address; None if it does not exist or was closed."""
         found = self.svm.get_account(_address(at))
         return None if found is None or (found.lamports == 0 and not found.data) else found
 
     def read(self, at: object) -> dict[str, Any]:
-        """The fields of an account of the program's state. Raises DecodeError."""
+        """Decode an account of the program's state to its fields. Raises DecodeError."""
         found = self.account(at)
         return dict(self.program.decode_account(b"" if found is None else bytes(found.data))[1])
 
@@ -199,7 +200,7 @@ class Scene:
         return int(self.svm.get_clock().slot)
 
     def set_clock(self, now: int | None = None, slot: int | None = None) -> None:
-        """Sets the clock: seconds since 1970, and the slot."""
+        """Set the clock: seconds since 1970, and the slot."""
         clock = self.svm.get_clock()
         if now is not None:
             clock.unix_timestamp = now
@@ -216,8 +217,8 @@ class Scene:
         accounts: Mapping[str, Any],
         remaining: Sequence[AccountMeta] = (),
     ) -> Instruction:
-        """An instruction of the program, built as a client builds it: addresses that the spec settles are filled in,
-        also those that fields of state on this chain settle."""
+        """Build an instruction as a client does. Addresses that follow from the spec or from state on this chain are
+        filled in."""
         from mcpsol_py.program_client import ProgramClient
         from mcpsol_py.sync_client import SyncProgramClient
 
@@ -235,7 +236,7 @@ class Scene:
         remaining: Sequence[AccountMeta] = (),
         before: Sequence[Instruction] = (),
     ) -> Outcome:
-        """Calls an instruction for good, to set the scene. Raises SourceError with the log's end where it fails."""
+        """Call an instruction and keep its effects, to set the scene. Raises SourceError with the end of the log."""
         outcome = self.run([*before, self.build(name, args, accounts, remaining)])
         if not outcome.ok:
             raise SourceError(
@@ -244,7 +245,7 @@ class Scene:
         return outcome
 
     def transaction(self, instructions: Sequence[Instruction]) -> VersionedTransaction:
-        """A transaction, signed by all whose signature it needs. Raises MissingSigner for a key that is not the
+        """Make a transaction with all signatures that it needs. Raises MissingSigner for a key that is not the
         scene's."""
         message = Message.new_with_blockhash(
             list(instructions), self.payer.pubkey(), self.svm.latest_blockhash()
@@ -256,24 +257,24 @@ class Scene:
         return VersionedTransaction(message, [self.keys[key] for key in wanted])
 
     def run(self, instructions: Sequence[Instruction]) -> Outcome:
-        """Sends a transaction; a block passes before it, so that the same one may be sent again."""
+        """Send a transaction with a new blockhash, so that the same one can be sent again."""
         self.svm.expire_blockhash()
         result: TransactionMetadata | FailedTransactionMetadata
         result = self.svm.send_transaction(self.transaction(instructions))
         return _outcome(result)
 
     def rehearse(self, instructions: Sequence[Instruction]) -> Outcome:
-        """What `run` would give; nothing is kept."""
+        """Simulate a transaction: the outcome of `run`, without its effects."""
         return _outcome(self.svm.simulate_transaction(self.transaction(instructions)))
 
     # --- before and after ---------------------------------------------------------------------------------------------
 
     def snapshot(self, keys: Iterable[Pubkey]) -> Snapshot:
-        """The accounts at these addresses, whole. The fee payer is left out: the fee is paid in any case."""
+        """Return the accounts at these addresses, without the fee payer, which pays in any case."""
         return {key: self.account(key) for key in keys if key != self.payer.pubkey()}
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Puts back what has changed since the snapshot."""
+        """Put the accounts of a snapshot on the chain, if they differ."""
         for key, account in snapshot.items():
             if self.account(key) != account:
                 self.svm.set_account(key, account or Account(0, b"", SYSTEM_PROGRAM))
@@ -290,5 +291,5 @@ def _outcome(result: Any) -> Outcome:
 def _address(value: object) -> Pubkey:
     found = address_of(value)
     if found is None:
-        raise SourceError(f"{value!r} is no address: give a Keypair, a Pubkey or base58 text")
+        raise SourceError(f"expected a Keypair, a Pubkey or base58 text, got {value!r}")
     return found

@@ -22,6 +22,7 @@ PUBLIC: dict[str, list[str]] = json.loads(_FILE.read_text(encoding="utf-8"))
 #: Names without a successor: only the library itself used them, though `__all__` listed them.
 REMOVED: dict[str, set[str]] = {
     "mcpsol_py.accounts.wellknown": {"foreign_field"},
+    "mcpsol_py.attack.baseline": {"derive", "seeds_of"},
     "mcpsol_py.attack.tokens": {
         "ACCOUNT_SIZE",
         "AMOUNT",

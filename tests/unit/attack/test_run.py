@@ -11,8 +11,9 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py import load
 from mcpsol_py.attack.baseline import find_baseline
+from mcpsol_py.attack.judge import Judge
 from mcpsol_py.attack.kinds import Attack, Trial, attacks_on
-from mcpsol_py.attack.run import Scenario, _Judge, attack_program, read_scenario
+from mcpsol_py.attack.run import Scenario, attack_program, read_scenario
 from mcpsol_py.attack.sandbox import Scene
 from mcpsol_py.errors import SourceError, UnknownName
 
@@ -20,19 +21,17 @@ REPO = Path(__file__).resolve().parents[3]
 COUNTER = REPO / "programs/counter"
 
 
-def judge(name: str, scenario: Scenario | None = None) -> _Judge:
+def judge(name: str, scenario: Scenario | None = None) -> Judge:
     program = load(COUNTER / "spec.py")
     elf = (COUNTER / "counter.so").read_bytes()
     assert program.address is not None
     key = program.address
-    return _Judge(
+    return Judge(
         find_baseline(lambda: Scene(program, key, elf), name, None), name, scenario or Scenario()
     )
 
 
-def attack(
-    of: _Judge, expected: str, *, may_pass: bool = False, wrong: str | None = None
-) -> Attack:
+def attack(of: Judge, expected: str, *, may_pass: bool = False, wrong: str | None = None) -> Attack:
     """The good call itself, as if it were an attack."""
     trial = Trial(((of.base.call(),),), {}, None if wrong is None else lambda: wrong)
     return Attack("kind", "target", "what", frozenset({expected} - {""}), trial, may_pass)
@@ -129,7 +128,7 @@ def test_helpers_and_imports_are_no_calls(tmp_path: Path) -> None:
 
 
 def test_no_such_file(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="no such Python file"):
+    with pytest.raises(SourceError, match="does not exist"):
         read_scenario(tmp_path / "attack.py", load(COUNTER / "spec.py"))
 
 

@@ -94,6 +94,6 @@ def test_the_clock(scene: Scene) -> None:
     assert (scene.now, scene.slot) == (now + 5, slot + 9)
 
 
-def test_what_is_no_address(scene: Scene) -> None:
-    with pytest.raises(SourceError, match="no address"):
+def test_other_values_are_not_addresses(scene: Scene) -> None:
+    with pytest.raises(SourceError, match="expected a Keypair"):
         scene.put("nonsense", b"", Pubkey.default())

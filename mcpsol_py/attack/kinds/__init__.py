@@ -1,0 +1,90 @@
+"""The attacks that the constraints of an instruction admit, by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from mcpsol_py.attack.derivation import must_sign
+from mcpsol_py.attack.good_call import Baseline
+from mcpsol_py.attack.kinds.accounts import (
+    look_alike,
+    missing_signer,
+    not_initialized,
+    not_writable,
+    short_account,
+    wrong_owner,
+)
+from mcpsol_py.attack.kinds.addresses import (
+    duplicate,
+    fake_program,
+    fake_sysvar,
+    has_one_of_another,
+    other_address,
+    other_bump,
+    unbound,
+    wrong_address,
+)
+from mcpsol_py.attack.kinds.arithmetic import arithmetic
+from mcpsol_py.attack.kinds.data import (
+    bad_values,
+    too_few_accounts,
+    trailing_data,
+    truncated_data,
+    unknown_discriminator,
+)
+from mcpsol_py.attack.kinds.lifecycle import dust, re_initialise, resize, revival
+from mcpsol_py.attack.kinds.token_accounts import wrong_tokens
+from mcpsol_py.attack.kinds.variations import Attack, Trial, Variations
+
+__all__ = ["KINDS", "Attack", "Trial", "attacks_on", "own_call_attacks", "unknown_instructions"]
+
+#: Each kind is a function from variations of a good call to attacks. The report keeps this order.
+KINDS: tuple[Callable[[Variations], Iterator[Attack]], ...] = (
+    missing_signer,
+    not_writable,
+    wrong_owner,
+    not_initialized,
+    look_alike,
+    short_account,
+    wrong_address,
+    other_bump,
+    other_address,
+    fake_program,
+    fake_sysvar,
+    has_one_of_another,
+    unbound,
+    duplicate,
+    wrong_tokens,
+    re_initialise,
+    dust,
+    revival,
+    resize,
+    arithmetic,
+    truncated_data,
+    trailing_data,
+    bad_values,
+    too_few_accounts,
+)
+
+
+def attacks_on(base: Baseline) -> Iterator[Attack]:
+    """Yield every attack that the constraints of an instruction admit, from its good call."""
+    calls = Variations(base)
+    for kind in KINDS:
+        yield from kind(calls)
+
+
+def own_call_attacks(base: Baseline) -> Iterator[Attack]:
+    """Yield the attacks on an instruction that only the program itself can call, because one of its own addresses must
+    sign: a stranger calls it without that signature, or with another key's."""
+    calls = Variations(base)
+    for leaf in base.present:
+        pda = leaf.account.pda
+        if must_sign(leaf) and pda is not None and pda.program is None:
+            for kind in (missing_signer, wrong_address):
+                yield from (attack for attack in kind(calls) if attack.target == leaf.name)
+
+
+def unknown_instructions(base: Baseline) -> Iterator[Attack]:
+    """Yield calls with data that no instruction of the program begins with."""
+    return unknown_discriminator(Variations(base))

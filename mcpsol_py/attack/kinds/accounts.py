@@ -1,0 +1,124 @@
+"""Attacks with an account's flags, owner or type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from solders.account import Account
+
+from mcpsol_py.accounts.leaf import Leaf
+from mcpsol_py.attack.derivation import constraints_of, must_sign
+from mcpsol_py.attack.kinds.variations import (
+    Attack,
+    Variations,
+    existing_accounts,
+    state_accounts,
+)
+from mcpsol_py.attack.sandbox import Snapshot
+from mcpsol_py.model.program import AccountType
+from mcpsol_py.solana.addresses import SYSTEM_PROGRAM
+
+__all__ = [
+    "look_alike",
+    "missing_signer",
+    "not_initialized",
+    "not_writable",
+    "short_account",
+    "wrong_owner",
+]
+
+
+def missing_signer(calls: Variations) -> Iterator[Attack]:
+    """An account that must sign does not sign."""
+    for leaf in filter(must_sign, calls.base.present):
+        expected = {calls.names.signer(other) for other in filter(must_sign, calls.same_key(leaf))}
+        trial = calls.trial(calls.with_meta(leaf, is_signer=False))
+        yield calls.attack("missing-signer", leaf, "does not sign", expected, trial)
+
+
+def not_writable(calls: Variations) -> Iterator[Attack]:
+    """An account that the instruction writes to is read-only."""
+    for leaf in calls.base.present:
+        if leaf.account.writable:
+            trial = calls.trial(calls.with_meta(leaf, is_writable=False))
+            yield calls.attack("not-writable", leaf, "is read-only", "ConstraintMut", trial)
+
+
+def wrong_owner(calls: Variations) -> Iterator[Attack]:
+    """An account with the right bytes belongs to another program."""
+    owners = {
+        "is owned by a stranger's program": calls.stranger("program"),
+        "is owned by the system program": SYSTEM_PROGRAM,
+    }
+    for leaf, account in existing_accounts(calls.base):
+        expected = _owner_error(calls, leaf)
+        if expected is None:
+            continue
+        for what, owner in owners.items():
+            is_plain_wallet = owner == SYSTEM_PROGRAM and not account.data
+            if owner == account.owner or is_plain_wallet:
+                continue
+            stolen = Account(account.lamports, bytes(account.data), owner)
+            trial = calls.trial(accounts={calls.base.addresses[leaf.index]: stolen})
+            yield calls.attack("wrong-owner", leaf, what, expected, trial)
+
+
+def _owner_error(calls: Variations, leaf: Leaf) -> str | None:
+    if _is_typed(leaf):
+        return "AccountOwnedByWrongProgram"
+    return None if constraints_of(leaf).owner is None else calls.names.owner(leaf)
+
+
+def _is_typed(leaf: Leaf) -> bool:
+    """Does the account hold state, or is it a token account or mint?"""
+    constraints = constraints_of(leaf)
+    return constraints.state is not None or constraints.token is not None
+
+
+def not_initialized(calls: Variations) -> Iterator[Attack]:
+    """The account does not exist yet."""
+    for leaf, _ in existing_accounts(calls.base):
+        if _is_typed(leaf):
+            empty: Snapshot = {calls.base.addresses[leaf.index]: None}
+            trial = calls.trial(accounts=empty)
+            what = "does not exist"
+            yield calls.attack("not-initialized", leaf, what, "AccountNotInitialized", trial)
+
+
+def look_alike(calls: Variations) -> Iterator[Attack]:
+    """State has the right owner and size, but another type."""
+    types = calls.scene.program.model.accounts
+    for leaf, account in state_accounts(calls.base):
+        own = _state_type(calls, leaf)
+        size = len(own.discriminator.value)
+        if not size:
+            continue
+        strange = bytes(byte ^ 0xA5 for byte in own.discriminator.value)
+        kinds = [(strange, "holds a type that does not exist")]
+        kinds += [
+            (other.discriminator.value, f"holds the type {other.name}")
+            for other in types
+            if other.name != own.name and len(other.discriminator.value) == size
+        ]
+        for discriminator, what in kinds:
+            trial = calls.holding(leaf, discriminator + bytes(account.data)[size:])
+            yield calls.attack("look-alike", leaf, what, "AccountDiscriminatorMismatch", trial)
+
+
+def short_account(calls: Variations) -> Iterator[Attack]:
+    """State has the right owner, but its data is cut short."""
+    for leaf, account in state_accounts(calls.base):
+        own = _state_type(calls, leaf)
+        if own.size is not None:
+            trial = calls.holding(leaf, bytes(account.data)[: own.size - 1])
+            expected = "AccountDidNotDeserialize"
+            yield calls.attack("short-account", leaf, "is a byte short", expected, trial)
+        if own.discriminator.value:
+            trial = calls.holding(leaf, b"")
+            expected = "AccountDiscriminatorNotFound"
+            yield calls.attack("short-account", leaf, "has no data", expected, trial)
+
+
+def _state_type(calls: Variations, leaf: Leaf) -> AccountType:
+    name = constraints_of(leaf).state
+    return next(found for found in calls.scene.program.model.accounts if found.name == name)

@@ -1,0 +1,242 @@
+"""Attacks with another account in an account's place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from itertools import combinations
+
+from solders.account import Account
+from solders.pubkey import Pubkey
+
+from mcpsol_py.accounts.leaf import Leaf
+from mcpsol_py.attack.derivation import (
+    NoBaseline,
+    constraints_of,
+    has_address,
+    is_created,
+    must_sign,
+)
+from mcpsol_py.attack.good_call import Baseline
+from mcpsol_py.attack.kinds.variations import (
+    Attack,
+    Trial,
+    Variations,
+    copy_at,
+    state_accounts,
+)
+from mcpsol_py.attack.sandbox import Snapshot
+from mcpsol_py.errors import McpsolError
+from mcpsol_py.solana.addresses import SYSTEM_PROGRAM, SYSVAR_OWNER
+
+__all__ = [
+    "duplicate",
+    "fake_program",
+    "fake_sysvar",
+    "has_one_of_another",
+    "other_address",
+    "other_bump",
+    "unbound",
+    "wrong_address",
+]
+
+
+# --- derived addresses ------------------------------------------------------------------------------------------------
+
+
+def wrong_address(calls: Variations) -> Iterator[Attack]:
+    """A derived account is elsewhere, together with all accounts derived from it."""
+    for leaf in filter(has_address, calls.base.present):
+        key = calls.stranger(leaf.name)
+        placed: Snapshot = {}
+        if must_sign(leaf):
+            metas = calls.at(leaf, key)
+        else:
+            metas, placed = calls.moved(leaf, key)
+        trial = calls.trial(metas, accounts=placed)
+        what = "is at an address of the attacker's"
+        yield calls.attack("wrong-address", leaf, what, calls.names.seeds(leaf), trial)
+
+
+def other_bump(calls: Variations) -> Iterator[Attack]:
+    """A second account has the same seeds and another bump."""
+    for leaf in filter(has_address, calls.base.present):
+        key = None if must_sign(leaf) else _second_bump(calls.base, leaf)
+        if key is None:
+            continue
+        metas, placed = calls.moved(leaf, key)
+        trial = calls.trial(metas, accounts=placed)
+        what = "is at the address of its seeds with another bump"
+        yield calls.attack("other-bump", leaf, what, calls.names.seeds(leaf), trial)
+
+
+def _second_bump(base: Baseline, leaf: Leaf) -> Pubkey | None:
+    """Return the next address off the curve below a leaf's canonical bump."""
+    derivation = base.derivation()
+    try:
+        found, canonical = derivation.derive(leaf)
+        seeds, program = derivation.seeds(leaf), derivation.program(leaf)
+    except (NoBaseline, McpsolError):
+        return None
+    if found != base.addresses[leaf.index]:
+        return None
+    for bump in range(canonical - 1, -1, -1):
+        hashed = b"".join([*seeds, bytes([bump]), bytes(program), b"ProgramDerivedAddress"])
+        address = Pubkey(sha256(hashed).digest())
+        if not address.is_on_curve():
+            return address
+    return None
+
+
+# --- fixed addresses --------------------------------------------------------------------------------------------------
+
+
+def fake_program(calls: Variations) -> Iterator[Attack]:
+    """Another program is in the place of the one that the instruction calls."""
+    for leaf in calls.base.present:
+        constraints = constraints_of(leaf)
+        if not constraints.executable:
+            continue
+        if leaf.account.address is None and not constraints.one_of:
+            yield _not_executable(calls, leaf)
+        else:
+            yield _attackers_program(calls, leaf)
+            yield from _other_token_program(calls, leaf)
+
+
+def _not_executable(calls: Variations, leaf: Leaf) -> Attack:
+    wallet = calls.stranger("no program")
+    trial = calls.trial(
+        calls.at(leaf, wallet), accounts={wallet: Account(10**9, b"", SYSTEM_PROGRAM)}
+    )
+    owned = [
+        other
+        for other in calls.base.present
+        if calls.base.find(constraints_of(other).owner, other) == leaf
+    ]
+    expected = {"InvalidProgramExecutable", *(calls.names.owner(other) for other in owned)}
+    return calls.attack("fake-program", leaf, "is not a program", expected, trial)
+
+
+def _attackers_program(calls: Variations, leaf: Leaf) -> Attack:
+    fake = calls.stranger("program that is called")
+    if calls.scene.account(fake) is None:
+        calls.scene.transport.add_program(fake, calls.scene.elf)
+    trial = calls.trial(calls.at(leaf, fake))
+    what = "is a program of the attacker's"
+    return calls.attack("fake-program", leaf, what, calls.names.address(leaf), trial)
+
+
+def _other_token_program(calls: Variations, leaf: Leaf) -> Iterator[Attack]:
+    expected = calls.names.depending_on(leaf)
+    if not expected:
+        return
+    for program in map(Pubkey.from_string, constraints_of(leaf).one_of):
+        if program != calls.base.addresses[leaf.index]:
+            trial = calls.trial(calls.at(leaf, program))
+            what = "is the other token program, not the one of these accounts"
+            yield calls.attack("other-program", leaf, what, expected, trial)
+
+
+def fake_sysvar(calls: Variations) -> Iterator[Attack]:
+    """A copy of a sysvar is at another address."""
+    for leaf in calls.base.present:
+        if constraints_of(leaf).sysvar is None:
+            continue
+        sysvar = calls.base.account(leaf)
+        data = bytes(64) if sysvar is None else bytes(sysvar.data)
+        fake = calls.stranger(f"sysvar {leaf.name}")
+        trial = calls.trial(
+            calls.at(leaf, fake), accounts={fake: Account(10**9, data, SYSVAR_OWNER)}
+        )
+        what = "is a copy at another address"
+        yield calls.attack("fake-sysvar", leaf, what, calls.names.address(leaf), trial)
+
+
+def other_address(calls: Variations) -> Iterator[Attack]:
+    """Another account is in the place of one whose address is fixed."""
+    for leaf in calls.base.present:
+        constraints = constraints_of(leaf)
+        if leaf.account.address is None or constraints.executable or constraints.sysvar:
+            continue
+        trial = _with_copy(calls, leaf, leaf.name)
+        expected = calls.names.address(leaf)
+        yield calls.attack("other-address", leaf, "is another account", expected, trial)
+
+
+def _with_copy(calls: Variations, leaf: Leaf, label: str) -> Trial:
+    """Make a trial with a copy of an account, at an address of the attacker's, in its place."""
+    key = calls.stranger(label)
+    return calls.trial(calls.at(leaf, key), accounts=copy_at(key, calls.base.account(leaf)))
+
+
+# --- other people's accounts ------------------------------------------------------------------------------------------
+
+
+def has_one_of_another(calls: Variations) -> Iterator[Attack]:
+    """State names another account than the one in the call: the state is forged, or the account is somebody else's."""
+    for leaf, account in state_accounts(calls.base):
+        for field, target in constraints_of(leaf).has_one:
+            values = calls.base.fields(leaf, account)
+            other = calls.base.find(target, leaf)
+            if values is None or other is None:
+                continue
+            values[field] = calls.stranger(f"{leaf.name}.{field}")
+            forged = bytes(calls.with_state(leaf, account, values).data)
+            refusals = {calls.names.has_one(leaf, field)}
+            expected = refusals | _seeds_with_field(calls, leaf, field)
+            trial = calls.holding(leaf, forged)
+            yield calls.attack("has-one", leaf, f"names another {field}", expected, trial)
+            if _anyone_may_own(other):
+                trial = _with_copy(calls, other, f"{other.name} of another")
+                expected = refusals | calls.names.depending_on(other)
+                what = f"is somebody else's than {leaf.name}'s"
+                yield calls.attack("has-one", other, what, expected, trial)
+
+
+def _seeds_with_field(calls: Variations, leaf: Leaf, field: str) -> set[str]:
+    """Return the errors of accounts whose seeds have that field."""
+    using = [other for other in calls.base.present if calls.names.seeds_use(other, leaf, field)]
+    return {calls.names.seeds(other) for other in using}
+
+
+def _anyone_may_own(leaf: Leaf) -> bool:
+    return not has_address(leaf) and leaf.account.address is None and not is_created(leaf)
+
+
+def unbound(calls: Variations) -> Iterator[Attack]:
+    """A stranger's account is in the place of one that no address, seeds or own signature bind.
+
+    The program refuses it by a name, or nothing binds the account. Whether that is right is for the author to say.
+    """
+    for leaf in calls.base.present:
+        if not _is_bound(leaf):
+            trial = _with_copy(calls, leaf, f"{leaf.name} of their own")
+            what = "is an account of the attacker's"
+            yield Attack("unbound", leaf.name, what, frozenset(), trial, True, True)
+
+
+def _is_bound(leaf: Leaf) -> bool:
+    """Does the account's own constraint say which account, type or signature it must be?"""
+    constraints = constraints_of(leaf)
+    if must_sign(leaf) or not _anyone_may_own(leaf):
+        return True
+    is_program = bool(constraints.one_of) or constraints.executable
+    return is_program or constraints.sysvar is not None or constraints.state is not None
+
+
+def duplicate(calls: Variations) -> Iterator[Attack]:
+    """One account is in the places of two that are both written."""
+    for one, other in combinations(filter(_is_written, calls.base.present), 2):
+        key = calls.base.addresses[one.index]
+        if key == calls.base.addresses[other.index] or must_sign(other):
+            continue
+        trial = calls.trial(calls.at(other, key))
+        expected = "ConstraintDuplicateMutableAccount"
+        what = f"is the same account as {one.name}"
+        yield calls.attack("duplicate", other, what, expected, trial)
+
+
+def _is_written(leaf: Leaf) -> bool:
+    constraints = constraints_of(leaf)
+    return leaf.account.writable and bool(constraints.state or constraints.token)

@@ -1,0 +1,152 @@
+"""Attacks on accounts that are created, resized or closed."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+
+from solders.account import Account
+from solders.instruction import AccountMeta, Instruction
+from solders.pubkey import Pubkey
+
+from mcpsol_py.accounts.leaf import Leaf
+from mcpsol_py.attack.derivation import constraints_of, has_address, is_created, must_sign
+from mcpsol_py.attack.kinds.variations import Attack, Trial, Variations, state_accounts
+from mcpsol_py.attack.sandbox import Scene, Snapshot
+from mcpsol_py.solana.addresses import SYSTEM_PROGRAM
+
+__all__ = ["dust", "re_initialise", "resize", "revival"]
+
+
+def re_initialise(calls: Variations) -> Iterator[Attack]:
+    """An account that exists is created again: each account by itself, in a later transaction and in the same one."""
+    created = [leaf for leaf in calls.base.present if _must_be_new(leaf)]
+    expected = "AccountDiscriminatorAlreadySet"
+    for leaf in created:
+        trial = calls.trial(accounts=_afterwards(calls, leaf))
+        yield calls.attack("re-init", leaf, "exists already", expected, trial)
+    for leaf in created[:1]:
+        twice, both = calls.trial(first=1), calls.trial(together=2)
+        yield calls.attack("re-init", leaf, "is created by two transactions", expected, twice)
+        yield calls.attack("re-init", leaf, "is created twice in one transaction", expected, both)
+
+
+def _must_be_new(leaf: Leaf) -> bool:
+    init = constraints_of(leaf).init
+    return init is not None and not init.if_needed
+
+
+def _afterwards(calls: Variations, leaf: Leaf) -> Snapshot:
+    """Return a leaf's account as the good call leaves it."""
+    scene, key = calls.scene, calls.base.addresses[leaf.index]
+    call = [*calls.base.before, calls.base.call()]
+    before = scene.snapshot({meta.pubkey for each in call for meta in each.accounts})
+    scene.run(call)
+    account = scene.account(key)
+    scene.restore(before)
+    return {key: account}
+
+
+def dust(calls: Variations) -> Iterator[Attack]:
+    """A stranger sent lamports to the address of an account that is to be created. The call must succeed."""
+    for leaf in filter(is_created, calls.base.present):
+        lamports = Account(1_000_000, b"", SYSTEM_PROGRAM)
+        trial = calls.trial(accounts={calls.base.addresses[leaf.index]: lamports})
+        what = "has lamports from a stranger before it is created"
+        yield calls.attack("dust", leaf, what, set(), trial)
+
+
+def revival(calls: Variations) -> Iterator[Attack]:
+    """A closed account is used again, or kept alive with lamports."""
+    for leaf in calls.base.present:
+        target = calls.base.find(constraints_of(leaf).close, leaf)
+        if target is not None:
+            yield from _use_after_close(calls, leaf)
+            yield from _close_to(calls, leaf, target)
+
+
+def _use_after_close(calls: Variations, leaf: Leaf) -> Iterator[Attack]:
+    key = calls.base.addresses[leaf.index]
+    refund = _transfer(calls.scene.payer.pubkey(), key, 10_000_000)
+    refunded = (*calls.base.before, calls.base.call(), refund)
+    trial = Trial((refunded,), {}, _is_closed(calls.scene, key))
+    what = "is given lamports after it was closed, in one transaction"
+    yield calls.attack("revival", leaf, what, set(), trial)
+
+    expected = "AccountNotInitialized"
+    trial = calls.trial(together=2, between=(refund,))
+    what = "is used again in the transaction that closed it"
+    yield calls.attack("revival", leaf, what, expected, trial)
+    trial = calls.trial(first=1)
+    yield calls.attack("revival", leaf, "is used after it was closed", expected, trial)
+
+
+def _close_to(calls: Variations, leaf: Leaf, target: Leaf) -> Iterator[Attack]:
+    """Attack the *target* that gets the lamports of a closed account."""
+    key = calls.base.addresses[leaf.index]
+    lamports = _lamports(calls.base.account(leaf))
+    paid = _has_received(calls.scene, calls.base.addresses[target.index], lamports)
+    what = f"is closed: all its lamports go to {target.name}"
+    yield calls.attack("close", leaf, what, set(), calls.trial(after=paid))
+
+    is_free = target.account.address is None and not has_address(target)
+    if is_free and not must_sign(target):
+        expected = {"ConstraintClose"} | calls.names.depending_on(target)
+        trial = calls.trial(calls.at(target, key))
+        what = f"is itself the {target.name} that gets its lamports"
+        yield calls.attack("close", leaf, what, expected, trial)
+
+
+def _is_closed(scene: Scene, key: Pubkey) -> Callable[[], str]:
+    def check() -> str:
+        account = scene.account(key)
+        if account is None or (not account.data and account.owner == SYSTEM_PROGRAM):
+            return ""
+        return f"{len(account.data)} bytes owned by {account.owner} are left"
+
+    return check
+
+
+def _has_received(scene: Scene, key: Pubkey, lamports: int) -> Callable[[], str]:
+    expected = _lamports(scene.account(key)) + lamports
+
+    def check() -> str:
+        arrived = _lamports(scene.account(key)) >= expected
+        return "" if arrived else "not all lamports of the closed account arrived"
+
+    return check
+
+
+def _lamports(account: Account | None) -> int:
+    return 0 if account is None else account.lamports
+
+
+def resize(calls: Variations) -> Iterator[Attack]:
+    """An account is resized. It must have the size of the spec, new bytes must be zero, and its rent must be paid."""
+    for leaf, account in state_accounts(calls.base):
+        size = constraints_of(leaf).realloc
+        if size is None:
+            continue
+        old = len(account.data)
+        check = _is_resized(calls.scene, calls.base.addresses[leaf.index], old, size)
+        what = f"is resized from {old} bytes to {size}"
+        yield calls.attack("resize", leaf, what, set(), calls.trial(after=check))
+
+
+def _is_resized(scene: Scene, key: Pubkey, old: int, size: int) -> Callable[[], str]:
+    def check() -> str:
+        account = scene.account(key) or Account(0, b"", SYSTEM_PROGRAM)
+        data = bytes(account.data)
+        if len(data) != size:
+            return f"it has {len(data)} bytes, not {size}"
+        if any(data[old:]):
+            return "its new bytes are not zero"
+        rent = scene.svm.minimum_balance_for_rent_exemption(size)
+        return "its rent is not paid" if account.lamports < rent else ""
+
+    return check
+
+
+def _transfer(source: Pubkey, to: Pubkey, lamports: int) -> Instruction:
+    metas = [AccountMeta(source, True, True), AccountMeta(to, False, True)]
+    return Instruction(SYSTEM_PROGRAM, struct.pack("<IQ", 2, lamports), metas)
