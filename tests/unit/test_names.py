@@ -34,7 +34,7 @@ def test_words_are_split_as_heck_does(name: str, parts: tuple[str, ...]) -> None
 def test_plain_shapes_are_split_as_all_others_are(name: str) -> None:
     quick = words(name)
     words.cache_clear()
-    plain = "#" + name  # "#" is no part of a word, and keeps the name off the quick way
+    plain = "#" + name  # "#" separates words, and keeps the name off the quick way
     assert words(plain) == quick
 
 

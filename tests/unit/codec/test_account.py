@@ -1,4 +1,4 @@
-"""Accounts and events: whose data it is, and what may stand behind it."""
+"""Accounts and events: finding the type of data, and the bytes after it."""
 
 from __future__ import annotations
 
@@ -72,12 +72,24 @@ def test_data_of_no_type_is_refused() -> None:
         match="expected one of the program's 6 account types, got 3 bytes starting 0x616263",
     ):
         decode_account(CODECS, b"abc")
-    with pytest.raises(
-        DecodeError, match="^Counter: expected the discriminator 0x3132333435363738 at offset 0"
-    ):
-        decode_account(CODECS, b"1234567x" + bytes(8), "Counter")
-    with pytest.raises(DecodeError, match="^Counter.count: the data ends"):
-        decode_account(CODECS, b"12345678" + bytes(7), "Counter")
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (
+            b"1234567x" + bytes(8),
+            "^Counter: expected the discriminator 0x3132333435363738 at offset 0",
+        ),
+        (b"12345678" + bytes(7), "^Counter.count: the data ends too early"),
+    ],
+)
+def test_data_of_another_type_is_refused(data: bytes, says: str) -> None:
+    with pytest.raises(DecodeError, match=says):
+        decode_account(CODECS, data, "Counter")
+
+
+def test_an_unknown_type_is_refused() -> None:
     with pytest.raises(UnknownName, match="no account type named 'Countr'. Did you mean 'Counter'"):
         decode_account(CODECS, b"", "Countr")
 
@@ -93,6 +105,9 @@ def test_names_are_read_in_any_form_and_sizes_are_whole() -> None:
         "zero_copy": 18,
         "Keyed": 2,
     }
+
+
+def test_a_value_that_does_not_fit_is_refused_with_its_path() -> None:
     with pytest.raises(EncodeError, match="^Counter.count: "):
         AccountCodec(CODECS, CODECS.model.accounts[0]).encode({"count": "x"})
 
@@ -107,8 +122,15 @@ def test_events_are_found_with_and_without_the_tag_of_a_cpi() -> None:
     )
     assert codec.decode_json(data) == {"to": "you"}
     assert find_event(CODECS, b"other...") is None
+
+
+def test_data_of_no_event_is_refused() -> None:
     with pytest.raises(DecodeError, match="expected one of the program's 1 events"):
         decode_event(CODECS, b"other...")
+
+
+def test_bytes_after_an_event_are_refused() -> None:
+    data = EventCodec(CODECS, CODECS.model.events[0]).encode({"to": "you"})
     with pytest.raises(
         DecodeError, match="^Moved: 1 byte is left over after the fields, from offset 15"
     ):

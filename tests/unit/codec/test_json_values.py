@@ -1,4 +1,4 @@
-"""What one leaf takes, and how it says no."""
+"""The forms that each kind of value is read in, and how others are refused."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ PAIR = Struct((Field("a", U8), Field("b", vec(U8))))
         (Set(U8, U8), "0x0201", "020201"),
     ],
 )
-def test_text_is_healed_where_the_type_says_object_or_list(
+def test_json_text_is_read_if_the_type_expects_an_object_or_a_list(
     node: Type, value: object, data: str
 ) -> None:
     assert CODECS.codec(node).encode_json(value).hex() == data
@@ -202,7 +202,7 @@ def test_text_is_healed_where_the_type_says_object_or_list(
         (PAIR, "[" * 100_000),
     ],
 )
-def test_nothing_is_healed_elsewhere(node: Type, value: Any) -> None:
+def test_json_text_is_not_read_for_other_types(node: Type, value: Any) -> None:
     if node == BORSH_STRING:
         assert CODECS.codec(node).encode_json(value)[4:] == value.encode()
     else:
@@ -210,11 +210,10 @@ def test_nothing_is_healed_elsewhere(node: Type, value: Any) -> None:
             CODECS.codec(node).encode_json(value)
 
 
-def test_text_is_not_healed_in_python() -> None:
+@pytest.mark.parametrize(("node", "value"), [(PAIR, '{"a": 1, "b": []}'), (BOOL, "true")])
+def test_json_text_is_not_read_in_python(node: Type, value: str) -> None:
     with pytest.raises(EncodeError):
-        CODECS.codec(PAIR).encode('{"a": 1, "b": []}')
-    with pytest.raises(EncodeError):
-        CODECS.codec(BOOL).encode("true")
+        CODECS.codec(node).encode(value)
 
 
 @pytest.mark.parametrize("value", ["Ab", "ab", {"Ab": {}}, {"Ab": None}])
@@ -241,19 +240,26 @@ def test_what_is_no_variant_is_refused(value: object, says: str) -> None:
         CODECS.codec(Enum((Variant("A"), Variant("B", Tuple((U8,)))))).encode(value)
 
 
-def test_a_set_and_a_map_hold_each_once() -> None:
+def test_a_set_holds_each_value_once() -> None:
     with pytest.raises(EncodeError, match="in the set already") as caught:
         CODECS.codec(Set(U8, U8)).encode([1, 2, 1])
     assert caught.value.path == "[2]"
+
+
+def test_a_map_holds_each_key_once() -> None:
     with pytest.raises(EncodeError, match="in the map already") as caught:
         CODECS.codec(Map(PUBKEY, U8, U8)).encode([[KEY, 1], [Address.from_string(KEY), 2]])
     assert caught.value.path == "[1]"
 
 
-def test_arrays_have_their_length_and_prefixes_their_limit() -> None:
-    with pytest.raises(EncodeError, match="exactly 3 bytes, got 2"):
-        CODECS.codec(Array(U8, 3)).encode(b"ab")
-    with pytest.raises(EncodeError, match="at most 255 bytes, .*got 300"):
-        CODECS.codec(Array(U8, U8)).encode(bytes(300))
-    with pytest.raises(EncodeError, match="exactly 2 items, got 1"):
-        CODECS.codec(Array(U32, 2)).encode([1])
+@pytest.mark.parametrize(
+    ("node", "value", "says"),
+    [
+        (Array(U8, 3), b"ab", "exactly 3 bytes, got 2"),
+        (Array(U8, U8), bytes(300), "at most 255 bytes, .*got 300"),
+        (Array(U32, 2), [1], "exactly 2 items, got 1"),
+    ],
+)
+def test_arrays_of_another_length_are_refused(node: Type, value: Any, says: str) -> None:
+    with pytest.raises(EncodeError, match=says):
+        CODECS.codec(node).encode(value)
