@@ -155,9 +155,9 @@ def _check_recognizable(context: CheckContext, path: str) -> None:
 
 
 def _is_recognizable(account: AccountType) -> bool:
-    has_bytes = bool(account.discriminator.value or account.also)
-    has_size = account.discriminator.size is not None or account.size is not None
-    return has_bytes or has_size
+    if account.discriminator.value or account.also:
+        return True
+    return (account.discriminator.size, account.size) != (None, None)
 
 
 def _check_events(context: CheckContext) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from mcpsol_py.model.check_context import CheckContext
 from mcpsol_py.model.findings import Level
@@ -72,12 +73,10 @@ def check_shadowing(
     level: Level,
 ) -> None:
     """Report items of one list whose discriminators are equal, or start one another."""
-    known_items = [i for i, item in enumerate(items) if _is_known_by_first_bytes(item)]
-    leading = [_Known(items[i].discriminator.value, i) for i in known_items]
     # After sorting, entries that start with the same bytes follow one another. `prefixes` holds the
     # entries that start the current one, each starting the next.
     prefixes: list[_Known] = []
-    for known in sorted(leading, key=lambda k: (k.data, k.place)):
+    for known in _sorted_by_first_bytes(items):
         while prefixes and not known.data.startswith(prefixes[-1].data):
             prefixes.pop()
         if prefixes:
@@ -85,11 +84,21 @@ def check_shadowing(
         prefixes.append(known)
 
 
+def _sorted_by_first_bytes(items: Sequence[Instruction | AccountType | Event]) -> list[_Known]:
+    """Return the items that only their first bytes identify, sorted by these bytes."""
+    out = []
+    for i, item in enumerate(items):
+        if _is_known_by_first_bytes(item):
+            out.append(_Known(item.discriminator.value, i))
+    return sorted(out, key=attrgetter("data", "place"))
+
+
 def _is_known_by_first_bytes(item: Instruction | AccountType | Event) -> bool:
     discriminator: Discriminator = item.discriminator
-    has_more = not isinstance(item, Event) and bool(item.also)
-    starts_data = bool(discriminator.value) and discriminator.offset == 0
-    return starts_data and not has_more and discriminator.size is None
+    if not isinstance(item, Event) and item.also:
+        return False
+    starts_data = discriminator.value != b"" and discriminator.offset == 0
+    return starts_data and discriminator.size is None
 
 
 def _report_shadow(

@@ -138,6 +138,10 @@ def _is_described(account: Account) -> bool:
 def _free_name(name: str, ix: Instruction) -> str:
     """Return *name*, with a number if an account, group or argument of the instruction has that name already."""
     items = (*ix.accounts, *ix.args, *ix.remaining)
-    taken = {form for item in items for form in forms(item.name)}
-    candidates = chain((name,), (f"{name}_{i}" for i in count(2)))
-    return next(c for c in candidates if taken.isdisjoint(forms(c)))
+    taken = set(chain.from_iterable(forms(item.name) for item in items))
+    candidate = name
+    for number in count(2):
+        if taken.isdisjoint(forms(candidate)):
+            break
+        candidate = f"{name}_{number}"
+    return candidate

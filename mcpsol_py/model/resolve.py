@@ -279,11 +279,14 @@ class _HasFiniteValue(GroupVisitor[[], bool]):
 
     def visit_optional(self, node: OptionalType) -> bool:
         # A fixed option holds the bytes of its item even if the item is absent.
-        return not (isinstance(node, Option) and node.fixed) or self.visit(node.item)
+        if isinstance(node, Option) and node.fixed:
+            return self.visit(node.item)
+        return True
 
     def visit_list(self, node: ListType) -> bool:
-        may_be_empty = not isinstance(node.count, int) or node.count == 0
-        return may_be_empty or self.visit(node.item)
+        if not isinstance(node.count, int) or node.count == 0:
+            return True
+        return self.visit(node.item)
 
     def visit_enum(self, node: Enum) -> bool:
         if not node.variants:

@@ -164,9 +164,19 @@ _ACCOUNT_ITEM = frozenset({program.Account, program.AccountGroup})
 def _union_reader(args: tuple[Any, ...]) -> ModelReader:
     members = [arg for arg in args if arg is not NoneType]
     reader = _required_union_reader(members)
-    if NoneType not in args:
-        return reader
-    return lambda value, budget: None if value is None else reader(value, budget)
+    return reader if len(members) == len(args) else _NullableReader(reader)
+
+
+class _NullableReader:
+    """Reads null or a value."""
+
+    def __init__(self, reader: ModelReader) -> None:
+        self.reader = reader
+
+    def __call__(self, value: Any, budget: Budget) -> Any:
+        if value is None:
+            return None
+        return self.reader(value, budget)
 
 
 def _required_union_reader(members: list[Any]) -> ModelReader:
@@ -247,10 +257,12 @@ class _TaggedReader:
         self.classes = CLASS_OF_TAG[union]
 
     def __call__(self, value: Any, budget: Budget) -> Any:
-        tag = value[0] if isinstance(value, list) and value else None
+        if not isinstance(value, list):
+            raise mismatch(value, f"a {self.union}")
+        tag, *members = value or [None]
         if not isinstance(tag, str) or tag not in self.classes:
             raise mismatch(value, f"a {self.union}")
-        return _row_reader(self.classes[tag])(value[1:], budget)
+        return _row_reader(self.classes[tag])(members, budget)
 
 
 _read_tagged_type = _TaggedReader("type")

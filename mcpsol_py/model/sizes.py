@@ -65,7 +65,9 @@ class _FixedSizes(TypeVisitor[[int], int | None]):
         self.resolver = resolver
 
     def size(self, node: Type, depth: int) -> int | None:
-        return None if depth > _DEEPEST else self.visit(node, depth)
+        if depth > _DEEPEST:
+            return None
+        return self.visit(node, depth)
 
     def sum_of(self, nodes: tuple[Type, ...], depth: int) -> int | None:
         total = 0
@@ -139,7 +141,9 @@ class _FixedSizes(TypeVisitor[[int], int | None]):
         if node.count == 0:
             return 0
         one = self.sum_of(children(node), depth)
-        return None if one is None else one * node.count
+        if one is None:
+            return None
+        return one * node.count
 
     visit_array = visit_set = visit_map = counted
 
@@ -152,17 +156,20 @@ class _FixedSizes(TypeVisitor[[int], int | None]):
         if not isinstance(node.tag, Int):
             return None
         sizes = {self.payload(variant, depth) for variant in node.variants}
-        return _plus(sizes.pop(), node.tag.bits // 8) if len(sizes) == 1 else None
+        if len(sizes) != 1:
+            return None
+        return _plus(sizes.pop(), node.tag.bits // 8)
 
     def payload(self, variant: Variant, depth: int) -> int | None:
-        return 0 if variant.payload is None else self.size(variant.payload, depth + 1)
+        if variant.payload is None:
+            return 0
+        return self.size(variant.payload, depth + 1)
 
     def visit_link(self, node: Link, depth: int) -> int | None:
         known = self.resolver.fixed_sizes
         if node not in known:
-            known[node] = (
-                None  # until it is computed: a type that contains itself has no fixed size
-            )
+            # Until the size is known: a type that contains itself has no fixed size.
+            known[node] = None
             try:
                 known[node] = self.size(self.resolver.expand(node)[1], depth + 1)
             except UnresolvedName:
@@ -176,7 +183,9 @@ class _LeastSizes(TypeVisitor[[int], int]):
         self.fixed = _FixedSizes(resolver)
 
     def size(self, node: Type, depth: int) -> int:
-        return 0 if depth > _DEEPEST else self.visit(node, depth)
+        if depth > _DEEPEST:
+            return 0
+        return self.visit(node, depth)
 
     def sum_of(self, nodes: tuple[Type, ...], depth: int) -> int:
         return sum(self.size(node, depth + 1) for node in nodes)
@@ -250,12 +259,15 @@ class _LeastSizes(TypeVisitor[[int], int]):
         return self.size(node.tag, depth + 1) + min(payloads, default=0)
 
     def payload(self, variant: Variant, depth: int) -> int:
-        return 0 if variant.payload is None else self.size(variant.payload, depth + 1)
+        if variant.payload is None:
+            return 0
+        return self.size(variant.payload, depth + 1)
 
     def visit_link(self, node: Link, depth: int) -> int:
         known = self.resolver.least_sizes
         if node not in known:
-            known[node] = 0  # until it is computed: a type that contains itself promises no bytes
+            # Until the size is known: a type that contains itself promises no bytes.
+            known[node] = 0
             try:
                 known[node] = self.size(self.resolver.expand(node)[1], depth + 1)
             except UnresolvedName:
@@ -264,4 +276,6 @@ class _LeastSizes(TypeVisitor[[int], int]):
 
 
 def _plus(size: int | None, more: int) -> int | None:
-    return None if size is None else size + more
+    if size is None:
+        return None
+    return size + more

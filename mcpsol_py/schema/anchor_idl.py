@@ -16,8 +16,8 @@ Reading the document again gives the same bytes for the same values. Each thing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from mcpsol_py.model.program import (
     IDL_KEY,
@@ -30,7 +30,7 @@ from mcpsol_py.model.program import (
     ProgramModel,
 )
 from mcpsol_py.model.serial import to_json, type_to_json
-from mcpsol_py.model.types import TypeDef
+from mcpsol_py.model.types import Field, TypeDef
 from mcpsol_py.model.usable import account_leaves
 from mcpsol_py.schema.anchor_idl_accounts import AccountWriter
 from mcpsol_py.schema.anchor_idl_losses import Json, Loss, Losses, docs_entry
@@ -39,6 +39,8 @@ from mcpsol_py.schema.anchor_idl_types import TypeWriter, shape_of
 from mcpsol_py.schema.schema_parts import given
 
 __all__ = ["Loss", "to_anchor"]
+
+T = TypeVar("T")
 
 
 def to_anchor(model: ProgramModel) -> tuple[dict[str, Any], list[Loss]]:
@@ -58,13 +60,11 @@ class _DocumentWriter:
         head = self._head()
         self._define_types()
         lists: Json = {
-            "instructions": [self._instruction(ix, i) for i, ix in enumerate(model.instructions)],
-            "accounts": [
-                self._described(a, f"accounts[{i}]") for i, a in enumerate(model.accounts)
-            ],
-            "events": [self._described(e, f"events[{i}]") for i, e in enumerate(model.events)],
+            "instructions": _each(self._instruction, model.instructions, "instructions"),
+            "accounts": _each(self._described, model.accounts, "accounts"),
+            "events": _each(self._described, model.events, "events"),
             "errors": list(map(_error, model.errors)),
-            "constants": [self._constant(c, i) for i, c in enumerate(model.constants)],
+            "constants": _each(self._constant, model.constants, "constants"),
             "types": list(self.types.definitions.values()),
         }
         if model.pdas:
@@ -96,8 +96,8 @@ class _DocumentWriter:
             self.losses.path = f"types.{definition.name}"
             self.types.define(definition)
 
-    def _constant(self, constant: Constant, place: int) -> Json:
-        self.losses.path = f"constants[{place}]"
+    def _constant(self, constant: Constant, path: str) -> Json:
+        self.losses.path = path
         return {
             "name": constant.name,
             **docs_entry(constant.docs),
@@ -107,8 +107,7 @@ class _DocumentWriter:
 
     # --- instructions
 
-    def _instruction(self, ix: Instruction, place: int) -> Json:
-        path = f"instructions[{place}]"
+    def _instruction(self, ix: Instruction, path: str) -> Json:
         self.losses.path = path
         extension: Json = {}
         discriminator = self._discriminator(ix.discriminator, extension)
@@ -127,11 +126,11 @@ class _DocumentWriter:
         return out | given({IDL_KEY: extension})
 
     def _args(self, ix: Instruction, path: str) -> list[Json]:
-        args = []
-        for i, arg in enumerate(ix.args):
-            self.losses.path = f"{path}.args[{i}]"
-            args.append(self.types.field(arg))
-        return args
+        return _each(self._arg, ix.args, f"{path}.args")
+
+    def _arg(self, arg: Field, path: str) -> Json:
+        self.losses.path = path
+        return self.types.field(arg)
 
     def _instruction_extension(self, ix: Instruction) -> Json:
         out: Json = {}
@@ -143,8 +142,7 @@ class _DocumentWriter:
 
     def _discriminator(self, known: Discriminator, extension: Json) -> list[int]:
         """Return the leading bytes. A discriminator that Anchor cannot express goes into *extension*."""
-        is_leading = known.offset == 0 and (known.consumed or not known.value)
-        if is_leading and known.size is None:
+        if _is_leading(known):
             return list(known.value)
         extension["discriminator"] = to_json(known)
         if known.size is not None:
@@ -192,6 +190,18 @@ class _DocumentWriter:
             out["pda"] = to_json(account.pda)
             self.losses.add("the seeds of its address")
         return out
+
+
+def _is_leading(known: Discriminator) -> bool:
+    """Is it bytes at the start of the data, before the arguments or fields?"""
+    if known.offset != 0 or known.size is not None:
+        return False
+    return known.consumed or not known.value
+
+
+def _each(write: Callable[[T, str], Json], items: tuple[T, ...], path: str) -> list[Json]:
+    """Write each of *items*, the list at *path* of the document, with its own path."""
+    return [write(item, f"{path}[{i}]") for i, item in enumerate(items)]
 
 
 def _instruction_parts(ix: Instruction) -> Iterator[tuple[str, Any, str]]:

@@ -107,6 +107,10 @@ class Schemas(GroupVisitor[[int], Shape]):
         self.resolver = resolver
         self.profile = profile
         self.output = output
+        #: Are there unions below the root?
+        self.has_unions = output or profile.unions
+        #: Must callers give every property, absent ones as null?
+        self.needs_all = profile.all_required and not output
         self._leaves = _Leaves(profile, output)
         self._is_nullable = _IsNullable(resolver)
         self._kept: dict[Type, Shape] = {}
@@ -236,16 +240,24 @@ class Schemas(GroupVisitor[[int], Shape]):
         if not others:
             return words
         # With unions, a unit variant is a word; without, it is a property like the others.
-        units_are_words = self.output or self.profile.unions
-        members = self._variants(others if units_are_words else node.variants, depth)
+        if not self.has_unions:
+            members = self._variants(node.variants, depth)
+            return self._converted_enum(self._one_of(members), members, units, words)
+        members = self._variants(others, depth)
         whole = self._one_of(members)
-        if units_are_words and units:
+        if units:
             either = {"anyOf": [words.schema, whole.schema]}
             whole = Shape(either, nodes=whole.nodes + 2, depth=whole.depth)
+        return self._converted_enum(whole, members, units, words)
+
+    def _converted_enum(
+        self, whole: Shape, members: list[Member], units: list[str], words: Shape
+    ) -> Shape:
+        """Return *whole* with the converter of the variants. Results need none."""
         if self.output:
             return whole
         convert = variant_converter(members, units, words)
-        return Shape(whole.schema, convert, False, whole.nodes, whole.depth)
+        return Shape(whole.schema, convert, nodes=whole.nodes, depth=whole.depth)
 
     # --- what these are made of --------------------------------------------------------------------------------------
 
@@ -254,7 +266,7 @@ class Schemas(GroupVisitor[[int], Shape]):
         schema = shape.schema
         if not shape.nullable:
             return schema
-        if self.profile.unions or self.output:
+        if self.has_unions:
             return {"anyOf": [schema, {"type": "null"}]}
         if not self.profile.type_lists:
             return schema | {"nullable": True}
@@ -304,20 +316,26 @@ class Schemas(GroupVisitor[[int], Shape]):
 
     def _names(self, keys: list[str]) -> list[str]:
         """Results keep the names of the source."""
-        return keys if self.output else property_names(keys)
+        if self.output:
+            return keys
+        return property_names(keys)
 
     def _about(self, docs: tuple[str, ...]) -> str:
-        return clean_text(" ".join(docs), 200) if self.output else quoted(docs, 200)
+        if self.output:
+            return clean_text(" ".join(docs), 200)
+        return quoted(docs, 200)
 
     def object_of(self, members: Sequence[Member], nullable: bool = False) -> Shape:
         """Return the shape of an object with *members*."""
-        must = [member.name for member in members if self.output or member.is_required]
-        properties = {
-            member.name: self._property(member, must=member.name in must) for member in members
-        }
-        required = list(properties) if self.profile.all_required else must
+        properties: dict[str, Any] = {}
+        required: list[str] = []
+        for member in members:
+            must = self.output or member.is_required
+            properties[member.name] = self._property(member, must=must)
+            if must or self.needs_all:
+                required.append(member.name)
         schema = object_schema(properties, required, self.profile)
-        convert = None if self.output else object_converter(members, self.profile.all_required)
+        convert = None if self.output else object_converter(members, self.needs_all)
         shapes = [member.shape for member in members]
         return Shape(schema, convert, nullable, _nodes(shapes), _depth(shapes))
 
@@ -329,7 +347,7 @@ class Schemas(GroupVisitor[[int], Shape]):
     def _member_schema(self, shape: Shape, must: bool) -> dict[str, Any]:
         if self.output:
             return self._or_null(shape)
-        if not self.profile.all_required:
+        if not self.needs_all:
             return shape.schema
         return self._or_null(shape if must else Shape(shape.schema, nullable=True))
 
@@ -356,14 +374,14 @@ class Schemas(GroupVisitor[[int], Shape]):
     def _one_of(self, members: list[Member]) -> Shape:
         """An object with exactly one of the members."""
         properties = {member.name: self._property(member, must=False) for member in members}
-        all_required = self.profile.all_required and not self.output
-        required = list(properties) if all_required else []
+        required = list(properties) if self.needs_all else []
         schema = object_schema(properties, required, self.profile)
         if self.profile.limits:
             schema |= {"minProperties": 1, "maxProperties": 1}
-        if not self.output:
-            others = ", the others null" if required else ""
-            schema["description"] = f"exactly one of these{others}"
+        if self.needs_all:
+            schema["description"] = "exactly one of these, the others null"
+        elif not self.output:
+            schema["description"] = "exactly one of these"
         shapes = [member.shape for member in members]
         return Shape(schema, nodes=_nodes(shapes), depth=_depth(shapes))
 
@@ -489,8 +507,9 @@ class _Leaves(GroupVisitor[[], Shape | None]):
     def visit_list(self, node: ListType) -> Shape | None:
         if not isinstance(node, Array) or node.item != U8:
             return None
-        exact = f"{node.count} " if isinstance(node.count, int) else ""
-        return Shape(self._bytes(exact))
+        if isinstance(node.count, int):
+            return Shape(self._bytes(f"{node.count} "))
+        return Shape(self._bytes())
 
     def visit_wrapper(self, node: WrapperType) -> Shape | None:
         return None
@@ -501,7 +520,9 @@ class _Leaves(GroupVisitor[[], Shape | None]):
         return Shape(self._bytes(most=f", at most {node.size}"))
 
     def visit_size_prefixed(self, node: SizePrefixed) -> Shape | None:
-        return Shape({"type": "string"}) if node == BORSH_STRING else None
+        if node != BORSH_STRING:
+            return None
+        return Shape({"type": "string"})
 
     def _int(self, node: Int | ShortU16, about: str) -> dict[str, Any]:
         bits, signed = (node.bits, node.signed) if isinstance(node, Int) else (16, False)
@@ -552,7 +573,9 @@ def input_schema(
 def output_schema(model: ProgramModel | Resolver, node: Type) -> dict[str, Any]:
     """Return the schema of a decoded value of *node* in JSON results. It may be a union; tools wrap it in an object."""
     shape = Schemas(_resolver(model), output=True).shape(node)
-    return {"anyOf": [shape.schema, {"type": "null"}]} if shape.nullable else shape.schema
+    if shape.nullable:
+        return {"anyOf": [shape.schema, {"type": "null"}]}
+    return shape.schema
 
 
 def account_schema(model: ProgramModel | Resolver, account: AccountType | str) -> dict[str, Any]:
@@ -563,7 +586,9 @@ def account_schema(model: ProgramModel | Resolver, account: AccountType | str) -
 
 
 def _resolver(model: ProgramModel | Resolver) -> Resolver:
-    return model if isinstance(model, Resolver) else Resolver(model)
+    if isinstance(model, Resolver):
+        return model
+    return Resolver(model)
 
 
 def _named(items: Iterable[Any], wanted: Any) -> Any:

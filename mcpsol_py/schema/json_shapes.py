@@ -189,10 +189,11 @@ class _VariantConverter:
 def _only_item(given: dict[str, Any]) -> tuple[str, Any] | None:
     """Return the only item that is not null, or the only item, or None if there are more or none."""
     items = list(given.items())
-    not_null = [item for item in items if item[1] is not None]
-    if len(not_null) == 1:
-        return not_null[0]
-    return items[0] if len(items) == 1 else None
+    not_null = [(name, value) for name, value in items if value is not None]
+    for candidates in (not_null, items):
+        if len(candidates) == 1:
+            return candidates[0]
+    return None
 
 
 # --- objects ---------------------------------------------------------------------------------------------------------
@@ -232,7 +233,7 @@ class _ObjectConverter:
 
     @property
     def changes_values(self) -> bool:
-        return bool(self.shapes or self.options or self.droppable)
+        return any((self.shapes, self.options, self.droppable))
 
     def __call__(self, value: Any) -> Any:
         given = opened(value)

@@ -213,8 +213,7 @@ def _remaining_names(given: Any, instruction: Instruction, where: str) -> dict[s
         return {}
     if isinstance(given, list):
         return {_first_remaining(instruction, where): given}
-    own = [accounts.name for accounts in instruction.remaining]
-    names = dict(zip(property_names(own), own, strict=True))
+    names = _names_of_lists(instruction)
     if not isinstance(given, dict):
         raise UnknownName("list of remaining accounts", str(given)[:40], names, where=where)
     unknown = given.keys() - names.keys()
@@ -222,6 +221,12 @@ def _remaining_names(given: Any, instruction: Instruction, where: str) -> dict[s
         raise UnknownName("list of remaining accounts", min(unknown), names, where=where)
     lists = {names[key]: value for key, value in given.items() if value is not None}
     return {name: _as_list(value) for name, value in lists.items()}
+
+
+def _names_of_lists(instruction: Instruction) -> dict[str, str]:
+    """Return the names of the lists of remaining accounts: property -> the source's name."""
+    own = [accounts.name for accounts in instruction.remaining]
+    return dict(zip(property_names(own), own, strict=True))
 
 
 def _first_remaining(instruction: Instruction, where: str) -> str:

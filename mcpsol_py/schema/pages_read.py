@@ -92,7 +92,7 @@ def read_page(data: bytes, cursor: int = 0, *, limit: int = MAX_PAGE) -> Page:
 
 
 def _check_rows(tools: list[Any], more: Any, types: Any, cursor: int, data: bytes) -> None:
-    if not isinstance(types, list) or not isinstance(more, list):
+    if (type(types), type(more)) != (list, list):
         raise MalformedPage(cursor, 'its "types" or "more" is not a list', data)
     if len(tools) + len(types) + len(more) > MAX_ROWS:
         raise MalformedPage(cursor, f"it has more than {MAX_ROWS:,} rows", data)
@@ -151,14 +151,13 @@ def _repeated_parameters(
     if not repeated:
         return {}
     document = dict(_load_leniently(data, cursor, _Pairs))
-    parameters = {i: _parameters_of(dict(document["tools"][i])) for i in repeated}
-    return {i: pairs for i, pairs in parameters.items() if pairs is not None}
+    return {i: _parameters_of(dict(document["tools"][i])) for i in repeated}
 
 
-def _parameters_of(members: dict[str, Any]) -> list[tuple[str, Any]] | None:
+def _parameters_of(members: dict[str, Any]) -> list[tuple[str, Any]]:
     params = members.get("p", members.get("parameters", members.get("params")))
     if not isinstance(params, _Pairs):
-        return None
+        return []
     return [(key, _plain(value)) for key, value in params]
 
 
@@ -258,9 +257,10 @@ def _read_type(row: Any, cursor: int) -> TypeDef:
 
 def _is_numbered(entry: Any) -> bool:
     """Is *entry* a list that starts with a number?"""
-    if not isinstance(entry, list) or not entry:
+    if not isinstance(entry, list):
         return False
-    return type(entry[0]) is int and entry[0] >= 0
+    first = next(iter(entry), None)
+    return type(first) is int and first >= 0
 
 
 class _Parts:
@@ -284,7 +284,9 @@ class _Parts:
         return number, self._joined(page)
 
     def _is_whole(self, entry: list[Any]) -> bool:
-        return len(entry) == 2 and isinstance(entry[1], dict) and not self.pieces
+        if self.pieces or len(entry) != 2:
+            return False
+        return isinstance(entry[1], dict)
 
     def _add_part(self, entry: list[Any], page: Page) -> None:
         if list(map(type, entry)) != [int, int, int, str]:

@@ -113,9 +113,11 @@ class StreamRef:
     @property
     def is_possible(self) -> bool:
         """Can a stream have these cursors and lengths?"""
-        has_cursors = self.at > 0 and self.at + self.pages <= 0x10000
-        has_lengths = self.size > 0 and 0 < self.text <= MAX_TEXT
-        return has_cursors and has_lengths and len(self.sha256) == 64
+        if min(self.at, self.size, self.text) <= 0:
+            return False
+        if self.at + self.pages > 0x10000 or self.text > MAX_TEXT:
+            return False
+        return len(self.sha256) == 64
 
 
 def _member(values: dict[str, Any], key: str, default: T) -> T:
@@ -209,12 +211,12 @@ def _joined(pages: Iterable[bytes], ref: StreamRef) -> bytes:
 def _chunk(page: bytes, index: int, ref: StreamRef) -> bytes:
     cursor = ref.at + index
     page = page.rstrip(b"\0")
-    if len(page) > PAGE_LIMIT or len(page) <= _HEAD.size + 1 or page[-1] != _END:
+    if not _HEAD.size + 1 < len(page) <= PAGE_LIMIT or page[-1] != _END:
         raise MalformedPage(cursor, "not a whole stream page", page)
     version, place, count, crc = _HEAD.unpack_from(page)
     if version != _VERSION:
         raise MalformedPage(cursor, f"stream version {version}; this reader knows {_VERSION}", page)
-    if place != index or count != ref.pages:
+    if (place, count) != (index, ref.pages):
         why = f"expected stream page {index} of {ref.pages}, got {place} of {count}"
         raise MalformedPage(cursor, why, page)
     chunk = page[_HEAD.size : -1]

@@ -83,8 +83,10 @@ class _RowReader:
 
     def get(self, *keys: str, default: Any = None) -> Any:
         """Return the value of the first of *keys* that has one."""
-        values = (self.row.get(key) for key in keys)
-        return next((value for value in values if value is not None), default)
+        for key in keys:
+            if self.row.get(key) is not None:
+                return self.row[key]
+        return default
 
     def expect(self, kind: type[T], value: Any, what: str) -> T:
         """Return *value*, a dict, list or str. Raises MalformedPage if it is not of that *kind*."""
@@ -152,7 +154,7 @@ def _ordered(reader: _RowReader, pairs: Pairs | None) -> Pairs:
     """Return the parameters in the order of `r`. Those that `r` leaves out follow in their own order."""
     params = reader.expect(dict, reader.get("p", "parameters", "params", default={}), "p")
     order = reader.texts(reader.get("r", "required", default=[]), "r")
-    rest = list(params.items()) if pairs is None else list(pairs)
+    rest = list(params.items() if pairs is None else pairs)
     if max(len(params), len(order), len(rest)) > _MAX_PARAMS:
         raise reader.bad(f"more than {_MAX_PARAMS} parameters")
     ordered = [_take(rest, key) for key in order]
@@ -262,11 +264,13 @@ def _flags(given: _Given) -> tuple[str, bool, bool]:
 
 def _account_path(reader: _RowReader, base: str, name: Any) -> tuple[str, ...]:
     if name and _is_list_of_text(name):
-        return tuple(text_of(step) for step in name)
+        return tuple(map(text_of, name))
     if isinstance(name, str):
         return (text_of(name),)
     plain = text_of(base)
-    return tuple(plain.split(".")) if reader.ours else (plain,)
+    if reader.ours:
+        return tuple(plain.split("."))
+    return (plain,)
 
 
 def _address(reader: _RowReader, given: _Given) -> str | None:

@@ -216,8 +216,10 @@ def _discriminator_detail(discriminator: Discriminator) -> Any:
 
 def _absent_accounts(tool: Tool) -> str:
     """Return "omitted" if the tool leaves absent optional accounts out, and "" if it does not."""
+    if tool.optional_accounts != "omitted":
+        return ""
     has_optional = any(account.optional for account in tool.accounts)
-    return "omitted" if has_optional and tool.optional_accounts == "omitted" else ""
+    return "omitted" if has_optional else ""
 
 
 def _remaining_row(accounts: RemainingAccounts) -> Any:
