@@ -1,14 +1,15 @@
-"""A call, and its simulation if it was run, as lines for people and as JSON for the tools' output schema."""
+"""Description of a call and its simulation: lines for people, and JSON in the form of the tools' output schema."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from mcpsol_py.calls.balances import Change
 from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.simulate import SimulatedCall
-from mcpsol_py.calls.summary import AccountLine, lines, one_line
+from mcpsol_py.calls.summary import AccountLine, CallSummary, one_line
 from mcpsol_py.names import clean_text
 
 __all__ = ["describe", "text_of"]
@@ -21,7 +22,7 @@ def text_of(
     why_not: str = "no chain was given",
 ) -> list[str]:
     """Return the call as lines for people. *why_not*: why it was not simulated."""
-    out = lines(
+    summary = CallSummary(
         program=prepared.served.program.name,
         program_id=str(prepared.instruction.program_id),
         instruction=prepared.ix.name,
@@ -29,23 +30,30 @@ def text_of(
         args=dict(prepared.args),
         accounts=prepared.accounts,
         payer=None if prepared.payer is None else str(prepared.payer),
-        simulated=_result_words(simulated, why_not),
-        found=() if simulated is None else simulated.changes,
-        units=None if simulated is None else simulated.outcome.units,
-        returned=None if simulated is None else simulated.returned,
+        simulated=f"not run: {why_not}",
     )
-    for name, value in () if simulated is None else simulated.events:
-        text = json.dumps(value, ensure_ascii=False)
-        out.append(f"  event {one_line(name)}: {one_line(text, 300)}")
-    return out
-
-
-def _result_words(simulated: SimulatedCall | None, why_not: str) -> str:
     if simulated is None:
-        return f"not run: {why_not}"
-    if simulated.failure is not None:
-        return f"failed: {one_line(str(simulated.failure), 600)}"
-    return "succeeded"
+        return summary.lines()
+    with_results = replace(
+        summary,
+        simulated=_result_words(simulated),
+        changes=simulated.changes,
+        units=simulated.outcome.units,
+        returned=simulated.returned,
+    )
+    return [*with_results.lines(), *map(_event_line, simulated.events)]
+
+
+def _result_words(simulated: SimulatedCall) -> str:
+    if simulated.failure is None:
+        return "succeeded"
+    return f"failed: {one_line(str(simulated.failure), 600)}"
+
+
+def _event_line(event: tuple[str, Any]) -> str:
+    name, fields = event
+    text = json.dumps(fields, ensure_ascii=False)
+    return f"  event {one_line(name)}: {one_line(text, 300)}"
 
 
 def describe(prepared: PreparedCall, simulated: SimulatedCall | None) -> dict[str, Any]:
@@ -86,10 +94,12 @@ def _simulation(simulated: SimulatedCall) -> dict[str, Any]:
     if simulated.return_error:
         out["returns_note"] = simulated.return_error
     if simulated.events:
-        out["events"] = [
-            {"name": clean_text(name, 200), "fields": value} for name, value in simulated.events
-        ]
+        out["events"] = [_event(name, fields) for name, fields in simulated.events]
     return out
+
+
+def _event(name: str, fields: Any) -> dict[str, Any]:
+    return {"name": clean_text(name, 200), "fields": fields}
 
 
 def _balance_change(change: Change) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Asking after sent transactions until they are confirmed, have failed, or can no longer land."""
+"""Following a sent transaction until it is confirmed, has failed, or can no longer land."""
 
 from __future__ import annotations
 
@@ -38,9 +38,13 @@ class Sent:
         return self.transaction.signatures[0]
 
     def unknown(self, why: str) -> SendUnknown:
-        """Return the error to raise if nobody can say whether it landed."""
+        """Return the error for a transaction that may or may not have landed."""
         text = f"{self.lost}; {why}" if self.lost else why
         return SendUnknown(str(self.signature), text, self.transaction)
+
+    def unknown_because(self, why: str) -> SendUnknown:
+        """Return the error for a transaction that can still land."""
+        return self.unknown(f"{why}, and {self.lifetime.still_open}")
 
 
 @telemetry.traced("confirm")
@@ -49,26 +53,46 @@ async def follow(transport: Transport, sent: Sent) -> Status:
 
     Raises SendUnknown if its time is over, if it takes longer than LONGEST, or if the node no longer answers.
     """
-    misses = 0
-    over = False
+    look = _Look(transport, sent)
     deadline = time.monotonic() + LONGEST
+    misses = 0
     while True:
         try:
-            status = await transport.status(sent.signature)
-            if status is not None and (status.confirmed or status.err is not None):
-                return status
-            if over and status is None:
-                raise sent.unknown(sent.lifetime.over)
-            # After its time is over it is asked for once more: it may have landed in the last block.
-            over = status is None and await sent.lifetime.is_over(transport)
+            status = await look.status()
             misses = 0
         except TransportError as error:
+            status = None
             misses += 1
             if misses >= MAX_MISSES:
-                why = f"the node no longer answers ({error.why}), and {sent.lifetime.still_open}"
-                raise sent.unknown(why) from error
-        if not over and time.monotonic() > deadline:
-            raise sent.unknown(
-                f"after {LONGEST:.0f} s it has not landed, and {sent.lifetime.still_open}"
-            )
+                raise sent.unknown_because(f"the node no longer answers ({error.why})") from error
+        if status is not None:
+            return status
+        if not look.over and time.monotonic() > deadline:
+            raise sent.unknown_because(f"after {LONGEST:.0f} s it has not landed")
         await transport.sleep(POLL)
+
+
+def is_final(status: Status) -> bool:
+    """Whether the transaction is confirmed or has failed."""
+    return status.confirmed or status.err is not None
+
+
+class _Look:
+    """Looks at one transaction, again and again."""
+
+    def __init__(self, transport: Transport, sent: Sent) -> None:
+        self.transport = transport
+        self.sent = sent
+        #: Whether its time was over at the last look. It is asked for once more: it may have landed in the last block.
+        self.over = False
+
+    async def status(self) -> Status | None:
+        """Return its status if that is final. Raises SendUnknown if it can no longer land, TransportError."""
+        status = await self.transport.status(self.sent.signature)
+        if status is not None:
+            self.over = False
+            return status if is_final(status) else None
+        if self.over:
+            raise self.sent.unknown(self.sent.lifetime.over)
+        self.over = await self.sent.lifetime.is_over(self.transport)
+        return None

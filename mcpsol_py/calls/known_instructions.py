@@ -1,5 +1,4 @@
-"""Instructions of the programs that stand in nearly every transaction, read without an IDL: System, SPL Token,
-associated token accounts, compute budget, memo. What is not in these tables is shown as bytes.
+"""Instructions of common programs, read without an IDL: System, SPL Token, associated token, compute budget, memo.
 
 Sources: the programs' own instruction enums (solana-system-interface, spl-token, spl-associated-token-account,
 solana-compute-budget-interface, spl-memo).
@@ -7,7 +6,8 @@ solana-compute-budget-interface, spl-memo).
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from solders.pubkey import Pubkey
 
@@ -22,7 +22,7 @@ from mcpsol_py.solana.addresses import (
 
 __all__ = ["read_known"]
 
-#: (name, arguments as (name, form), accounts). Forms: "u8", "u32", "u64", "key", "key?" (a flag byte, then a key)
+#: Name, arguments as (name, form), accounts. Forms: "u8", "u32", "u64", "key", "key?" (a flag byte, then a key).
 _Row = tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]
 
 _SYSTEM: dict[int, _Row] = {
@@ -95,7 +95,7 @@ _BUDGET: dict[int, _Row] = {
     3: ("set_compute_unit_price", (("micro_lamports", "u64"),), ()),
     4: ("set_loaded_accounts_data_size_limit", (("bytes", "u32"),), ()),
 }
-#: program -> its table, and how wide the number of an instruction is
+#: Program -> its table, and the bytes of an instruction's number.
 _PROGRAMS: dict[str, tuple[dict[int, _Row], int]] = {
     str(SYSTEM_PROGRAM): (_SYSTEM, 4),
     str(TOKEN_PROGRAM): (_TOKEN, 1),
@@ -103,47 +103,55 @@ _PROGRAMS: dict[str, tuple[dict[int, _Row], int]] = {
     str(ASSOCIATED_TOKEN_PROGRAM): (_ATA, 1),
     str(COMPUTE_BUDGET): (_BUDGET, 1),
 }
-_SIZES = {"u8": 1, "u32": 4, "u64": 8, "key": 32}
+_SIZES = {"u8": 1, "u32": 4, "u64": 8}
 _LONGEST_MEMO = 600
 
 
-def read_known(program_id: str, data: bytes) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
-    """(instruction, arguments in JSON forms, names of its accounts), or None for what is not in the tables.
+KnownInstruction: TypeAlias = tuple[str, dict[str, Any], tuple[str, ...]]
 
-    The text of a memo is a stranger's: whoever shows it cleans it.
+
+def read_known(program_id: str, data: bytes) -> KnownInstruction | None:
+    """Return an instruction's name, its arguments in JSON form and the names of its accounts.
+
+    None means that the tables do not have it. The text of a memo is not cleaned.
     """
     if PROGRAM_NAMES.get(program_id) == "Memo":
         return "memo", {"text": data.decode("utf-8", "replace")[:_LONGEST_MEMO]}, ()
     if program_id not in _PROGRAMS:
         return None
+    if program_id == str(ASSOCIATED_TOKEN_PROGRAM):
+        data = data or b"\0"  # its first instruction may have no data
     table, width = _PROGRAMS[program_id]
-    if program_id == str(ASSOCIATED_TOKEN_PROGRAM) and not data:
-        data = b"\0"
-    row = table.get(int.from_bytes(data[:width], "little")) if len(data) >= width else None
-    if row is None:
+    reader = _ArgumentReader(data)
+    try:
+        name, forms, accounts = table[reader.number(width)]
+        return name, {arg: reader.value(form) for arg, form in forms}, accounts
+    except (KeyError, EOFError):
         return None
-    name, forms, accounts = row
-    args: dict[str, Any] = {}
-    at = width
-    for arg, form in forms:
+
+
+@dataclass
+class _ArgumentReader:
+    """Reads the arguments of an instruction one after the other. Raises EOFError if the data ends too early."""
+
+    data: bytes
+    at: int = 0
+
+    def take(self, size: int) -> bytes:
+        part = self.data[self.at : self.at + size]
+        if len(part) != size:
+            raise EOFError
+        self.at += size
+        return part
+
+    def number(self, size: int) -> int:
+        return int.from_bytes(self.take(size), "little")
+
+    def value(self, form: str) -> Any:
+        """Return the next argument in JSON form."""
         if form == "key?":
-            if len(data) <= at:
-                return None
-            there, at = data[at], at + 1
-            if not there:
-                args[arg] = None
-                continue
-            form = "key"
-        part = data[at : at + _SIZES[form]]
-        if len(part) != _SIZES[form]:
-            return None
-        at += len(part)
-        args[arg] = _value(form, part)
-    return name, args, accounts
-
-
-def _value(form: str, part: bytes) -> Any:
-    if form == "key":
-        return str(Pubkey.from_bytes(part))
-    number = int.from_bytes(part, "little")
-    return str(number) if form == "u64" else number
+            return self.value("key") if self.number(1) else None
+        if form == "key":
+            return str(Pubkey(self.take(32)))
+        number = self.number(_SIZES[form])
+        return str(number) if form == "u64" else number

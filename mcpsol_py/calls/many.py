@@ -1,9 +1,9 @@
-"""Several signed transactions at once: handed in side by side, asked after together, sent again until they land."""
+"""Sending several signed transactions at once: side by side, followed together, sent again until they land."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from solders.signature import Signature
@@ -37,10 +37,10 @@ class TransactionGroup:
     landed: dict[int, Signature] = field(default_factory=dict)
 
     async def hand_in(self, sent: Sequence[Sent], *, preflight: bool = False) -> None:
-        """Send transactions, WIDTH at a time, and no more of them after an error.
+        """Send transactions, WIDTH at a time, and stop after an error.
 
-        A lost answer is no error: whether it landed is asked for later. Raises ProgramFailed if a preflight refuses
-        one, TransportError if the node does not take one.
+        A lost answer does not count as an error: `follow` finds out whether it landed.
+        Raises ProgramFailed if a preflight refuses one, TransportError if the node does not take one.
         """
         limit = asyncio.Semaphore(WIDTH)
         errors: list[McpsolError] = []
@@ -51,17 +51,7 @@ class TransactionGroup:
                     sent_messages(self.transport).release(item.transaction.message)
                     return
                 try:
-                    await hand_in(
-                        self.transport,
-                        item.transaction,
-                        item.lifetime,
-                        skip_preflight=not preflight,
-                    )
-                except TransportError as error:
-                    if not error.retryable:
-                        errors.append(error)
-                    else:  # it will be sent again, so nobody else may send the same message
-                        sent_messages(self.transport).take(item.transaction.message)
+                    await self._hand_in_one(item, preflight=preflight)
                 except McpsolError as error:
                     errors.append(error)
 
@@ -69,8 +59,19 @@ class TransactionGroup:
         if errors:
             raise errors[0]
 
+    async def _hand_in_one(self, item: Sent, *, preflight: bool) -> None:
+        try:
+            await hand_in(
+                self.transport, item.transaction, item.lifetime, skip_preflight=not preflight
+            )
+        except TransportError as error:
+            if not error.retryable:
+                raise
+            # It will be sent again, so nobody else may send the same message.
+            sent_messages(self.transport).take(item.transaction.message)
+
     async def follow(self) -> None:
-        """Wait until every pending transaction has landed, or none of them can any more.
+        """Wait until every pending transaction has landed, or no pending one can land any more.
 
         Those that did not land stay in `pending`. Raises ProgramFailed for the first that landed and failed,
         TransportError if the node no longer answers.
@@ -78,39 +79,41 @@ class TransactionGroup:
         looks = misses = 0
         while self.pending:
             try:
-                # Asked before the statuses: what has not landed by a height that is too late never will.
-                over = await self._lifetimes_over()
-                statuses = await self._statuses()
+                look = await self._look()
                 misses = 0
             except TransportError:
                 misses += 1
                 if misses >= follow.MAX_MISSES:
                     raise
-                over, statuses = frozenset(), dict.fromkeys(self.pending)
-            await self._settle(statuses)
-            unseen = [sent for at, sent in self.pending.items() if statuses[at] is None]
-            open_ = [sent for sent in unseen if sent.lifetime not in over]
-            if not open_ and len(unseen) == len(self.pending):
+                look = _GroupLook(frozenset(), {})
+            await self._settle(look)
+            still_open = self._still_open(look)
+            if not still_open and not any(look.statuses.get(at) for at in self.pending):
                 return
             looks += 1
             if looks % LOOKS_A_SEND == 0:
-                await self.hand_in(open_)
+                await self.hand_in(still_open)
             await self.transport.sleep(follow.POLL)
 
-    async def _lifetimes_over(self) -> frozenset[Lifetime]:
-        lifetimes = {sent.lifetime for sent in self.pending.values()}
-        return frozenset(
-            [lifetime for lifetime in lifetimes if await lifetime.is_over(self.transport)]
-        )
-
-    async def _statuses(self) -> dict[int, Status | None]:
+    async def _look(self) -> _GroupLook:
+        # Lifetimes first: what has not landed at a height that is too late never will.
+        over = [
+            lifetime
+            for lifetime in {sent.lifetime for sent in self.pending.values()}
+            if await lifetime.is_over(self.transport)
+        ]
         numbers = list(self.pending)
         found = await self.transport.statuses([self.pending[at].signature for at in numbers])
-        return dict(zip(numbers, found, strict=True))
+        return _GroupLook(frozenset(over), dict(zip(numbers, found, strict=True)))
 
-    async def _settle(self, statuses: dict[int, Status | None]) -> None:
-        """Take out of `pending` what has landed."""
-        for at, status in statuses.items():
+    def _still_open(self, look: _GroupLook) -> list[Sent]:
+        """Return the transactions that the node does not know and that can still land."""
+        unseen = [sent for at, sent in self.pending.items() if look.statuses.get(at) is None]
+        return [sent for sent in unseen if sent.lifetime not in look.over]
+
+    async def _settle(self, look: _GroupLook) -> None:
+        """Take the transactions that landed out of `pending`."""
+        for at, status in look.statuses.items():
             if status is None:
                 continue
             if status.err is not None:
@@ -119,3 +122,11 @@ class TransactionGroup:
                 self.landed[at] = self.pending.pop(at).signature
         if self.on_landed is not None:
             self.on_landed(len(self.landed))
+
+
+@dataclass(frozen=True, slots=True)
+class _GroupLook:
+    """One look at a group: lifetimes that are over, and the statuses by number."""
+
+    over: frozenset[Lifetime]
+    statuses: Mapping[int, Status | None]

@@ -1,7 +1,7 @@
-"""One call of one instruction, ready to be simulated or sent: its accounts filled in, its data encoded.
+"""Preparing a call of one instruction: fill in its accounts, encode its data, choose who pays.
 
-`prepare` is what the MCP tools and `idl2mcp call` use, from JSON; `build_instruction` is below it, and below
-`ProgramClient.build`. `PreparedCall.message` makes the bytes that are signed, which are the bytes that were simulated.
+The MCP tools and `idl2mcp call` use `prepare`, which takes JSON. `ProgramClient.build` uses `build_instruction`, as
+`prepare` does. `PreparedCall.message` makes the bytes to sign, which are the bytes that were simulated.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ __all__ = ["PreparedCall", "ServedProgram", "build_instruction", "prepare"]
 
 @dataclass(slots=True)
 class ServedProgram:
-    """A program that can be called. `transport` is None without a chain: then calls are built and not simulated.
+    """A program that can be called. Without a chain `transport` is None, and calls are built but not simulated.
 
-    `how` says where its schema came from; `cluster` names the chain ("local", "devnet", …; "" without one). `label`:
-    its name among the programs of a bridge, which sets it. `slot`: of the deployment that the schema belongs to, if
-    known. `refused`: why its tools are not served now, or "". `locked`: a lock file says which schema was accepted.
-    `note`: what people should know about it.
+    `how` names the source of its schema. `cluster` names the chain ("local", "devnet", …), or is "" without one.
+    `label` is its name among the programs of a bridge, which sets it. `slot` is the slot of the deployment that the
+    schema belongs to, if known. `refused` says why its tools are not served now, or is "". `locked` is True if a lock
+    file has the accepted schema. `note` is a remark for people.
 
     `again` reads the program once more, after one of its `files` was written or, if its schema comes from the chain
     (`on_chain`), after a deployment.
@@ -59,7 +59,7 @@ class ServedProgram:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
-    """An instruction with all its accounts. `payer` is None if nobody signs and no wallet was named."""
+    """An instruction with all its accounts. `payer` is None if nobody signs and there is no wallet."""
 
     served: ServedProgram
     ix: ProgramInstruction
@@ -71,9 +71,10 @@ class PreparedCall:
     @property
     def signers(self) -> list[str]:
         """The addresses that must sign, the fee payer first."""
-        payer = [str(self.payer)] if self.payer is not None else []
-        others = [str(meta.pubkey) for meta in self.instruction.accounts if meta.is_signer]
-        return list(dict.fromkeys([*payer, *others]))
+        signers = [meta.pubkey for meta in self.instruction.accounts if meta.is_signer]
+        if self.payer is not None:
+            signers.insert(0, self.payer)
+        return list(map(str, dict.fromkeys(signers)))
 
     @property
     def errors(self) -> Errors:
@@ -90,7 +91,7 @@ class PreparedCall:
         """Return the message to sign. Raises MissingAccount without a payer, TransactionTooLarge."""
         if self.payer is None:
             raise MissingAccount(
-                self.ix.name, "fee payer", "no account of it signs, and no wallet is set"
+                self.ix.name, "fee payer", "none of its accounts signs, and no wallet is set"
             )
         return compile_message(self.payer, [self.instruction], blockhash)
 
@@ -108,7 +109,7 @@ async def prepare(
 ) -> PreparedCall:
     """Build the instruction from JSON *args* and *accounts*, and fill in what can be filled in.
 
-    If there is a chain, accounts are read from it. *remaining*: addresses, or objects with `address`, `signer` and
+    If there is a chain, accounts are read from it. *remaining* are addresses, or objects with `address`, `signer` and
     `writable`.
 
     Raises EncodeError, UnknownName, NotUsable, MissingAccount, PdaError, TransportError.
@@ -145,10 +146,10 @@ async def build_instruction(
     remaining: Sequence[Any] = (),
     resolvers: Mapping[str, Resolver] | None = None,
 ) -> tuple[Instruction, Resolution]:
-    """Build an instruction, with what seeds and resolvers need read from *transport*, if there is one.
+    """Build an instruction. Accounts that seeds and resolvers need are read from *transport*, if given.
 
-    *encode* makes the data of the arguments. They are encoded first, if no account depends on them, so that a wrong
-    argument is reported before the chain is asked for anything.
+    *encode* makes the data from the arguments. If no argument comes from an account, it runs first, so that a wrong
+    argument is reported before any request to the chain.
     """
     data = None if ix.model.arg_values else encode(dict(args))
     resolution = ix.plan.resolve(
@@ -171,10 +172,7 @@ async def build_instruction(
 
 def _first_signer(metas: Sequence[AccountMeta]) -> Pubkey | None:
     """Return who pays if nobody is named: the first signer that is written, else the first signer."""
-    signers = [meta for meta in metas if meta.is_signer]
-    for meta in signers:
-        if meta.is_writable:
-            return meta.pubkey
+    signers = sorted((meta for meta in metas if meta.is_signer), key=lambda m: not m.is_writable)
     return signers[0].pubkey if signers else None
 
 
@@ -185,8 +183,9 @@ def _extra_account(ix: ProgramInstruction, place: int, item: Any) -> AccountMeta
     """Read an account after the named ones from JSON."""
     path = f"{ix.name}.remaining_accounts[{place}]"
     fields = item if isinstance(item, Mapping) else {"address": item}
+    # A misspelt flag like "isWritable" must not become an account that is not writable.
     for name in fields:
-        if name not in _FLAGS:  # "isWritable" would be an account that is not written
+        if name not in _FLAGS:
             raise UnknownName("property", str(name)[:80], _FLAGS, path)
     key = address_of(fields.get("address"))
     flags = [fields.get("signer", False), fields.get("writable", False)]

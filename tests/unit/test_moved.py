@@ -52,6 +52,7 @@ REMOVED: dict[str, set[str]] = {
     "mcpsol_py.bridge.search": {"Hit"},
     "mcpsol_py.bridge.sessions": {"MOST_IN_ALL", "MOST_STREAMS", "MOST_SUBSCRIPTIONS"},
     "mcpsol_py.bridge.signals": {"at_signals"},
+    "mcpsol_py.bridge.summary": {"lines"},
     "mcpsol_py.bridge.tools": {"LISTED", "Tool", "fault_of", "required_of"},
     "mcpsol_py.codec.source": {"tag_bytes"},
     "mcpsol_py.model.types": {"type_text"},

@@ -1,7 +1,7 @@
 """What people are told of a call."""
 
 from mcpsol_py.calls.balances import SOL, Change
-from mcpsol_py.calls.summary import AccountLine, change_line, lines, short
+from mcpsol_py.calls.summary import AccountLine, CallSummary, change_line, short
 
 ALICE = "7xKXtg2CW87d97TXJSDpbD5jBkheTqA83TZRuJosgAsU"
 MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
@@ -21,10 +21,10 @@ def told(**changed: object) -> list[str]:
         ],
         "payer": ALICE,
         "simulated": "succeeded",
-        "found": [],
         "units": 12345,
     }
-    return lines(**{**values, **changed})  # type: ignore[arg-type]  # the names are those of `lines`
+    summary = CallSummary(**{**values, **changed})  # type: ignore[arg-type]  # the names are its fields
+    return summary.lines()
 
 
 def test_a_call_is_told_line_by_line() -> None:
