@@ -156,6 +156,13 @@ NAMES: dict[str, dict[str, str]] = {
         "connect": "mcpsol_py.connection:connect",
         "connect_sync": "mcpsol_py.connection:connect_sync",
     },
+    "mcpsol_py.client.discovery": {
+        "FetchedIdl": "mcpsol_py.client.idl_accounts:FetchedIdl",
+        "fetch_idl": "mcpsol_py.client.idl_accounts:fetch_idl",
+        "fetch_idl_sync": "mcpsol_py.client.idl_accounts:fetch_idl_sync",
+        "idl_places": "mcpsol_py.client.idl_accounts:idl_places",
+        "metadata_address": "mcpsol_py.client.idl_accounts:metadata_address",
+    },
     "mcpsol_py.client.subscriptions": {"log_messages": "transaction_logs"},
     "mcpsol_py.accounts.wellknown": {
         "ASSOCIATED_TOKEN_PROGRAM": "mcpsol_py.solana.addresses:ASSOCIATED_TOKEN_PROGRAM",

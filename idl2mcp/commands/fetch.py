@@ -24,7 +24,7 @@ def command(program_id: str, out: Path | None, url: str, as_json: bool) -> int:
     What a program says of itself is read by `idl2mcp list-tools`.
     """
     with report.progress(f"asking for the IDL of {program_id}"):
-        from mcpsol_py.client.discovery import fetch_idl_sync
+        from mcpsol_py.client.idl_accounts import fetch_idl_sync
 
         key = inputs.address(program_id, "ID")
         with inputs.endpoint_at(inputs.endpoint(url)) as transport:

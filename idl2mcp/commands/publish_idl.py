@@ -133,7 +133,7 @@ class _Job:
 
     async def run(self, transport: RpcTransport, dry_run: bool) -> tuple[dict[str, Any], list[str]]:
         """Plans, says what it costs, writes, and reads it back as `fetch` does."""
-        from mcpsol_py.client.discovery import fetch_idl
+        from mcpsol_py.client.idl_accounts import fetch_idl
         from mcpsol_py.deploy.idl_metadata import plan_publication, run_publication
         from mcpsol_py.errors import TransportError
 

@@ -20,7 +20,7 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py import telemetry
 from mcpsol_py.calls.prepare import ServedProgram
-from mcpsol_py.client.discovery import idl_places
+from mcpsol_py.client.idl_accounts import idl_places
 from mcpsol_py.client.loader import deployment_mark
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import Transport

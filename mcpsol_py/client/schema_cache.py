@@ -23,7 +23,8 @@ from typing import Any
 import orjson
 from solders.pubkey import Pubkey
 
-from mcpsol_py.client.discovery import Discovery, discover, idl_places
+from mcpsol_py.client.discovery import Discovery, discover
+from mcpsol_py.client.idl_accounts import idl_places
 from mcpsol_py.client.loader import deployment_mark, mark_of
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import McpsolError

@@ -23,7 +23,7 @@ from solders.signature import Signature
 
 from mcpsol_py.batch import Sender
 from mcpsol_py.calls.transactions import PACKET, compute_budget, size_of
-from mcpsol_py.client.discovery import metadata_address
+from mcpsol_py.client.idl_accounts import metadata_address
 from mcpsol_py.client.loader import deployment, read_rent
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.deploy.funding import (

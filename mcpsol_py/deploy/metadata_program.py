@@ -14,7 +14,7 @@ from solders.account import Account
 from solders.instruction import AccountMeta, Instruction
 from solders.pubkey import Pubkey
 
-from mcpsol_py.client.discovery import MAX_IDL
+from mcpsol_py.client.idl_accounts import MAX_IDL
 from mcpsol_py.solana.addresses import PROGRAM_METADATA, RENT_SYSVAR, SYSTEM_PROGRAM
 from mcpsol_py.solana.loader import programdata_address
 

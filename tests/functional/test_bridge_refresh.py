@@ -26,7 +26,7 @@ from mcpsol_py.bridge.bridge import Bridge
 from mcpsol_py.bridge.mcp.server import make_server
 from mcpsol_py.bundled import bundled_so
 from mcpsol_py.client import watching
-from mcpsol_py.client.discovery import metadata_address
+from mcpsol_py.client.idl_accounts import metadata_address
 from mcpsol_py.solana.pda import anchor_idl_address
 from tests.functional.bridges import cluster
 from tests.functional.cli import TOKEN_IDL, Cli, spec_idl

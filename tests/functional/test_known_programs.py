@@ -9,7 +9,7 @@ import pytest
 from solders.pubkey import Pubkey
 
 from mcpsol_py import load
-from mcpsol_py.client.discovery import metadata_address
+from mcpsol_py.client.idl_accounts import metadata_address
 from mcpsol_py.errors import MissingAccount, SourceError
 
 VECTORS = {

@@ -16,7 +16,8 @@ from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
 from mcpsol_py import load
-from mcpsol_py.client.discovery import discover, fetch_idl, metadata_address
+from mcpsol_py.client.discovery import discover
+from mcpsol_py.client.idl_accounts import fetch_idl, metadata_address
 from mcpsol_py.deploy.idl_metadata import (
     close_buffers,
     plan_publication,

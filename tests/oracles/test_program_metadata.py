@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from solders.instruction import Instruction
 from solders.pubkey import Pubkey
 
-from mcpsol_py.client.discovery import metadata_address
+from mcpsol_py.client.idl_accounts import metadata_address
 from mcpsol_py.deploy.metadata_program import MetadataInstructions
 from mcpsol_py.solana.loader import programdata_address
 from tests.oracles.environment import ORACLES, node

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from solders.pubkey import Pubkey
 
-from mcpsol_py.client.discovery import fetch_idl, metadata_address
+from mcpsol_py.client.idl_accounts import fetch_idl, metadata_address
 from mcpsol_py.deploy.idl_metadata import (
     PublicationPlan,
     Published,

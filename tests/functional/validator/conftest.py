@@ -13,7 +13,7 @@ from solders.account import Account
 from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 
-from mcpsol_py.client.discovery import metadata_address
+from mcpsol_py.client.idl_accounts import metadata_address
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import run
 from mcpsol_py.solana.addresses import PROGRAM_METADATA

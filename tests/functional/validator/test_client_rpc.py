@@ -17,7 +17,8 @@ from solders.pubkey import Pubkey
 
 from mcpsol_py import connect, connect_sync, load
 from mcpsol_py.calls.transactions import compile_message, sign
-from mcpsol_py.client.discovery import discover_sync, fetch_idl_sync, list_tools_sync
+from mcpsol_py.client.discovery import discover_sync, list_tools_sync
+from mcpsol_py.client.idl_accounts import fetch_idl_sync
 from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import run
 from mcpsol_py.errors import (

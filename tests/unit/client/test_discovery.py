@@ -14,14 +14,8 @@ from hypothesis import strategies as st
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from mcpsol_py.client.discovery import (
-    FOUNDATION,
-    cursor_bytes,
-    discover_sync,
-    fetch_idl_sync,
-    list_tools_sync,
-    metadata_address,
-)
+from mcpsol_py.client.discovery import cursor_bytes, discover_sync, list_tools_sync
+from mcpsol_py.client.idl_accounts import fetch_idl_sync, metadata_address
 from mcpsol_py.client.scripted import ScriptedTransport
 from mcpsol_py.client.transport import Outcome
 from mcpsol_py.errors import MalformedPage, NoSchema
@@ -29,7 +23,7 @@ from mcpsol_py.model.program import Account as ModelAccount
 from mcpsol_py.model.program import Discriminator, Instruction, ProgramModel
 from mcpsol_py.model.types import U64, Field
 from mcpsol_py.schema.pages import page_set
-from mcpsol_py.solana.addresses import PROGRAM_METADATA
+from mcpsol_py.solana.addresses import FOUNDATION_IDL_AUTHORITY, PROGRAM_METADATA
 from mcpsol_py.solana.pda import anchor_idl_address
 from tests.unit.client.paged import PagedProgram, many, page
 
@@ -234,7 +228,7 @@ NO_TOOLS = PagedProgram(PROGRAM, {}, fails={"Custom": 101})
         (metadata_account(gzip.compress(TEXT), compression=1), "Program Metadata"),
         (metadata_account(TEXT, compression=0), "Program Metadata"),
         (
-            metadata_account(zlib.compress(TEXT), authority=FOUNDATION),
+            metadata_account(zlib.compress(TEXT), authority=FOUNDATION_IDL_AUTHORITY),
             "Program Metadata (Foundation)",
         ),
     ],
@@ -252,7 +246,7 @@ def test_the_idl_accounts_are_read(accounts: dict[Pubkey, Account], source: str)
 def test_the_programs_own_metadata_goes_before_the_others() -> None:
     other = json.dumps({**IDL, "name": "foundations"}).encode()
     accounts = metadata_account(zlib.compress(TEXT)) | metadata_account(
-        zlib.compress(other), authority=FOUNDATION
+        zlib.compress(other), authority=FOUNDATION_IDL_AUTHORITY
     )
     accounts |= anchor_account(zlib.compress(other))
     document = fetch_idl_sync(chain_of(NO_TOOLS, accounts=accounts), PROGRAM).document
@@ -279,8 +273,8 @@ def test_nothing_anywhere_is_absent() -> None:
     [
         (anchor_account(b"no zlib"), "cannot be unpacked"),
         (anchor_account(zlib.compress(TEXT)[:-5]), "cannot be unpacked"),
-        (anchor_account(zlib.compress(b"[1, 2]")), "no object"),
-        (anchor_account(zlib.compress(b"{no json")), "no JSON"),
+        (anchor_account(zlib.compress(b"[1, 2]")), "not an object"),
+        (anchor_account(zlib.compress(b"{no json")), "not JSON"),
         (anchor_account(zlib.compress(TEXT), length=10_000), "10,000 of IDL"),
         (anchor_account(zlib.compress(TEXT), owner=NODE), "belongs to"),
         (

@@ -20,9 +20,10 @@ from solders.pubkey import Pubkey
 from solders.signature import Signature
 from solders.transaction import VersionedTransaction
 
-from mcpsol_py.client.discovery import discover, fetch_idl, idl_places
+from mcpsol_py.client.discovery import discover
 from mcpsol_py.client.errors import explain, failing_stack
 from mcpsol_py.client.events import logged_data
+from mcpsol_py.client.idl_accounts import fetch_idl, idl_places
 from mcpsol_py.client.keys import HttpSigner, create_keystore, open_keypair
 from mcpsol_py.client.loader import deployment, deployment_mark
 from mcpsol_py.client.rpc import RpcTransport, redact

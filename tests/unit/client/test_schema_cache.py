@@ -16,7 +16,8 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py.bundled import bundled_so
-from mcpsol_py.client.discovery import Discovery, metadata_address
+from mcpsol_py.client.discovery import Discovery
+from mcpsol_py.client.idl_accounts import metadata_address
 from mcpsol_py.client.schema_cache import SchemaCache
 from mcpsol_py.client.svm import SvmTransport
 from mcpsol_py.client.transport import Outcome
