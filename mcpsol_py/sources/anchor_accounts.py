@@ -4,7 +4,6 @@ flags and PDAs.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -26,13 +25,12 @@ from mcpsol_py.model.program import (
     Value,
 )
 from mcpsol_py.model.types import Link, Type
-from mcpsol_py.names import snake
 from mcpsol_py.solana.base58 import b58encode
 from mcpsol_py.sources.idl_types import TypeReader
-from mcpsol_py.sources.reader import expected, kind_of, named_objects
+from mcpsol_py.sources.reader import expected, kind_of, matching_name, named_objects
 from mcpsol_py.sources.seed_constants import constant_seed_bytes
 
-__all__ = ["MAX_GROUPS", "AccountReader", "AccountScope", "matching_name"]
+__all__ = ["MAX_GROUPS", "AccountReader", "AccountScope"]
 
 MAX_GROUPS = 16
 MAX_SEEDS = 64
@@ -83,19 +81,6 @@ def _named(items: list[Any], name: str) -> dict[str, Any] | None:
         item["name"]: item for item in reversed(named_objects(items))
     }
     return known.get(matching_name(name, known))
-
-
-def matching_name(name: str, known: Collection[Any]) -> str | None:
-    """Return *name* if it is in *known*, or else the one name that is the same in snake case.
-
-    None if no name, or more than one, is the same. IDL builders wrote seeds as in Rust but names in
-    camelCase, and `#[instruction(id)]` for a handler's `_id`.
-    """
-    if name in known:
-        return name
-    wanted = snake(name)
-    found = [k for k in known if snake(k) == wanted]
-    return found[0] if len(found) == 1 else None
 
 
 class _PathSeed(NamedTuple):

@@ -23,9 +23,8 @@ from mcpsol_py.model.program import (
 )
 from mcpsol_py.model.types import Link, Struct, TypeDef
 from mcpsol_py.names import snake
-from mcpsol_py.sources.anchor_accounts import matching_name
 from mcpsol_py.sources.idl_items import ItemReader, names_of
-from mcpsol_py.sources.reader import derived, keys, object_or_empty, objects_in
+from mcpsol_py.sources.reader import derived, keys, matching_name, object_or_empty, objects_in
 
 __all__ = ["read_anchor_legacy"]
 
@@ -70,8 +69,7 @@ class _LegacyReader(ItemReader):
         if _is_native(doc, metadata):
             self.note(
                 "error codes below 6000: this may be a native program in Anchor's form. Its "
-                "discriminators are "
-                "derived by Anchor's rule; if the program has its own, add 'discriminant' to each "
+                "discriminators are derived by Anchor's rule; if the program has its own, add 'discriminant' to each "
                 "instruction",
                 "errors",
             )

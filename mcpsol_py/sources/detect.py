@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import chain
 from os import PathLike, fspath
 from types import ModuleType
 from typing import Any, Literal
@@ -27,7 +28,7 @@ import orjson
 from mcpsol_py.errors import SourceError, UnknownDialect, abbr
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.sources.files import load_bytes, parse_json
-from mcpsol_py.sources.reader import kind_of
+from mcpsol_py.sources.reader import kind_of, named_objects, object_or_empty, objects_in
 
 __all__ = ["Dialect", "detect", "read"]
 
@@ -68,12 +69,16 @@ def read(
         return read_document(_plain(source, origin), origin)
     if isinstance(source, (bytes, bytearray)):
         return read_document(*_open(source, origin))
-    text = fspath(source)
-    if isinstance(source, str) and text.lstrip()[:1] in ("{", "["):
-        return read_document(*_open(text.encode("utf-8", "replace"), origin))
-    if text.endswith(".py") or _is_module(text):
-        return _spec(text, origin)
-    return read_document(*_open(text, origin))
+    if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
+        return read_document(*_open(source.encode("utf-8", "replace"), origin))
+    return _read_named(fspath(source), origin)
+
+
+def _read_named(name: str, origin: str) -> ProgramModel:
+    """Read the file, or the module of a spec, with that name."""
+    if name.endswith(".py") or _is_module(name):
+        return _spec(name, origin)
+    return read_document(*_open(name, origin))
 
 
 def read_document(doc: Any, origin: str = "") -> ProgramModel:
@@ -116,7 +121,7 @@ def _unwrapped(doc: Any, origin: str) -> tuple[Any, str]:
     """Return the IDL inside the wrappers that tools add ({"idl": …}, JSON as text), and its path."""
     path: list[str] = []
     for _ in range(MAX_WRAPPERS):
-        if type(doc) is str and doc.lstrip()[:1] == "{":
+        if _is_json_text(doc):
             doc = parse_json(doc.encode("utf-8", "replace"), origin)
         elif _is_wrapper(doc):
             doc = doc["idl"]
@@ -126,10 +131,14 @@ def _unwrapped(doc: Any, origin: str) -> tuple[Any, str]:
     return doc, ".".join(path)
 
 
+def _is_json_text(doc: Any) -> bool:
+    return type(doc) is str and doc.lstrip()[:1] == "{"
+
+
 def _is_wrapper(doc: Any) -> bool:
-    if type(doc) is not dict or "idl" not in doc:
+    if "idl" not in object_or_empty(doc):
         return False
-    return doc.keys().isdisjoint(("instructions", "kind", "program"))
+    return bool(doc.keys().isdisjoint(("instructions", "kind", "program")))
 
 
 def _is_module(text: str) -> bool:
@@ -137,9 +146,8 @@ def _is_module(text: str) -> bool:
     if text.endswith(_DOCUMENT_SUFFIXES):
         return False
     module, _, name = text.partition(":")
-    if name and not name.isidentifier():
-        return False
-    return all(part.isidentifier() for part in module.split("."))
+    parts = [*module.split("."), name or "Class"]
+    return all(map(str.isidentifier, parts))
 
 
 def _spec(source: str | ModuleType | type, origin: str) -> ProgramModel:
@@ -174,11 +182,8 @@ class _Signs:
     complete: bool
 
     def has_account_key(self, key: str) -> bool:
-        for instruction in self.instructions:
-            accounts = instruction.get("accounts")
-            if type(accounts) is list and any(type(a) is dict and key in a for a in accounts):
-                return True
-        return False
+        lists = (objects_in(instruction.get("accounts")) for instruction in self.instructions)
+        return any(key in account for account in chain.from_iterable(lists))
 
 
 def _is_shank_by_name(signs: _Signs) -> bool:
@@ -218,26 +223,26 @@ def detect(doc: object) -> Dialect:
         raise UnknownDialect(f"expected a JSON object as the IDL, got {kind_of(doc)}.")
     if doc.get("kind") in ("rootNode", "programNode"):
         return "codama"
-    metadata = doc.get("metadata")
-    if type(metadata) is not dict:
-        metadata = {}
-    if _names_anchor_spec(metadata):
+    if _names_anchor_spec(object_or_empty(doc.get("metadata"))):
         return "anchor"
     _refuse_other_spec(doc)
-    instructions = doc.get("instructions")
-    if type(instructions) is not list:
-        raise _no_instructions(doc)
-    objects = [i for i in instructions if type(i) is dict]
-    complete = bool(objects) and len(_complete(objects)) == len(instructions)
-    signs = _Signs(doc, metadata, objects, complete)
+    signs = _signs_of(doc)
     for holds, dialect in _RULES:
         if holds(signs):
             return dialect
     raise UnknownDialect(
         f"found {kind_of(doc)}: instructions, but no name and version (legacy Anchor, Shank) and "
-        "no metadata "
-        "(Anchor 0.1.0)."
+        "no metadata (Anchor 0.1.0)."
     )
+
+
+def _signs_of(doc: dict[str, Any]) -> _Signs:
+    instructions = doc.get("instructions")
+    if type(instructions) is not list:
+        raise _no_instructions(doc)
+    objects = objects_in(instructions)
+    complete = bool(objects) and len(_complete(objects)) == len(instructions)
+    return _Signs(doc, object_or_empty(doc.get("metadata")), objects, complete)
 
 
 def _names_anchor_spec(metadata: dict[str, Any]) -> bool:
@@ -254,8 +259,7 @@ def _names_anchor_spec(metadata: dict[str, Any]) -> bool:
         return True
     raise UnknownDialect(
         f"unknown Anchor IDL spec {abbr(spec, 40)}; {_SPECS[-1]} is supported. Convert it with "
-        "that Anchor's own "
-        "'anchor idl convert', or use a newer mcpsol-py.",
+        "that Anchor's own 'anchor idl convert', or use a newer mcpsol-py.",
         path="metadata.spec",
     )
 
@@ -288,4 +292,4 @@ def _no_instructions(doc: dict[str, Any]) -> UnknownDialect:
 
 def _complete(objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the objects that are instructions of a program, not those of a transaction."""
-    return [i for i in objects if type(i.get("name")) is str and type(i.get("args")) is list]
+    return [item for item in named_objects(objects) if type(item.get("args")) is list]

@@ -112,13 +112,11 @@ class InstructionOverlay:
     def _account(self, account: Account, path: AccountPath) -> Account:
         """Apply the account's own entry, or else the entry for all instructions."""
         own, common = self.entries.get(path), self.everywhere.get(snake(account.name))
-        if own is not None:
-            if common is not None:
-                self.results[common[0]] = None
-            return self.change(account, own)
+        if own is None:
+            return account if common is None else self._change_if_it_fits(account, *common)
         if common is not None:
-            return self._change_if_it_fits(account, *common)
-        return account
+            self.results[common[0]] = None
+        return self.change(account, own)
 
     def _change_if_it_fits(self, account: Account, name: str, entry: Any) -> Account:
         """Apply an entry for all instructions.
@@ -203,7 +201,8 @@ class InstructionOverlay:
         kinds = [key for key in _SEEDS if key in table]
         if len(kinds) != 1:
             found = ", ".join(kinds) or kind_of(dict(table))
-            raise SourceError(f"a seed is one of {', '.join(_SEEDS)}; got {found}.", path=path)
+            message = f"expected a seed with one of {', '.join(_SEEDS)}, got {found}."
+            raise SourceError(message, path=path)
         kind = kinds[0]
         read, more = _SEEDS[kind]
         check_keys(table, (kind, *more), path)
@@ -268,21 +267,24 @@ class InstructionOverlay:
 
     def account(self, name: str, path: str) -> AccountPath:
         """Return the account with a dotted path, or with a last name that only one account has."""
-        wanted = _snake_path(name.split("."))
-        found = [p for p in self.paths if _snake_path(p) == wanted]
-        if not found:
-            found = [p for p in self.paths if _snake_path(p[-len(wanted) :]) == wanted]
+        found = self._paths_named(name)
         if len(found) == 1:
             return found[0]
-        if found:
-            both = " and ".join(".".join(p) for p in found[:3])
-            message = f"{abbr(name, 60)} can be {both}. Write the whole path."
-            raise SourceError(message, path=path)
-        raise UnresolvedName("account", name, [".".join(p) for p in self.paths], path=path)
+        if not found:
+            raise UnresolvedName("account", name, list(map(".".join, self.paths)), path=path)
+        some = " and ".join(map(".".join, found[:3]))
+        raise SourceError(f"{abbr(name, 60)} can be {some}. Write the whole path.", path=path)
+
+    def _paths_named(self, name: str) -> list[AccountPath]:
+        """Return the accounts with that path, or else those whose path ends in it."""
+        wanted = _snake_path(name.split("."))
+        ending = [p for p in self.paths if _snake_path(p[-len(wanted) :]) == wanted]
+        whole = [p for p in ending if len(p) == len(wanted)]
+        return whole or ending
 
 
 def _snake_path(steps: list[str] | AccountPath) -> AccountPath:
-    return tuple(snake(step) for step in steps)
+    return tuple(map(snake, steps))
 
 
 def _pda_of(account: Account) -> Pda | None:

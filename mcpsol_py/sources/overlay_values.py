@@ -5,12 +5,12 @@ bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 from mcpsol_py.errors import SourceError, UnresolvedName, abbr, suggest
-from mcpsol_py.names import snake
 from mcpsol_py.solana.base58 import is_address
-from mcpsol_py.sources.reader import expected
+from mcpsol_py.sources.reader import expected, matching_name
 
 __all__ = [
     "address_value",
@@ -64,13 +64,11 @@ def encoding_value(value: Any, path: str) -> Literal["be", "utf8"]:
 
 def bytes_value(value: Any, path: str) -> bytes:
     """Return bytes, written as "0x…" or as a list of numbers. Raises SourceError."""
-    try:
-        if isinstance(value, str) and value.startswith("0x"):
-            return bytes.fromhex(value[2:])
+    with suppress(ValueError, TypeError):
         if isinstance(value, list):
             return bytes(value)
-    except (ValueError, TypeError):
-        pass
+        if isinstance(value, str) and value.startswith("0x"):
+            return bytes.fromhex(value[2:])
     raise expected('bytes ("0x…" or a list of numbers)', value, path=path)
 
 
@@ -84,9 +82,7 @@ def check_keys(entry: Mapping[str, Any], keys: Iterable[str], path: str) -> None
 
 def matching(name: str, names: list[str], kind: str, path: str) -> str:
     """Return the one of *names* that is *name*, in any case style. Raises UnresolvedName."""
-    if name in names:
-        return name
-    found = [n for n in names if snake(n) == snake(name)]
-    if len(found) == 1:
-        return found[0]
-    raise UnresolvedName(kind, name, names, path=path)
+    found = matching_name(name, names)
+    if found is None:
+        raise UnresolvedName(kind, name, names, path=path)
+    return found

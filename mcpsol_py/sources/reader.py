@@ -9,7 +9,7 @@ passes through them, and to the findings made below them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from types import NoneType
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ __all__ = [
     "expected",
     "keys",
     "kind_of",
+    "matching_name",
     "named_objects",
     "object_or_empty",
     "objects_in",
@@ -105,6 +106,19 @@ def derived(namespace: str, name: str) -> Discriminator:
     text = f"{namespace}:{snake(name) if namespace == 'global' else name}"
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return Discriminator(digest[:8], "anchor")
+
+
+def matching_name(name: str, known: Collection[Any]) -> str | None:
+    """Return *name* if it is in *known*, or else the one name that is the same in snake case.
+
+    None if no name, or more than one, is the same. IDL builders wrote seeds as in Rust but names in
+    camelCase, and `#[instruction(id)]` for a handler's `_id`.
+    """
+    if name in known:
+        return name
+    wanted = snake(name)
+    found = [k for k in known if snake(k) == wanted]
+    return found[0] if len(found) == 1 else None
 
 
 class DocumentReader:

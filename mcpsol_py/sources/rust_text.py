@@ -142,12 +142,9 @@ class _RustTypeParser:
         if depth > MAX_DEPTH:
             raise _UnclearText(f"nested deeper than {MAX_DEPTH} levels")
         token = self.take()
-        if token == "&":
-            return self.reference(depth)
-        if token == "(":
-            return self.tuple(depth)
-        if token == "[":
-            return self.array(depth)
+        read = _SIGNS.get(token)
+        if read is not None:
+            return read(self, depth)
         if token[0].isalpha() or token[0] == "_":
             return self.named(token, depth)
         raise _UnclearText(f"{token!r} does not start a type")
@@ -235,7 +232,7 @@ class _RustTypeParser:
         """Read exactly *count* type arguments."""
         given = self.arguments(depth)
         out = [a for a in given if not isinstance(a, int)]
-        if len(out) != count or len(given) != count:
+        if (len(out), len(given)) != (count, count):
             raise _UnclearText(f"expected {count} type arguments, got {len(given)}")
         return out
 
@@ -305,6 +302,13 @@ class _RustTypeParser:
             raise _UnclearText("the length of a SmallVec must be an unsigned integer")
         return Array(item, prefix)
 
+
+#: Signs that start a type: the method is called after them.
+_SIGNS: dict[str, Callable[[_RustTypeParser, int], Type]] = {
+    "&": _RustTypeParser.reference,
+    "(": _RustTypeParser.tuple,
+    "[": _RustTypeParser.array,
+}
 
 #: Generic types with a known meaning: the method is called at their "<".
 _GENERIC_TYPES: dict[str, Callable[[_RustTypeParser, int], Type]] = {

@@ -200,13 +200,16 @@ class _ArrayOf:
         return Annotated[given[0], Length(given[1] if len(given) == 2 else given[1:])]
 
 
+WRITABLE = Access(True)
+
+
 if TYPE_CHECKING:
     from typing import Annotated as Array
     from typing import Annotated as Mut
     from typing import Annotated as Ref
 else:
     #: An account that the instruction writes: `Mut[State, has_one("authority")]`.
-    Mut = _Remark(Access(True))
+    Mut = _Remark(WRITABLE)
     #: An account with constraints that the instruction only reads: `Ref[Config, seeds(b"config")]`.
     Ref = _Remark(Access(False))
     #: A fixed number of items: `Array[u8, 32]`.
@@ -467,8 +470,8 @@ class init(Constraint):
     `space`: bytes including the discriminator; the size of the state if not given.
 
     `if_needed`: if the account exists already, it is used as it is. This needs
-    `allow_init_if_needed=True` on the program, because whoever created the account chose its
-    contents.
+    `allow_init_if_needed=True` on the program, because another program or user may have created
+    the account and chosen its contents.
     """
 
     payer: str

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, NamedTuple
 
 from mcpsol_py.errors import SourceError, abbr
@@ -84,8 +85,7 @@ def idl_of(data: bytes, is_idl: Callable[[Any], bool], origin: str = "") -> Any:
     why = f" ({found.faults[-1]})" if found.faults else ""
     raise SourceError(
         f"no object in this TypeScript or JavaScript is an IDL{why}. Give the IDL's JSON: Anchor "
-        "writes it to "
-        "target/idl/NAME.json.",
+        "writes it to target/idl/NAME.json.",
         origin=origin,
     )
 
@@ -101,9 +101,7 @@ class _Objects(NamedTuple):
 def _objects_in(text: str, is_idl: Callable[[Any], bool]) -> _Objects:
     out = _Objects({}, {}, [])
     end = 0
-    for number, found in enumerate(_GIVEN.finditer(text)):
-        if number == MAX_CANDIDATES:
-            break
+    for found in islice(_GIVEN.finditer(text), MAX_CANDIDATES):
         if found.start() < end:  # inside an object that was read already: read no text twice
             continue
         reader = _LiteralReader(text, found.end())
@@ -258,7 +256,11 @@ def _escaped(found: re.Match[str]) -> str:
         return ""
     if char:
         return _ESCAPED.get(char, char)
-    number = int(braced or four or two, 16)
+    return _character(braced or four or two)
+
+
+def _character(digits: str) -> str:
+    number = int(digits, 16)
     return chr(number) if number <= _MAX_CODE_POINT else "\ufffd"
 
 

@@ -91,6 +91,19 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
         shown = type_text(node)[:80]
         return SourceError(f"{abbr(value.get('kind'), 40)} is not a constant of type {shown}.")
 
+    def expect(self, node: Type, value: Node, *kinds: str) -> None:
+        """Raise SourceError if the value node is not of one of *kinds*."""
+        if value.get("kind") not in kinds:
+            raise self.mismatch(node, value)
+
+    def integer(self, node: Type, value: Node) -> int:
+        """Return the number of a numberValueNode. Raises SourceError for other values."""
+        self.expect(node, value, "numberValueNode")
+        number = value.get("number")
+        if type(number) is not int:
+            raise self.mismatch(node, value)
+        return number
+
     def not_constant(
         self,
         node: Float | Option | ZeroableOption | RemainderOption | Generic | Set | Map | Unsupported,
@@ -105,9 +118,7 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
     # --- scalars
 
     def visit_int(self, node: Int, value: Node, depth: int) -> bytes:
-        number = value.get("number")
-        if value.get("kind") != "numberValueNode" or type(number) is not int:
-            raise self.mismatch(node, value)
+        number = self.integer(node, value)
         order = _byte_order(node)
         try:
             return number.to_bytes(node.bits // 8, order, signed=node.signed)
@@ -115,14 +126,10 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
             raise SourceError(f"{number} does not fit {type_text(node)}.", path="number") from None
 
     def visit_short_u16(self, node: ShortU16, value: Node, depth: int) -> bytes:
-        number = value.get("number")
-        if value.get("kind") != "numberValueNode" or type(number) is not int:
-            raise self.mismatch(node, value)
-        return _short_u16(number)
+        return _short_u16(self.integer(node, value))
 
     def visit_bool(self, node: Bool, value: Node, depth: int) -> bytes:
-        if value.get("kind") != "booleanValueNode":
-            raise self.mismatch(node, value)
+        self.expect(node, value, "booleanValueNode")
         return _length_bytes(node.size, int(self.reader.flag(value, "boolean")))
 
     def visit_pubkey(self, node: Pubkey, value: Node, depth: int) -> bytes:
@@ -131,20 +138,15 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
         return self.bytes_only(node, value)
 
     def visit_string(self, node: String, value: Node, depth: int) -> bytes:
-        text = value.get("string")
-        if value.get("kind") == "stringValueNode" and type(text) is str:
-            return decoded(text, node.encoding)
-        return self.bytes_only(node, value)
+        text = _string_of(value)
+        return self.bytes_only(node, value) if text is None else decoded(text, node.encoding)
 
     def visit_bytes(self, node: Bytes, value: Node, depth: int) -> bytes:
-        text = value.get("string")
-        if value.get("kind") == "stringValueNode" and type(text) is str:
-            return text.encode()
-        return self.bytes_only(node, value)
+        text = _string_of(value)
+        return self.bytes_only(node, value) if text is None else text.encode()
 
     def bytes_only(self, node: Type, value: Node) -> bytes:
-        if value.get("kind") != "bytesValueNode":
-            raise self.mismatch(node, value)
+        self.expect(node, value, "bytesValueNode")
         return self.reader.node_bytes(value)
 
     def visit_amount(self, node: Amount, value: Node, depth: int) -> bytes:
@@ -183,22 +185,19 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
     # --- several values
 
     def visit_array(self, node: Array, value: Node, depth: int) -> bytes:
-        count = node.count
         if value.get("kind") == "bytesValueNode" and _is_byte_array(node):
             return self.reader.node_bytes(value)
-        if value.get("kind") not in ("arrayValueNode", "setValueNode"):
-            raise self.mismatch(node, value)
+        self.expect(node, value, "arrayValueNode", "setValueNode")
         items = self.reader.items(value, "items")
         body = b"".join(self.inner(node.item, item, depth) for item in items)
-        if isinstance(count, Int):
-            return _length_bytes(count, len(items)) + body
-        if count is None or count == len(items):
-            return body
-        raise self.mismatch(node, value)
+        if isinstance(node.count, Int):
+            return _length_bytes(node.count, len(items)) + body
+        if node.count not in (None, len(items)):
+            raise self.mismatch(node, value)
+        return body
 
     def visit_tuple(self, node: Tuple, value: Node, depth: int) -> bytes:
-        if value.get("kind") != "tupleValueNode":
-            raise self.mismatch(node, value)
+        self.expect(node, value, "tupleValueNode")
         items = self.reader.items(value, "items")
         if len(items) != len(node.items):
             raise self.mismatch(node, value)
@@ -206,25 +205,24 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
         return b"".join(self.inner(part, item, depth) for part, item in pairs)
 
     def visit_struct(self, node: Struct, value: Node, depth: int) -> bytes:
-        if value.get("kind") != "structValueNode":
-            raise self.mismatch(node, value)
+        self.expect(node, value, "structValueNode")
         given = {self.reader.name(f): f.get("value") for f in self.reader.items(value, "fields")}
         parts = [self.inner(f.type, given.get(f.name), depth) for f in node.fields]
         return b"".join(parts)
 
     def visit_enum(self, node: Enum, value: Node, depth: int) -> bytes:
-        if value.get("kind") != "enumValueNode":
-            raise self.mismatch(node, value)
+        self.expect(node, value, "enumValueNode")
         wanted = value.get("variant")
-        for place, variant in enumerate(node.variants):
-            if variant.name != wanted:
-                continue
-            number = place if variant.value is None else variant.value
-            tag = self.inner(node.tag, {"kind": "numberValueNode", "number": number}, depth)
-            if variant.payload is None:
-                return tag
-            return tag + self.inner(variant.payload, value.get("value"), depth)
-        raise SourceError(f"no variant named {abbr(wanted, 40)}.", path="variant")
+        names = [variant.name for variant in node.variants]
+        if wanted not in names:
+            raise SourceError(f"no variant named {abbr(wanted, 40)}.", path="variant")
+        place = names.index(wanted)
+        variant = node.variants[place]
+        number = place if variant.value is None else variant.value
+        tag = self.inner(node.tag, {"kind": "numberValueNode", "number": number}, depth)
+        if variant.payload is None:
+            return tag
+        return tag + self.inner(variant.payload, value.get("value"), depth)
 
     def visit_link(self, node: Link, value: Node, depth: int) -> bytes:
         definition = self.reader.types.get(node.name)
@@ -233,9 +231,15 @@ class _ConstantEncoder(TypeVisitor[[Node, int], bytes]):
         return self.inner(definition.type, value, depth)
 
 
+def _string_of(value: Node) -> str | None:
+    """Return the text of a stringValueNode, or None."""
+    text = value.get("string")
+    is_text = value.get("kind") == "stringValueNode" and type(text) is str
+    return text if is_text else None
+
+
 def _is_byte_array(kind: Array) -> bool:
-    item = kind.item
-    is_u8 = isinstance(item, Int) and item.bits == 8 and not item.signed
+    is_u8 = isinstance(kind.item, Int) and (kind.item.bits, kind.item.signed) == (8, False)
     return is_u8 and isinstance(kind.count, int)
 
 

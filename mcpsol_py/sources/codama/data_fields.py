@@ -36,8 +36,9 @@ from mcpsol_py.model.visit import (
     WrapperType,
 )
 from mcpsol_py.sources.codama.defaults import DefaultReader
-from mcpsol_py.sources.codama.nodes import MAX_DEPTH, MAX_LENGTH, Node, kind_name
+from mcpsol_py.sources.codama.nodes import MAX_DEPTH, Node, kind_name
 from mcpsol_py.sources.codama.types import CONTEXTUAL
+from mcpsol_py.sources.numbers import is_length
 
 __all__ = ["DataFields"]
 
@@ -115,8 +116,8 @@ class DataFields:
             self.reader.note(f"unknown kind of discriminator: {abbr(kind, 40)}", "kind")
 
     def _offset(self, node: Node) -> int:
-        offset = self.reader.whole(node, "offset") if node.get("offset") is not None else 0
-        if not 0 <= offset <= MAX_LENGTH:
+        offset = self.reader.optional(node, "offset", self.reader.whole) or 0
+        if not is_length(offset):
             raise SourceError(f"{offset} is not a valid offset.", path="offset")
         return offset
 

@@ -35,7 +35,7 @@ from mcpsol_py.model.types import PUBKEY, Type
 from mcpsol_py.solana.base58 import is_address
 from mcpsol_py.sources.codama.nodes import MAX_DEPTH, Node, kind_name
 from mcpsol_py.sources.codama.types import CodamaTypeReader
-from mcpsol_py.sources.reader import expected
+from mcpsol_py.sources.reader import expected, object_or_empty
 
 __all__ = ["DefaultReader"]
 
@@ -117,11 +117,7 @@ class DefaultReader(CodamaTypeReader):
 
     def pda_value(self, node: Node) -> Pda:
         """Read a pdaValueNode: the PDA that it links to or contains, with the values of its seeds."""
-        pda, address = node.get("pda"), ""
-        if type(pda) is dict and pda.get("kind") == "pdaLinkNode":
-            pda, address = self._linked_pda(pda)
-        if type(pda) is not dict or pda.get("kind") != "pdaNode":
-            raise expected("a pdaNode", pda, path="pda")
+        pda, address = self._pda_node(node.get("pda"))
         values = {self.name(s): s.get("value") for s in self.items(node, "seeds")}
         out = self.pda(pda, values, address)
         if node.get("programId") is None:
@@ -129,18 +125,28 @@ class DefaultReader(CodamaTypeReader):
         program = self.fill(node["programId"]) or ResolverValue("its program is unknown")
         return replace(out, program=program)
 
-    def _linked_pda(self, link: Node) -> tuple[Node, str]:
-        """Return the pdaNode that *link* names, and the address of its program ("" for the main
-        one).
+    def _pda_node(self, written: Any) -> tuple[Node, str]:
+        """Return the pdaNode that *written* is or links to, and the address of its program ("" for
+        the main one).
         """
-        name, program, space, address = link.get("name"), link.get("program"), self.space, None
-        if type(program) is dict and type(program.get("name")) is str:
-            space = self.space_of(program["name"])
-            address = self.programs.get(program["name"]) if space else None
+        pda, address = written, ""
+        link = object_or_empty(written)
+        if kind_name(link) == "pdaLinkNode":
+            pda, address = self._linked_pda(link)
+        if kind_name(object_or_empty(pda)) != "pdaNode":
+            raise expected("a pdaNode", pda, path="pda")
+        return pda, address
+
+    def _linked_pda(self, link: Node) -> tuple[Node, str]:
+        name, space, address = link.get("name"), self.space, ""
+        owner = object_or_empty(link.get("program")).get("name")
+        if type(owner) is str:
+            space = self.space_of(owner)
+            address = self.programs.get(owner, "") if space else ""
         found = self.pdas.get(f"{space}{name}")
         if found is None:
             raise SourceError(f"no PDA named {abbr(name, 60)}.", path="pda")
-        return found, address or ""
+        return found, address
 
     def pda(self, node: Node, values: dict[Any, Any] | None = None, address: str = "") -> Pda:
         """Read a pdaNode. Without *values*, its variable seeds are arguments with their own names."""
@@ -154,17 +160,21 @@ class DefaultReader(CodamaTypeReader):
 
     def seed(self, node: Node, values: dict[Any, Any] | None) -> Seed:
         """Read one seed of a PDA."""
-        kind = node.get("kind")
-        if kind == "constantPdaSeedNode":
-            value = node.get("value")
-            if type(value) is dict and value.get("kind") == "programIdValueNode":
-                return ProgramIdSeed()
-            return self._const_seed(self.type(node.get("type")), value)
-        if kind == "variablePdaSeedNode":
-            return self._variable_seed(node, values)
-        why = f"unknown kind of seed: {abbr(kind, 40)}"
-        self.note(why, "kind", "error")
-        return UnknownSeed(why)
+        match node.get("kind"):
+            case "constantPdaSeedNode":
+                return self._constant_seed(node)
+            case "variablePdaSeedNode":
+                return self._variable_seed(node, values)
+            case kind:
+                why = f"unknown kind of seed: {abbr(kind, 40)}"
+                self.note(why, "kind", "error")
+                return UnknownSeed(why)
+
+    def _constant_seed(self, node: Node) -> Seed:
+        value = node.get("value")
+        if kind_name(object_or_empty(value)) == "programIdValueNode":
+            return ProgramIdSeed()
+        return self._const_seed(self.type(node.get("type")), value)
 
     def _variable_seed(self, node: Node, values: dict[Any, Any] | None) -> Seed:
         name, shape = self.name(node), self.type(node.get("type"))

@@ -9,20 +9,11 @@ from typing import Any, TypeAlias
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.types import Type, TypeDef
-from mcpsol_py.sources.reader import DocumentReader, expected, keys
+from mcpsol_py.sources.reader import DocumentReader, expected, keys, named_objects, objects_in
 
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_LENGTH",
-    "Node",
-    "NodeReader",
-    "expected_kind",
-    "kind_name",
-    "object_nodes",
-]
+__all__ = ["MAX_DEPTH", "Node", "NodeReader", "expected_kind", "kind_name"]
 
 MAX_DEPTH = 48
-MAX_LENGTH = 2**31
 
 Node: TypeAlias = dict[str, Any]
 
@@ -64,13 +55,6 @@ def kind_name(node: Node) -> str:
     return kind if type(kind) is str else ""
 
 
-def object_nodes(value: Any) -> list[Node]:
-    """Return the nodes of a list. Items that are not objects are skipped: their reader reports
-    them.
-    """
-    return [n for n in value if type(n) is dict] if type(value) is list else []
-
-
 def expected_kind(kind: str, node: Node) -> SourceError:
     """Return the error for a node of the wrong kind."""
     found = abbr(node.get("kind"), 60)
@@ -78,7 +62,7 @@ def expected_kind(kind: str, node: Node) -> SourceError:
 
 
 class NodeReader(DocumentReader):
-    """The names of one document and the count of what is not read."""
+    """Reads nodes: keeps the names of one document and counts the keys that are not read."""
 
     def __init__(self, origin: str) -> None:
         super().__init__(origin)
@@ -100,12 +84,10 @@ class NodeReader(DocumentReader):
         name, address = program.get("name"), program.get("publicKey")
         if type(name) is str and type(address) is str:
             self.programs[name] = address
-        for definition in object_nodes(program.get("definedTypes")):
-            if type(definition.get("name")) is str:
-                self.defined.add(space + definition["name"])
-        for pda in object_nodes(program.get("pdas")):
-            if type(pda.get("name")) is str:
-                self.pdas.setdefault(space + pda["name"], pda)
+        for definition in named_objects(program.get("definedTypes")):
+            self.defined.add(space + definition["name"])
+        for pda in named_objects(program.get("pdas")):
+            self.pdas.setdefault(space + pda["name"], pda)
 
     def space_of(self, program: str) -> str:
         """Return the prefix for names of *program*: "" for the main one."""
@@ -115,30 +97,31 @@ class NodeReader(DocumentReader):
     def items(self, node: Node, key: str) -> list[Any]:
         """Return the list of nodes node[key]; a missing one is empty."""
         items = node.get(key) or []
-        if type(items) is not list or any(type(i) is not dict for i in items):
+        nodes = objects_in(items)
+        if nodes != items:
             raise expected("a list of nodes", items, path=key)
-        return items
+        return nodes
 
     def type(self, node: Any, depth: int = 0) -> Type:
         """Return the type that *node* writes (types.py)."""
         raise NotImplementedError
 
-    # --- what is not read
+    # --- keys that are not read
 
     def count_unread(self, node: Node) -> None:
         """Count the keys of *node* that are not read."""
         kind = kind_name(node)
         known = _KNOWN.get(kind)
-        if known is None or known.issuperset(node):
+        if known is None:
             return
-        kind = kind.removesuffix("Node").removesuffix("Type")
-        for key in node:
-            if key not in known and node[key] not in (None, [], ""):
-                self.ignored[kind, key] += 1
+        for key in node.keys() - known:
+            if node[key] not in (None, [], ""):
+                shown = kind.removesuffix("Node").removesuffix("Type")
+                self.ignored[shown, key] += 1
 
     def note_unread(self) -> None:
         """Record a finding for each kind of key that was not read."""
         for (kind, key), count in sorted(self.ignored.items()):
-            why = f" ({_WHY_IGNORED[key]})" if key in _WHY_IGNORED else ""
-            owner = f"{count} {kind.removesuffix('s')}s have" if count > 1 else f"1 {kind} has"
-            self.note(f"{owner} the key {abbr(key, 40)}{why}; not read", "", "info")
+            owners = f"{count} {kind.removesuffix('s')}s have" if count > 1 else f"1 {kind} has"
+            use = f" ({_WHY_IGNORED[key]})" if key in _WHY_IGNORED else ""
+            self.note(f"{owners} the key {abbr(key, 40)}{use}; not read", "", "info")

@@ -23,8 +23,8 @@ from mcpsol_py.model.program import (
 from mcpsol_py.model.types import HiddenPrefix, Struct, Type
 from mcpsol_py.sources.codama.data_fields import DataFields
 from mcpsol_py.sources.codama.defaults import DefaultReader
-from mcpsol_py.sources.codama.nodes import Node, expected_kind, object_nodes
-from mcpsol_py.sources.reader import expected, kind_of
+from mcpsol_py.sources.codama.nodes import Node, expected_kind
+from mcpsol_py.sources.reader import expected, kind_of, objects_in
 
 __all__ = ["read_codama"]
 
@@ -55,7 +55,7 @@ class _CodamaReader(DefaultReader):
         program = doc.get("program")
         if type(program) is not dict:
             raise expected("a programNode", program, path="program")
-        others = object_nodes(doc.get("additionalPrograms"))
+        others = objects_in(doc.get("additionalPrograms"))
         self.index(program, "")
         for other in others:
             if type(other.get("name")) is str:
@@ -200,7 +200,7 @@ class _CodamaReader(DefaultReader):
     def account_type(self, node: Node) -> AccountType:
         self.expect(node, "accountNode")
         body, first, also = self._data(node)
-        size = self.whole(node, "size") if node.get("size") is not None else None
+        size = self.optional(node, "size", self.whole)
         if size is None:
             size = next((d.size for d in (first, *also) if d.size is not None), None)
         pda = self._account_pda(node)

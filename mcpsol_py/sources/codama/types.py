@@ -6,7 +6,7 @@ To add a type node, add its kind and a method to `TYPE_NODES`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.types import (
@@ -47,9 +47,10 @@ from mcpsol_py.model.types import (
     ZeroableOption,
 )
 from mcpsol_py.sources.codama.constants import ConstantReader
-from mcpsol_py.sources.codama.nodes import MAX_DEPTH, MAX_LENGTH, Node, kind_name
+from mcpsol_py.sources.codama.nodes import MAX_DEPTH, Node, kind_name
 from mcpsol_py.sources.known_types import known_type, known_type_note
-from mcpsol_py.sources.reader import keys, kind_of
+from mcpsol_py.sources.numbers import MAX_LENGTH, is_length, unsigned
+from mcpsol_py.sources.reader import keys, kind_of, object_or_empty
 
 __all__ = ["CONTEXTUAL", "TYPE_NODES", "CodamaTypeReader"]
 
@@ -72,11 +73,13 @@ _NUMBERS: dict[tuple[object, object], Type] = {
     ("shortU16", "be"): ShortU16(),
 }
 _ENCODINGS = ("utf8", "base16", "base58", "base64")
-_STRATEGIES = {
-    "preOffsetTypeNode": ("relative", "absolute", "padded"),
-    "postOffsetTypeNode": ("relative", "absolute", "padded", "preOffset"),
-}
+_PRE_STRATEGIES = ("relative", "absolute", "padded")
+_POST_STRATEGIES = (*_PRE_STRATEGIES, "preOffset")
 _U8 = Int(8)
+
+
+class _UnreadablePart(Exception):
+    """A constant or count of a type node cannot be read; the message says why."""
 
 
 def _bad(node: Node, why: str) -> Unsupported:
@@ -99,12 +102,22 @@ class CodamaTypeReader(ConstantReader):
         if type(node) is not dict:
             return Unsupported(abbr(node, 80), f"expected a type node, got {kind_of(node)}")
         kind = node.get("kind")
-        read = TYPE_NODES.get(kind) if type(kind) is str else None
+        read = TYPE_NODES.get(kind_name(node))
         if read is None:
             return Unsupported(abbr(kind, 80)[1:-1], "Codama 1.x has no type node of this kind")
         if depth > MAX_DEPTH:
             return Unsupported(str(kind), f"types nest deeper than {MAX_DEPTH} levels")
-        return read(self, node, depth + 1)
+        try:
+            return read(self, node, depth + 1)
+        except _UnreadablePart as why:
+            return _bad(node, str(why))
+
+    def _constant_part(self, nodes: Any) -> bytes:
+        """Return the bytes of a list of constants. Raises _UnreadablePart."""
+        try:
+            return self.joined_constants(nodes)
+        except SourceError as error:
+            raise _UnreadablePart(error.text) from error
 
     # --- numbers and other scalars
 
@@ -112,8 +125,7 @@ class CodamaTypeReader(ConstantReader):
         form, endian = node.get("format"), node.get("endian", "le")
         if "display" in node:
             self.ignored["number", "display"] += 1
-        known = type(form) is str and type(endian) is str
-        found = _NUMBERS.get((form, endian)) if known else None
+        found = _NUMBERS.get((str(form), str(endian)))
         if found is None:
             return _bad(
                 node, f"unknown number format {abbr(form, 40)} with endian {abbr(endian, 20)}"
@@ -122,10 +134,7 @@ class CodamaTypeReader(ConstantReader):
 
     def unsigned(self, node: Any, depth: int) -> Int | ShortU16 | None:
         """Read a prefix, a tag or a count: a plain unsigned integer, or None for other types."""
-        found = self.type(node, depth)
-        if isinstance(found, ShortU16) or (isinstance(found, Int) and not found.signed):
-            return found
-        return None
+        return unsigned(self.type(node, depth))
 
     def unsigned_or_u8(self, node: Node, key: str, depth: int) -> Int | ShortU16 | None:
         return self.unsigned(node[key], depth) if key in node else _U8
@@ -173,7 +182,7 @@ class CodamaTypeReader(ConstantReader):
 
     def fixed_size(self, node: Node, depth: int) -> Type:
         size = node.get("size")
-        if type(size) is not int or not 0 <= size <= MAX_LENGTH:
+        if not is_length(size):
             return _bad(node, f"expected a size in bytes, got {kind_of(size)}")
         return FixedSize(self.type(node.get("type"), depth), size)
 
@@ -184,38 +193,36 @@ class CodamaTypeReader(ConstantReader):
         return SizePrefixed(self.type(node.get("type"), depth), prefix)
 
     def sentinel(self, node: Node, depth: int) -> Type:
-        try:
-            mark = self.joined_constants([node.get("sentinel")])
-        except SourceError as error:
-            return _bad(node, error.text)
+        mark = self._constant_part([node.get("sentinel")])
         if not mark:
             return _bad(node, "the sentinel is empty")
         return Sentinel(self.type(node.get("type"), depth), mark)
 
     def hidden_prefix(self, node: Node, depth: int) -> Type:
-        try:
-            data = self.joined_constants(node.get("prefix") or [])
-        except SourceError as error:
-            return _bad(node, error.text)
+        data = self._constant_part(node.get("prefix") or [])
         item = self.type(node.get("type"), depth)
         return HiddenPrefix(item, data) if data else item
 
     def hidden_suffix(self, node: Node, depth: int) -> Type:
-        try:
-            data = self.joined_constants(node.get("suffix") or [])
-        except SourceError as error:
-            return _bad(node, error.text)
+        data = self._constant_part(node.get("suffix") or [])
         item = self.type(node.get("type"), depth)
         return HiddenSuffix(item, data) if data else item
 
-    def offset(self, node: Node, depth: int) -> Type:
-        kind, amount, strategy = node["kind"], node.get("offset"), node.get("strategy", "relative")
+    def pre_offset(self, node: Node, depth: int) -> Type:
+        return self._offset(node, depth, "pre", _PRE_STRATEGIES)
+
+    def post_offset(self, node: Node, depth: int) -> Type:
+        return self._offset(node, depth, "post", _POST_STRATEGIES)
+
+    def _offset(
+        self, node: Node, depth: int, when: Literal["pre", "post"], strategies: tuple[str, ...]
+    ) -> Type:
+        amount, strategy = node.get("offset"), node.get("strategy", "relative")
         if type(amount) is not int or abs(amount) > MAX_LENGTH:
             return _bad(node, f"expected an offset in bytes, got {kind_of(amount)}")
-        if strategy not in _STRATEGIES[kind]:
+        if strategy not in strategies:
             return _bad(node, f"unknown strategy of an offset: {abbr(strategy, 40)}")
-        item = self.type(node.get("type"), depth)
-        return Offset(item, amount, "pre" if kind == "preOffsetTypeNode" else "post", strategy)
+        return Offset(self.type(node.get("type"), depth), amount, when, strategy)
 
     # --- options
 
@@ -226,12 +233,8 @@ class CodamaTypeReader(ConstantReader):
         return Option(self.type(node.get("item"), depth), prefix, node.get("fixed") is True)
 
     def zeroable_option(self, node: Node, depth: int) -> Type:
-        zero = None
-        if node.get("zeroValue") is not None:
-            try:
-                zero = self.joined_constants([node["zeroValue"]])
-            except SourceError as error:
-                return _bad(node, error.text)
+        given = node.get("zeroValue")
+        zero = None if given is None else self._constant_part([given])
         return ZeroableOption(self.type(node.get("item"), depth), zero)
 
     def remainder_option(self, node: Node, depth: int) -> Type:
@@ -240,43 +243,42 @@ class CodamaTypeReader(ConstantReader):
     # --- lists, maps, tuples, structs
 
     def count(self, node: Any, depth: int) -> Count:
-        """Read a count node. Raises SourceError."""
-        kind = node.get("kind") if type(node) is dict else None
-        if kind == "remainderCountNode":
-            return None
-        if kind == "fixedCountNode":
-            value = node.get("value")
-            if type(value) is int and 0 <= value <= MAX_LENGTH:
-                return value
-            raise SourceError(f"a count cannot be {abbr(value, 40)}")
-        if kind == "prefixedCountNode":
-            prefix = self.unsigned(node.get("prefix"), depth)
-            if prefix is not None:
-                return prefix
-            raise SourceError("the prefix of a count is an unsigned integer")
-        raise SourceError(f"expected a count node, got {kind_of(node)}")
+        """Read a count node. Raises _UnreadablePart."""
+        found = object_or_empty(node)
+        read = _COUNTS.get(kind_name(found))
+        if read is None:
+            raise _UnreadablePart(f"expected a count node, got {kind_of(node)}")
+        return read(self, found, depth)
+
+    def fixed_count(self, node: Node, depth: int) -> int:
+        value = node.get("value")
+        if not is_length(value):
+            raise _UnreadablePart(f"a count cannot be {abbr(value, 40)}")
+        return value
+
+    def prefixed_count(self, node: Node, depth: int) -> Int | ShortU16:
+        prefix = self.unsigned(node.get("prefix"), depth)
+        if prefix is None:
+            raise _UnreadablePart("the prefix of a count is an unsigned integer")
+        return prefix
 
     def array(self, node: Node, depth: int) -> Type:
-        try:
-            count = self.count(node.get("count"), depth)
-        except SourceError as error:
-            return _bad(node, error.text)
-        item = self.type(node.get("item"), depth)
-        return Array(item, count) if node["kind"] == "arrayTypeNode" else Set(item, count)
+        count = self.count(node.get("count"), depth)
+        return Array(self.type(node.get("item"), depth), count)
+
+    def set(self, node: Node, depth: int) -> Type:
+        count = self.count(node.get("count"), depth)
+        return Set(self.type(node.get("item"), depth), count)
 
     def map(self, node: Node, depth: int) -> Type:
-        try:
-            count = self.count(node.get("count"), depth)
-        except SourceError as error:
-            return _bad(node, error.text)
+        count = self.count(node.get("count"), depth)
         return Map(self.type(node.get("key"), depth), self.type(node.get("value"), depth), count)
 
     def tuple(self, node: Node, depth: int) -> Type:
         items = node.get("items") or []
         if type(items) is not list:
             return _bad(node, f"expected a list, got {kind_of(items)}")
-        parts = [self.type(item, depth) for item in items]
-        return Tuple((*parts,))
+        return Tuple((*[self.type(item, depth) for item in items],))
 
     def struct(self, node: Node, depth: int) -> Type:
         return Struct(self.each(node, "fields", lambda f: self.field(f, depth)))
@@ -310,34 +312,43 @@ class CodamaTypeReader(ConstantReader):
         return Enum(self.each(node, "variants", lambda v: self.variant(v, depth)), tag)
 
     def variant(self, node: Node, depth: int) -> Variant:
-        kind, payload = kind_name(node), None
-        key = _PAYLOADS.get(kind)
-        if key is not None:
-            payload = self.inside(key, lambda t: self.type(t, depth), node.get(key))
-        elif kind != "enumEmptyVariantTypeNode":
+        key = _PAYLOADS.get(kind_name(node))
+        if key is None:
             found = abbr(node.get("kind"), 60)
             raise SourceError(f"expected an enum variant node, got {found}.", path="kind")
-        value = self.whole(node, "discriminator") if node.get("discriminator") is not None else None
+        payload = None
+        if key:
+            payload = self.inside(key, lambda t: self.type(t, depth), node.get(key))
+        value = self.optional(node, "discriminator", self.whole)
         return Variant(self.name(node), payload, value, self.docs(node))
 
     # --- names
 
     def link(self, node: Node, depth: int) -> Type:
-        name, program, space = node.get("name"), node.get("program"), self.space
+        name, program = node.get("name"), node.get("program")
         if type(name) is not str or not name:
             return _bad(node, "a link without a name")
-        if program is not None:
-            if type(program) is not dict or type(program.get("name")) is not str:
-                return _bad(node, f"expected a programLinkNode, got {kind_of(program)}")
-            space = self.space_of(program["name"])
-        key = space + name
+        if program is None:
+            return self._own_link(name)
+        owner = object_or_empty(program).get("name")
+        if type(owner) is not str:
+            return _bad(node, f"expected a programLinkNode, got {kind_of(program)}")
+        return Link(self.space_of(owner) + self.clean_name(name))
+
+    def _own_link(self, name: str) -> Type:
+        """Return the type that *name* means in the program that is being read."""
+        key = self.space + name
         found = self._links.get(key)
         if found is None:
-            known = None if program is not None or key in self.defined else known_type(name)
-            if known is not None:
-                self.note(known_type_note(name, known), level="info")
-            found = self._links[key] = known or Link(space + self.clean_name(name))
+            found = self._links[key] = self._defined_or_known(name, key)
         return found
+
+    def _defined_or_known(self, name: str, key: str) -> Type:
+        known = None if key in self.defined else known_type(name)
+        if known is None:
+            return Link(self.space + self.clean_name(name))
+        self.note(known_type_note(name, known), level="info")
+        return known
 
     def typedef(self, node: Node) -> TypeDef:
         """Read a definedTypeNode."""
@@ -349,10 +360,17 @@ class CodamaTypeReader(ConstantReader):
         return TypeDef(name, body, docs, shape="enum" if isinstance(body, Enum) else "alias")
 
 
-#: Kind of enum variant -> the key of its payload.
+#: Kind of enum variant -> the key of its payload, or "".
 _PAYLOADS: dict[str, str] = {
     "enumStructVariantTypeNode": "struct",
     "enumTupleVariantTypeNode": "tuple",
+    "enumEmptyVariantTypeNode": "",
+}
+
+_COUNTS: dict[str, Callable[[CodamaTypeReader, Node, int], Count]] = {
+    "remainderCountNode": lambda reader, node, depth: None,
+    "fixedCountNode": CodamaTypeReader.fixed_count,
+    "prefixedCountNode": CodamaTypeReader.prefixed_count,
 }
 
 TYPE_NODES: dict[str, Callable[[CodamaTypeReader, Node, int], Type]] = {
@@ -369,13 +387,13 @@ TYPE_NODES: dict[str, Callable[[CodamaTypeReader, Node, int], Type]] = {
     "sentinelTypeNode": CodamaTypeReader.sentinel,
     "hiddenPrefixTypeNode": CodamaTypeReader.hidden_prefix,
     "hiddenSuffixTypeNode": CodamaTypeReader.hidden_suffix,
-    "preOffsetTypeNode": CodamaTypeReader.offset,
-    "postOffsetTypeNode": CodamaTypeReader.offset,
+    "preOffsetTypeNode": CodamaTypeReader.pre_offset,
+    "postOffsetTypeNode": CodamaTypeReader.post_offset,
     "optionTypeNode": CodamaTypeReader.option,
     "zeroableOptionTypeNode": CodamaTypeReader.zeroable_option,
     "remainderOptionTypeNode": CodamaTypeReader.remainder_option,
     "arrayTypeNode": CodamaTypeReader.array,
-    "setTypeNode": CodamaTypeReader.array,
+    "setTypeNode": CodamaTypeReader.set,
     "mapTypeNode": CodamaTypeReader.map,
     "tupleTypeNode": CodamaTypeReader.tuple,
     "structTypeNode": CodamaTypeReader.struct,

@@ -8,11 +8,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.solana.base58 import b58decode, is_address
-from mcpsol_py.sources.codama.nodes import MAX_DEPTH, Node, NodeReader
+from mcpsol_py.sources.codama.nodes import MAX_DEPTH, Node, NodeReader, kind_name
 from mcpsol_py.sources.reader import expected, kind_of
 
 __all__ = ["ValueReader", "decoded"]
@@ -35,10 +36,9 @@ class ValueReader(NodeReader):
             raise expected("a value node", node)
         if depth > MAX_DEPTH:
             raise SourceError(f"values nest deeper than {MAX_DEPTH} levels.")
-        kind = node.get("kind")
-        read = _VALUES.get(kind) if type(kind) is str else None
+        read = _VALUES.get(kind_name(node))
         if read is None:
-            raise SourceError(f"expected a plain value, got {abbr(kind, 60)}.")
+            raise SourceError(f"expected a plain value, got {abbr(node.get('kind'), 60)}.")
         return read(self, node, depth)
 
     def number_value(self, node: Node, depth: int) -> Any:
@@ -120,7 +120,11 @@ def _base58(text: str) -> bytes:
     return b58decode(text)
 
 
-_DECODERS: dict[object, Callable[[str], bytes]] = {
+def _unknown_encoding(text: str) -> bytes:
+    raise ValueError("unknown encoding")
+
+
+_DECODERS: dict[str, Callable[[str], bytes]] = {
     "base16": _base16,
     "base58": _base58,
     "base64": lambda text: base64.b64decode(text, validate=True),
@@ -130,12 +134,9 @@ _DECODERS: dict[object, Callable[[str], bytes]] = {
 
 def decoded(text: str, encoding: object) -> bytes:
     """Return the bytes that *text* shows in *encoding*. Raises SourceError."""
-    decode = _DECODERS.get(encoding) if type(encoding) is str else None
-    try:
-        if decode is not None:
-            return decode(text)
-    except (ValueError, binascii.Error):
-        pass
+    decode = _DECODERS.get(str(encoding), _unknown_encoding)
+    with suppress(ValueError, binascii.Error):
+        return decode(text)
     raise SourceError(f"{abbr(text, 40)} is not valid {abbr(encoding, 20)}.")
 
 

@@ -75,12 +75,12 @@ class AnnotationReader:
         return read(self, annotation, get_args(annotation))
 
     def refuse(self, annotation: object) -> NoReturn:
-        is_class = isinstance(annotation, type)
-        shown = annotation.__name__ if isinstance(annotation, type) else abbr(annotation)
-        message = _HINTS.get(annotation) if is_class else None
-        if message is None:
-            message = f"{shown} is not a type of the spec language. Its types: {_KNOWN_TYPES}."
-        raise UnsupportedType(message, found=shown)
+        if isinstance(annotation, type):
+            shown, hint = annotation.__name__, _HINTS.get(annotation)
+        else:
+            shown, hint = abbr(annotation), None
+        general = f"{shown} is not a type of the spec language. Its types: {_KNOWN_TYPES}."
+        raise UnsupportedType(hint or general, found=shown)
 
     def read_annotated(self, annotation: object, args: tuple[Any, ...]) -> Type:
         """`Array[item, count]`, or a type with remarks."""
@@ -120,7 +120,7 @@ class AnnotationReader:
     def read_tuple(self, annotation: object, args: tuple[Any, ...]) -> Type:
         if not args or Ellipsis in args:
             self.refuse(annotation)
-        return Tuple((*[self.read(a) for a in args],))
+        return Tuple(tuple(map(self.read, args)))
 
     def read_coption(self, annotation: object, args: tuple[Any, ...]) -> Type:
         return Option(self.read(args[0]), U32, fixed=True)

@@ -33,7 +33,10 @@ def _check_discriminators(model: ProgramModel, class_name: str, problems: Proble
             problems.add(path, f"{shown} is taken by list_tools. Give another one.")
         for other, owner in taken.items():
             if value.startswith(other) or other.startswith(value):
-                problems.add(path, f"{shown} cannot be told from {owner}'s 0x{other.hex()}.")
+                clash = (
+                    f"{shown} starts like {owner}'s 0x{other.hex()}. Give one of them other bytes."
+                )
+                problems.add(path, clash)
         taken[value] = ix.name
 
 

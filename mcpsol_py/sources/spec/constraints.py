@@ -249,7 +249,7 @@ class ConstraintReader:
         self.parameters.need_all(p.path, word.authority, word.program)
 
     def _check_new_token(self, token: TokenConstraint) -> None:
-        """Check that an account or mint can be created: its programs and what it needs to know."""
+        """Check that a token account or mint can be created: its programs, mint, authority, decimals."""
         if token.program is None and self.parameters.token_program() is None:
             raise SourceError(
                 "the token program makes the account: add the parameter"

@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import sys
 import types
+from itertools import islice
 from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.program import AccountType, Discriminator, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
-from mcpsol_py.model.types import Enum, Field, Int, Link, Struct, Tuple, Type, TypeDef, Variant
+from mcpsol_py.model.types import (
+    U8,
+    U16,
+    U32,
+    U64,
+    Enum,
+    Field,
+    Int,
+    Link,
+    Struct,
+    Tuple,
+    Type,
+    TypeDef,
+    Variant,
+)
 from mcpsol_py.names import snake
 from mcpsol_py.sources import spec_words as words
 from mcpsol_py.sources.reader import derived
-from mcpsol_py.sources.spec.annotations import PLAIN, AnnotationReader
+from mcpsol_py.sources.spec.annotations import AnnotationReader
 from mcpsol_py.sources.spec.docstrings import SpecDocs, docs_of
 from mcpsol_py.sources.spec.lines import Problems
 
 __all__ = ["Definitions", "discriminator_of"]
 
-_MAX_TAG_BITS = 64
+_TAGS: dict[object, Int] = {words.u8: U8, words.u16: U16, words.u32: U32, words.u64: U64}
 
 
 def discriminator_of(given: bytes | None, namespace: str, name: str) -> Discriminator:
@@ -108,8 +123,8 @@ class Definitions:
     # --- enums
 
     def _enum_definition(self, cls: type, docs: SpecDocs) -> TypeDef:
-        tag = PLAIN.get(getattr(cls, "mcpsol_tag", words.u8))
-        if not isinstance(tag, Int) or tag.signed or tag.bits > _MAX_TAG_BITS:
+        tag = _TAGS.get(getattr(cls, "mcpsol_tag", words.u8))
+        if tag is None:
             raise SourceError("an enum's tag is u8, u16, u32 or u64.")
         variants = self._variants(cls, docs)
         if any(v.value is not None for v in variants):
@@ -137,7 +152,7 @@ class Definitions:
             if value.items and value.fields:
                 raise SourceError("a variant has positional types or named ones, not both.")
             if value.items:
-                return Tuple(tuple(self.read_type(item) for item in value.items))
+                return Tuple(tuple(map(self.read_type, value.items)))
             if value.fields:
                 fields = [Field(name, self.read_type(item)) for name, item in value.fields]
                 return Struct(tuple(fields))
@@ -146,8 +161,9 @@ class Definitions:
     def _check_tags(self, path: str, variants: list[Variant], tag: Int) -> None:
         tags = [i if v.value is None else v.value for i, v in enumerate(variants)]
         highest = 2**tag.bits - 1
-        if len(set(tags)) != len(tags) or any(not 0 <= t <= highest for t in tags):
-            message = f"tags are different numbers from 0 to {highest}, not {tags}."
+        valid = set(filter(range(highest + 1).__contains__, tags))
+        if len(valid) != len(tags):
+            message = f"expected different tags from 0 to {highest}, got {tags}."
             self.problems.add(path, message)
         if not variants:
             self.problems.add(path, "an enum has at least one variant.")
@@ -176,33 +192,40 @@ class Definitions:
         scope = self._scope(obj)
         out: dict[str, Any] = {}
         for name, annotation in annotations.items():
-            if not isinstance(annotation, str):
-                out[name] = annotation
-                continue
-            try:
-                # The author's own code, evaluated as typing.get_type_hints does.
-                out[name] = eval(annotation, scope)
-            except Exception as error:  # noqa: BLE001  # the author's code may raise anything
-                message = f"cannot read the annotation {abbr(annotation)}: {error}."
-                self.problems.add(f"{obj.__qualname__}.{name}", message)
+            with self.problems.at(f"{obj.__qualname__}.{name}"):
+                out[name] = _evaluated(annotation, scope)
         return out
 
     def _scope(self, obj: type | types.FunctionType) -> dict[str, Any]:
         """Return the names that the annotations of *obj* may use; later ones hide earlier ones."""
-        scope: dict[str, Any] = {}
-        if isinstance(obj, types.FunctionType):
-            scope |= obj.__globals__
         members = vars(self.cls)
-        functions = [v for v in members.values() if isinstance(v, types.FunctionType)]
-        for function in functions[:1]:
+        functions = filter(_is_function, (obj, *members.values()))
+        scope: dict[str, Any] = {}
+        for function in islice(functions, 2):
             scope |= function.__globals__
         module = sys.modules.get(self.cls.__module__)
         if module is not None:
             scope |= vars(module)
-        scope |= {k: v for k, v in members.items() if not isinstance(v, types.FunctionType)}
+        scope |= {name: v for name, v in members.items() if not _is_function(v)}
         if isinstance(obj, type):
-            scope |= {k: v for k, v in vars(obj).items() if isinstance(v, type)}
+            scope |= {name: v for name, v in vars(obj).items() if isinstance(v, type)}
         return scope
+
+
+def _evaluated(annotation: object, scope: dict[str, Any]) -> Any:
+    """Return the annotation; one written as a string is evaluated. Raises SourceError."""
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        # The author's own code, evaluated as typing.get_type_hints does.
+        return eval(annotation, scope)
+    except Exception as error:  # the author's code may raise anything
+        message = f"cannot read the annotation {abbr(annotation)}: {error}."
+        raise SourceError(message) from error
+
+
+def _is_function(value: object) -> bool:
+    return isinstance(value, types.FunctionType)
 
 
 def _with_tags(variants: list[Variant]) -> list[Variant]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from dataclasses import dataclass, field
 
@@ -11,15 +12,20 @@ __all__ = ["SpecDocs", "docs_of"]
 _ITEM_SECTIONS = ("args:", "arguments:", "accounts:", "attributes:", "fields:", "variants:")
 _WHEN_SECTIONS = ("when to use:", "use when:")
 _OTHER_SECTIONS = ("returns:", "raises:")
+#: `name: text` or `name (unit): text`.
+_ITEM = re.compile(r"(?P<name>[^\W\d]\w*)(?: \((?P<unit>[^:]*)\))?:(?P<text>.*)")
 _SECTIONS = frozenset((*_ITEM_SECTIONS, *_WHEN_SECTIONS, *_OTHER_SECTIONS))
 
 
-@dataclass
+@dataclass(frozen=True)
 class ItemDocs:
     """The docs of a parameter or attribute; `unit` says what a number counts ("lamports")."""
 
     unit: str
     text: str
+
+
+_NO_DOCS = ItemDocs("", "")
 
 
 @dataclass
@@ -33,13 +39,12 @@ class SpecDocs:
 
     def lines_of(self, name: str) -> tuple[str, ...]:
         """Return the docs of one parameter or attribute."""
-        item = self.items.get(name)
-        return (item.text,) if item and item.text else ()
+        text = self.items.get(name, _NO_DOCS).text
+        return (text,) if text else ()
 
     def unit_of(self, name: str) -> str:
         """Return the unit of one parameter, or ""."""
-        item = self.items.get(name)
-        return item.unit if item else ""
+        return self.items.get(name, _NO_DOCS).unit
 
 
 def docs_of(obj: object) -> SpecDocs:
@@ -58,7 +63,8 @@ class _DocstringReader:
         self.out = SpecDocs()
         self.text: list[str] = []
         self.section = ""
-        self.item: ItemDocs | None = None
+        #: the item that an indented line continues
+        self.name = ""
 
     def docs(self) -> SpecDocs:
         while self.text and not self.text[-1]:
@@ -77,7 +83,7 @@ class _DocstringReader:
 
     def _read_outer(self, bare: str) -> None:
         """Read a line that is not indented: the title of a section, or free text."""
-        self.item = None
+        self.name = ""
         if bare.lower() in _SECTIONS:
             self.section = bare.lower()
             return
@@ -92,11 +98,10 @@ class _DocstringReader:
             self._read_item(bare)
 
     def _read_item(self, bare: str) -> None:
-        head, colon, rest = bare.partition(":")
-        name, _, unit = head.partition(" (")
-        starts_item = colon and name.isidentifier() and (not unit or unit.endswith(")"))
-        if starts_item:
-            self.item = ItemDocs(unit.removesuffix(")"), rest.strip())
-            self.out.items[name] = self.item
-        elif self.item is not None:
-            self.item.text = f"{self.item.text} {bare}".strip()
+        found = _ITEM.fullmatch(bare)
+        if found:
+            self.name = found["name"]
+            self.out.items[self.name] = ItemDocs(found["unit"] or "", found["text"].strip())
+        elif self.name:
+            item = self.out.items[self.name]
+            self.out.items[self.name] = ItemDocs(item.unit, f"{item.text} {bare}".strip())

@@ -63,8 +63,7 @@ def _frame_of_spec(error: Exception, origin: str) -> traceback.FrameSummary | No
     """Return the innermost frame in the spec, or else in any Python file."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith(".py")]
     own = [f for f in frames if Path(f.filename).name == Path(origin).name]
-    last = (own or frames)[-1:]
-    return last[0] if last else None
+    return next(reversed(own or frames), None)
 
 
 def _line_of(frame: traceback.FrameSummary | None, origin: str) -> str:
@@ -83,9 +82,7 @@ def _import_hint(error: Exception, frame: traceback.FrameSummary | None) -> str:
             " above it."
         )
     near = suggest(error.name, words.__all__)
-    if not near.startswith("Did"):
-        return ""
-    return " " + near.split(" Available")[0].split(" There are")[0]
+    return f" {near.partition('?')[0]}?" if near.startswith("Did") else ""
 
 
 def _defines_inner_class(file: str, name: str) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import NoneType
 from typing import Any
 
 from mcpsol_py.errors import SourceError, abbr
@@ -101,7 +102,7 @@ class SpecInstructionReader:
         annotation = self.options.returns
         if annotation is None:
             annotation = hints.get("return")
-        if annotation is None or annotation is type(None):
+        if annotation in (None, NoneType):
             return None
         return self.problems.attempt(self.path, lambda: self.definitions.read_type(annotation))
 
@@ -170,8 +171,8 @@ class SpecInstructionReader:
         accounts = self.parameters.accounts
         if group is None:
             return self._account(accounts[(name,)])
-        members = [p for path, p in accounts.items() if len(path) == 2 and path[0] == name]
-        return AccountGroup(name, tuple(self._account(p) for p in members), docs_of(group).text)
+        members = [p for path, p in accounts.items() if path[:-1] == (name,)]
+        return AccountGroup(name, tuple(map(self._account, members)), docs_of(group).text)
 
     def _account(self, p: AccountParameter) -> Account:
         path = f"{self.path}.{p.dotted}"
@@ -182,14 +183,22 @@ class SpecInstructionReader:
 
 def _json(value: object) -> object:
     """Return a parameter's default in the JSON form of values."""
-    if value is None or isinstance(value, (bool, str)):
-        return value
-    if isinstance(value, int):
-        return int(value) if abs(value) < _MAX_EXACT else str(int(value))
-    if isinstance(value, float):
-        return float(value)
-    if isinstance(value, bytes):
-        return "0x" + value.hex()
+    for kind, write in _JSON_FORMS:
+        if isinstance(value, kind):
+            return write(value)
     raise SourceError(
         f"{abbr(value)} cannot be a default: use a number, text, bytes, True, False or None."
     )
+
+
+def _exact(value: int) -> int | str:
+    return int(value) if abs(value) < _MAX_EXACT else str(int(value))
+
+
+#: Types of defaults -> their JSON form. bool comes before int, since every bool is an int.
+_JSON_FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], object]], ...] = (
+    ((NoneType, bool, str), lambda value: value),
+    (int, _exact),
+    (float, float),
+    (bytes, lambda value: f"0x{value.hex()}"),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from dataclasses import dataclass
+from types import NoneType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from mcpsol_py.errors import SourceError, UnresolvedName, abbr, suggest
@@ -27,7 +28,7 @@ _REPEATABLE = (words.has_one, words.Flag)
 def check_address(text: object) -> str:
     """Return a base58 address. Raises SourceError."""
     try:
-        address_bytes(text)  # type: ignore[arg-type]  # whatever the author wrote
+        address_bytes(text)  # type: ignore[arg-type]  # the author's own value
     except (ValueError, TypeError) as error:
         raise SourceError(f"{abbr(text)} is not an address: {error}.") from error
     return str(text)
@@ -49,18 +50,28 @@ class Unwrapped:
 
 def unwrap(annotation: object) -> Unwrapped:
     """Take an account annotation apart: `Mut[State, has_one("owner")] | None`."""
-    optional = False
-    if get_origin(annotation) in (Union, types.UnionType):
-        given = [a for a in get_args(annotation) if a is not type(None)]
-        if len(given) == 1:
-            optional, annotation = True, given[0]
+    present = _without_none(annotation)
+    base, remarks = _without_remarks(annotation if present is None else present)
+    return Unwrapped(base, remarks, optional=present is not None)
+
+
+def _without_none(annotation: object) -> object | None:
+    """Return X of `X | None`, or None for other annotations."""
+    if get_origin(annotation) not in (Union, types.UnionType):
+        return None
+    given = [a for a in get_args(annotation) if a is not NoneType]
+    return given[0] if len(given) == 1 else None
+
+
+def _without_remarks(annotation: object) -> tuple[object, tuple[object, ...]]:
+    """Return the class inside `Mut[...]` and `Ref[...]`, and the remarks on it."""
     remarks: tuple[object, ...] = ()
     while get_origin(annotation) is Annotated:
         base, *more = get_args(annotation)
-        if any(isinstance(remark, words.Length) for remark in more):
+        if words.Length in map(type, more):  # `Array[u8, 32]` is a type of its own
             break
         annotation, remarks = base, (*more, *remarks)
-    return Unwrapped(annotation, remarks, optional)
+    return annotation, remarks
 
 
 @dataclass
@@ -86,9 +97,7 @@ class AccountParameter:
 
     @property
     def writable(self) -> bool:
-        if issubclass(self.base, words.Payer):
-            return True
-        return any(isinstance(r, words.Access) and r.writable for r in self.remarks)
+        return issubclass(self.base, words.Payer) or words.WRITABLE in self.remarks
 
     @property
     def signs(self) -> bool:
@@ -148,7 +157,7 @@ class Parameters:
         return None
 
     def need(self, name: object, near: tuple[str, ...]) -> AccountParameter:
-        """Return the account called *name*. Raises SourceError if there is no such account."""
+        """Return the account called *name*. Raises SourceError if no account has that name."""
         if not isinstance(name, str):
             raise SourceError(f"expected the name of an account, got {abbr(name)}.")
         path = self.find(name, near)
@@ -177,15 +186,18 @@ class Parameters:
 
     def need_program(self, kind: type, why: str) -> AccountParameter:
         """Return the account of a program, such as the system program."""
-        for parameter in self.accounts.values():
-            if issubclass(parameter.base, kind):
-                return parameter
+        found = self._accounts_of(kind)
+        if found:
+            return found[0]
         raise SourceError(f"{why}: add the parameter `{snake(kind.__name__)}: {kind.__name__}`.")
 
     def token_program(self) -> AccountParameter | None:
         """Return the last account that is a token program."""
-        found = [p for p in self.accounts.values() if issubclass(p.base, TOKEN_PROGRAMS)]
+        found = self._accounts_of(*TOKEN_PROGRAMS)
         return found[-1] if found else None
+
+    def _accounts_of(self, *kinds: type) -> list[AccountParameter]:
+        return [p for p in self.accounts.values() if issubclass(p.base, kinds)]
 
     def field_type(self, parameter: AccountParameter, name: str) -> Type:
         """Return the type of a field of an account's state. Raises SourceError."""
@@ -213,8 +225,11 @@ def _check_remarks(remarks: tuple[object, ...]) -> None:
     seen: set[type] = set()
     for remark in remarks:
         if not isinstance(remark, (words.Constraint, words.Access)):
-            shown = f"{remark.__name__} without ()" if isinstance(remark, type) else abbr(remark)
-            raise SourceError(f"expected a constraint, got {shown}.")
+            raise SourceError(f"expected a constraint, got {_shown_remark(remark)}.")
         if type(remark) in seen and not isinstance(remark, _REPEATABLE):
             raise SourceError(f"{type(remark).__name__} is given twice.")
         seen.add(type(remark))
+
+
+def _shown_remark(remark: object) -> str:
+    return f"{remark.__name__} without ()" if isinstance(remark, type) else abbr(remark)

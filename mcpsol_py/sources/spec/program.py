@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TypeGuard
+from typing import TypeVar
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.program import Constant, ErrorCode, Event, Instruction, ProgramModel
@@ -37,6 +37,8 @@ from mcpsol_py.sources.spec.lines import Problems, SpecLines
 from mcpsol_py.sources.spec.parameters import check_address
 
 __all__ = ["read_spec"]
+
+T = TypeVar("T")
 
 #: Anchor numbers a program's own errors from here.
 _FIRST_ERROR = 6000
@@ -76,7 +78,6 @@ class SpecProgramReader:
         self.cls = cls
         self.name = cls.__name__
         self.options: words.ProgramOptions = vars(cls)["mcpsol_program"]
-        self.members = list(vars(cls).items())
         self.lines = SpecLines(cls, file)
         self.problems = Problems(self.lines)
         self.definitions = Definitions(cls, self.problems)
@@ -111,18 +112,20 @@ class SpecProgramReader:
         self.problems.raise_if_any()
         return model
 
+    def _members_of(self, kind: type[T]) -> dict[str, T]:
+        """Return the attributes of the program class that are instances of *kind*."""
+        return {name: value for name, value in vars(self.cls).items() if isinstance(value, kind)}
+
     # --- errors and constants
 
     def _errors(self) -> tuple[ErrorCode, ...]:
         out: list[ErrorCode] = []
         code = _FIRST_ERROR
-        for name, value in self.members:
-            if not isinstance(value, words.error):
-                continue
+        for name, value in self._members_of(words.error).items():
             if value.code is not None:
                 code = value.code
             if not 0 <= code <= _MAX_ERROR:
-                message = f"an error's code is 0 to {_MAX_ERROR}, not {code}."
+                message = f"expected an error code from 0 to {_MAX_ERROR}, got {code}."
                 self.problems.add(f"{self.name}.{name}", message)
             out.append(ErrorCode(code, name, value.message))
             code += 1
@@ -130,14 +133,13 @@ class SpecProgramReader:
 
     def _error_name(self, value: words.error, path: str) -> str:
         """Return the attribute of the program class that holds *value*."""
-        errors = {name: v for name, v in self.members if isinstance(v, words.error)}
+        errors = self._members_of(words.error)
         same = [name for name, v in errors.items() if v is value]
         # typing caches `Mut[...]` of equal parts, so a file that is read again gets the errors of
         # the first reading.
         equal = [name for name, v in errors.items() if v == value]
-        for found in (same, equal):
-            if len(found) == 1:
-                return found[0]
+        if len(equal) == 1:
+            return equal[0]
         if same:
             return same[-1]
         message = f"the error {abbr(value.message)} is not an attribute of {self.name}."
@@ -146,9 +148,7 @@ class SpecProgramReader:
 
     def _constants(self) -> tuple[Constant, ...]:
         out: list[Constant] = []
-        for name, value in self.members:
-            if not isinstance(value, words.constant):
-                continue
+        for name, value in self._members_of(words.constant).items():
             with self.problems.at(f"{self.name}.{name}"):
                 kind = self.definitions.read_type(value.type)
                 docs = (value.docs,) if value.docs else ()
@@ -159,8 +159,8 @@ class SpecProgramReader:
 
     def _events(self) -> tuple[Event, ...]:
         out: list[Event] = []
-        for _, value in self.members:
-            if not isinstance(value, type) or not issubclass(value, words.Event):
+        for value in self._members_of(type).values():
+            if not issubclass(value, words.Event):
                 continue
             with self.problems.at(value.__qualname__):
                 link = self.definitions.link(value)
@@ -171,7 +171,7 @@ class SpecProgramReader:
 
     def _read_types(self) -> None:
         """Read every state, struct and enum in the class: all of them are part of the program."""
-        for _, value in self.members:
+        for value in self._members_of(type).values():
             if not _is_type(value):
                 continue
             is_state = issubclass(value, words.Account)
@@ -182,7 +182,7 @@ class SpecProgramReader:
 
     def _instructions(self) -> tuple[Instruction, ...]:
         out: list[Instruction] = []
-        for attribute, value in self.members:
+        for attribute, value in self._members_of(types.FunctionType).items():
             if not _is_instruction(value):
                 continue
             with self.problems.at(f"{self.name}.{attribute}"):
@@ -193,15 +193,12 @@ class SpecProgramReader:
         return tuple(out)
 
 
-def _is_type(value: object) -> TypeGuard[type]:
-    if not isinstance(value, type) or issubclass(value, words.Event):
-        return False
-    return issubclass(value, (words.Struct, words.Enum))
+def _is_type(value: type) -> bool:
+    """Return whether a class is a struct, an enum or a state."""
+    return issubclass(value, (words.Struct, words.Enum)) and not issubclass(value, words.Event)
 
 
-def _is_instruction(value: object) -> TypeGuard[types.FunctionType]:
-    if not isinstance(value, types.FunctionType):
-        return False
+def _is_instruction(value: types.FunctionType) -> bool:
     return isinstance(vars(value).get("mcpsol_instruction"), words.InstructionOptions)
 
 
@@ -220,9 +217,8 @@ def _literal(value: object, kind: Type) -> str:
 def _int_literal(value: object, kind: Type) -> str | None:
     if not isinstance(kind, Int) or not isinstance(value, int) or isinstance(value, bool):
         return None
-    low, high = 0, 2**kind.bits - 1
-    if kind.signed:
-        low, high = -(2 ** (kind.bits - 1)), 2 ** (kind.bits - 1) - 1
+    low = -(2 ** (kind.bits - 1)) if kind.signed else 0
+    high = low + 2**kind.bits - 1
     if not low <= value <= high:
         raise SourceError(f"{value} does not fit {type_text(kind)} ({low} to {high}).")
     return str(int(value))
