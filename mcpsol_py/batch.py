@@ -1,8 +1,7 @@
-"""Sending the transactions of a job: many in any order, or one after the other, until each has landed.
+"""Sending many transactions, in any order, until each has landed; or exactly one.
 
-`one` sends exactly once. `many` may sign a transaction anew when its blockhash has expired, so its jobs must do no harm
-if they land twice (`repeatable`). What has been reached is read from the chain by the caller: a job that was stopped is
-begun again and goes on.
+`Sender.many` may sign a transaction anew after its blockhash expired, so a job that lands twice must do no harm
+(`repeatable`). A caller that was stopped reads from the chain what has landed, and sends the rest.
 """
 
 from __future__ import annotations
@@ -31,14 +30,17 @@ from mcpsol_py.errors import SendUnknown, TransportError
 
 __all__ = ["Sender"]
 
-#: Blockhashes that one transaction may use up.
+#: How often one transaction may be signed, each time with another blockhash.
 ROUNDS = 6
 
 
 @dataclass
 class Sender:
-    """Sends for one payer. *signers* sign where they must; *price* is the priority fee in micro-lamports a compute
-    unit, with *units* as each transaction's limit (both None: no compute budget instructions)."""
+    """Sends transactions that one payer pays for.
+
+    `price` is the priority fee in micro-lamports a compute unit, and `units` the limit of each transaction. Without a
+    price there are no compute budget instructions.
+    """
 
     transport: Transport
     payer: Pubkey
@@ -72,36 +74,25 @@ class Sender:
         Raises ProgramFailed for the first that fails, SendUnknown if some did not land in time.
         """
         group = TransactionGroup(self.transport, landed)
-        for _ in range(ROUNDS if repeatable else 1):
+        rounds = ROUNDS if repeatable else 1
+        for _ in range(rounds):
             left = {at: job for at, job in enumerate(jobs) if at not in group.landed}
             await self._hand_in(group, left, units or self.units)
             await group.follow()
             if not group.pending:
-                return [group.landed[at] for at in range(len(jobs))]
-        sent = next(iter(group.pending.values()))
-        what = (
-            f"{len(group.pending)} of {len(jobs)} transactions"
-            if len(jobs) > 1
-            else "the transaction"
-        )
-        raise SendUnknown(
-            str(sent.signature), f"{what} did not land: {sent.lifetime.over}", sent.transaction
-        )
+                return [signature for _, signature in sorted(group.landed.items())]
+        raise _not_landed(group, len(jobs))
 
     async def _hand_in(
         self, group: TransactionGroup, jobs: Mapping[int, Sequence[Instruction]], units: int | None
     ) -> None:
-        """Sign and hand in all *jobs*. One that is the same message as another waits for the next blockhash."""
+        """Sign and hand in all *jobs*. A job with the same message as another waits for the next blockhash."""
         left = dict(jobs)
-        first = not group.landed
         for _ in range(BLOCKHASH_LOOKS):
+            is_first = not group.landed and len(left) == len(jobs)
             signed = await self._sign(left, units)
             group.pending.update(signed)
-            sent = list(signed.values())
-            if first and sent:
-                await group.hand_in(sent[:1], preflight=True)
-                sent, first = sent[1:], False
-            await group.hand_in(sent)
+            await _hand_in_signed(group, list(signed.values()), preflight_first=is_first)
             left = {at: job for at, job in left.items() if at not in signed}
             if not left:
                 return
@@ -112,7 +103,7 @@ class Sender:
     async def _sign(
         self, jobs: Mapping[int, Sequence[Instruction]], units: int | None
     ) -> dict[int, Sent]:
-        """Sign each job whose message was not sent before."""
+        """Sign the jobs. Leave out those whose message was sent before."""
         blockhash, lifetime = await choose_blockhash(self.transport)
         limit = units if self.price is not None else None
         signed = {}
@@ -122,3 +113,19 @@ class Sender:
             signed[at] = Sent(sign(message, self.signers), lifetime)
         chain = sent_messages(self.transport)
         return {at: sent for at, sent in signed.items() if chain.take(sent.transaction.message)}
+
+
+async def _hand_in_signed(
+    group: TransactionGroup, sent: Sequence[Sent], *, preflight_first: bool
+) -> None:
+    """Hand transactions in. The first one's preflight, if wanted, ends before the others are sent."""
+    checked = 1 if preflight_first else 0
+    await group.hand_in(sent[:checked], preflight=True)
+    await group.hand_in(sent[checked:])
+
+
+def _not_landed(group: TransactionGroup, jobs: int) -> SendUnknown:
+    sent = next(iter(group.pending.values()))
+    what = "the transaction" if jobs == 1 else f"{len(group.pending)} of {jobs} transactions"
+    why = f"{what} did not land: {sent.lifetime.over}"
+    return SendUnknown(str(sent.signature), why, sent.transaction)

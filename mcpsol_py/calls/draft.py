@@ -1,6 +1,6 @@
-"""A transaction from instructions, ready but for its blockhash and signatures.
+"""Drafting a transaction from instructions: lookup tables, compute budget and fee, without blockhash and signatures.
 
-`draft_transaction` reads lookup tables, and measures compute units and fees if they are asked for as "auto".
+Compute units and fees that are given as "auto" are measured.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from mcpsol_py.solana.compute_budget import MAX_UNITS
 
 __all__ = ["Amount", "TransactionDraft", "draft_transaction"]
 
-#: A number, measured ("auto"), or left out.
+#: A number, "auto" to measure it, or None to leave it out.
 Amount = int | Literal["auto"] | None
-#: The limit if a simulation succeeds and does not say what it used.
+#: The limit if a simulation succeeds without counting compute units.
 _USUAL_UNITS = 200_000
 
 
@@ -68,7 +68,7 @@ async def draft_transaction(
     legacy: bool = False,
     own: Errors | None = None,
 ) -> TransactionDraft:
-    """Return *instructions* as a draft. *own*: the errors of programs, by number.
+    """Return *instructions* as a draft. *own* has the errors of programs, by number.
 
     Raises ProgramFailed if ``compute_units="auto"`` shows that it would fail, AccountNotFound for a lookup table,
     InvalidTransaction, TransportError.
@@ -104,5 +104,5 @@ async def _recent_fee(transport: Transport, instructions: Sequence[Instruction])
     """Return the upper quartile of recent fees for the accounts that would be locked for writing."""
     metas = [meta for instruction in instructions for meta in instruction.accounts]
     writable = {meta.pubkey for meta in metas if meta.is_writable}
-    fees = sorted(await transport.priority_fees(sorted(writable, key=bytes)))
-    return fees[len(fees) * 3 // 4] if fees else 0
+    fees = sorted(await transport.priority_fees(sorted(writable, key=bytes))) or [0]
+    return fees[len(fees) * 3 // 4]

@@ -118,7 +118,7 @@ class _FailedCall:
         return [(row, token) for row, token in found if token is not None]
 
     def origin(self, row: AccountLine) -> str:
-        """Where the address of an account came from."""
+        """Say how the call got the address of an account."""
         if row.given:
             return "given by the call"
         if row.address == str(self.prepared.payer):

@@ -78,8 +78,8 @@ class DurableNonce:
 class UnknownLifetime:
     """The blockhash was chosen elsewhere, so nobody here knows when it expires.
 
-    A blockhash that was the newest when the transaction was handed in expires at block height `look_until`: after
-    that, there is no use in asking.
+    Even a blockhash that was the newest when the transaction was handed in expires at block height `look_until`, so
+    nobody needs to look after that.
     """
 
     look_until: int

@@ -1,7 +1,7 @@
-"""Signing, handing in and following one transaction. Nothing here sends a call twice.
+"""Signing and sending one transaction, and waiting until it lands. Nothing here sends a call twice.
 
-A lost answer is asked after, and the transaction is not sent again by itself. Whoever hands the same signed bytes in
-once more lands them once at most.
+If the node's answer is lost, the transaction is followed and not sent again. A caller that hands in the same signed
+bytes once more lands them once at most.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ async def submit(
     *own*: the errors of programs, by number. *handed_in* is awaited once the node has the transaction. With *confirm*
     off, wait only if the node's answer was lost.
 
-    Raises ProgramFailed, TransportError (it was not handed in), SendUnknown (whether it landed is not known).
+    Raises ProgramFailed, TransportError if it was not handed in, SendUnknown if it may have landed.
     """
     sent = await hand_in(transport, transaction, lifetime, own=own, skip_preflight=skip_preflight)
     if handed_in is not None and not sent.lost:
@@ -104,12 +104,12 @@ async def hand_in(
     own: Errors | None = None,
     skip_preflight: bool = False,
 ) -> Sent:
-    """Hand a signed transaction in, once. If the node may have it without having said so, `lost` says why.
+    """Hand a signed transaction in, once. `lost` of the result is set if the node may have it unconfirmed.
 
-    That is so if the answer was lost, and if the same transaction was handed in before: then a refusal does not say
-    that it has not landed.
+    That happens if the answer was lost. It also happens if the same transaction was handed in before and is refused
+    now: it may have landed the first time.
 
-    Raises ProgramFailed if the preflight refuses it, TransportError if the node says that it has not taken it.
+    Raises ProgramFailed if the preflight refuses it, TransportError if the node did not take it.
     """
     message = transaction.message
     messages = sent_messages(transport)

@@ -1,8 +1,8 @@
-"""Messages that this process has signed, by chain: two calls of a user must become two transactions.
+"""Messages that this process has signed, by chain, so that two calls of a user become two transactions.
 
 A chain takes a transaction once. Two identical calls on one blockhash are the same bytes with the same signature, so
-the second would be dropped in silence. Whoever builds a message to send therefore takes it here first; if it was
-taken before, they wait for another blockhash.
+the chain would drop the second in silence. Code that sends a message takes it here first. If it was taken before, the
+code waits for another blockhash.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BLOCKHASHES = 1_024
 
 
 class SentMessages:
-    """What was signed for one chain, and which blockhashes were chosen for it. Safe to use from several threads."""
+    """Messages that were signed for one chain, and blockhashes that were chosen for it. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -4,8 +4,8 @@
 - Token accounts of others that name the wallet as delegate or close authority, or whose mint names it as permanent
   delegate; and the lamports of mints.
 - In a direct call of a native or token program, all accounts of the call. Those programs add no signature of their
-  own, so the wallet's signature allowed whatever they take, for example from an address derived from the wallet's with
-  a seed.
+  own, so the wallet's signature allowed all that they take, for example from an address derived from the wallet's
+  with a seed.
 """
 
 from __future__ import annotations

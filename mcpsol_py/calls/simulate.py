@@ -37,10 +37,10 @@ AccountStates: TypeAlias = Mapping[Pubkey, Account | None]
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCall:
-    """What a simulation showed. `before` and `after` hold every account that could be written.
+    """The result of a simulation. `before` and `after` have every account that could be written.
 
-    After an exact simulation there is also `aside`, the accounts that are only read, and `again`, the accounts of
-    `before` as they were once it was over.
+    An exact simulation adds `aside`, the accounts that are only read, and `again`, the accounts of `before` read once
+    more after it.
     """
 
     outcome: Outcome
@@ -55,7 +55,7 @@ class SimulatedCall:
     again: AccountStates = field(default_factory=dict)
 
 
-#: Stands for a payer that is chosen later.
+#: A placeholder for the payer, who is chosen later.
 _SOME_PAYER = Pubkey(bytes([1] * 32))
 
 
@@ -77,7 +77,7 @@ async def simulate_instructions(
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The accounts of a call before it runs: those that may be written, the others, and the slot of the reading."""
+    """The accounts of a call before it runs: those that may be written, the others, and the slot of the read."""
 
     written: AccountStates
     aside: AccountStates
@@ -88,11 +88,10 @@ class _Before:
 async def simulate(
     prepared: PreparedCall, transaction: VersionedTransaction | None = None, *, exact: bool = False
 ) -> SimulatedCall:
-    """Run a call without effect: *transaction*, or one made here, with a funded payer if none is known.
+    """Simulate a call: *transaction*, or one made here, with a funded payer if the call has none.
 
-    *exact*: simulate with the transaction's own blockhash, so that the simulated bytes are the bytes that may be
-    signed, and read what it writes in the slots before and after, in order: nodes behind one URL may be at different
-    slots.
+    With *exact*, the transaction keeps its own blockhash, so that the simulated bytes are the bytes to sign. The
+    accounts are then read in an earlier and in a later slot, since nodes behind one URL may be at different slots.
 
     Raises TransportError, and MissingAccount if no payer has lamports. A program's failure is in the result.
     """
@@ -128,18 +127,16 @@ async def simulate(
 
 async def _read_before(prepared: PreparedCall, transport: Transport, exact: bool) -> _Before:
     metas = prepared.instruction.accounts
-    written = [meta.pubkey for meta in metas if meta.is_writable]
+    writable = [meta.pubkey for meta in metas if meta.is_writable]
     if prepared.payer is not None:
-        written.append(prepared.payer)
-    keys = list(dict.fromkeys(written))
+        writable.append(prepared.payer)
+    keys = list(dict.fromkeys(writable))
     if not exact:
         return _Before(dict(zip(keys, await transport.get_accounts(keys), strict=True)), {})
     every = list(dict.fromkeys([*keys, *(meta.pubkey for meta in metas)]))
     slot, found = await transport.accounts_at(every)
-    states = dict(zip(every, found, strict=True))
-    return _Before(
-        {key: states[key] for key in keys}, {key: states[key] for key in every[len(keys) :]}, slot
-    )
+    states = list(zip(every, found, strict=True))
+    return _Before(dict(states[: len(keys)]), dict(states[len(keys) :]), slot)
 
 
 async def _run(
@@ -166,37 +163,33 @@ async def _run(
 def _states_after(
     keys: Sequence[Pubkey], outcome: Outcome, transport: Transport
 ) -> dict[Pubkey, Account | None]:
-    """Return the accounts after the run. Raises TransportError if some were not returned: they must not count as
-    unchanged."""
-    if len(outcome.accounts) != len(keys):
-        raise TransportError(
-            transport.endpoint,
-            f"its simulation returned {len(outcome.accounts)} of {len(keys)} accounts, so nothing can be measured",
-        )
-    return {
-        key: _closed_as_none(account) for key, account in zip(keys, outcome.accounts, strict=True)
-    }
+    """Return the accounts after the run.
+
+    Raises TransportError if the node left some out: they must not count as unchanged.
+    """
+    found = outcome.accounts
+    if len(found) != len(keys):
+        why = f"its simulation returned {len(found)} of {len(keys)} accounts, so nothing can be measured"
+        raise TransportError(transport.endpoint, why)
+    return dict(zip(keys, map(_none_if_closed, found), strict=True))
 
 
-def _closed_as_none(account: Account | None) -> Account | None:
-    """An account without lamports is gone once the transaction is over, whatever data it still shows."""
+def _none_if_closed(account: Account | None) -> Account | None:
+    """Return None for an account without lamports: it is gone after the transaction, though it still has data."""
     return None if account is None or account.lamports == 0 else account
 
 
 async def _decimals(
     transport: Transport, before: AccountStates, after: AccountStates
 ) -> dict[str, int]:
-    """Read the decimals of every mint that a token account in the call belongs to."""
-    tokens = [read_token_account(account) for account in (*before.values(), *after.values())]
+    """Read the decimals of the mint of every token account in the call."""
+    tokens = map(read_token_account, (*before.values(), *after.values()))
     mints = list(dict.fromkeys(token.mint for token in tokens if token is not None))
     if not mints:
         return {}
-    out = {}
-    for mint, account in zip(mints, await transport.get_accounts(mints), strict=True):
-        places = decimals_of(account)
-        if places is not None:
-            out[str(mint)] = places
-    return out
+    decimals = map(decimals_of, await transport.get_accounts(mints))
+    known = zip(mints, decimals, strict=True)
+    return {str(mint): places for mint, places in known if places is not None}
 
 
 def _events(prepared: PreparedCall, outcome: Outcome) -> tuple[tuple[str, Any], ...]:

@@ -53,14 +53,14 @@ __all__ = [
     "with_headroom",
 ]
 
-#: Bytes of a transaction that a packet holds (IPv6's minimum MTU less headers).
+#: Bytes of a transaction that fit into a packet (IPv6's minimum MTU less headers).
 PACKET = 1232
 #: A message refers to an account by one byte.
 MAX_ACCOUNTS = 256
 #: Lengths in a message have at most this value.
 _MAX_LENGTH = 65_535
 
-#: How often a new blockhash is looked for, and the seconds in between.
+#: How often to look for a new blockhash, and the seconds in between.
 BLOCKHASH_LOOKS, BLOCKHASH_SECONDS = 60, 0.5
 
 
@@ -103,8 +103,10 @@ def compile_message(
     *,
     legacy: bool = False,
 ) -> Message | MessageV0:
-    """Return the message, v0 unless *legacy*. Raises TransactionTooLarge, which says what takes the room, and
-    InvalidTransaction."""
+    """Return the message, v0 unless *legacy*.
+
+    Raises InvalidTransaction, and TransactionTooLarge, which says what takes the room.
+    """
     check_counts(payer, instructions)
     message: Message | MessageV0
     if legacy:
@@ -120,7 +122,7 @@ def check_compiles(
     instructions: Sequence[Instruction],
     tables: Sequence[AddressLookupTableAccount] = (),
 ) -> None:
-    """Raise InvalidTransaction if no v0 message can be made of *instructions*; one too large for a packet can."""
+    """Raise InvalidTransaction if *instructions* make no v0 message. It may be too large for a packet."""
     check_counts(payer, instructions)
     _compile_v0(payer, instructions, Hash.default(), tables)
 
@@ -138,18 +140,19 @@ def _compile_v0(
 
 
 def check_counts(payer: Pubkey, instructions: Sequence[Instruction]) -> None:
-    """Raise InvalidTransaction or TransactionTooLarge for more than a message can hold of anything.
+    """Raise InvalidTransaction or TransactionTooLarge if there are more accounts or bytes than a message can count.
 
     solders would panic, and no `except Exception` catches that.
     """
     keys = {payer}
+    longest = 0
     for instruction in instructions:
-        keys.add(instruction.program_id)
         metas = instruction.accounts
         keys.update(meta.pubkey for meta in metas)
-        longest = max(len(metas), len(instruction.data))
-        if longest > _MAX_LENGTH:
-            raise TransactionTooLarge(longest, PACKET)
+        keys.add(instruction.program_id)
+        longest = max(longest, len(metas), len(instruction.data))
+    if longest > _MAX_LENGTH:
+        raise TransactionTooLarge(longest, PACKET)
     if len(keys) > MAX_ACCOUNTS:
         raise InvalidTransaction(
             f"it has {len(keys)} accounts, and a message holds at most {MAX_ACCOUNTS}"
@@ -158,12 +161,10 @@ def check_counts(payer: Pubkey, instructions: Sequence[Instruction]) -> None:
 
 def instruction_list(what: object) -> list[Instruction]:
     """Return one instruction, or several, as a list. Raises InvalidTransaction for anything else."""
-    if isinstance(what, Instruction):
-        return [what]
     items: list[Any] = list(what) if isinstance(what, Iterable) else [what]
-    for item in items:
-        if not isinstance(item, Instruction):
-            raise InvalidTransaction(f"expected an Instruction, got {type(item).__name__}")
+    wrong = [type(item).__name__ for item in items if not isinstance(item, Instruction)]
+    if wrong:
+        raise InvalidTransaction(f"expected an Instruction, got {wrong[0]}")
     return items
 
 
@@ -174,14 +175,17 @@ def size_of(message: Message | MessageV0) -> int:
 
 
 def check_size(message: Message | MessageV0) -> None:
-    """Raise TransactionTooLarge, with the parts of the sum, if the transaction does not fit into a packet."""
+    """Raise TransactionTooLarge if the transaction does not fit into a packet. The message names the largest parts."""
     size = size_of(message)
     if size <= PACKET:
         return
     keys = len(message.account_keys)
     data = sum(len(ix.data) for ix in message.instructions)
     signers = message.header.num_required_signatures
-    parts = f"{signers} signatures take {64 * signers:,} bytes, {keys} account keys {32 * keys:,}, data {data:,}. "
+    parts = (
+        f"{signers} signatures take {64 * signers:,} bytes, {keys} account keys {32 * keys:,}, "
+        f"data {data:,}. "
+    )
     movable = keys - signers - len({ix.program_id_index for ix in message.instructions})
     if movable > 0 and size - 31 * movable <= PACKET:
         advice = f"An address lookup table can hold {movable} of the keys, at one byte each: pass lookup_tables."
@@ -227,7 +231,7 @@ def _lookup_table(key: Pubkey, account: Any) -> AddressLookupTableAccount:
     try:
         table = AddressLookupTable.deserialize(bytes(account.data))
     except ValueError as error:
-        raise AccountNotFound(str(key), _TABLE, "its data is not a table's") from error
+        raise AccountNotFound(str(key), _TABLE, "its data is not that of a table") from error
     return AddressLookupTableAccount(key, table.addresses)
 
 
@@ -236,14 +240,14 @@ def _lookup_table(key: Pubkey, account: Any) -> AddressLookupTableAccount:
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message that this process has not sent before, and how long its transaction can land."""
+    """A message that this process has not sent before, and the lifetime of its transaction."""
 
     message: Message | MessageV0
     lifetime: Lifetime
 
 
 class Unsent(Protocol):
-    """Everything of a transaction but its blockhash and its signatures."""
+    """A transaction without blockhash and signatures."""
 
     @property
     def nonce_account(self) -> Pubkey | None:
