@@ -1,0 +1,51 @@
+"""The stack of calling programs at each line of a transaction's logs."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["CallEnd", "CallStack"]
+
+_INVOKE = re.compile(r"Program ([1-9A-HJ-NP-Za-km-z]{32,44}) invoke \[(\d{1,4})\]")
+_END = re.compile(r"Program ([1-9A-HJ-NP-Za-km-z]{32,44}) (?:success|failed: (.*))")
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnd:
+    """The end of a program's call. `stack`: the calling programs and this one, the outermost first.
+
+    `failure`: the runtime's words if it failed, else None.
+    """
+
+    stack: tuple[str, ...]
+    failure: str | None
+
+
+class CallStack:
+    """Reads the lines of a log in order. `programs`: the programs that are running, the outermost first."""
+
+    def __init__(self) -> None:
+        self.programs: list[str] = []
+
+    @property
+    def current(self) -> str | None:
+        """The program that logs the next line, None outside of any program."""
+        return self.programs[-1] if self.programs else None
+
+    def read(self, line: str) -> CallEnd | None:
+        """Follow one line. Returns the end of a call, None for any other line."""
+        begun = _INVOKE.fullmatch(line)
+        if begun is not None:
+            callers = self.programs[: int(begun[2]) - 1]
+            self.programs = [*callers, begun[1]]
+            return None
+        ended = _END.match(line)
+        if ended is None:
+            return None
+        program, failure = ended.groups()
+        if program != self.current:  # the logs were cut before
+            return CallEnd((program,), failure)
+        stack = tuple(self.programs)
+        self.programs.pop()
+        return CallEnd(stack, failure)
