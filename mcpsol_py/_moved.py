@@ -67,6 +67,8 @@ MODULES = {
     "mcpsol_py.model.quick": "mcpsol_py.model.fast_init",
     "mcpsol_py.render.accounts": "mcpsol_py.render.view.accounts",
     "mcpsol_py.render.again": "mcpsol_py.render.rerender",
+    "mcpsol_py.render.anchor_accounts": "mcpsol_py.render.anchor.accounts",
+    "mcpsol_py.render.anchor_types": "mcpsol_py.render.anchor.types",
     "mcpsol_py.render.state": "mcpsol_py.render.view.state",
     "mcpsol_py.render.wire": "mcpsol_py.render.rust_types",
     "mcpsol_py.schema.fitting": "mcpsol_py.schema.client_profiles",

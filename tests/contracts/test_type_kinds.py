@@ -21,7 +21,6 @@ MAX_KINDS = 8
 
 #: Modules that still switch by hand. Convert them to `TypeVisitor` and remove them here; never add one.
 BY_HAND = {
-    "mcpsol_py/render/anchor_types.py",
     "mcpsol_py/render/view/state.py",
 }
 

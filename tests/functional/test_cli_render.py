@@ -35,5 +35,5 @@ def test_what_anchor_cannot_write_is_said(cli: Cli) -> None:
     idl = cli.write("idl.json", {k: v for k, v in spec_idl().items() if k != "address"})
     ran = cli("render", idl, "--target", "anchor", "--out", "made")
     assert ran.code != 0
-    assert "runs at no address but the one that it declares" in ran.err
+    assert "only runs at the address that it declares" in ran.err
     assert not (cli.folder / "made").exists()

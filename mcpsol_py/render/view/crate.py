@@ -9,6 +9,7 @@ from mcpsol_py.model.program import Discriminator, Instruction, ProgramModel
 from mcpsol_py.model.resolve import Resolver
 from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.render.addresses import Addresses
+from mcpsol_py.render.own_errors import OwnErrors
 from mcpsol_py.render.rust import (
     IdentifierPool,
     Rust,
@@ -24,7 +25,7 @@ from mcpsol_py.render.rust_types import TAKEN, CannotRender, Types
 from mcpsol_py.render.targets import PINOCCHIO, Target
 from mcpsol_py.render.type_views import EnumView, StructView
 from mcpsol_py.render.view.constants import ConstantView, constants_view
-from mcpsol_py.render.view.context import AuthorCode, CrateContext, OwnErrors
+from mcpsol_py.render.view.context import AuthorCode, CrateContext
 from mcpsol_py.render.view.dispatch import DispatchView, dispatch_view
 from mcpsol_py.render.view.errors import ErrorView, check_views, error_views
 from mcpsol_py.render.view.events import EventView, event_views

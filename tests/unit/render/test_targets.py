@@ -364,29 +364,29 @@ def small(**changed: object) -> ProgramModel:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (replace(small(), address=None), "runs at no address but the one that it declares"),
+        (replace(small(), address=None), "only runs at the address that it declares"),
         (replace(small(), instructions=()), "nothing to render"),
         (
             replace(small(), errors=(ErrorCode(2**32 - 1, "Last"),)),
-            r"errors\.Last: Anchor's numbers end",
+            r"errors\.Last: expected a code below",
         ),
         (small(args=(Field("n", Int(64, big_endian=True)),)), r"instructions\.go: .* is not borsh"),
         (
             small(args=(Field("n", Option(U64, Int(32), fixed=True)),)),
             r"instructions\.go: .* is not borsh",
         ),
-        (small(args=(Field("a", Bytes()), Field("b", U8))), "stand before other arguments"),
+        (small(args=(Field("a", Bytes()), Field("b", U8))), "come before other arguments"),
         (
             small(discriminator=Discriminator(b"")),
-            "not told apart by bytes that stand before the rest",
+            "does not start with a discriminator",
         ),
         (
             small(discriminator=Discriminator(b"1", offset=4)),
-            "not told apart by bytes that stand before the rest",
+            "does not start with a discriminator",
         ),
         (
             small(discriminator=Discriminator(b"1", size=9)),
-            "not told apart by bytes that stand before the rest",
+            "does not start with a discriminator",
         ),
         (small(disabled="it is broken"), "it is broken"),
         (small(args=(Field("n", Link("Nowhere")),)), "Nowhere"),
@@ -394,13 +394,13 @@ def small(**changed: object) -> ProgramModel:
             small(
                 accounts=(Account("a", constraints=Constraints(has_one=(("x", "x"),), state="S")),)
             ),
-            "the state 'S' has no form",
+            "the account type 'S' has no form",
         ),
         (
             small(
                 accounts=(Account("a", writable=True, constraints=Constraints(init=Init("payer"))),)
             ),
-            "names 'payer', which is no account here",
+            "names 'payer', but the instruction has no account of that name",
         ),
         (
             small(
@@ -425,7 +425,7 @@ def small(**changed: object) -> ProgramModel:
         ),
         (
             small(accounts=(Account("a", pda=Pda((ArgSeed(("n",)),)), constraints=Constraints()),)),
-            "a seed is an argument that is not there",
+            "a seed is an argument that does not exist",
         ),
     ],
 )

@@ -1,0 +1,137 @@
+"""What the fields of one instruction's accounts share while they are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mcpsol_py.errors import RenderError
+from mcpsol_py.model.program import Instruction
+from mcpsol_py.render.account_lookup import AccountLookup, NamedAccount, flatten, remaining_docs
+from mcpsol_py.render.anchor.names import plain_identifier
+from mcpsol_py.render.anchor.structs import StateStruct
+from mcpsol_py.render.anchor.types import AnchorTypes, FieldView
+from mcpsol_py.render.own_errors import OwnErrors
+from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, comment, doc
+from mcpsol_py.solana.base58 import address_bytes
+
+__all__ = ["AnchorAccount", "AnchorAccounts", "Scope"]
+
+_RESERVED = ("ctx", "accounts", "bumps", "program_id", "remaining_accounts")
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorAccount:
+    """One field of the struct that derives Accounts."""
+
+    name: Rust
+    type: Rust
+    docs: tuple[Rust, ...]
+    #: the "CHECK" comment that Anchor requires if it checks nothing by the field's type
+    check: tuple[Rust, ...]
+    #: the attribute's lines
+    attribute: tuple[Rust, ...]
+
+
+@dataclass(slots=True)
+class AnchorAccounts:
+    """All accounts of one instruction."""
+
+    fields: list[AnchorAccount] = field(default_factory=list)
+    constants: list[Rust] = field(default_factory=list)
+    #: the arguments that seeds are made of, and those before them, as "amount: u64"
+    arguments: tuple[Rust, ...] = ()
+    uses: set[str] = field(default_factory=set)
+    #: statements that store bumps in new state before the handler runs
+    bumps: list[Rust] = field(default_factory=list)
+    init_if_needed: bool = False
+    remaining_docs: tuple[Rust, ...] = ()
+
+    @property
+    def uses_spl(self) -> bool:
+        return any("anchor_spl" in path for path in self.uses)
+
+
+class Scope:
+    """The accounts of one instruction, and the view that is made of them."""
+
+    def __init__(
+        self,
+        ix: Instruction,
+        types: AnchorTypes,
+        states: dict[str, StateStruct],
+        errors: OwnErrors,
+        args: tuple[FieldView, ...],
+    ) -> None:
+        self.ix = ix
+        self.types = types
+        self.states = states
+        self.errors = errors
+        self.args = args
+        self.view = AnchorAccounts(remaining_docs=doc(remaining_docs(ix)))
+        names = IdentifierPool(*_RESERVED, *(arg.name for arg in args))
+        self.accounts = [
+            NamedAccount(path, account, plain_identifier(names, "_".join(path), "account"))
+            for path, account in flatten(ix.accounts)
+        ]
+        self.lookup = AccountLookup(ix, self.accounts)
+        self._constants = IdentifierPool()
+        self._used_arguments = 0
+
+    def refusal(self, a: NamedAccount, why: str) -> RenderError:
+        """An error about the account."""
+        return self.lookup.refusal(a, why)
+
+    def state(self, a: NamedAccount) -> StateStruct:
+        """The account's type. Raises RenderError if the source does not define it."""
+        name = a.constraints.state or ""
+        if name not in self.states:
+            raise self.refusal(a, f"the account type {name!r} has no form in Anchor")
+        return self.states[name]
+
+    def has_own_error(self, a: NamedAccount, check: str) -> bool:
+        """Does the program have an error of its own for a failed *check*?"""
+        return self.errors.for_check(a.constraints.errors, check) is not None
+
+    def fault(self, a: NamedAccount, check: str, otherwise: str = "") -> str:
+        """The end of a constraint, " @ error": the program's own error, or else Anchor's error *otherwise*.
+
+        Empty without either: Anchor then has the right error itself.
+        """
+        own = self.errors.for_check(a.constraints.errors, check)
+        if own is not None:
+            self.view.uses.add(f"crate::error::{self.errors.enum}")
+            return f" @ {own}"
+        return f" @ anchor_lang::error::ErrorCode::{otherwise}" if otherwise else ""
+
+    def constant(self, a: NamedAccount, suffix: str, text: str) -> Rust:
+        """A named constant for an address. Raises RenderError."""
+        try:
+            data = address_bytes(text)
+        except ValueError as error:
+            raise self.refusal(a, f"{text!r} is not an address: {error}") from error
+        name = self._constants.take(f"{a.name} {suffix}".strip(), "screaming")
+        self.view.constants += [
+            code(""),
+            *comment([text]),
+            code(f"const {name}: Pubkey = Pubkey::new_from_array({byte_array(data)});"),
+        ]
+        return name
+
+    def argument(self, index: int) -> Rust:
+        """An argument as the struct of accounts knows it. Arguments up to this one are declared there."""
+        self._used_arguments = max(self._used_arguments, index + 1)
+        return self.args[index].name
+
+    def declared_arguments(self) -> tuple[Rust, ...]:
+        """The arguments that the struct of accounts declares."""
+        return tuple(code(f"{arg.name}: {arg.type}") for arg in self.args[: self._used_arguments])
+
+    def need_called(self, a: NamedAccount, name: str, address: str) -> None:
+        """Raises RenderError without this program's account: Anchor looks for it by its name."""
+        for other in self.accounts:
+            model = other.model
+            if other.name == name and model.address == address and not model.optional:
+                return
+        raise self.refusal(
+            a, f"Anchor creates it with an account that must be called {name}; add that account"
+        )

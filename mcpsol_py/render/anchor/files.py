@@ -1,0 +1,70 @@
+"""The files of an Anchor crate, and of the module that adds list_tools to an existing program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mcpsol_py.render.anchor.pages import PagesView
+from mcpsol_py.render.anchor.view import AnchorView
+from mcpsol_py.render.environment import environment
+from mcpsol_py.render.rust import ident
+from mcpsol_py.render.write import Planned
+
+__all__ = ["anchor_plan", "module_plan"]
+
+
+def anchor_plan(view: AnchorView, *, shared: bool = False) -> list[Planned]:
+    """Every file of a whole program, before rustfmt and without headers.
+
+    `shared`: the author has a module `shared` next to the handlers.
+    """
+    shared = shared and all(ix.name != "shared" for ix in view.instructions)
+    files = [_file(view, "Cargo.toml", owned=True)]
+    files += [_file(view, f"src/{name}.rs") for name in _modules(view)]
+    files.append(Planned("src/list_tools.bin", view.pages.blob))
+    files.append(_file(view, "src/instructions/mod.rs"))
+    files.append(_file(view, "src/processor/mod.rs", shared=shared))
+    if shared:
+        files.append(Planned("src/processor/shared.rs", b"", owned=True))
+    for ix in view.instructions:
+        path = f"src/instructions/{ix.name}.rs"
+        files.append(_file(view, path, "src/instructions/instruction.rs", ix=ix))
+        path = f"src/processor/{ix.name}.rs"
+        files.append(_file(view, path, "src/processor/handler.rs", owned=True, ix=ix))
+    return files
+
+
+def _modules(view: AnchorView) -> list[str]:
+    """The modules of the crate's root that have a file of their own."""
+    optional = {
+        "types": view.types or view.takes_rest,
+        "events": view.events,
+        "state": view.states,
+        "constants": view.constants,
+    }
+    return ["lib", "list_tools", "error", *(name for name, used in optional.items() if used)]
+
+
+def _file(
+    view: AnchorView, path: str, template: str = "", *, owned: bool = False, **more: Any
+) -> Planned:
+    made = environment("anchor").get_template(f"{template or path}.jinja")
+    text = made.render(crate=view, pages=view.pages, **more)
+    return Planned(path, text.encode(), owned)
+
+
+def module_plan(pages: PagesView, program: str) -> list[Planned]:
+    """The files that add list_tools to an existing Anchor program, before rustfmt.
+
+    They are the module, its pages, and a text with the lines that the author adds.
+    """
+    env = environment("anchor")
+    module = env.get_template("src/list_tools.rs.jinja").render(pages=pages)
+    readme = env.get_template("list_tools.md.jinja").render(
+        program=ident(program or "your program")
+    )
+    return [
+        Planned("src/list_tools.rs", module.encode()),
+        Planned("src/list_tools.bin", pages.blob),
+        Planned("src/list_tools.md", readme.encode()),
+    ]
