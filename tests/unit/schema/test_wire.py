@@ -153,7 +153,7 @@ def test_one_at_the_end_of_the_accounts_is_reported() -> None:
     assert sum("do not distinguish accounts" in m for m in messages) == 2
 
 
-def test_and_m7_uncertain_and_unknown_words_are_reported() -> None:
+def test_uncertain_and_unknown_words_are_reported() -> None:
     model = lift(
         [_old({"n": "a", "d": INCREMENT, "p": {"n": "int", "v": "Vec<Thing>"}, "r": ["n", "v"]})]
     )
