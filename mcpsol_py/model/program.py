@@ -401,8 +401,8 @@ class Constant:
 class ProgramModel:
     """The whole program. `types` holds every defined type, with unique names.
 
-    `origin` is where it was read from and `dialect` its form, for people's eyes only. `findings` are those of the
-    reader (what the dialect says and the model cannot), as (path, level, message); `check` adds its own.
+    `origin` names the source and `dialect` its form, for people's eyes only. `findings` are those of the reader (facts
+    in the source that the model cannot express), as (path, level, message); `check` adds its own.
     """
 
     name: str

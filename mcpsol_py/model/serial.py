@@ -84,11 +84,15 @@ def _write_tuple(value: tuple[Any, ...]) -> Any:
 
 
 def _write_link(node: types.Link) -> Any:
-    return f"@{node.name}" if not node.args else _write_node(node)
+    if node.args:
+        return _write_node(node)
+    return f"@{node.name}"
 
 
 def _write_array(node: types.Array) -> Any:
-    return ["vec", to_json(node.item)] if node.count == types.U32 else _write_node(node)
+    if node.count == types.U32:
+        return ["vec", to_json(node.item)]
+    return _write_node(node)
 
 
 def _write_node(node: Any) -> Any:
@@ -105,7 +109,8 @@ def _write_row(value: Any) -> list[Any]:
     kind: Any = type(value)
     for shape in field_shapes(kind):
         item = getattr(value, shape.name)
-        out.append(write_value(item) if shape.is_free else to_json(item))
+        write = write_value if shape.is_free else to_json
+        out.append(write(item))
         if not shape.is_default(item):
             written = len(out)
     return out[:written]
@@ -117,7 +122,8 @@ def _write_record(value: Any) -> dict[str, Any]:
     for shape in field_shapes(kind):
         item = getattr(value, shape.name)
         if not shape.is_default(item):
-            out[shape.name] = write_value(item) if shape.is_free else to_json(item)
+            write = write_value if shape.is_free else to_json
+            out[shape.name] = write(item)
     return out
 
 
@@ -134,7 +140,9 @@ def _choose_writer(kind: type) -> Callable[[Any], Any]:
         return _write_node_or_word
     if kind in TAGS:
         return _write_node
-    return _write_row if kind in ROWS else _write_record
+    if kind in ROWS:
+        return _write_row
+    return _write_record
 
 
 _KINDS_OF_WORDS = frozenset(map(type, WORDS.values()))

@@ -58,13 +58,17 @@ class _TypeText(TypeVisitor[[], str]):
         return f"f{node.bits}{_endian(node)}"
 
     def visit_bool(self, node: Bool) -> str:
-        return "bool" if node.size == U8 else f"bool({type_text(node.size)})"
+        if node.size == U8:
+            return "bool"
+        return f"bool({type_text(node.size)})"
 
     def visit_pubkey(self, node: Pubkey) -> str:
         return "pubkey"
 
     def visit_string(self, node: String) -> str:
-        return "str" if node.encoding == "utf8" else f"str({node.encoding})"
+        if node.encoding == "utf8":
+            return "str"
+        return f"str({node.encoding})"
 
     def visit_bytes(self, node: Bytes) -> str:
         return "[u8]"
@@ -144,7 +148,9 @@ def _endian(number: Int | Float) -> str:
 
 
 def _argument_text(arg: TypeArg) -> str:
-    return str(arg.value) if isinstance(arg.value, int) else type_text(arg.value)
+    if isinstance(arg.value, int):
+        return str(arg.value)
+    return type_text(arg.value)
 
 
 _TYPE_TEXT = _TypeText()

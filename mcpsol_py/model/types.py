@@ -204,7 +204,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class ZeroableOption:
-    """Absent is written as `zero`, or as zeros of the item's size if `zero` is None."""
+    """An absent item is written as `zero`; None: as zeros of the item's size."""
 
     item: Type
     zero: bytes | None = None
@@ -285,6 +285,11 @@ class Field:
     docs: tuple[str, ...] = ()
     default: Default | None = None
 
+    @property
+    def is_constant(self) -> bool:
+        """Does it always have its default, so that callers neither give nor see it?"""
+        return self.default is not None and self.default.omitted
+
 
 @dataclass(frozen=True, slots=True)
 class Struct:
@@ -295,8 +300,8 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One variant of an enum. `payload` is None (unit), a Struct or a Tuple. `value` is the tag; None: its position in
-    the list.
+    """One variant of an enum. `payload`: a Struct, a Tuple, or None for a unit variant. `value` is the tag; None: its
+    position in the list.
     """
 
     name: str

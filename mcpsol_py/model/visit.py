@@ -8,8 +8,8 @@ to create a visitor that lacks a kind, so a new kind of type lists the places th
             return node.bits // 8
         ...
 
-The first type argument lists what `visit` takes after the node, the second is what it returns. A visitor of
-``TypeVisitor[[bytes, int], str]`` is called as ``visitor.visit(node, data, offset)``.
+The first type argument lists the parameters of `visit` after the node, the second is the type of its result. Call a
+visitor of ``TypeVisitor[[bytes, int], str]`` as ``visitor.visit(node, data, offset)``.
 
 Kinds that a visitor treats alike share one method, and the class body names each of them:
 

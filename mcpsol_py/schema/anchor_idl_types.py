@@ -196,7 +196,9 @@ class TypeWriter:
 
 
 def _is_plain(definition: TypeDef) -> bool:
-    return not definition.generics and definition.layout == "borsh" and definition.align is None
+    if definition.generics or definition.align is not None:
+        return False
+    return definition.layout == "borsh"
 
 
 def defined(name: str, args: list[Json] | None = None) -> Json:
@@ -263,12 +265,16 @@ class _Words(TypeVisitor[[], Any]):
     visit_set = visit_map = visit_tuple = visit_struct = visit_enum = visit_unsupported = no_word
 
     def number(self, node: Int | Float) -> Any:
-        return self.writer.hoist(node) if node.big_endian else type_text(node)
+        if node.big_endian:
+            return self.writer.hoist(node)
+        return type_text(node)
 
     visit_int = visit_float = number
 
     def visit_bool(self, node: Bool) -> Any:
-        return "bool" if node.size == U8 else self.writer.hoist(node)
+        if node.size != U8:
+            return self.writer.hoist(node)
+        return "bool"
 
     def visit_pubkey(self, node: Pubkey) -> Any:
         return "pubkey"
@@ -546,7 +552,9 @@ def _serialization(definition: TypeDef) -> Any:
         return {"custom": layout.removeprefix("custom:")}
     if declared is not None or layout == "borsh":
         return declared
-    return "bytemuckunsafe" if layout == "packed" else "bytemuck"
+    if layout == "packed":
+        return "bytemuckunsafe"
+    return "bytemuck"
 
 
 def _repr_kind(definition: TypeDef) -> str:
@@ -555,11 +563,15 @@ def _repr_kind(definition: TypeDef) -> str:
         return declared["repr"]
     if definition.layout == "borsh" or "serialization" in declared:
         return ""
-    return "transparent" if definition.layout == "transparent" else "c"
+    if definition.layout == "transparent":
+        return "transparent"
+    return "c"
 
 
 def _is_packed(definition: TypeDef, kind: str) -> bool:
     declared = dict(definition.declared)
     if "packed" in declared:
         return True
-    return definition.layout == "packed" and kind != "" and "serialization" not in declared
+    if not kind or "serialization" in declared:
+        return False
+    return definition.layout == "packed"

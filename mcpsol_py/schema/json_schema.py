@@ -278,7 +278,7 @@ class Schemas(GroupVisitor[[int], Shape]):
         if self.output:
             return self._list_of(shapes)
         names = [f"field_{i}" for i in range(len(items))]
-        members = [Member(name, name, shape) for name, shape in zip(names, shapes, strict=True)]
+        members = list(map(Member, names, names, shapes))
         whole = self.object_of(members)
         convert = tuple_converter(names, shapes)
         return Shape(whole.schema, convert, nodes=whole.nodes, depth=whole.depth)
@@ -299,18 +299,18 @@ class Schemas(GroupVisitor[[int], Shape]):
 
     def _struct(self, fields: tuple[Field, ...], depth: int) -> Shape:
         keyed = zip(field_keys(fields), fields, strict=True)
-        shown = [(key, f) for key, f in keyed if f.default is None or not f.default.omitted]
-        names = self._names([key for key, _ in shown])
-        members = [
-            Member(
+        shown = {key: field for key, field in keyed if not field.is_constant}
+        names = self._names(list(shown))
+        members = []
+        for name, (key, field) in zip(names, shown.items(), strict=True):
+            member = Member(
                 name,
                 key,
                 self._shape(field.type, depth + 1),
                 self._about(field.docs),
-                field.default is None,
+                needed=field.default is None,
             )
-            for name, (key, field) in zip(names, shown, strict=True)
-        ]
+            members.append(member)
         self._left -= 1
         return self.object_of(members)
 

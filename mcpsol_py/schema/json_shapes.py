@@ -74,7 +74,7 @@ class Member:
 
     @property
     def has_default(self) -> bool:
-        """May callers leave it out, although null is no value of it?"""
+        """May callers leave it out, and may it not be null?"""
         return not self.needed and not self.shape.nullable
 
 
@@ -147,7 +147,7 @@ class _TupleConverter:
         return [shape.converted(part) for shape, part in members]
 
     def _in_order(self, given: dict[str, Any]) -> list[Any]:
-        """Return the given members as a list. A nullable one that is missing is None; others leave a gap."""
+        """Return the given members as a list. A missing one is left out, or None if null is a value of it."""
         out = []
         for name, shape in self.shapes.items():
             if name in given or shape.nullable:
@@ -226,9 +226,9 @@ class _ObjectConverter:
     names: dict[str, str]
     #: the members whose values change
     shapes: dict[str, Shape]
-    #: the members that are None if they are absent
+    #: absent members that become None
     options: tuple[str, ...]
-    #: the members that are absent if they are None
+    #: members that are left out if their value is None
     droppable: frozenset[str]
 
     @property

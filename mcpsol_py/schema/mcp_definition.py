@@ -146,18 +146,15 @@ def _accounts_by_name(items: tuple[AccountItem, ...]) -> dict[str, AccountItem]:
 
 
 def _argument_members(instruction: Instruction, schemas: Schemas) -> list[Member]:
-    given = [arg for arg in instruction.args if not _is_constant(arg)]
+    given = [arg for arg in instruction.args if not arg.is_constant]
     notes = _ArgumentNotes(instruction)
     names = property_names(_unreserved(arg.name) for arg in given)
-    return [
-        Member(name, arg.name, schemas.shape(arg.type), notes.about(arg), notes.is_needed(arg))
-        for name, arg in zip(names, given, strict=True)
-    ]
-
-
-def _is_constant(arg: Field) -> bool:
-    """Is it an argument that callers do not give, since it always has the same value?"""
-    return arg.default is not None and arg.default.omitted
+    members = []
+    for name, arg in zip(names, given, strict=True):
+        shape = schemas.shape(arg.type)
+        member = Member(name, arg.name, shape, notes.about(arg), notes.is_needed(arg))
+        members.append(member)
+    return members
 
 
 class _ArgumentNotes:
@@ -261,7 +258,9 @@ def _account_schema(account: Account, needed: bool, profile: Profile) -> dict[st
 
 
 def _address_pattern(profile: Profile) -> dict[str, Any]:
-    return {"pattern": _BASE58} if profile.limits else {}
+    if not profile.limits:
+        return {}
+    return {"pattern": _BASE58}
 
 
 def _with_flags(what: str, flags: dict[str, bool]) -> str:

@@ -82,11 +82,12 @@ class ToolMap:
         names = unique_names((prefix + ix.name for ix in served), budget)
         schemas = Schemas(Resolver(model), PROFILES[profile])
         must = must_give or accounts_to_give
-        self._tools = {
-            name: ToolDefinition(ix, name, schemas, model.name, must)
-            for name, ix in zip(names, served, strict=True)
-        }
-        self.by_instruction = {tool.instruction.name: name for name, tool in self._tools.items()}
+        #: the tools by name, and their names by instruction
+        self._tools: dict[str, ToolDefinition] = {}
+        self.by_instruction: dict[str, str] = {}
+        for name, ix in zip(names, served, strict=True):
+            self._tools[name] = ToolDefinition(ix, name, schemas, model.name, must)
+            self.by_instruction[ix.name] = name
 
     @property
     def tools(self) -> list[dict[str, Any]]:
@@ -230,7 +231,7 @@ def _names_of_lists(instruction: Instruction) -> dict[str, str]:
 
 
 def _first_remaining(instruction: Instruction, where: str) -> str:
-    """Return the name of the list that a plain list is given for. Raises UnknownName if there is no such list."""
+    """Return the name of the list that a plain list is given for. Raises UnknownName without such a list."""
     if instruction.remaining:
         return instruction.remaining[0].name
     known = [arg.name for arg in instruction.args]

@@ -60,7 +60,7 @@ class PageSet:
     def get(self, cursor: int | None = None) -> bytes:
         """Return the page at *cursor*; None means page 0.
 
-        Empty if there is no such page: the program then sets no return data and fails with InvalidInstructionData.
+        Empty for any other cursor: the program then sets no return data and fails with InvalidInstructionData.
         """
         place = cursor or 0
         pages = self.json_pages
@@ -133,10 +133,13 @@ def _tool_rows(
 ) -> list[tuple[str, dict[str, Any]]]:
     resolver = Resolver(model)
     write = _WRITERS[form]
-    tools = [tool_of(ix, descriptions) for ix in model.instructions]
-    if model.facade_of is not None:
-        tools = [replace(tool, description=_with_program(tool, model.facade_of)) for tool in tools]
-    return [(tool.name, write(tool, resolver)) for tool in tools]
+    rows = []
+    for ix in model.instructions:
+        tool = tool_of(ix, descriptions)
+        if model.facade_of is not None:
+            tool = replace(tool, description=_with_program(tool, model.facade_of))
+        rows.append((tool.name, write(tool, resolver)))
+    return rows
 
 
 def _with_program(tool: Tool, behind: str) -> str:

@@ -68,6 +68,11 @@ class ArgParam:
     default: Default | None = None
     description: str = ""
 
+    @property
+    def is_constant(self) -> bool:
+        """Does it always have its default, so that callers do not give it?"""
+        return self.default is not None and self.default.omitted
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:
@@ -107,10 +112,11 @@ def leaves(
 ) -> Iterator[tuple[tuple[str, ...], Account]]:
     """Yield the accounts of *items* in wire order, each with its path through the groups."""
     for item in items:
+        path = (*above, item.name)
         if isinstance(item, AccountGroup):
-            yield from leaves(item.accounts, (*above, item.name))
+            yield from leaves(item.accounts, path)
         else:
-            yield (*above, item.name), item
+            yield path, item
 
 
 def describe(docs: tuple[str, ...], mode: str) -> str:

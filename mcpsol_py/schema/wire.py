@@ -143,7 +143,7 @@ def _discriminator_reason(discriminator: Discriminator) -> str | None:
 
 
 def _argument_reason(arg: ArgParam, resolver: Resolver) -> str | None:
-    if arg.default is not None and arg.default.omitted:
+    if arg.is_constant:
         return f"argument {arg.name!r} is a constant that callers do not give"
     if arg.type is None:
         return f"argument {arg.name!r} is {arg.word}, for which mcpsol has no word"

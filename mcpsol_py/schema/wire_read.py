@@ -162,7 +162,7 @@ def _ordered(reader: _RowReader, pairs: Pairs | None) -> Pairs:
 
 
 def _take(pairs: Pairs, key: str) -> tuple[str, Any]:
-    """Remove the first of *pairs* with this key and return it. If there is none, its type is unknown."""
+    """Remove the first of *pairs* with this key and return it. Without one, the type is unknown."""
     for i, (name, _) in enumerate(pairs):
         if name == key:
             return pairs.pop(i)

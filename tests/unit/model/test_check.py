@@ -73,7 +73,7 @@ def test_a_finding_reads_as_one_line() -> None:
     assert str(Finding("info", "", "fine", "rule")) == "info: fine [rule]"
 
 
-def test_dangling_types_are_told_where_they_stand_and_what_they_disable() -> None:
+def test_dangling_types_are_reported_and_disable_instructions() -> None:
     model = program(
         instructions=(
             ix(args=(Field("a", Option(Link("Missng"))),)),
@@ -161,7 +161,7 @@ def test_discriminators_that_shadow_one_another(known: list[bytes], expected: li
     assert sorted(path for _, path in found(model, "shadowed-discriminator")) == expected
 
 
-def test_further_discriminators_and_sizes_tell_data_apart() -> None:
+def test_further_discriminators_and_sizes_distinguish_data() -> None:
     also = (Discriminator(b"\x09", offset=4, consumed=False),)
     model = program(instructions=(ix("a", b"\x01"), ix("b", b"\x01", also=also)))
     assert found(model, "shadowed-discriminator") == []
@@ -246,10 +246,13 @@ def test_types_without_end_and_layouts_that_are_not_known() -> None:
     assert found(model, "unsupported-type") == [("error", "types[2].serialization")]
 
 
-def test_unsupported_types_are_told_with_their_reason() -> None:
+def test_unsupported_types_are_reported_with_their_reason() -> None:
     model = program(instructions=(ix(args=(Field("a", Unsupported("u24", "no such type")),)),))
-    (told,) = [f for f in check(model) if f.rule == "unsupported-type"]
-    assert (told.path, told.message) == ("instructions[0].args[0].type", "type 'u24': no such type")
+    (finding,) = [f for f in check(model) if f.rule == "unsupported-type"]
+    assert (finding.path, finding.message) == (
+        "instructions[0].args[0].type",
+        "type 'u24': no such type",
+    )
     assert unusable(model) == {"a": "argument 'a': type 'u24': no such type"}
 
 

@@ -1,4 +1,4 @@
-"""The model of a facade: what was "this program" names the program behind, and nothing else changes."""
+"""The model of a facade: "this program" becomes the program behind, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ NAMES = st.sampled_from(
 
 
 @given(st.lists(NAMES), st.lists(NAMES), st.lists(NAMES))
-def test_its_name_is_nobody_elses(accounts: list[str], args: list[str], rest: list[str]) -> None:
+def test_its_name_is_free(accounts: list[str], args: list[str], rest: list[str]) -> None:
     ix = one(
         *map(Account, accounts),
         args=tuple(Field(name, U64) for name in args),
@@ -170,7 +170,7 @@ def test_real_programs_keep_nothing_of_this_program(shared_idl: Any) -> None:
     parts = [n for ix in facade.instructions for n in nodes((ix.accounts, ix.arg_values))]
     assert not any(isinstance(n, ProgramIdValue | ProgramIdSeed) for n in parts)
     assert all(n.program is not None for n in parts if isinstance(n, Pda))
-    if len(model.instructions) <= 8:  # what the chain gives back is what was served
+    if len(model.instructions) <= 8:  # the pages on the chain give the served model
         pages = page_set(facade)
         assert lift(pages.json_pages[:1], pages.stream_pages) == facade
         assert lift(pages.json_pages).facade_of == ID

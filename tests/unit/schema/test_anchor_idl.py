@@ -1,6 +1,4 @@
-"""`convert --to anchor`: what is read back gives the same bytes for the same values, and other Anchor tools read it
-too.
-"""
+"""`convert --to anchor`: the document reads back to the same bytes for the same values, also in other Anchor tools."""
 
 import json
 from dataclasses import replace
@@ -68,7 +66,7 @@ def converted(model: ProgramModel) -> ProgramModel:
 
 
 def same_bytes(codecs: Codecs, node: Type, again: Codecs, other: Type, where: str) -> int:
-    """Encodes values of *node* by both codecs; how many were compared."""
+    """Encode values of *node* by both codecs, and return how many were compared."""
     count = 0
     for seed in range(VALUES):
         try:
@@ -127,7 +125,7 @@ def compare(model: ProgramModel) -> int:
 
 
 def _encoded(codec: InstructionCodec, args: Any) -> bytes | str:
-    """The data, or why there is none (arguments that a discriminator among them does not fit)."""
+    """The data, or the reason why the arguments cannot be encoded (a discriminator among them does not fit)."""
     try:
         return codec.encode(args)
     except EncodeError as error:
@@ -173,7 +171,7 @@ def test_an_anchor_idl_stays_as_it_is(shared_idl: Path) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Without what says nothing: false flags and empty lists of docs."""
+    """Return *value* without false flags and empty lists of docs."""
     if isinstance(value, dict):
         return {
             k: _old_spelling(_plain(v))
@@ -193,7 +191,7 @@ def _old_spelling(value: Any) -> Any:
     return "pubkey" if value == "publicKey" else value
 
 
-# --- what Anchor cannot say ------------------------------------------------------------------------------------------
+# --- losses --------------------------------------------------------------------------------------------------------
 
 
 def one(node: Type, **more: Any) -> tuple[dict[str, Any], list[str]]:
@@ -250,7 +248,7 @@ def test_tags_that_are_not_u8_or_not_in_order() -> None:
     assert IDL_KEY not in plain
 
 
-def test_a_type_that_nothing_defines_is_defined_as_unknown() -> None:
+def test_an_undefined_type_is_defined_as_unknown() -> None:
     doc, losses = one(Link("Decimal"))
     assert [t["name"] for t in doc["types"]] == ["Decimal"]
     assert "types.Decimal" in losses
@@ -266,7 +264,7 @@ def test_names_do_not_meet_in_camel_case() -> None:
     assert len({n.lower() for n in names}) == len(names) == 4
 
 
-def test_an_event_takes_its_name_from_a_type_of_another_shape() -> None:
+def test_an_event_gets_its_name_from_a_type_of_another_shape() -> None:
     model = ProgramModel(
         "p",
         (Instruction("go", Discriminator(b"\x01"), (Field("x", Link("Swap")),)),),
@@ -279,7 +277,7 @@ def test_an_event_takes_its_name_from_a_type_of_another_shape() -> None:
     assert compare(model)
 
 
-def test_defaults_and_constants_stand_beside_their_argument() -> None:
+def test_defaults_and_constants_are_beside_their_argument() -> None:
     args = (Field("n", U8, (), Default(3)), Field("pad", U8, (), Default(7, omitted=True)))
     model = ProgramModel("p", (Instruction("go", Discriminator(b"\x01"), args),))
     assert converted(model).instructions[0].args == args
@@ -289,7 +287,7 @@ def test_defaults_and_constants_stand_beside_their_argument() -> None:
     )
 
 
-def test_seeds_and_flags_that_anchor_cannot_say_are_losses() -> None:
+def test_seeds_and_flags_that_anchor_cannot_express_are_losses() -> None:
     accounts = (
         Account("either", signer="either"),
         AccountGroup("g", (Account("odd", pda=Pda((ConstSeed(b"a"), UnknownSeed("why")))),)),

@@ -82,7 +82,7 @@ def test_two_tools_of_one_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["secret_key", "privateKey", "mnemonic", "seed_phrase", "keypair"])
-def test_a_property_that_asks_for_a_key_is_told(name: str) -> None:
+def test_a_property_that_asks_for_a_key_is_reported(name: str) -> None:
     tool = _tool(schema={"type": "object", "properties": {name: {"type": "string"}}})
     assert [f.rule for f in lint_tools([tool])] == ["key-like"]
 
@@ -117,7 +117,7 @@ def test_mcpsol_s_own_clients_are_spoken_of_where_no_client_is_named() -> None:
     assert [f for f in lint(model, "claude") if f.rule == "mcpsol-client"] == []
 
 
-def test_what_is_not_served_is_told() -> None:
+def test_instructions_that_cannot_be_served_are_reported() -> None:
     model = ProgramModel("x", (Instruction("a", Discriminator(), disabled="not yet"),))
     (finding,) = lint(model, "claude")
     assert (finding.rule, finding.path) == ("not-served", "instructions[0]")

@@ -126,7 +126,7 @@ def test_what_cannot_be_served_is_left_out_with_the_reason() -> None:
     assert found.instruction("read").name == "read"
 
 
-def test_what_only_the_program_itself_can_call_is_no_tool() -> None:
+def test_instructions_that_only_the_program_can_call_are_not_tools() -> None:
     """An address of its own must sign, as for events by CPI; a signer at another program's address may well be."""
     pda = p.Pda((p.ConstSeed(b"event_authority"),))
     theirs = p.Pda((p.ConstSeed(b"x"),), p.ConstValue("11111111111111111111111111111111"))
@@ -232,7 +232,7 @@ def test_strict_clients_give_null_for_what_they_leave_out() -> None:
         ({"remaining_accounts": 5}, "5"),
     ],
 )
-def test_names_that_are_not_there_are_told_with_those_that_are(
+def test_unknown_names_are_refused_with_the_known_ones(
     arguments: dict[str, Any], what: str
 ) -> None:
     with pytest.raises(UnknownName) as caught:

@@ -251,7 +251,7 @@ def _page(**members: Any) -> bytes:
         b" " * 70_000,
     ],
 )  # fmt: skip
-def test_what_is_no_page_is_refused(data: bytes) -> None:
+def test_malformed_pages_are_refused(data: bytes) -> None:
     with pytest.raises(MalformedPage) as caught:
         read_page(data, 7)
     assert caught.value.cursor == 7
@@ -290,7 +290,7 @@ def test_next_cursors_are_read_as_text_or_number(value: Any, expected: Any) -> N
         {"n": "a", "d": "", "p": {"b": "pubkey"}, "x": {"a": {"b": 5}}},
     ],
 )
-def test_what_is_no_tool_is_refused(tool: Any) -> None:
+def test_malformed_tools_are_refused(tool: Any) -> None:
     with pytest.raises(MalformedPage):
         read_pages([_page(tools=[tool], x=1)])
 

@@ -150,7 +150,7 @@ def test_a_model_without_cursors_enough_is_refused(monkeypatch: pytest.MonkeyPat
         stream(MODEL)
 
 
-def test_a_text_that_is_no_model_is_refused() -> None:
+def test_text_of_another_kind_than_a_model_is_refused() -> None:
     text = b'{"name":3}'
     packed = module._pack(text)
     page = module._HEAD.pack(1, 0, 1, zlib.crc32(packed)) + packed + b"\xff"

@@ -189,7 +189,7 @@ def test_verbose_names_keep_their_ends() -> None:
     ) == [("pool_w", False, False)]
 
 
-def test_control_characters_in_strings_are_survived() -> None:
+def test_control_characters_in_strings_are_accepted() -> None:
     page = (
         b'{"v":"2024-11-05","name":"c\x01d","tools":[{"n":"a\x02b","i":"tab\there\x00","d":"00"}]}'
     )
@@ -197,7 +197,7 @@ def test_control_characters_in_strings_are_survived() -> None:
     assert (tool.name, tool.description) == ("ab", "tab\there")
 
 
-def test_bytes_that_are_no_utf8_are_survived() -> None:
+def test_bytes_other_than_utf8_are_accepted() -> None:
     assert read_pages([b'{"name":"c","tools":[{"n":"a\xff","d":"00"}]}'])[0].name == "a\ufffd"
 
 
