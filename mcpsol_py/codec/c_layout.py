@@ -124,7 +124,7 @@ class Lowering(TypeVisitor[[str], LaidOut]):
         end, whole_align = 0, 1
         for item in items:
             part = self.visit(item, layout)
-            align = 1 if layout == "packed" else part.align
+            align = _align_in(layout, part.align)
             start = _round_up(end, align)
             parts.append(_pad(part.node, before=start - end))
             end = start + part.size
@@ -142,8 +142,7 @@ class Lowering(TypeVisitor[[str], LaidOut]):
         if not isinstance(node.tag, Int):
             self._refuse(node, layout)
         tag_size = node.tag.bits // 8
-        packed = layout == "packed"
-        align = 1 if packed else _int_align(node.tag)
+        align = _align_in(layout, _int_align(node.tag))
         payloads = {
             index: self.visit(variant.payload, layout)
             for index, variant in enumerate(node.variants)
@@ -151,7 +150,7 @@ class Lowering(TypeVisitor[[str], LaidOut]):
         }
         if not payloads:
             return LaidOut(node, tag_size, align)
-        union_align = 1 if packed else max(payload.align for payload in payloads.values())
+        union_align = _align_in(layout, max(payload.align for payload in payloads.values()))
         align = max(align, union_align)
         start = _round_up(tag_size, union_align)
         total = _round_up(start + max(payload.size for payload in payloads.values()), align)
@@ -166,7 +165,7 @@ class Lowering(TypeVisitor[[str], LaidOut]):
             self._refuse(node, layout)
         item, size, align = self.visit(node.item, layout)
         tag_size = node.prefix.bits // 8
-        align = max(align, _int_align(node.prefix)) if layout == "c" else 1
+        align = _align_in(layout, max(align, _int_align(node.prefix)))
         start = _round_up(tag_size, align)
         total = _round_up(start + size, align)
         padded = _pad(item, before=start - tag_size, after=total - start - size)
@@ -205,6 +204,11 @@ class Lowering(TypeVisitor[[str], LaidOut]):
 
 def _int_align(node: Int) -> int:
     return min(node.bits // 8, _MAX_INT_ALIGN)
+
+
+def _align_in(layout: str, align: int) -> int:
+    """Return the alignment of a part inside a type of *layout*."""
+    return 1 if layout == "packed" else align
 
 
 def _pad(node: Type, before: int = 0, after: int = 0) -> Type:

@@ -111,7 +111,7 @@ class Finder(Generic[_K]):
             found = self._by_bytes.get(data[:length])
             if found is not None:
                 return found
-        if self._lengths or not self._known:
+        if self._lengths:
             return None
         return best_match(self._known, data, lambda one: self._fits(one, data))
 

@@ -28,8 +28,17 @@ __all__ = [
 #: Python allows 20 nested loops in a function. Deeper types continue in a function of their own.
 MAX_BLOCKS = 12
 
-#: Bits -> the `struct` formats of an unsigned and a signed integer.
-_INT_FORMATS = {8: "Bb", 16: "Hh", 32: "Ii", 64: "Qq"}
+#: Bits and whether it is signed -> the `struct` format of an integer.
+_INT_FORMATS = {
+    (8, False): "B",
+    (16, False): "H",
+    (32, False): "I",
+    (64, False): "Q",
+    (8, True): "b",
+    (16, True): "h",
+    (32, True): "i",
+    (64, True): "q",
+}
 
 
 class Source:
@@ -101,8 +110,7 @@ def number_format(node: Type) -> str | None:
         return None
     if isinstance(node, Float):
         return "f" if node.bits == 32 else "d"
-    formats = _INT_FORMATS.get(node.bits)
-    return formats[node.signed] if formats else None
+    return _INT_FORMATS.get((node.bits, node.signed))
 
 
 def depth_check(node: Type) -> list[str]:
