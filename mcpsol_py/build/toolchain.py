@@ -77,8 +77,8 @@ class BuildSbf:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
-    """What a route of Debian's compiler builds for: cargo's words for it, rustc's flags, the parts of its library."""
+class CompilerTarget:
+    """A compilation target of Debian's compiler: cargo's options, rustc's flags, the parts of its library."""
 
     triple: str
     cargo: tuple[str, ...]
@@ -106,13 +106,13 @@ class Debian:
         """What is written down beside an artifact: route and versions."""
         return {"route": self.route, "rustc": self.rustc, "linker": self.linker}
 
-    def target(self) -> Target:
+    def target(self) -> CompilerTarget:
         """What is built for: rustc's own ``bpfel-unknown-none``, or our ``sbpf-solana`` with a standard library."""
         sources = {
             "__CARGO_TESTS_ONLY_SRC_ROOT": str(self.root / "std" / "library")
         }  # std_for_sbf.py's copy
         if self.route == "no-std":
-            return Target(
+            return CompilerTarget(
                 triple="bpfel-unknown-none",
                 cargo=("--target", "bpfel-unknown-none"),
                 flags=("-C", "panic=abort", *_FLAGS),
@@ -120,7 +120,7 @@ class Debian:
                 library=("-Zbuild-std=core,alloc", "-Zbuild-std-features=compiler-builtins-mem"),
                 environment=sources,
             )
-        return Target(
+        return CompilerTarget(
             triple="sbpf-solana",
             cargo=("--target", str(self.root / "sbpf-solana.json"), "-Zjson-target-spec"),
             flags=(
