@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 from mcpsol_py.calls.balances import Change
@@ -34,14 +33,11 @@ def text_of(
     )
     if simulated is None:
         return summary.lines()
-    with_results = replace(
-        summary,
-        simulated=_result_words(simulated),
-        changes=simulated.changes,
-        units=simulated.outcome.units,
-        returned=simulated.returned,
-    )
-    return [*with_results.lines(), *map(_event_line, simulated.events)]
+    summary.simulated = _result_words(simulated)
+    summary.changes = simulated.changes
+    summary.units = simulated.outcome.units
+    summary.returned = simulated.returned
+    return [*summary.lines(), *map(_event_line, simulated.events)]
 
 
 def _result_words(simulated: SimulatedCall) -> str:

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from solders.pubkey import Pubkey
@@ -61,14 +61,10 @@ def signing_power(wallet: Pubkey, program_id: Pubkey, accounts: AccountMap) -> S
     owners = frozenset([str(wallet), *multisigs])
     if program_id in _DIRECT:
         return SigningPower(owners, frozenset(accounts))
-    powers = {key: _mint_powers(account) for key, account in accounts.items()}
-    # A permanent delegate can move every account of its mint.
-    everyones = {mint for mint, power in powers.items() if str(power.delegate) in owners}
-    taken = {mint for mint, power in powers.items() if owners & power.takes_lamports}
-    for key, account in accounts.items():
-        token = read_token_account(account)
-        if token is not None and (token.mint in everyones or _may_spend(token, owners)):
-            taken.add(key)
+    mints = {key: _MintPowers.of(account) for key, account in accounts.items()}
+    tokens = {key: read_token_account(account) for key, account in accounts.items()}
+    taken = {key for key, mint in mints.items() if owners & mint.takes_lamports}
+    taken |= {key for key, token in tokens.items() if token and _may_spend(token, owners, mints)}
     return SigningPower(owners, frozenset(taken))
 
 
@@ -78,28 +74,34 @@ def _signers(account: AccountState | None) -> tuple[Pubkey, ...]:
     return () if multisig is None else multisig.signers
 
 
-def _may_spend(token: TokenAccount, owners: Collection[str]) -> bool:
-    """Whether one of *owners* is the account's delegate, with an allowance, or its close authority."""
-    if str(token.close_authority) in owners:
-        return True
-    return token.delegated_amount > 0 and str(token.delegate) in owners
-
-
 @dataclass(frozen=True, slots=True)
 class _MintPowers:
     """Who can take lamports out of a mint, and who can move everybody's tokens of it."""
 
     takes_lamports: frozenset[str] = frozenset()
-    delegate: Pubkey | None = None
+    permanent_delegate: Pubkey | None = None
+
+    @classmethod
+    def of(cls, account: AccountState | None) -> _MintPowers:
+        """Return the powers over a mint. Nobody has any over another account."""
+        mint = read_mint(account)
+        if mint is None:
+            return cls()
+        parts = extensions(account)
+        closer = extension_address(parts, Extension.MINT_CLOSE_AUTHORITY)
+        # The mint authority may take what exceeds the rent.
+        takers = (closer, mint.mint_authority)
+        delegate = extension_address(parts, Extension.PERMANENT_DELEGATE)
+        return cls(frozenset(str(key) for key in takers if key is not None), delegate)
 
 
-def _mint_powers(account: AccountState | None) -> _MintPowers:
-    mint = read_mint(account)
-    if mint is None:
-        return _MintPowers()
-    parts = extensions(account)
-    closer = extension_address(parts, Extension.MINT_CLOSE_AUTHORITY)
-    delegate = extension_address(parts, Extension.PERMANENT_DELEGATE)
-    # The mint authority may take what exceeds the rent.
-    takers = (closer, mint.mint_authority)
-    return _MintPowers(frozenset(str(key) for key in takers if key is not None), delegate)
+def _may_spend(
+    token: TokenAccount, owners: Collection[str], mints: Mapping[Pubkey, _MintPowers]
+) -> bool:
+    """Whether *owners* can take from the account: by its delegate, close authority or mint."""
+    delegates = [token.close_authority]
+    if token.delegated_amount > 0:
+        delegates.append(token.delegate)
+    if token.mint in mints:
+        delegates.append(mints[token.mint].permanent_delegate)
+    return any(str(delegate) in owners for delegate in delegates)

@@ -6,7 +6,7 @@ Names and docs come from the program and are not trusted: they are cleaned, and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,9 +53,9 @@ def one_line(text: str, limit: int = 80) -> str:
     return " ".join(clean_text(text, limit).split())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CallSummary:
-    """What a summary says. `simulated` is how the simulation went: "succeeded", "not run: no chain was given"."""
+    """The contents of a summary. `simulated` says how the simulation went, like "succeeded"."""
 
     program: str
     program_id: str
@@ -71,41 +71,38 @@ class CallSummary:
 
     def lines(self) -> list[str]:
         """Return the summary, one string a line."""
-        return [
-            f"{one_line(self.program)} · {one_line(self.instruction)} · program {self.program_id}",
-            *self._doc_line(),
-            *(f"  {one_line(name)} = {_value(value)}" for name, value in self.args.items()),
-            *self._account_lines(),
-            *self._payer_line(),
-            self._simulation_line(),
-            *(f"    {change_line(change)}" for change in self.changes),
-            *self._return_line(),
+        out = [
+            f"{one_line(self.program)} · {one_line(self.instruction)} · program {self.program_id}"
         ]
-
-    def _doc_line(self) -> Iterator[str]:
         if self.doc:
-            yield f"  the program says: {one_line(self.doc, _WIDEST)}"
+            out.append(f"  the program says: {one_line(self.doc, _WIDEST)}")
+        out += [f"  {one_line(name)} = {_value(value)}" for name, value in self.args.items()]
+        out += self._account_lines()
+        if self._pays_from_outside():
+            out.append(f"  fee payer  {self.payer}")
+        out.append(self._simulation_line())
+        out += [f"    {change_line(change)}" for change in self.changes]
+        if self.returned is not None:
+            out.append(f"  returns {_value(self.returned)}")
+        return out
 
-    def _account_lines(self) -> Iterator[str]:
+    def _account_lines(self) -> list[str]:
         names = [one_line(account.name) for account in self.accounts]
         width = max(map(len, names), default=0)
-        for name, account in zip(names, self.accounts, strict=True):
-            roles = ", ".join(_roles(account, self.payer))
-            line = f"  {name.ljust(width)}  {_address(account)}"
-            yield f"{line}  {roles}".rstrip()
+        return [
+            f"  {name.ljust(width)}  {_address(account)}  {_roles(account, self.payer)}".rstrip()
+            for name, account in zip(names, self.accounts, strict=True)
+        ]
 
-    def _payer_line(self) -> Iterator[str]:
-        """Name the fee payer if it is not an account of the instruction."""
-        if self.payer not in (None, *(account.address for account in self.accounts)):
-            yield f"  fee payer  {self.payer}"
+    def _pays_from_outside(self) -> bool:
+        """Whether the fee payer is not among the accounts of the instruction."""
+        if self.payer is None:
+            return False
+        return all(account.address != self.payer for account in self.accounts)
 
     def _simulation_line(self) -> str:
         used = "" if self.units is None else f", {self.units:,} compute units"
         return f"  simulation: {self.simulated}{used}"
-
-    def _return_line(self) -> Iterator[str]:
-        if self.returned is not None:
-            yield f"  returns {_value(self.returned)}"
 
 
 def _value(value: Any) -> str:
@@ -119,11 +116,14 @@ def _address(account: AccountLine) -> str:
     return account.address if known is None else f"{account.address} ({known})"
 
 
-def _roles(account: AccountLine, payer: str | None) -> list[str]:
-    roles = {
-        "signs": account.signer,
-        "pays the fee": account.address == payer,
-        "written": account.writable,
-        "filled in": not account.given,
-    }
-    return [role for role, applies in roles.items() if applies]
+def _roles(account: AccountLine, payer: str | None) -> str:
+    roles = []
+    if account.signer:
+        roles.append("signs")
+    if account.address == payer:
+        roles.append("pays the fee")
+    if account.writable:
+        roles.append("written")
+    if not account.given:
+        roles.append("filled in")
+    return ", ".join(roles)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Protocol, runtime_checkable
 
 from solders.account import Account
@@ -356,17 +357,24 @@ async def _load_addresses(
     lookups: Sequence[Any], transport: Transport | None
 ) -> tuple[list[str], str]:
     """Return the addresses from lookup tables, writable ones first, and a note about missing tables."""
-    keys = [lookup.account_key for lookup in lookups]
-    states = [None] * len(keys) if transport is None else await transport.get_accounts(keys)
-    tables = {key: _table_addresses(state) for key, state in zip(keys, states, strict=True)}
-    writable = [_entry(tables, x.account_key, i) for x in lookups for i in x.writable_indexes]
-    readonly = [_entry(tables, x.account_key, i) for x in lookups for i in x.readonly_indexes]
-    missing = ", ".join(str(key) for key in keys if not tables[key])
+    tables = await _read_tables([lookup.account_key for lookup in lookups], transport)
+    writable = [_entries(tables, x.account_key, x.writable_indexes) for x in lookups]
+    readonly = [_entries(tables, x.account_key, x.readonly_indexes) for x in lookups]
+    addresses = list(chain.from_iterable(writable + readonly))
+    missing = ", ".join(str(key) for key, held in tables.items() if not held)
     if not missing:
-        return writable + readonly, ""
+        return addresses, ""
     why = "no chain was given" if transport is None else "they are not on this chain"
-    note = f"the addresses in lookup tables ({missing}) are unknown: {why}"
-    return writable + readonly, note
+    return addresses, f"the addresses in lookup tables ({missing}) are unknown: {why}"
+
+
+async def _read_tables(
+    keys: Sequence[Pubkey], transport: Transport | None
+) -> dict[Pubkey, Sequence[Pubkey]]:
+    """Read the addresses in lookup tables. A table that cannot be read has none."""
+    if transport is None:
+        return dict.fromkeys(keys, ())
+    return dict(zip(keys, map(_table_addresses, await transport.get_accounts(keys)), strict=True))
 
 
 def _table_addresses(account: Account | None) -> Sequence[Pubkey]:
@@ -378,6 +386,9 @@ def _table_addresses(account: Account | None) -> Sequence[Pubkey]:
         return ()
 
 
-def _entry(tables: Mapping[Pubkey, Sequence[Pubkey]], table: Pubkey, index: int) -> str:
-    addresses = tables[table]
-    return str(addresses[index]) if index < len(addresses) else f"entry {index} of table {table}"
+def _entries(
+    tables: Mapping[Pubkey, Sequence[Pubkey]], table: Pubkey, indexes: Iterable[int]
+) -> list[str]:
+    """Return the addresses at *indexes*, and a description of each that the table lacks."""
+    known = dict(enumerate(tables[table]))
+    return [str(known.get(index, f"entry {index} of table {table}")) for index in indexes]

@@ -129,7 +129,7 @@ def read_buffer(account: Account | None) -> ProgramBuffer | None:
 def read_program(
     program_id: Pubkey, account: Account | None, programdata: Account | None
 ) -> DeployedProgram | None:
-    """Return the program in *account* (at its id), of any loader, or None if there is none.
+    """Return the program in *account* (at its id), of any loader, or None if it is something else.
 
     *programdata* is the account at its `programdata_address`. A closed program gives None: its
     Program account stays, but nothing can be deployed there again.

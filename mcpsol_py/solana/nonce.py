@@ -1,7 +1,7 @@
 """Durable nonces: the account that holds one, and the instruction that advances it.
 
-A transaction whose first instruction is AdvanceNonceAccount, and whose blockhash is the nonce that the account holds,
-does not expire with a block height. It can land until the nonce is advanced, by itself or by another transaction.
+A transaction does not expire with a block height if its first instruction is AdvanceNonceAccount and its blockhash is
+the nonce in that account. It can land until the nonce is advanced, by itself or by another transaction.
 
 Layout of a nonce account (solana-nonce, 80 bytes): version u32, state u32 (1 = initialized), authority 32 bytes,
 nonce 32 bytes, lamports per signature u64.
@@ -50,20 +50,22 @@ def read_nonce(account: Account | None) -> NonceAccount | None:
 
 def advanced_by(instruction: Instruction) -> Pubkey | None:
     """Return the nonce account that *instruction* advances, or None if it is another instruction."""
-    if instruction.program_id != SYSTEM_PROGRAM or bytes(instruction.data)[:4] != _ADVANCE:
+    if not _is_advance(instruction.program_id, instruction.data):
         return None
-    return instruction.accounts[0].pubkey if instruction.accounts else None
+    return next((meta.pubkey for meta in instruction.accounts), None)
 
 
 def advanced_first(message: VersionedMessage) -> Pubkey | None:
     """Return the nonce account that the first instruction of *message* advances, or None."""
-    if not message.instructions:
+    first = next(iter(message.instructions), None)
+    if first is None:
         return None
-    first, keys = message.instructions[0], message.account_keys
-    accounts = list(first.accounts)
-    if not accounts or max(first.program_id_index, accounts[0]) >= len(keys):
+    keys = dict(enumerate(message.account_keys))
+    if not _is_advance(keys.get(first.program_id_index), first.data):
         return None
-    is_advance = (
-        keys[first.program_id_index] == SYSTEM_PROGRAM and bytes(first.data)[:4] == _ADVANCE
-    )
-    return keys[accounts[0]] if is_advance else None
+    nonce_index = next(iter(first.accounts), -1)
+    return keys.get(nonce_index)
+
+
+def _is_advance(program_id: Pubkey | None, data: bytes) -> bool:
+    return program_id == SYSTEM_PROGRAM and bytes(data[:4]) == _ADVANCE

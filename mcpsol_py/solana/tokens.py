@@ -104,7 +104,7 @@ class TokenAccountState(IntEnum):
 class TokenAccount:
     """A token account. Amounts are in base units.
 
-    `delegated_amount` is 0 if there is no delegate. `rent_reserve` is set for wrapped SOL: the
+    `delegated_amount` is 0 without a delegate. `rent_reserve` is set for wrapped SOL: the
     lamports that are not part of `amount`.
     """
 
@@ -254,23 +254,17 @@ def parse_mint(data: bytes) -> Mint | None:
 
 def read_token_account(account: OwnedData | None) -> TokenAccount | None:
     """Return *account* as an initialized token account, or None if it is something else."""
-    if account is None or account.owner not in TOKEN_PROGRAMS:
-        return None
-    return parse_token_account(bytes(account.data))
+    return parse_token_account(_token_data(account))
 
 
 def read_mint(account: OwnedData | None) -> Mint | None:
     """Return *account* as a mint, or None if it is something else."""
-    if account is None or account.owner not in TOKEN_PROGRAMS:
-        return None
-    return parse_mint(bytes(account.data))
+    return parse_mint(_token_data(account))
 
 
 def read_multisig(account: OwnedData | None) -> Multisig | None:
     """Return *account* as an initialized multisig, or None if it is something else."""
-    if account is None or account.owner not in TOKEN_PROGRAMS:
-        return None
-    data = bytes(account.data)
+    data = _token_data(account)
     if len(data) != MULTISIG_SIZE:
         return None
     required, count, is_initialized = data[:3]
@@ -278,6 +272,13 @@ def read_multisig(account: OwnedData | None) -> Multisig | None:
         return None
     signers = (Pubkey(data[at : at + 32]) for at in range(3, 3 + 32 * count, 32))
     return Multisig(required, tuple(signers))
+
+
+def _token_data(account: OwnedData | None) -> bytes:
+    """Return the data of a token program's account, and b"" for any other."""
+    if account is None or account.owner not in TOKEN_PROGRAMS:
+        return b""
+    return bytes(account.data)
 
 
 def owner_filter(owner: Pubkey) -> tuple[int, bytes]:
@@ -303,8 +304,8 @@ _SEED_FIELDS = frozenset({"mint", "owner", "authority", "amount", "supply", "dec
 def state_field(type_name: str | None, field: str, account: OwnedData) -> tuple[bytes, Any] | None:
     """Return one field of a token account or mint as (its bytes, its value).
 
-    *type_name* is the account type that an IDL names. If it is None, the data's size decides.
-    Returns None if *account* is not a token program's, or type or field are unknown.
+    *type_name* is the account type that an IDL names. Without it, the data's size decides. Returns
+    None if another program owns *account*, or if the type or field is unknown.
     """
     if account.owner not in TOKEN_PROGRAMS or (name := snake(field)) not in _SEED_FIELDS:
         return None
