@@ -1,8 +1,7 @@
-"""Keys that sign (for the bridge, for payments): an encrypted file, a service that is asked over HTTP, a function, or
-any other signer with an address and `sign`.
+"""Signers for the bridge and for payments: an encrypted key file, a service over HTTP, a function, or your own.
 
-The file is JSON: scrypt (n 2^17, r 8, p 1) makes a key of the passphrase, AES-256-GCM seals the 32-byte seed with it,
-and the address and all parameters are authenticated with it, so none can be swapped. No tool takes or returns a key,
+The key file is JSON. scrypt (n 2^17, r 8, p 1) derives a key from the passphrase, and AES-256-GCM encrypts the 32-byte
+seed with it. The address and all parameters are authenticated, so none can be swapped. No tool takes or returns a key,
 and no function here prints one.
 """
 
@@ -40,29 +39,29 @@ __all__ = [
     "open_keystore",
 ]
 
-#: bytes of a signing service's answer that are read
+#: How many bytes of a signing service's answer are read.
 _ANSWER = 64 * 1024
 
 _FORMAT = "mcpsol keystore 1"
 _N, _R, _P = 1 << 17, 8, 1
-#: what reading accepts: no less than what keeps guessing dear (RFC 7914 says 2^14 for use at once), and no more than a
-#: file should make the reader burn
+#: The costs that reading accepts: enough to make guessing expensive (RFC 7914 recommends 2^14 for interactive use), and
+#: not more than a file may make the reader compute.
 _N_MIN, _N_MAX = 1 << 14, 1 << 20
 
 
 class Signer(Protocol):
-    """Signs for one address. A hardware wallet or a remote service is one by having these two."""
+    """Signs for one address. Any class with these two members is a signer, such as one for a hardware wallet."""
 
     @property
     def address(self) -> Pubkey:
-        """Whose signature it makes."""
+        """The address that it signs for."""
 
     async def sign(self, message: bytes) -> Signature:
-        """The signature of a serialized message. May ask a person, and may refuse by raising PolicyError."""
+        """Sign a serialized message. May ask a person, and may refuse by raising PolicyError."""
 
 
 class KeypairSigner:
-    """A key pair in this process's memory. Its repr holds the address only."""
+    """A key pair in this process's memory. Its repr has only the address."""
 
     def __init__(self, keypair: Keypair) -> None:
         self._keypair = keypair
@@ -72,17 +71,19 @@ class KeypairSigner:
 
     @property
     def address(self) -> Pubkey:
-        """Whose signature it makes."""
+        """The address that it signs for."""
         return self._keypair.pubkey()
 
     async def sign(self, message: bytes) -> Signature:
-        """The ed25519 signature of *message*."""
+        """Return the ed25519 signature of *message*."""
         return self._keypair.sign_message(message)
 
 
 class CallableSigner:
-    """A function that signs: of a hardware wallet's library, a key management service's client. It is given the
-    message's bytes and gives the 64 bytes of the signature, at once or awaited; it may refuse by raising PolicyError.
+    """A function that signs, such as one of a hardware wallet's library or a key management service's client.
+
+    It takes the message's bytes and returns the 64 bytes of the signature, or an awaitable of them. It may refuse by
+    raising PolicyError.
     """
 
     def __init__(
@@ -95,21 +96,21 @@ class CallableSigner:
 
     @property
     def address(self) -> Pubkey:
-        """Whose signature it makes."""
+        """The address that it signs for."""
         return self._address
 
     async def sign(self, message: bytes) -> Signature:
-        """The function's signature. Raises PolicyError where it does not fit the message and the address."""
+        """Return the function's signature. Raises PolicyError if it does not fit the message and the address."""
         made = self._function(message)
         return _fitting(made if isinstance(made, bytes) else await made, message, self._address)
 
 
 class HttpSigner:
-    """A signing service of one's own at *url*: it is posted ``{"address", "message"}`` (base58, base64) and answers
-    ``{"signature"}`` (base58), or ``{"error"}`` with a status of 400 or more.
+    """A signing service at *url*.
 
-    *token* is sent as a bearer token. Over plain http only a loopback address is asked. Raises SourceError for a URL
-    that is none.
+    It is sent ``{"address", "message"}`` (base58, base64) by POST, and answers ``{"signature"}`` (base58), or
+    ``{"error"}`` with a status of 400 or more. *token* is sent as a bearer token. Plain http is allowed for loopback
+    addresses only. Raises SourceError for an invalid URL.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class HttpSigner:
     ) -> None:
         parts = _http_url(url)
         if parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "localhost", "::1"):
-            raise SourceError("a signer on another machine is asked over https", path="signer.url")
+            raise SourceError("a signer on another machine needs an https URL", path="signer.url")
         self._address, self._url, self._token, self._timeout = address, url, token, timeout
         self._host = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
 
@@ -126,12 +127,13 @@ class HttpSigner:
 
     @property
     def address(self) -> Pubkey:
-        """Whose signature it makes."""
+        """The address that it signs for."""
         return self._address
 
     async def sign(self, message: bytes) -> Signature:
-        """The service's signature, asked for once. Raises PolicyError where it refuses or the signature does not fit,
-        TransportError where it does not answer.
+        """Ask the service for a signature, once.
+
+        Raises PolicyError if it refuses or the signature does not fit, TransportError if it does not answer.
         """
         status, body = await asyncio.to_thread(self._post, message)
         try:
@@ -156,7 +158,7 @@ class HttpSigner:
         import urllib.request
 
         class Stay(urllib.request.HTTPRedirectHandler):
-            """Another place would be given the token."""
+            """Follows no redirect, because the token would be sent along."""
 
             def redirect_request(self, *_: Any) -> None:
                 return None
@@ -172,7 +174,7 @@ class HttpSigner:
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, error.read(_ANSWER)
-        except (OSError, http.client.HTTPException) as error:  # their texts may hold the URL
+        except (OSError, http.client.HTTPException) as error:  # their text may contain the URL
             raise TransportError(
                 self._host, f"the signer did not answer ({type(error).__name__})"
             ) from error
@@ -195,14 +197,15 @@ def _fitting(raw: bytes, message: bytes, address: Pubkey) -> Signature:
     made = Signature.from_bytes(raw) if len(raw) == 64 else None
     if made is None or not made.verify(address, message):
         raise PolicyError(
-            "signers", f"the signer's answer is no signature of {address} over the message"
+            "signers", f"the signer's answer is not a signature of {address} over the message"
         )
     return made
 
 
 def create_keystore(path: Path, keypair: Keypair, passphrase: str) -> None:
-    """Writes *keypair* to *path*, sealed, readable by its owner only. Raises SourceError where a file is there
-    already.
+    """Write *keypair* to *path*, encrypted and readable by its owner only.
+
+    Raises SourceError if the file exists, or the passphrase has fewer than 8 characters.
     """
     if len(passphrase) < 8:
         raise SourceError(
@@ -231,14 +234,14 @@ def create_keystore(path: Path, keypair: Keypair, passphrase: str) -> None:
 
 
 def open_keystore(path: Path, passphrase: str) -> KeypairSigner:
-    """The signer of a keystore file. Raises as open_keypair."""
+    """Return the signer of a keystore file. Raises as `open_keypair`."""
     return KeypairSigner(open_keypair(path, passphrase))
 
 
 def open_keypair(path: Path, passphrase: str) -> Keypair:
-    """The key pair of a keystore file, for code of this process that must sign by itself (payments).
+    """Return the key pair of a keystore file, for code of this process that signs by itself (payments).
 
-    Raises SourceError where the file is none, others may read it, or the passphrase does not open it.
+    Raises SourceError if the file is not a keystore, others may read it, or the passphrase does not open it.
     """
     from cryptography.exceptions import InvalidTag
     from solders.keypair import Keypair
@@ -249,14 +252,14 @@ def open_keypair(path: Path, passphrase: str) -> Keypair:
     except OSError as error:
         raise SourceError(f"{error.strerror}", origin=str(path)) from error
     except (ValueError, RecursionError) as error:
-        raise SourceError("no JSON, so no keystore", origin=str(path)) from error
+        raise SourceError("not a keystore: it is not JSON", origin=str(path)) from error
     if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
         raise SourceError(
             f"others may read this key (mode {stat.S_IMODE(mode):o}); run chmod 600 on it",
             origin=str(path),
         )
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise SourceError(f'no keystore (its "format" is {_FORMAT!r})', origin=str(path))
+        raise SourceError(f'not a keystore (its "format" is {_FORMAT!r})', origin=str(path))
     header = {k: v for k, v in document.items() if k != "sealed"}
     try:
         sealed, nonce = (
@@ -274,7 +277,7 @@ def open_keypair(path: Path, passphrase: str) -> Keypair:
         ) from error
     keypair = Keypair.from_seed(seed)
     if str(keypair.pubkey()) != document.get("address"):
-        raise SourceError("the key is not that of the address beside it", origin=str(path))
+        raise SourceError("the key does not belong to the address in the file", origin=str(path))
     return keypair
 
 

@@ -96,7 +96,7 @@ def _read(method: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, Corouti
 
 
 class RpcTransport:
-    """A node's JSON-RPC.
+    """The JSON-RPC of a node.
 
     *endpoint*: a URL, the short name of a cluster ("devnet"), or solana-py's AsyncClient. Where solana-py still has a
     synchronous Client, that works too, and the transport blocks. *commitment*: what reads see and `confirmed` means.
@@ -121,7 +121,7 @@ class RpcTransport:
         self.url = _url(endpoint)
         self.endpoint = redact(self.url)
         self._given = None if isinstance(endpoint, str) else endpoint
-        # A synchronous Client posts at once; its provider's method is no coroutine function.
+        # The methods of a synchronous Client are not coroutine functions.
         self._sync_given = self._given is not None and not asyncio.iscoroutinefunction(
             getattr(type(self._given), "is_connected", None)
         )
@@ -492,7 +492,7 @@ class RpcTransport:
 
     @_read
     async def landed(self, signature: Signature) -> dict[str, Any] | None:
-        """A landed transaction as the node tells it (getTransaction, base64), None where it does not know it."""
+        """The node's record of a landed transaction (getTransaction, base64), None if it does not have it."""
         options = {
             "encoding": "base64",
             "commitment": self._confirmed(),

@@ -1,10 +1,8 @@
-"""Schemas of deployed programs, kept on disk, so that reading a program anew takes one look whether it is still the
-same.
+"""Schemas of deployed programs, cached on disk.
 
-What is kept is what the chain said: list_tools pages, or the IDL's document; it is read by the same code as if it came
-now. It counts as long as the program's deployment (its loader, the slot, the authority) is the one it was read from,
-and, where it came from an account, the accounts that may hold an IDL hold the same. Clusters are told apart by their
-genesis hash.
+The cache holds what the chain answered: list_tools pages, or the IDL's document. The same code reads it as if it had
+just come. An entry is valid as long as the program's deployment (its loader, the slot, the authority) is the same, and
+for an IDL also the accounts that may hold one. The genesis hash identifies the cluster.
 """
 
 from __future__ import annotations
@@ -33,12 +31,12 @@ from mcpsol_py.schema.pages import read_page
 
 __all__ = ["SchemaCache"]
 
-#: another number: what was kept before is read anew
+#: Increase it to invalidate older files.
 _FORMAT = 1
 
 
 class SchemaCache:
-    """Schemas in *folder* (None: nothing is kept, and everything is read)."""
+    """A cache of schemas in *folder* (None: no cache, every schema is read from the chain)."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
@@ -46,11 +44,10 @@ class SchemaCache:
     async def discover(
         self, transport: Transport, program_id: Pubkey, genesis: Awaitable[str]
     ) -> tuple[Discovery, int | None]:
-        """A program as it describes itself (discovery.py, with all pages), and the slot of its last deployment. What is
-        kept is used where it still holds; what is read is kept. *genesis*: the cluster's genesis hash; "" for one of
-        which nothing is kept.
+        """Return a program's schema with all pages, and the slot of its last deployment.
 
-        Raises as `discover` does. A file that cannot be read or written is as none.
+        A valid entry is used; a schema that was read becomes an entry. *genesis*: the cluster's genesis hash, "" for a
+        cluster without a cache. Raises as `discover`. Files that cannot be read or written are ignored.
         """
         before, cluster = await asyncio.gather(deployment_mark(transport, program_id), genesis)
         path = self._path(program_id, cluster)
@@ -79,7 +76,7 @@ class SchemaCache:
 
 
 async def _places(transport: Transport, program_id: Pubkey) -> str:
-    """Changes with any account that may hold the IDL."""
+    """Return a mark that changes with any account that may hold the IDL."""
     return mark_of(await transport.get_accounts(idl_places(program_id)))
 
 
@@ -94,8 +91,9 @@ class _Kept:
 
 
 def _read(path: Path) -> _Kept | None:
-    """What a file holds, None where there is none, or it is none of ours, whole. A policy names instructions by what
-    the schema calls them, so one that somebody else may have written is none."""
+    """Read an entry. None if there is no file, or it is damaged, or another user may have written it.
+
+    A policy names instructions as the schema does, so a schema from another user could change what it permits."""
     try:
         with path.open("rb") as file:
             if os.name == "posix" and _others_may_write(os.fstat(file.fileno())):
@@ -126,7 +124,7 @@ def _discovery(said: dict[str, Any]) -> Discovery:
 
 
 def _write(path: Path, deployment: str, places: str, found: Discovery) -> None:
-    """All of it or nothing."""
+    """Write an entry, all of it or nothing."""
     text = orjson.dumps(
         {
             "format": _FORMAT,

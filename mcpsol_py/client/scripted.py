@@ -1,12 +1,11 @@
-"""A chain for tests: it answers from a script and remembers what was asked.
+"""A transport for tests, which answers from a script and records the calls.
 
     chain = ScriptedTransport(simulations=[Outcome(err="AccountNotFound"), Outcome(...)], accounts={key: account})
     client = ProgramClient(program, chain, program_id=…)
     …
     assert chain.asked[0].name == "simulate"
 
-A script that runs out raises TransportError: a test then sees one call too many at once. Works under both the
-asynchronous and the synchronous client.
+A script that runs out raises TransportError, so a test sees a call too many at once. Works under both clients.
 """
 
 from __future__ import annotations
@@ -35,15 +34,16 @@ __all__ = ["Asked", "ScriptedTransport"]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One call: the method's name and what it was given."""
+    """One call: the method's name and its arguments."""
 
     name: str
     given: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ScriptedTransport:
-    """See the module. Each list is used up from its front; an item that is an exception is raised; one that can be
-    called is called with what was given."""
+    """A chain that answers from lists, each used up from its front.
+
+    An item that is an exception is raised; a callable is called with the arguments."""
 
     endpoint = "script"
 

@@ -39,22 +39,21 @@ __all__ = [
 ]
 
 #: Addresses that hold lamports of the system program on public clusters: exchanges' hot wallets on mainnet, the
-#: faucet of devnet. Named as payers of simulations only, as the last rung, where the node does not tell its own
-#: identity.
+#: faucet of devnet. They pay in simulations only, if nothing else does and the node does not report its identity.
 _KNOWN_FUNDED = (EXCHANGE_WALLET, DEVNET_FAUCET)
 
-#: What a transaction says when its fee payer does not exist or is too poor.
+#: Errors of a transaction whose fee payer does not exist or has too few lamports.
 UNFUNDED = frozenset({"AccountNotFound", "InsufficientFundsForFee", "InvalidAccountForFee"})
 
 
 def unfunded(outcome: Outcome) -> bool:
-    """Did a transaction not run since its fee payer does not exist or is too poor?"""
+    """Return True if a transaction did not run because its fee payer does not exist or has too few lamports."""
     return isinstance(outcome.err, str) and outcome.err in UNFUNDED
 
 
 @dataclass
 class Payers:
-    """The ladder of fee payers for simulations. `chosen` is the rung that held."""
+    """The fee payers to try in simulations. `chosen` is the one that worked."""
 
     option: Pubkey | None = None
     wallet: Pubkey | None = None
@@ -107,7 +106,7 @@ def with_blockhash(transaction: VersionedTransaction, blockhash: Hash) -> Versio
 async def run_transaction(
     transport: Transport, transaction: VersionedTransaction, *, accounts: Sequence[Pubkey] = ()
 ) -> Outcome:
-    """Simulates *transaction* as it stands, whoever pays. Both message kinds; signatures are not needed."""
+    """Simulate *transaction* unchanged. Both kinds of message work; signatures are not needed."""
     outcome = await transport.simulate(transaction, replace_blockhash=True, accounts=accounts)
     if outcome.err == "BlockhashNotFound":
         recent = await transport.latest_blockhash()
@@ -124,9 +123,9 @@ async def run_instructions(
     accounts: Sequence[Pubkey] = (),
     tables: Sequence[AddressLookupTableAccount] = (),
 ) -> Outcome:
-    """Simulates *instructions* with the first payer of the ladder that exists on this cluster.
+    """Simulate *instructions* with the first payer that exists on this cluster.
 
-    Raises MissingAccount, with the payers that were tried, where none does: that says nothing about the program.
+    Raises MissingAccount, with the payers that were tried, if none does. That says nothing about the program.
     """
     tried: list[Pubkey] = []
     for payer in await payers.rungs(transport):
@@ -153,8 +152,7 @@ _DONE = re.compile(r"Program (\w+) (success|failed: .*)")
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """One top-level instruction in the logs: `data` is what *program* itself returned last, None where it set
-    nothing."""
+    """One top-level instruction in the logs. `data`: what *program* itself returned last, None if it set nothing."""
 
     index: int
     program: str
@@ -163,10 +161,11 @@ class Returned:
 
 
 def returned_in_logs(logs: Sequence[str]) -> Iterator[Returned]:
-    """What each top-level instruction returned, as far as the logs go (nodes cut them at 10,000 bytes).
+    """Yield what each top-level instruction returned, as far as the logs go (nodes cut them at 10,000 bytes).
 
     The runtime logs return data under the name of the program that ends, even if a program that it called had set it.
-    Data that a deeper call returned too is therefore not taken; asked for alone, `returnData.programId` tells (C-53).
+    Data that a deeper call also returned is therefore skipped: in a simulation of that instruction alone,
+    `returnData.programId` names the program that set it.
     """
     depth, index, program = 0, -1, ""
     data: str | None = None

@@ -1,7 +1,7 @@
-"""LiteSVM in this process as a transport: programs, accounts and a clock that a test (or `idl2mcp` with a `.so`) sets.
+"""LiteSVM as a transport: a chain in this process, whose programs, accounts and clock you set.
 
-It answers as a cluster does where it can: simulations look at neither signatures nor blockhash and need a funded
-payer, sends verify both. docs/svm-vs-validator.md lists what differs from a validator.
+It answers as a cluster does, as far as it can: simulations check neither signatures nor the blockhash and need a
+funded payer; sends check both. docs/svm-vs-validator.md lists what differs from a validator.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SvmTransport"]
 
-#: What a cluster keeps of a transaction's logs (solana: LOG_MESSAGES_BYTES_LIMIT).
+#: A cluster keeps this many bytes of a transaction's logs (solana: LOG_MESSAGES_BYTES_LIMIT).
 LOG_BYTES = 10_000
-#: Transactions whose outcome is remembered, the newest.
+#: How many transactions' outcomes are kept, the newest.
 KEPT = 100_000
 
 
@@ -51,8 +51,7 @@ def _renew_rent(svm: LiteSVM) -> None:
 
 
 class SvmTransport:
-    """A chain of one's own, gone with the object. `svm` is the LiteSVM itself, for what is not offered here; one that
-    exists may be given.
+    """A chain that lives as long as the object. `svm` is the LiteSVM itself, for its other methods. You may pass one.
 
     *features*: "default" (LiteSVM's own) or "all" (every feature on; no stack gaps, as programs built with the
     standard library need).
@@ -81,49 +80,49 @@ class SvmTransport:
         self._landed: dict[Signature, Outcome] = {}
         self._executed: dict[Signature, VersionedTransaction] = {}
         self._height = 1
-        #: held while the SVM works: switching its checks and running a transaction belong together, in any thread
+        #: Held while the SVM works, because its checks are switched for each transaction, in any thread.
         self.lock = threading.RLock()
-        #: called after each change of an account that was made through this object, in the thread that made it
+        #: Called after each change that was made through this object, in the thread that made it.
         self.on_change: list[Callable[[], None]] = []
 
     def _changed(self) -> None:
         for tell in list(self.on_change):
             tell()
 
-    # --- setting the scene ---------------------------------------------------------------------------------------
+    # --- setup ---------------------------------------------------------------------------------------
 
     def add_program(self, program_id: Pubkey, program: str | PathLike[str] | bytes) -> None:
-        """Deploys a program: the `.so`, or its path."""
+        """Deploy a program, given as the bytes or the path of a `.so`. Raises TransportError if it cannot be loaded."""
         data = program if isinstance(program, bytes) else Path(program).read_bytes()
         try:
             self.svm.add_program(program_id, data)
         except BaseException as error:
-            # LiteSVM panics (no Exception) on bytes that are no program.
+            # LiteSVM panics, which is not an Exception, on bytes that it cannot load.
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
             raise TransportError(
-                self.endpoint, f"the {len(data):,} bytes are no program it can load: {error}"
+                self.endpoint, f"the {len(data):,} bytes cannot be loaded as a program: {error}"
             ) from None
         self._changed()
 
     def airdrop(self, key: Pubkey, lamports: int = 10**9) -> None:
-        """Funds an address."""
+        """Add lamports to an address."""
         self.svm.airdrop(key, lamports)
         self._changed()
 
     def set_account(self, key: Pubkey, account: Account) -> None:
-        """Puts an account in place, as no transaction could."""
+        """Set an account, without a transaction."""
         self.svm.set_account(key, account)
         self._changed()
 
     def set_time(self, unix_timestamp: int) -> None:
-        """Sets the clock sysvar's time."""
+        """Set the time of the clock sysvar, in seconds since 1970."""
         clock = self.svm.get_clock()
         clock.unix_timestamp = unix_timestamp
         self.svm.set_clock(clock)
 
     def expire_blockhash(self) -> None:
-        """Moves on by a block: earlier blockhashes are no longer taken."""
+        """Move on by a block: earlier blockhashes become invalid."""
         self.svm.expire_blockhash()
         self._height += 151
 
@@ -139,7 +138,7 @@ class SvmTransport:
 
     def _get(self, key: Pubkey) -> Account | None:
         account = self.svm.get_account(key)
-        # A closed account stays behind in LiteSVM as an empty one of the system program; on a cluster it is gone.
+        # LiteSVM keeps a closed account as an empty one of the System program; a cluster removes it.
         return None if account is None or (account.lamports == 0 and not account.data) else account
 
     async def program_accounts(
@@ -205,7 +204,7 @@ class SvmTransport:
                 transaction, result.meta() if failed else result, result.err() if failed else None
             )
             if outcome.err == "AlreadyProcessed" and signature in self._landed:
-                return signature, None  # a cluster drops what it has executed; its outcome stays
+                return signature, None  # a cluster ignores a transaction that it has executed
             self._landed[signature] = outcome
             self._executed[signature] = transaction
             if len(self._landed) > KEPT:
@@ -214,13 +213,13 @@ class SvmTransport:
         return signature, None
 
     def forget(self, signature: Signature) -> None:
-        """As if it had never been sent."""
+        """Forget a transaction, as if it had never been sent."""
         with self.lock:
             self._landed.pop(signature, None)
             self._executed.pop(signature, None)
 
     def executed(self) -> dict[Signature, VersionedTransaction]:
-        """The transactions that were sent, oldest first."""
+        """Return the transactions that were sent, oldest first."""
         with self.lock:
             return dict(self._executed)
 
@@ -249,12 +248,12 @@ class SvmTransport:
         return []
 
     async def sleep(self, seconds: float) -> None:
-        """A block passes: whoever waits, waits for that, or for the slot after a deployment's."""
+        """Let a block pass: callers wait for that, or for the slot after a deployment."""
         self.expire_blockhash()
         self.svm.warp_to_slot(self.svm.get_clock().slot + 1)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: it holds no resources."""
 
 
 def _outcome(
@@ -273,7 +272,7 @@ def _outcome(
         units=meta.compute_units_consumed(),
         return_data=(returned.program_id, data) if data else None,
         accounts=accounts,
-        # Programs always stand among the message's own keys, never in a lookup table.
+        # A program's id is always one of the message's own keys, never in a lookup table.
         inner=tuple(
             (keys[ix.program_id_index], bytes(ix.data))
             for ix in called
@@ -283,8 +282,7 @@ def _outcome(
 
 
 def error_json(err: Any) -> str | dict[str, Any]:
-    """A solders transaction error in the JSON form that an RPC answers: "AccountNotFound", {"InstructionError": [0,
-    …]}."""
+    """Return a solders error in the JSON form of an RPC: "AccountNotFound", {"InstructionError": [0, …]}."""
     kind = type(err).__name__.removeprefix("TransactionError")
     if kind == "InstructionError":
         inner = err.err

@@ -1,7 +1,7 @@
-"""A JSON-RPC node whose chain is a LiteSVM: what talks to a URL (wallets, facilitators, other SDKs) works offline.
+"""A JSON-RPC node whose chain is a LiteSVM: wallets, facilitators and other SDKs work with it offline.
 
 The wire format is the one of the RPC documentation, in the methods that clients use; a method not listed here is
-"Method not found". There are no forks: every commitment is the same, and a block is what `expire_blockhash` makes.
+"Method not found". It has no forks, so every commitment is the same. `expire_blockhash` makes a block.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the client asks of a chain, as one protocol; rpc.py, svm.py and scripted.py speak it.
+"""The protocol that the client uses for a chain. rpc.py, svm.py and scripted.py implement it.
 
 The client's code is written once, as coroutines over this protocol. The asynchronous client awaits them in an event
-loop. The synchronous twin drives the very same coroutines with `run`, over a transport whose methods block instead of
-suspending, so it needs no event loop and also works where one is already running.
+loop. The synchronous client drives the same coroutines with `run`, over a transport whose methods block instead of
+suspending, so it needs no event loop and also works inside a running one.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ __all__ = [
 
 _T = TypeVar("_T")
 
-#: What a read must have seen, and when a transaction counts as landed.
+#: How final the state is that reads see, and when a transaction counts as landed.
 Commitment = Literal["processed", "confirmed", "finalized"]
 
-#: An account filter: the bytes that must stand at an offset of the data (getProgramAccounts' memcmp).
+#: An account filter: (offset, the bytes that the data must have there), getProgramAccounts' memcmp.
 MemcmpFilter = tuple[int, bytes]
 
 
@@ -48,12 +48,12 @@ class Blockhash:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What running a transaction gave, in a simulation, a preflight or for good.
+    """The result of running a transaction: in a simulation, in a preflight, or for good.
 
     `err` is None, or the error in the JSON form of the RPC: "AccountNotFound", {"InstructionError": [0, {"Custom":
-    6001}]}. `return_data`: (the program that set it last, its bytes as they came). `accounts`: those asked for, after
-    the run. `inner`: the calls that programs made, as (program, data), where the chain tells them. `slot`: whose state
-    it ran on, 0 where that is not told.
+    6001}]}. `return_data`: (the program that set it last, its bytes). `accounts`: those asked for, after
+    the run. `inner`: the calls that programs made, as (program, data), if the chain reports them. `slot`: the slot
+    whose state it ran on, 0 if the chain does not say.
     """
 
     err: str | dict[str, Any] | None = None
@@ -67,7 +67,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where a signature stands: `confirmed` at the transport's commitment or better; `err` as in Outcome."""
+    """The status of a signature. `confirmed`: at the transport's commitment or better. `err` as in Outcome."""
 
     confirmed: bool
     err: str | dict[str, Any] | None = None
@@ -91,37 +91,36 @@ class History:
 
 
 class Transport(Protocol):
-    """A way to a chain. Every method raises TransportError where the chain does not answer as it should.
+    """A connection to a chain. Every method raises TransportError if the chain does not give a usable answer.
 
-    Implementations neither interpret errors nor choose payers nor retry a send: that is the client's, for all of them
-    alike.
+    Implementations do not interpret errors, choose payers or retry a send. The client does that for all of them.
     """
 
     @property
     def endpoint(self) -> str:
-        """What messages call it: a URL without path and query (they hold API keys), "LiteSVM"."""
+        """Its name in messages: a URL without path and query (they may hold API keys), or "LiteSVM"."""
 
     async def get_accounts(self, keys: Sequence[Pubkey]) -> list[Account | None]:
-        """The accounts, None for those that do not exist. Any number: the transport asks in parts."""
+        """Read accounts, None for those that do not exist. Any number: the transport asks in parts."""
 
     async def accounts_at(
         self, keys: Sequence[Pubkey], *, since: int = 0
     ) -> tuple[int, list[Account | None]]:
-        """The same as they stood in one slot, which is told (0: the chain has none), and not before slot *since*."""
+        """Read accounts as of one slot, not before slot *since*. Returns the slot (0: the chain has none) too."""
 
     async def program_accounts(
         self, program_id: Pubkey, *, filters: Sequence[MemcmpFilter] = (), size: int | None = None
     ) -> list[tuple[Pubkey, Account]]:
-        """All accounts of a program that have these bytes, and *size* bytes of data."""
+        """Read all accounts of a program that match *filters* and have *size* bytes of data."""
 
     async def latest_blockhash(self) -> Blockhash:
-        """The newest blockhash at the transport's commitment."""
+        """Return the newest blockhash at the transport's commitment."""
 
     async def blockhash_valid(self, blockhash: Hash) -> bool:
-        """Whether a transaction with this blockhash can still land. False only if no fork takes it any more."""
+        """Return True if a transaction with this blockhash can still land, on any fork."""
 
     async def block_height(self) -> int:
-        """The current block height."""
+        """Return the current block height."""
 
     async def simulate(
         self,
@@ -131,45 +130,45 @@ class Transport(Protocol):
         accounts: Sequence[Pubkey] = (),
         since: int = 0,
     ) -> Outcome:
-        """Runs it without effect and without looking at signatures (never both sigVerify and
-        replaceRecentBlockhash), on a state that is not older than slot *since*."""
+        """Run a transaction without effect, on a state that is not older than slot *since*.
+
+        Signatures are not checked: a node refuses sigVerify together with replaceRecentBlockhash."""
 
     async def send(
         self, transaction: VersionedTransaction, *, skip_preflight: bool = False
     ) -> tuple[Signature, Outcome | None]:
-        """Hands it in, once. The signature, and the preflight's outcome where that refused it."""
+        """Submit a transaction, once. Returns its signature, and the preflight's outcome if that refused it."""
 
     async def status(self, signature: Signature) -> Status | None:
-        """Where it stands, None where the chain does not know it."""
+        """Return the status of a signature, None if the chain does not know it."""
 
     async def statuses(self, signatures: Sequence[Signature]) -> list[Status | None]:
-        """Where several recent ones stand, in order. Any number: the transport asks in parts."""
+        """Return the statuses of recent signatures, in order. Any number: the transport asks in parts."""
 
     async def transaction(self, signature: Signature) -> Outcome | None:
-        """The logs and return data of a landed transaction, None where the chain does not (yet) have it."""
+        """Return the logs and return data of a landed transaction, None if the chain does not have it (yet)."""
 
     async def history(self, key: Pubkey, *, limit: int) -> History:
-        """The newest transactions of an account: *limit* of them, or more if that costs nothing."""
+        """Return the newest transactions of an account: *limit* of them, or more if that costs nothing."""
 
     async def sent_transaction(self, signature: Signature) -> VersionedTransaction | None:
-        """A landed transaction as it was sent, None if the chain does not have it."""
+        """Return a landed transaction as it was sent, None if the chain does not have it."""
 
     async def identity(self) -> Pubkey | None:
-        """An address that is funded on this chain: the node's own."""
+        """Return an address that is funded on this chain (the node's own), None if the node does not say."""
 
     async def priority_fees(self, keys: Sequence[Pubkey]) -> list[int]:
-        """Recent prioritisation fees for transactions that lock *keys*, in micro-lamports a compute unit."""
+        """Return recent prioritisation fees for transactions that lock *keys*, in micro-lamports a compute unit."""
 
     async def sleep(self, seconds: float) -> None:
-        """Waits (a scripted or in-process chain moves on instead)."""
+        """Wait. A scripted or in-process chain moves on by a block instead."""
 
     async def close(self) -> None:
-        """Gives back sockets and threads."""
+        """Close sockets and threads."""
 
 
 def run(coroutine: Coroutine[Any, Any, _T]) -> _T:
-    """The result of a coroutine that never suspends, since its transport blocks: what the synchronous client is made
-    of."""
+    """Return the result of a coroutine that never suspends, because its transport blocks."""
     try:
         coroutine.send(None)
     except StopIteration as stop:
@@ -177,12 +176,12 @@ def run(coroutine: Coroutine[Any, Any, _T]) -> _T:
         return result
     coroutine.close()
     raise RuntimeError(
-        "a synchronous client was given an asynchronous transport; use connect_sync or RpcTransport.blocking"
+        "the transport of a synchronous client suspended; use connect_sync or RpcTransport.blocking"
     )
 
 
 def blocking(transport: Transport) -> Transport:
-    """The transport for a synchronous caller: an RPC transport is told to block; the others never suspend anyway."""
+    """Return *transport* for a synchronous caller. An RPC transport is set to block; the others never suspend."""
     if hasattr(transport, "blocks"):
         transport.blocks = True
     return transport

@@ -1,12 +1,11 @@
-"""Accounts watched over a long time: whoever watches one is told when it has changed, and no change is lost when a
-connection is.
+"""Long-running watches of accounts. A lost connection loses no change.
 
-What is watched is remembered as it was last seen. A node's WebSocket tells of changes at once; whenever it
-(re)connects, and now and then while it stands, all accounts are read and compared, so that what happened in between is
-told as well. Where a node has no WebSocket, reading is all: one request for a hundred accounts each time. LiteSVM tells
-by itself.
+The watch remembers a digest of each account. A node's WebSocket reports changes at once. After each (re)connection,
+and from time to time in between, the watch reads all accounts and compares, so it also finds changes that the
+WebSocket missed. Without a WebSocket it only reads: one request for a hundred accounts each time. LiteSVM reports its
+changes itself.
 
-Several changes in a row may be told as one: read the account to see how it is.
+Several changes in a row may be reported as one: read the account to see its value.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ from mcpsol_py.errors import TransportError
 
 __all__ = ["AccountWatch", "heads"]
 
-#: Seconds between looks where there is no WebSocket, and between the attempts to have one at most.
+#: Seconds between reads without a WebSocket, and at most between attempts to connect one.
 POLL = 10.0
-#: Seconds between looks while a WebSocket stands: one that keeps silent is found out by then.
+#: Seconds between reads while a WebSocket is connected, to find one that reports nothing.
 LOOK_ANYWAY = 60.0
-#: Messages of a WebSocket are at most this long: an account's 10 MiB in base64, and more.
+#: The longest message of a WebSocket: an account has up to 10 MiB, sent in base64.
 _MESSAGE = 32 * 1024 * 1024
 _ACCOUNTS_A_CALL = 100
 
 
 async def heads(transport: Transport, keys: Sequence[Pubkey], length: int) -> list[Account | None]:
-    """The accounts with only the first *length* bytes of their data; a node sends no more than those.
+    """Read accounts with only the first *length* bytes of their data. A node sends no more than those.
 
     Raises TransportError.
     """
@@ -65,13 +64,13 @@ def _reading(transport: RpcTransport, head: int | None) -> dict[str, Any]:
     return options
 
 
-#: what is watched: an account, and how much of its data counts
+#: A watched account, and how many bytes of its data are compared (None: all).
 _Place = tuple[Pubkey, int | None]
 
 
 @dataclass(slots=True)
 class _Watched:
-    """One account, or its first *head* bytes. `seen`: a digest of how it was last seen."""
+    """One account, or its first *head* bytes. `seen`: a digest of its last known state. `told`: the callbacks."""
 
     key: Pubkey
     head: int | None
@@ -79,13 +78,12 @@ class _Watched:
     told: dict[object, Callable[[], None]] = field(default_factory=dict)
 
     def look(self, account: Account | None) -> None:
-        """Compares, and tells of a difference."""
-        now = _digest(account, self.head)
-        if now != self.seen:
-            first, self.seen = not self.seen, now
-            if not first:
-                for tell in list(self.told.values()):
-                    tell()
+        """Compare with the last state, and report a difference."""
+        before, self.seen = self.seen, _digest(account, self.head)
+        if not before or before == self.seen:
+            return
+        for tell in list(self.told.values()):
+            tell()
 
 
 def _digest(account: Account | None, head: int | None) -> bytes:
@@ -98,7 +96,7 @@ def _digest(account: Account | None, head: int | None) -> bytes:
 
 
 class AccountWatch:
-    """The watched accounts of one chain. `run` must be running for changes to be told."""
+    """The watched accounts of one chain. It reports changes while `run` is running."""
 
     def __init__(
         self, transport: Transport, *, poll: float | None = None, look_anyway: float | None = None
@@ -106,7 +104,7 @@ class AccountWatch:
         self.transport = transport
         self.poll = POLL if poll is None else poll
         self.look_anyway = LOOK_ANYWAY if look_anyway is None else look_anyway
-        #: is a WebSocket open? (for those who want to know; all works without one)
+        #: Whether a WebSocket is connected. The watch also works without one.
         self.connected = False
         self._watched: dict[_Place, _Watched] = {}
         self._wake = asyncio.Event()
@@ -117,10 +115,10 @@ class AccountWatch:
     async def add(
         self, key: Pubkey, told: Callable[[], None], *, head: int | None = None
     ) -> Callable[[], None]:
-        """*told* is called (in the event loop; it must not raise) when the account is no longer as it is now. The
-        answer ends that. *head*: only the first bytes of its data count, and only they are fetched.
+        """Call *told* after each change of an account. Returns a function that ends this.
 
-        Raises TransportError where the account cannot be read now.
+        *told* is called in the event loop, and must not raise. *head*: compare and fetch only the first bytes of the
+        data. Raises TransportError if the account cannot be read now.
         """
         place, token = (key, head), object()
         watched = self._watched.get(place)
@@ -140,7 +138,7 @@ class AccountWatch:
         return end
 
     async def run(self) -> None:
-        """Watches until it is cancelled."""
+        """Watch until cancelled."""
         hooks: list[Callable[[], None]] | None = getattr(self.transport, "on_change", None)
         if hooks is not None:
             await self._in_process(hooks)
@@ -166,7 +164,7 @@ class AccountWatch:
                 watched.look(account)
 
     async def _look_again(self) -> None:
-        """All of them; where the chain does not answer, the next look will see what changed."""
+        """Read and compare all accounts. If the chain does not answer, the next read will find the changes."""
         with contextlib.suppress(TransportError):
             await self._look(list(self._watched.values()))
 
@@ -194,7 +192,7 @@ class AccountWatch:
 
         wait = min(0.5, self.poll)
         while True:
-            if not self._watched:  # nothing to hold a connection for
+            if not self._watched:  # no connection is needed
                 self._wake.clear()
                 await self._wake.wait()
             try:
@@ -211,23 +209,23 @@ class AccountWatch:
 
 
 class _NotServed(Exception):
-    """The node refuses a subscription, or answers with what is none."""
+    """The node refuses a subscription, or its answer is malformed."""
 
 
 class _Subscriptions:
-    """The subscriptions over one connection, kept to be those of its watch."""
+    """The subscriptions over one connection, kept equal to the accounts of its watch."""
 
     def __init__(self, watch: AccountWatch, socket: Any) -> None:
         self.watch, self.socket = watch, socket
         self._numbers = itertools.count(1)
-        #: request -> what was asked for; what is subscribed -> its subscription (None: not answered yet); and back
+        #: Request number -> account; account -> subscription (None: no answer yet); subscription -> account.
         self._asked: dict[int, _Place] = {}
         self._have: dict[_Place, int | None] = {}
         self._by_number: dict[int, _Place] = {}
         self._fresh: list[_Place] = []
 
     async def serve(self) -> None:
-        """Until there is nothing left to watch. Raises what the connection raises, and _NotServed."""
+        """Run until nothing is left to watch. Raises the connection's errors, and _NotServed."""
         watch = self.watch
         message: asyncio.Task[Any] | None = None
         try:
@@ -254,7 +252,7 @@ class _Subscriptions:
                 message.cancel()
 
     async def _match(self) -> None:
-        """Asks for what is watched and not subscribed, and lets go of the rest."""
+        """Subscribe to new accounts of the watch, and unsubscribe from those that it no longer has."""
         wanted = self.watch._watched
         for place in [p for p in self._have if p not in wanted]:
             number = self._have.pop(place)
@@ -287,7 +285,7 @@ class _Subscriptions:
                     watched[place].look(account_of(message["params"]["result"]["value"]))
                 return
             place = self._asked.pop(message.get("id"), None)
-            if place is None:  # the answer to letting go
+            if place is None:  # the answer to an unsubscription
                 return
             number = message["result"]
         except (
@@ -304,9 +302,9 @@ class _Subscriptions:
         if self._have.get(place, 0) is None:
             self._have[place], self._by_number[number] = number, place
             self._fresh.append(place)
-        else:  # let go of meanwhile
+        else:  # no longer watched
             await self._send("accountUnsubscribe", [number])
-        if not self._asked:  # what changed before the node took the subscriptions is seen now
+        if not self._asked:  # find changes from before the node took the subscriptions
             fresh, self._fresh = self._fresh, []
             with contextlib.suppress(TransportError):
                 await self.watch._look([watched[p] for p in fresh if p in watched])

@@ -176,7 +176,7 @@ async def test_a_chain_without_websockets_cannot_be_watched() -> None:
     ("returns", "raw", "value"),
     [
         (U64, struct.pack("<Q", 5), 5),
-        (U64, b"\x05", 5),  # zeros at the end are trimmed by nodes (C-48)
+        (U64, b"\x05", 5),  # zeros at the end are trimmed by nodes
         (U64, None, 0),
         (Tuple((U8, U32)), b"\1\2", [1, 2]),
         (BORSH_STRING, b"\2\0\0\0hi", "hi"),
