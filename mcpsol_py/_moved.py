@@ -177,6 +177,12 @@ NAMES: dict[str, dict[str, str]] = {
         "TOKEN_PROGRAM": "mcpsol_py.solana.addresses:TOKEN_PROGRAM",
         "certain": "known_address",
     },
+    "mcpsol_py.codec.read_source": {"Reader": "ReaderSource"},
+    "mcpsol_py.codec.write_source": {"Writer": "WriterSource"},
+    "mcpsol_py.codec.source": {
+        "Source": "FunctionSource",
+        "tag_bytes": "mcpsol_py.codec.integers:int_bytes",
+    },
     "mcpsol_py.codec.careful": {
         "Buffer": "mcpsol_py.codec.interpreted_write:WriteBuffer",
         "Careful": "Interpreted",

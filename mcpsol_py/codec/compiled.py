@@ -32,10 +32,10 @@ from mcpsol_py.codec import json_values as leaf
 from mcpsol_py.codec.integers import decode_short_u16, encode_short_u16
 from mcpsol_py.codec.interpreted import Interpreted
 from mcpsol_py.codec.layout import Layouts
-from mcpsol_py.codec.read_source import Reader
+from mcpsol_py.codec.read_source import ReaderSource
 from mcpsol_py.codec.slots import SlotCounter
 from mcpsol_py.codec.source import depth_check
-from mcpsol_py.codec.write_source import Writer
+from mcpsol_py.codec.write_source import WriterSource
 from mcpsol_py.errors import CodecError, DecodeError
 from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.resolve import Resolver
@@ -207,7 +207,7 @@ class Codecs:
     def _compile_writer(
         self, node: Type, prefix: bytes, fallback: Callable[[Any], bytes]
     ) -> Callable[[Any], bytes]:
-        source = Writer(self)
+        source = WriterSource(self)
         source.constant(prefix)
         source.write(node, "value")
         body = source.finish()
@@ -225,7 +225,7 @@ class Codecs:
             return self._compile_reader(node)
 
     def _compile_reader(self, node: Type) -> Callable[..., tuple[Any, int]]:
-        source = Reader(self)
+        source = ReaderSource(self)
         result = source.read(node)
         body = source.finish(result)
         name = f"decode_{next(_numbers)}"
@@ -288,7 +288,7 @@ class Codecs:
         while self._pending:
             kind, function, node = self._pending.pop()
             if kind == "w":
-                writer = Writer(self)
+                writer = WriterSource(self)
                 writer.write(node, "value", inline=True)
                 writer.flush()
                 text += [
@@ -296,7 +296,7 @@ class Codecs:
                     *(f"    {line}" for line in depth_check(node) + writer.lines),
                 ]
             else:
-                reader = Reader(self)
+                reader = ReaderSource(self)
                 result = reader.read(node, inline=True)
                 text += [
                     f"def {function}(d, o, k):",

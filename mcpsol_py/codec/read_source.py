@@ -5,10 +5,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcpsol_py._moved import renamed
 from mcpsol_py.codec.integers import byte_order, tag_of
 from mcpsol_py.codec.layout import MAX_EMPTY_ITEMS, is_bytes
 from mcpsol_py.codec.slots import has_only_names, is_padding
-from mcpsol_py.codec.source import Source, Table, number_format
+from mcpsol_py.codec.source import FunctionSource, Table, number_format
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
@@ -49,7 +50,7 @@ from mcpsol_py.model.visit import TypeVisitor
 if TYPE_CHECKING:
     from mcpsol_py.codec.compiled import Codecs
 
-__all__ = ["Reader"]
+__all__ = ["ReaderSource"]
 
 
 class Unpacked(NamedTuple):
@@ -63,7 +64,7 @@ class Unpacked(NamedTuple):
     numbers: int
 
 
-class Reader(Source, TypeVisitor[[], str]):
+class ReaderSource(FunctionSource, TypeVisitor[[], str]):
     """Generates lines that read from the bytes `d` at offset `o`; `z` is the end of the bytes.
 
     The visitor methods return an expression for the value. It is valid after the next `flush`.
@@ -438,7 +439,7 @@ class Reader(Source, TypeVisitor[[], str]):
         size = self.layouts.fixed_size(item)
         if not size or self.slots(item) is None:
             return None
-        reader = Reader(self.codecs)
+        reader = ReaderSource(self.codecs)
         reader._temps = self._temps
         expression = reader.read(item)
         if not reader.is_one_expression:
@@ -525,3 +526,7 @@ def _text(node: String | Bytes, data: str) -> str:
     if node.encoding == "utf8":
         return f"{data}.decode()"
     return f"text_of({node.encoding!r}, {data})"
+
+
+def __getattr__(name: str) -> object:
+    return renamed(__name__, name)

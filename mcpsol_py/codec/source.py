@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from itertools import count as counter
 from typing import TYPE_CHECKING, Any
 
+from mcpsol_py._moved import renamed
 from mcpsol_py.codec.integers import byte_order
 from mcpsol_py.codec.layout import MAX_DEPTH
 from mcpsol_py.codec.slots import INLINE_SLOTS
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "INLINE_SLOTS",
     "MAX_BLOCKS",
-    "Source",
+    "FunctionSource",
     "Table",
     "byte_order",
     "depth_check",
@@ -41,7 +42,7 @@ _INT_FORMATS = {
 }
 
 
-class Source:
+class FunctionSource:
     """Lines of a function body, with indentation and fresh names."""
 
     def __init__(self, codecs: Codecs) -> None:
@@ -123,3 +124,7 @@ class Table(dict[Any, Any]):
 
     def __hash__(self) -> int:  # type: ignore[override]  # never changed once it has a name
         return hash(tuple(self.items()))
+
+
+def __getattr__(name: str) -> object:
+    return renamed(__name__, name)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from mcpsol_py._moved import renamed
 from mcpsol_py.codec.integers import byte_order, int_bytes, tag_of
 from mcpsol_py.codec.layout import is_bytes
 from mcpsol_py.codec.slots import has_only_names, is_padding
-from mcpsol_py.codec.source import Source, Table, number_format
+from mcpsol_py.codec.source import FunctionSource, Table, number_format
 from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.model.types import (
@@ -48,13 +49,13 @@ from mcpsol_py.model.visit import TypeVisitor
 if TYPE_CHECKING:
     from mcpsol_py.codec.compiled import Codecs
 
-__all__ = ["Writer"]
+__all__ = ["WriterSource"]
 
 #: A format of `struct`, and the expression to pack. Bytes are a constant.
 Packed: TypeAlias = "tuple[str, str | bytes]"
 
 
-class Writer(Source, TypeVisitor[[str], None]):
+class WriterSource(FunctionSource, TypeVisitor[[str], None]):
     """Generates lines that append a value to the bytearray `o`.
 
     The visitor methods take a type and `x`, the expression of the value.
@@ -497,3 +498,7 @@ class Writer(Source, TypeVisitor[[str], None]):
 
 def _not_compiled(node: Type) -> NotUsable:
     return NotUsable("type", type_text(node), "it cannot be compiled")
+
+
+def __getattr__(name: str) -> object:
+    return renamed(__name__, name)

@@ -54,7 +54,6 @@ REMOVED: dict[str, set[str]] = {
     "mcpsol_py.bridge.signals": {"at_signals"},
     "mcpsol_py.bridge.summary": {"lines"},
     "mcpsol_py.bridge.tools": {"LISTED", "Tool", "fault_of", "required_of"},
-    "mcpsol_py.codec.source": {"tag_bytes"},
     "mcpsol_py.model.types": {"type_text"},
     "mcpsol_py.sources.anchor_accounts": {"spelled"},
     "mcpsol_py.sources.idl_types": {"typedef", "typedef_layout"},
