@@ -5,6 +5,7 @@ flags and PDAs.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count, filterfalse
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from mcpsol_py.errors import SourceError, abbr
@@ -160,8 +161,9 @@ class AccountReader(TypeReader):
             docs = (self.text(item, "desc"),)
         writable = self.first_flag(item, self.writable_keys)
         signer = self.first_flag(item, self.signer_keys)
-        address = self.address(item.get("address"), f"account {name!r}")
-        pda = item.get("pda")
+        address, pda = item.get("address"), item.get("pda")
+        if address is not None:
+            address = self.address(address, f"account {name!r}")
         if pda is not None:
             pda = self.inside("pda", lambda value: self.pda(value, scope), pda)
         return Account(
@@ -219,21 +221,10 @@ class AccountReader(TypeReader):
         """
         if type(value) is not dict:
             raise expected("a seed", value)
-        match self.seed(value, scope):
-            case ConstSeed(data) if len(data) == 32:
-                return ConstValue(b58encode(data))
-            case ArgSeed(path=path):
-                return ArgValue(path)
-            case AccountSeed(account=account, field=field, account_type=account_type):
-                return AccountValue(account, field, account_type)
-            case ConstSeed(data):
-                why = f"its program has {len(data)} bytes instead of 32"
-            case UnknownSeed(why):
-                pass
-            case _:
-                why = "its program is unknown"
-        self.note(f"the address cannot be derived: {why}")
-        return ResolverValue(why)
+        out = _program_value(self.seed(value, scope))
+        if isinstance(out, ResolverValue):
+            self.note(f"the address cannot be derived: {out.name}")
+        return out
 
     # --- seeds
 
@@ -308,11 +299,26 @@ class AccountReader(TypeReader):
         return constant_seed_bytes(self, self.type(written), value)
 
 
+def _program_value(seed: Seed) -> Value:
+    """Return the program that a seed writes; a ResolverValue says why it is unknown."""
+    match seed:
+        case ConstSeed(data) if len(data) == 32:
+            return ConstValue(b58encode(data))
+        case ConstSeed(data):
+            return ResolverValue(f"its program has {len(data)} bytes instead of 32")
+        case ArgSeed(path=path):
+            return ArgValue(path)
+        case AccountSeed(account=account, field=field, account_type=account_type):
+            return AccountValue(account, field, account_type)
+        case UnknownSeed(why):
+            return ResolverValue(why)
+        case _:
+            return ResolverValue("its program is unknown")
+
+
 def _unused_name(name: str, taken: set[str]) -> str:
-    number = 2
-    while f"{name}_{number}" in taken:
-        number += 1
-    return f"{name}_{number}"
+    candidates = (f"{name}_{number}" for number in count(2))
+    return next(filterfalse(taken.__contains__, candidates))
 
 
 def _renamed(item: AccountItem, name: str, prefix: tuple[str, ...]) -> AccountItem:

@@ -9,6 +9,7 @@ To add a form, add its key and a method to `_TYPE_FORMS`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
@@ -58,6 +59,8 @@ _MAX_SHOWN = 120
 #: Digits of an array length, and characters of a const argument.
 _MAX_LENGTH_DIGITS = 10
 _MAX_CONST = 23
+
+_INT_SUFFIX = re.compile(rf"(?:usize|{'|'.join(INTS)})\Z")
 
 #: How a definition was declared.
 Shape: TypeAlias = Literal["struct", "enum", "alias"]
@@ -332,9 +335,7 @@ class TypeReader(DocumentReader):
             raise
 
     def fields(self, owner: dict[str, Any], depth: int = 0) -> Struct | Tuple | None:
-        """Read owner["fields"]: a Struct if they have names, a Tuple if not, None if there are no
-        fields.
-        """
+        """Read owner["fields"]: a Struct if they have names, a Tuple if not, None without fields."""
         items = owner.get("fields")
         if not items:
             return None
@@ -351,14 +352,15 @@ class TypeReader(DocumentReader):
         declared.
         """
         kind = value.get("kind")
-        if kind == "struct":
-            return self.fields(value, depth) or Struct(()), "struct"
-        if kind == "enum":
-            return self._enum(value, depth), "enum"
-        if kind in ("alias", "type"):
-            return self._alias(value, depth), "alias"
-        why = f"expected struct, enum or type as the kind, got {kind_of(kind)}"
-        return _bad(value, why), "struct"
+        found = _BODIES.get(kind) if type(kind) is str else None
+        if found is None:
+            why = f"expected struct, enum or type as the kind, got {kind_of(kind)}"
+            return _bad(value, why), "struct"
+        read, shape = found
+        return read(self, value, depth), shape
+
+    def _struct(self, value: dict[str, Any], depth: int) -> Type:
+        return self.fields(value, depth) or Struct(())
 
     def _enum(self, value: dict[str, Any], depth: int) -> Type:
         size = value.get("size")
@@ -373,10 +375,10 @@ class TypeReader(DocumentReader):
         return Variant(self.name(item), self.fields(item, depth), None, docs)
 
     def _alias(self, value: dict[str, Any], depth: int) -> Type:
-        for key in ("alias", "value"):
-            if key in value:
-                return self.type(value[key], depth + 1)
-        return _bad(value, "an alias without its type")
+        key = next(filter(value.__contains__, ("alias", "value")), None)
+        if key is None:
+            return _bad(value, "an alias without its type")
+        return self.type(value[key], depth + 1)
 
     def generics(self, owner: dict[str, Any]) -> tuple[GenericParam, ...]:
         """Read the parameters that a type declares: {"kind", "name", "type"}, or in 0.29 only their
@@ -416,10 +418,16 @@ def _without_suffix(text: str) -> str:
     if not text[:1].isdigit():
         return text
     text = text.replace("_", "")
-    for suffix in ("usize", *INTS):
-        text = text.removesuffix(suffix)
-    return text
+    return _INT_SUFFIX.sub("", text)
 
+
+#: Kind of definition -> method(reader, the object, depth), and how the type was declared.
+_BODIES: dict[str, tuple[Callable[[TypeReader, dict[str, Any], int], Type], Shape]] = {
+    "struct": (TypeReader._struct, "struct"),
+    "enum": (TypeReader._enum, "enum"),
+    "alias": (TypeReader._alias, "alias"),
+    "type": (TypeReader._alias, "alias"),
+}
 
 #: Key -> method(reader, the object, the key's value, depth). If an object has several keys, the
 #: first one here counts.

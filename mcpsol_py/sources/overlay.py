@@ -39,6 +39,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from os import PathLike
 from typing import Any
 
@@ -157,11 +158,16 @@ def _check_used(
     results: dict[str, SourceError | None],
 ) -> None:
     """Raise the error of an entry for all instructions that fitted none of them."""
-    for failure in results.values():
-        if failure is not None:
-            raise failure
-    for name in everywhere:
-        if name not in results:
-            paths = [path for ix in model.instructions for path in leaf_paths(ix.accounts)]
-            leaves = dict.fromkeys(path[-1] for path in paths)
-            raise UnresolvedName("account", name, leaves, path=f"accounts.{name}")
+    failure = next(filter(None, results.values()), None)
+    if failure is not None:
+        raise failure
+    unused = [name for name in everywhere if name not in results]
+    if unused:
+        name = unused[0]
+        raise UnresolvedName("account", name, _account_names(model), path=f"accounts.{name}")
+
+
+def _account_names(model: ProgramModel) -> list[str]:
+    """Return the names of all accounts of all instructions, each once."""
+    paths = chain.from_iterable(leaf_paths(ix.accounts) for ix in model.instructions)
+    return list(dict.fromkeys(path[-1] for path in paths))

@@ -39,8 +39,6 @@ MAX_DOC_LINES = 512
 MAX_DIGITS = 20
 MAX_FINDINGS = 1000
 MAX_BYTE_LIST = 4096
-#: The types of a flag's value.
-_FLAG = (bool, NoneType)
 #: How many unknown keys a finding lists by name.
 _LISTED_KEYS = 6
 
@@ -273,7 +271,7 @@ class DocumentReader:
             value = owner.get(key)
             if value is True:
                 return True
-            if not isinstance(value, _FLAG):
+            if value is not None and value is not False:
                 raise expected("true or false", value, path=key)
         return False
 

@@ -112,7 +112,7 @@ class NodeReader(DocumentReader):
         """Count the keys of *node* that are not read."""
         kind = kind_name(node)
         known = _KNOWN.get(kind)
-        if known is None:
+        if known is None or known.issuperset(node):
             return
         for key in node.keys() - known:
             if node[key] not in (None, [], ""):

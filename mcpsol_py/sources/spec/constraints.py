@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from mcpsol_py.errors import SourceError, abbr
@@ -120,12 +121,14 @@ class ConstraintReader:
 
     def _check_whole(self, draft: AccountDraft) -> None:
         p = draft.parameter
-        changes = draft.init or draft.close or draft.realloc
+        changes = any((draft.init, draft.close, draft.realloc))
         if changes and not p.writable:
             raise SourceError("an account that is created, closed or resized must be Mut.")
-        if draft.init is None:
-            return
-        if p.optional:
+        if draft.init is not None:
+            self._check_created(draft)
+
+    def _check_created(self, draft: AccountDraft) -> None:
+        if draft.parameter.optional:
             raise SourceError("an account that is created cannot be optional.")
         if draft.token is not None:
             self._check_new_token(draft.token)
@@ -258,16 +261,28 @@ class ConstraintReader:
         if token.kind == "associated":
             why = "the associated token program creates the account"
             self.parameters.need_program(words.AssociatedTokenProgram, why)
-        elif token.kind == "account" and None in (token.mint, token.authority):
-            raise SourceError("to create a token account, write token(mint=…, authority=…).")
-        elif token.kind == "mint" and None in (token.authority, token.decimals):
-            raise SourceError("to create a mint, write mint(authority=…, decimals=…).")
+            return
+        needed, message = _NEEDED_TO_CREATE[token.kind]
+        if None in needed(token):
+            raise SourceError(message)
 
 
 def _check_base(p: AccountParameter, wanted: type, word: str) -> None:
     if not issubclass(p.base, wanted):
         raise SourceError(f"{word}(…) is for a {wanted.__name__}, not for {p.base.__name__}.")
 
+
+#: Kind of token constraint -> the attributes that a new account needs, and the error without them.
+_NEEDED_TO_CREATE: dict[str, tuple[Callable[[TokenConstraint], tuple[object, ...]], str]] = {
+    "account": (
+        attrgetter("mint", "authority"),
+        "to create a token account, write token(mint=…, authority=…).",
+    ),
+    "mint": (
+        attrgetter("authority", "decimals"),
+        "to create a mint, write mint(authority=…, decimals=…).",
+    ),
+}
 
 #: Word -> method. Words without a method (signer, executable, Mut, Ref) are read from the
 #: parameter.

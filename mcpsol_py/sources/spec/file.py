@@ -102,10 +102,14 @@ def only_program(module: types.ModuleType, wanted: str | None) -> type:
         name: value for name, value in vars(module).items() if _is_program(value, module)
     }
     origin = getattr(module, "__file__", None) or module.__name__
-    if wanted is not None:
-        if wanted not in classes:
-            raise UnresolvedName("program class", wanted, classes, origin=origin)
-        return classes[wanted]
+    if wanted is None:
+        return _single(classes, origin)
+    if wanted not in classes:
+        raise UnresolvedName("program class", wanted, classes, origin=origin)
+    return classes[wanted]
+
+
+def _single(classes: dict[str, type], origin: str) -> type:
     if len(classes) == 1:
         return next(iter(classes.values()))
     listed = ", ".join(classes) or "none"

@@ -38,14 +38,8 @@ class SpecLines:
     def _walk(self, body: list[ast.stmt], prefix: str) -> None:
         for node in body:
             match node:
-                case ast.ClassDef():
-                    self.at[prefix + node.name] = node.lineno
-                    self._walk(node.body, f"{prefix}{node.name}.")
-                case ast.FunctionDef():
-                    self.at[prefix + node.name] = node.lineno
-                    for arg in _parameters(node):
-                        self.at[f"{prefix}{node.name}.{arg.arg}"] = arg.lineno
-                    self._walk(node.body, f"{prefix}{node.name}.")
+                case ast.ClassDef() | ast.FunctionDef():
+                    self._enter(node, prefix + node.name)
                 case (
                     ast.AnnAssign(target=ast.Name(id=name))
                     | ast.Assign(targets=[ast.Name(id=name)])
@@ -53,6 +47,13 @@ class SpecLines:
                     self.at[prefix + name] = node.lineno
                 case _:
                     pass
+
+    def _enter(self, node: ast.ClassDef | ast.FunctionDef, path: str) -> None:
+        """Record the line of a class or function, and of the parts in it."""
+        self.at[path] = node.lineno
+        if isinstance(node, ast.FunctionDef):
+            self.at |= {f"{path}.{arg.arg}": arg.lineno for arg in _parameters(node)}
+        self._walk(node.body, f"{path}.")
 
     def origin(self, path: str) -> str:
         """Return "file:line" of *path*, or of the nearest part around it whose line is known."""
@@ -71,7 +72,7 @@ def _code_file(cls: type) -> str | None:
 
 def _parameters(node: ast.FunctionDef) -> list[ast.arg]:
     args = node.args
-    rest = [a for a in (args.vararg, args.kwarg) if a is not None]
+    rest = filter(None, (args.vararg, args.kwarg))
     return [*args.posonlyargs, *args.args, *args.kwonlyargs, *rest]
 
 

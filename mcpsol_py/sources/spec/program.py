@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from mcpsol_py.errors import SourceError, abbr
 from mcpsol_py.model.program import Constant, ErrorCode, Event, Instruction, ProgramModel
@@ -215,13 +215,17 @@ def _literal(value: object, kind: Type) -> str:
 
 
 def _int_literal(value: object, kind: Type) -> str | None:
-    if not isinstance(kind, Int) or not isinstance(value, int) or isinstance(value, bool):
+    if not isinstance(kind, Int) or not _is_int(value):
         return None
     low = -(2 ** (kind.bits - 1)) if kind.signed else 0
     high = low + 2**kind.bits - 1
     if not low <= value <= high:
         raise SourceError(f"{value} does not fit {type_text(kind)} ({low} to {high}).")
     return str(int(value))
+
+
+def _is_int(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _bool_literal(value: object, kind: Type) -> str | None:
