@@ -7,9 +7,23 @@ from pathlib import Path
 
 import pytest
 
-COMMON = (
-    "Call Job Target Plan Names Tool Signer Payer Limits Reader Account Limit Gate Answer Scheme"
-).split()
+COMMON = [
+    "Call",
+    "Job",
+    "Target",
+    "Plan",
+    "Names",
+    "Tool",
+    "Signer",
+    "Payer",
+    "Limits",
+    "Reader",
+    "Account",
+    "Limit",
+    "Gate",
+    "Answer",
+    "Scheme",
+]
 #: The words that authors of specs write: `Signer` there is a kind of account.
 SPEC_WORDS = "mcpsol_py/sources/spec_words.py"
 

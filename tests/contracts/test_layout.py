@@ -52,3 +52,26 @@ def test_every_module_says_what_it_is(repo: Path, package: str) -> None:
         if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     ]
     assert silent == []
+
+
+#: More than a newcomer reads at a glance.
+MOST_MODULES = 25
+
+
+def crowded(root: Path) -> dict[str, int]:
+    """Return the folders that hold too many modules side by side, with their number."""
+    folders = [root, *(path for path in root.rglob("*") if path.is_dir())]
+    counts = {str(folder.relative_to(root)): len([*folder.glob("*.py")]) for folder in folders}
+    return {folder: count for folder, count in counts.items() if count > MOST_MODULES}
+
+
+@pytest.mark.parametrize("package", ["mcpsol_py", "idl2mcp"])
+def test_no_folder_is_crowded(repo: Path, package: str) -> None:
+    assert crowded(repo / package) == {}
+
+
+def test_a_crowded_folder_is_found(tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    for n in range(MOST_MODULES + 1):
+        (tmp_path / "many" / f"m{n}.py").touch()
+    assert crowded(tmp_path) == {"many": MOST_MODULES + 1}
