@@ -66,7 +66,7 @@ class AccountLookup:
         return None
 
     def need(self, name: str, beside: NamedAccount) -> NamedAccount:
-        """Like `find`, but raises RenderError if there is no such account."""
+        """Like `find`, but raises RenderError for an unknown name."""
         found = self.find(name, beside)
         if found is None:
             raise self.refusal(
@@ -76,7 +76,7 @@ class AccountLookup:
         return found
 
     def required(self, path: tuple[str, ...]) -> NamedAccount | None:
-        """The account at *path*, or None if there is none or it is optional."""
+        """The account at *path*; None for an optional or unknown one."""
         found = self.by_path.get(path)
         return None if found is None or found.model.optional else found
 

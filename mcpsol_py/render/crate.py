@@ -98,7 +98,7 @@ def _write(planned: list[Planned], out: Path, source: str) -> RenderResult:
 def _source_name(model: ProgramModel, out: Path) -> str:
     """The source's name in generated files: its path in the crate's folder, or else only its file name.
 
-    It does not depend on where the folder lies, so the same source gives the same files on every machine.
+    The location of the folder does not matter, so the same source gives the same files on every machine.
     """
     if not model.origin:
         return "an IDL"

@@ -1,4 +1,4 @@
-"""The Jinja2 environment: templates print `Rust` and nothing else, and a name that is not there is an error."""
+"""The Jinja2 environment: templates print `Rust` and nothing else, and an unknown name is an error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["environment", "only_rust", "templates_folder"]
 
 
 def templates_folder() -> Path:
-    """Where templates/ is: in the wheel, or in the repository of an editable install. Raises RenderError."""
+    """The folder templates/: in the wheel, or in the repository of an editable install. Raises RenderError."""
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "_templates", package.parent / "templates"):
         if (folder / "pinocchio").is_dir():
@@ -25,10 +25,10 @@ def templates_folder() -> Path:
 
 
 def only_rust(value: object) -> Rust:
-    """What a template may print: text that render/rust.py made."""
+    """*value*, if a template may print it: only text that render/rust.py made. Raises RenderError."""
     if not isinstance(value, Rust):
         raise RenderError(
-            f"a template prints {type(value).__name__} {str(value)[:60]!r}; make it Rust in the view first."
+            f"expected Rust in a template, got {type(value).__name__} {str(value)[:60]!r}; convert it in the view."
         )
     return value
 
@@ -47,5 +47,5 @@ def environment(*folders: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # Rust is no HTML; only_rust is the guard
+        autoescape=False,  # the output is Rust; only_rust guards it
     )

@@ -1,8 +1,7 @@
 """A facade's crate: a program that serves list_tools for another one, and passes every other call on to it.
 
-What a caller gives it is the model of model/facade.py: the program behind as the first account, then the accounts of
-the instruction as they are. The crate needs nothing of the instructions but their pages, since it passes on what it
-does not understand.
+Callers use the model of model/facade.py: the other program is the first account, and the accounts of the instruction
+follow. The crate needs only the pages of the instructions, because it passes on every call without decoding it.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from mcpsol_py.solana.base58 import address_bytes
 
 __all__ = ["FacadeView", "facade_plan", "facade_view"]
 
-#: Programs that no program may call: the runtime refuses it (its list is check_authorized_program's).
+#: Programs that the runtime lets no program call (check_authorized_program).
 _CALLED_BY_NONE = {
     ids.NATIVE_LOADER: "the native loader",
     ids.BPF_LOADER_1: "the first loader",
@@ -62,7 +61,7 @@ _OWN_CHECKS = ("InstructionFallbackNotFound", "AccountNotEnoughKeys", "InvalidPr
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """schema.rs asks how long discriminators are: the facade reads none but list_tools' own eight bytes."""
+    """The part of a dispatcher that schema.rs uses: the facade only reads list_tools' own eight bytes."""
 
     is_eight: bool = True
 
@@ -76,7 +75,7 @@ class FacadeView:
     title: tuple[Rust, ...]
     target_id: Rust
     target_text: tuple[Rust, ...]
-    #: an instruction has optional accounts for which, absent, the program's own id stands
+    #: an instruction has optional accounts; for an absent one, callers pass the program's own id
     has_absent: bool
     pages: PagesView
     checks: tuple[ErrorView, ...]
@@ -92,8 +91,11 @@ def facade_view(
     descriptions: Descriptions = "full",
     lossless: bool = True,
 ) -> FacadeView:
-    """The view of a facade for the program at *program_id*, which *model* describes. Raises RenderError where that is
-    no address, a program that cannot be called, or *model* has no instruction or is a facade; SchemaError."""
+    """The view of a facade for the program at *program_id*, which *model* describes.
+
+    Raises RenderError if *program_id* is not an address or cannot be called, and if *model* has no instruction or is
+    itself a facade; SchemaError.
+    """
     if not model.instructions:
         raise RenderError(
             f"{model.name or 'this program'} has no instruction, so a facade has nothing to serve."

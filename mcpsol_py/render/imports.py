@@ -16,7 +16,7 @@ __all__ = ["IMPORTS_MARK", "Imports", "use_lines"]
 IMPORTS_MARK = "// imports\n"
 
 _COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|b?"(?:\\.|[^"\\])*"')
-#: A type, trait or constant counts as a word; a function or module only where it is called or opened.
+#: A type, trait or constant counts as a word; a function or module counts if `(` or `::` follows.
 _UPPER = re.compile(r"(?<![\w:])[A-Z]\w*")
 _LOWER = re.compile(r"(?<![\w:.])([a-z]\w*)(?=\(|::)")
 _DEFINED = re.compile(
@@ -72,7 +72,7 @@ def _joined(path: str, name: str) -> str:
 
 
 def use_lines(paths: Iterable[str]) -> str:
-    """One `use` with all *paths*, grouped by crate and module. Empty if there are none.
+    """One `use` with all *paths*, grouped by crate and module. Empty without paths.
 
     >>> use_lines(["b::c::D", "b::E", "a::f"])
     'use {a::f, b::{c::D, E}};\\n'

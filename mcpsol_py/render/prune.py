@@ -1,4 +1,4 @@
-"""Keep only the items of a library file (checks.rs, codec.rs, log.rs) that a crate uses.
+"""Keeps only the items of a library file (checks.rs, codec.rs, log.rs) that a crate uses.
 
 The templates of these files hold every function that any program may need. A crate gets the functions that its other
 files call, and the functions that those call. The files are our own templates, so a small reader is enough: items are
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from mcpsol_py.render.imports import IMPORTS_MARK
 
@@ -53,7 +54,7 @@ class Usage:
 
     @classmethod
     def of_generated(cls, texts: Iterable[str], itself: str = "") -> Usage:
-        """What generated Rust uses. `itself`: the type that `self` and `part` have in it, if it is a method."""
+        """The names in generated Rust. `itself`: the type that `self` and `part` have in it, if it is a method."""
         usage = cls(set(), set(), set(), set())
         receivers = _RECEIVERS | ({"self": itself, "part": itself} if itself else {})
         for text in map(bare, texts):
@@ -71,7 +72,7 @@ class Usage:
 
     @classmethod
     def of_author(cls, text: str) -> Usage:
-        """What the author's Rust may use: every word that it contains."""
+        """The names that the author's Rust may use: every word that it contains."""
         words = set(re.findall(r"\w+", bare(text)))
         return cls(words, words, set(), words)
 
@@ -138,7 +139,7 @@ def prune(text: str, usage: Usage) -> str:
 
 
 def _chunks(text: str, indent: str) -> list[str]:
-    """*text* cut at the blank lines that lie between items with this indentation."""
+    """*text* cut at the blank lines between items with this indentation."""
     return [
         chunk.strip("\n")
         for chunk in re.split(rf"\n\n+(?={indent}\S)", text.strip("\n"))
@@ -150,17 +151,13 @@ def _items(chunk: str, blocks: list[_Block]) -> Iterator[_Item]:
     first = next(line for line in chunk.splitlines() if not line.startswith(("//", "#[")))
     opening = _IMPL.match(first.removeprefix("pub "))
     if opening is None:
-        defined = _DEFINES.search(bare(chunk))
-        if defined is None:  # a call of a macro, used if the macro is
-            yield _Item(chunk, "macro", first.partition("!")[0])
-            return
-        yield _Item(chunk, "fn" if defined[1] == "fn" else "type", defined[2])
+        yield _single_item(chunk, first)
         return
     keyword, trait, owner = opening.groups()
-    block = len(blocks)
     at = chunk.index(first) + len(first)
     is_whole = trait is not None or owner not in _BY_METHOD
     blocks.append(_Block(chunk[:at], owner, is_whole))
+    block = len(blocks) - 1
     if is_whole:
         ours = trait if trait in _BY_METHOD else ""
         yield _Item(chunk, "type", owner, block=block, trait=ours)
@@ -168,10 +165,23 @@ def _items(chunk: str, blocks: list[_Block]) -> Iterator[_Item]:
     if keyword == "trait":
         yield _Item("", "type", owner)
     for method in _chunks(chunk[at : chunk.rindex("}")], "    "):
-        defined = re.search(r"\bfn (\w+)", bare(method))
-        assert defined is not None, method
-        kind = "required" if bare(method).rstrip().endswith(";") else "method"
-        yield _Item("    " + method.strip(), kind, defined[1], owner, block)
+        yield _method(method, owner, block)
+
+
+def _single_item(chunk: str, first: str) -> _Item:
+    """A function, constant, type or macro. A call of a macro is used if the macro is."""
+    defined = _DEFINES.search(bare(chunk))
+    if defined is None:
+        return _Item(chunk, "macro", first.partition("!")[0])
+    return _Item(chunk, "fn" if defined[1] == "fn" else "type", defined[2])
+
+
+def _method(text: str, owner: str, block: int) -> _Item:
+    defined = re.search(r"\bfn (\w+)", bare(text))
+    assert defined is not None, text
+    is_declared_only = bare(text).rstrip().endswith(";")
+    kind = "required" if is_declared_only else "method"
+    return _Item("    " + text.strip(), kind, defined[1], owner, block)
 
 
 def _keep(items: list[_Item], blocks: list[_Block], usage: Usage) -> None:
@@ -193,13 +203,10 @@ def _body(item: _Item) -> str:
 
 def _written(items: list[_Item], blocks: list[_Block]) -> Iterator[str]:
     """The kept items in order; those of one block together."""
-    done: set[int] = set()
-    for item in items:
-        if not item.kept or not item.text or item.block in done:
-            continue
-        if item.block is None or blocks[item.block].is_whole:
-            yield item.text
-            continue
-        done.add(item.block)
-        methods = [i.text for i in items if i.kept and i.block == item.block]
-        yield blocks[item.block].opening + "\n" + "\n\n".join(methods) + "\n}"
+    kept = [item for item in items if item.kept and item.text]
+    for block, group in groupby(kept, key=lambda item: item.block):
+        texts = [item.text for item in group]
+        if block is None or blocks[block].is_whole:
+            yield from texts
+        else:
+            yield blocks[block].opening + "\n" + "\n\n".join(texts) + "\n}"

@@ -1,4 +1,4 @@
-"""Renders a crate anew from what it was rendered from: its generated files say which source that was."""
+"""Renders a crate again from its source, which its generated files name."""
 
 from __future__ import annotations
 
@@ -17,25 +17,21 @@ _SOURCE = re.compile(r"^// Rendered by idl2mcp from ([^\n]*); edit the source\."
 
 
 def render_again(folder: str | Path, *, descriptions: Descriptions) -> RenderResult:
-    """Renders the crate in *folder* for the target and in the form that it has, with these descriptions in its pages.
+    """Render the crate in *folder* again with other descriptions in its pages. Target and form stay the same.
 
-    Raises RenderError where the source is not in the folder, or nothing there was rendered; EditedByHand; SourceError.
+    Raises RenderError if *folder* has no rendered crate or no source; EditedByHand; SourceError.
     """
     folder = Path(folder)
     root = folder / "src" / "lib.rs"
     found = _SOURCE.match(root.read_text(encoding="utf-8")) if root.is_file() else None
     if found is None:
         raise RenderError(
-            f"{root} was not rendered by idl2mcp: there are no pages to render with other descriptions."
+            f"{root} was not rendered by idl2mcp, so it has no pages whose descriptions could change."
         )
     source = folder / found[1]
     target = _target(folder)
     if target is None or not source.is_file():
-        why = (
-            "it is a facade"
-            if target is None
-            else f"{found[1]}, which it was rendered from, is not in it"
-        )
+        why = "it is a facade" if target is None else f"its source {found[1]} is missing"
         raise RenderError(
             f"{folder}: {why}; use `idl2mcp render … --out {folder} --descriptions {descriptions}`."
         )
@@ -51,7 +47,7 @@ def render_again(folder: str | Path, *, descriptions: Descriptions) -> RenderRes
 
 
 def _target(folder: Path) -> str | None:
-    """What the crate in *folder* is written with; None for a facade, which its source alone does not give."""
+    """The target of the crate in *folder*; None for a facade, which needs more than its source."""
     files = folder / "src"
     if (files / "forward.rs").exists():
         return None

@@ -1,7 +1,7 @@
 """Text that may be printed into a Rust file. `Rust` is made only here, and templates print nothing else.
 
-Everything that comes from a source (names, docs, pages) is hostile text until it went through one of these functions:
-each returns text that cannot leave the literal, identifier or comment that it stands in.
+Text from a source (names, docs, pages) may be hostile. Each of these functions returns text that cannot leave its
+literal, identifier or comment.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = [
 
 
 class Rust(str):
-    """Text that is Rust already. Make it with the functions of this module only."""
+    """Text that is valid Rust. Make it with the functions of this module only."""
 
     __slots__ = ()
 
 
 def code(text: str) -> Rust:
-    """Rust that this package wrote itself, of parts that are Rust. Never for text of a source."""
+    """Mark *text* as Rust that this package wrote, of parts that are Rust. Never for text of a source."""
     return Rust(text)
 
 
@@ -52,7 +52,7 @@ def ident(name: str, style: str = "snake") -> Rust:
 
 
 def crate_name(name: str) -> Rust:
-    """What cargo calls the crate of the program *name*: words of ASCII with dashes between them.
+    """The crate's name for the program *name*: words of ASCII with dashes between them.
 
     >>> crate_name("tokenVault"), crate_name("2 fast"), crate_name("")
     ('token-vault', 'program-2-fast', 'program')
@@ -73,7 +73,7 @@ def only_ascii(text: str) -> str:
 
 
 def crate_version(text: str) -> Rust:
-    """*text* where it is a version as cargo takes them, else 0.1.0.
+    """*text* if cargo accepts it as a version, else 0.1.0.
 
     >>> crate_version("1.02.3"), crate_version("newest")
     ('1.2.3', '0.1.0')
@@ -128,8 +128,9 @@ def string(text: str) -> Rust:
 
 
 def format_string(text: str) -> Rust:
-    r"""A literal for a macro that takes it apart by itself and formats what it finds (Anchor's `#[msg]`): ASCII without
-    quotes and backslashes, and braces doubled.
+    r"""A literal for a macro that parses and formats it (Anchor's `#[msg]`).
+
+    The text is ASCII without quotes and backslashes, and its braces are doubled.
 
     >>> print(format_string('{x} "q" \\u{1} \u2028'))
     "{{x}} 'q' /u{{1}} ?"
@@ -239,7 +240,7 @@ _TYPE_PARTS = re.compile(r"[A-Za-z_][\w:]*|[\[(<&]|[\])>]")
 
 
 def complexity(text: str) -> int:
-    """What clippy's `type_complexity` counts of a Rust type, roughly: ten for each part, times how deep it stands.
+    """Roughly the value of clippy's `type_complexity`: ten for each part of a type, times its depth.
 
     >>> complexity("Vec<u8>"), complexity("(u8, u8)")
     (30, 50)

@@ -54,7 +54,7 @@ from mcpsol_py.render.type_views import EnumView, RustField, StructView, Value, 
 
 __all__ = ["TAKEN", "CannotRender", "Types"]
 
-#: Names that mean something else in generated code: no type or account type of a source may have one.
+#: Names that generated code uses otherwise: no type or account type of a source may have one.
 TAKEN = (
     *("Self", "Option", "Vec", "Box", "Some", "None", "Ok", "Err", "Result"),
     *("Args", "Accounts", "Context", "Check", "Signer", "Seed"),
@@ -121,7 +121,7 @@ class Types:
         return tuple(d.view for d in self._order if d.view is not None)
 
     def named(self, link: Link) -> Definition | Type:
-        """The definition of a struct or enum, or the type that an alias stands for. Raises CannotRender."""
+        """The definition of a struct or enum, or the type behind an alias. Raises CannotRender."""
         why = self.resolver.why_unusable(link)
         if why is not None:
             raise CannotRender(why)
@@ -274,7 +274,7 @@ class Types:
         )
 
     def _payload(self, v: Variant) -> Struct | Tuple:
-        """The fields of a variant. A payload that is no struct and no tuple is a tuple's only item."""
+        """The fields of a variant. Any payload but a struct or tuple is a tuple's only item."""
         payload = v.payload
         if payload is None:
             return Tuple(())
@@ -296,7 +296,7 @@ def _derives(definition: Definition) -> Rust:
 
 
 def _payload_text(fields: tuple[RustField, ...], *, is_tuple: bool) -> tuple[str, str, str]:
-    """What follows a variant's name in its declaration, in a pattern, and where it is built."""
+    """The text behind a variant's name: in its declaration, in a pattern, and in an expression."""
     if not fields:
         return "", "", ""
     names = ", ".join(f.name for f in fields)

@@ -1,6 +1,6 @@
-"""What differs between the Rust libraries that a crate may stand on: how an account is held, borrowed and signed for.
+"""The differences between the Rust libraries that a crate may use: how it holds, borrows and signs for accounts.
 
-Everything else that is rendered (codec, types, state, events, errors, order of checks) is the same for both.
+Everything else (codec, types, state, events, errors, order of checks) is the same for both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["NATIVE", "PINOCCHIO", "TARGETS", "Target", "target_of"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One library. `folders`: where its templates are looked for, in this order."""
+    """One library. `folders`: the folders of its templates, in order of precedence."""
 
     name: str
     folders: tuple[str, ...]
@@ -55,7 +55,7 @@ class Target:
         return self.data_mut.format(x=x)
 
     def seed_of(self, expression: str) -> str:
-        """One seed, as the library wants it."""
+        """One seed, in the library's form."""
         return f"Seed::from({expression})" if self.name == "pinocchio" else expression
 
     def signers(self, seeds: Iterable[str]) -> str:
@@ -163,7 +163,7 @@ NATIVE = Target(
 
 _LIBRARIES = (PINOCCHIO, NATIVE)
 
-#: What `render` takes. Anchor has its own way of saying all of this: render/anchor.py.
+#: The targets that `render_crate` takes. Anchor has views of its own: render/anchor.
 TARGETS = ("pinocchio", "native", "anchor", "anchor-module")
 
 
@@ -172,4 +172,4 @@ def target_of(name: str) -> Target:
     for target in _LIBRARIES:
         if target.name == name:
             return target
-    raise RenderError(f"there is no target {name!r}; there are {', '.join(TARGETS)}.")
+    raise RenderError(f"unknown target {name!r}; expected one of {', '.join(TARGETS)}.")

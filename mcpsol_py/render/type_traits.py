@@ -1,4 +1,4 @@
-"""What is known of a Rust type before its code is made: its definition, whether it borrows, whether it allocates."""
+"""Facts about a Rust type that the code for it needs: its definition, whether it borrows, whether it allocates."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class CannotRender(Exception):
 
 @dataclass(slots=True)
 class Definition:
-    """A struct or enum of the crate. `view` is None while it is being made: a type that contains itself is boxed."""
+    """A struct or enum of the crate. `view` stays None until it is complete: a type that contains itself is boxed."""
 
     name: Rust
     body: Type
@@ -74,7 +74,7 @@ class Definition:
 
 
 class Definitions(Protocol):
-    """What the code that reads and writes values asks of the crate's types. Each raises CannotRender."""
+    """The crate's types, as the code that reads and writes values needs them. Each raises CannotRender."""
 
     resolver: Resolver
 
@@ -82,7 +82,7 @@ class Definitions(Protocol):
         """The Rust type of *node*."""
 
     def named(self, link: Link) -> Definition | Type:
-        """The definition that *link* names, or the type that an alias stands for."""
+        """The definition that *link* names, or the type behind an alias."""
 
     def inline(self, node: Struct | Enum, hint: str) -> Definition:
         """The definition of a type that the source wrote in place."""

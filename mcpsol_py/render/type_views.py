@@ -1,4 +1,4 @@
-"""What the templates need of each Rust type: its declaration, and how it is read and written."""
+"""The views of Rust types: each type's declaration, and the code that reads and writes it."""
 
 from __future__ import annotations
 

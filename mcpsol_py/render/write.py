@@ -1,8 +1,8 @@
-"""Writes a plan of files: generated ones anew, the author's never over what is there.
+"""Writes planned files: replaces generated ones, and never overwrites the author's.
 
-A generated file opens with a header line that holds a digest of the rest; whitespace and commas do not count, so that
-any rustfmt may run over it. A file without the header, or whose text is not what the header says, was edited by hand
-and is not overwritten.
+A generated file starts with a header line that holds a digest of the rest; whitespace and commas do not count, so that
+any rustfmt may run over it. A file without the header, or whose text does not match the digest, was edited by hand and
+is not overwritten.
 """
 
 from __future__ import annotations
@@ -43,8 +43,10 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class RenderResult:
-    """What was done, as paths from the crate's root: files written, files of the author's that were kept, and handlers
-    without an instruction. `formatted`: rustfmt ran over them."""
+    """The files that were written, the author's files that were kept, and handlers without an instruction.
+
+    All are paths from the crate's root. `formatted`: rustfmt ran over them.
+    """
 
     written: tuple[str, ...]
     kept: tuple[str, ...]
@@ -75,24 +77,22 @@ def author_files(out: Path) -> dict[str, str]:
 
 
 def _rustfmt() -> str | None:
-    """A rustfmt that runs: rustup puts one on PATH that does not, where its toolchain has none."""
-    there = [
-        p
-        for p in (shutil.which("rustfmt"), "/usr/bin/rustfmt")
-        if p is not None and Path(p).exists()
-    ]
-    runs = (
-        p
-        for p in there
-        if subprocess.run([p, "--version"], capture_output=True, check=False).returncode == 0
-    )
-    return next(runs, None)
+    """A rustfmt that runs. rustup puts one on PATH that does not run if its toolchain has none."""
+    for program in (shutil.which("rustfmt"), "/usr/bin/rustfmt"):
+        if program is not None and Path(program).exists() and _runs(program):
+            return program
+    return None
+
+
+def _runs(program: str) -> bool:
+    done = subprocess.run([program, "--version"], capture_output=True, check=False)
+    return done.returncode == 0
 
 
 def format_rust(files: list[Planned], *, root: str = "src/lib.rs") -> tuple[list[Planned], bool]:
     """The Rust files as rustfmt writes them, and whether there is a rustfmt. `root`: the file that names the others.
 
-    Raises RenderError if it refuses them: that is our fault, not the source's.
+    Raises RenderError if it refuses them: that is a fault of the templates, not of the source.
     """
     program = _rustfmt()
     if program is None:
@@ -109,63 +109,82 @@ def format_rust(files: list[Planned], *, root: str = "src/lib.rs") -> tuple[list
         )
         if done.returncode != 0:
             why = done.stderr.decode(errors="replace").replace(scratch, "")[:600]
-            raise RenderError(f"rustfmt refuses what was rendered: {why}")
+            raise RenderError(f"rustfmt refuses the rendered files: {why}")
         return [Planned(f.path, (scratch_root / f.path).read_bytes(), f.owned) for f in files], True
 
 
-def _check(path: Path, name: str) -> None:
-    """Raises EditedByHand if the generated file at *path* is not as it was rendered."""
+def _check(out: Path, name: str) -> None:
+    """Raises EditedByHand if the generated Rust file is there and is not as it was rendered."""
+    path = out / name
+    if not name.endswith(".rs") or not path.exists():
+        return
     before = path.read_bytes()
     found = _HEADER.match(before)
     if found is None:
         raise EditedByHand(name)
     if digest(before[found.end() :]) != found.group(1).decode():
-        raise EditedByHand(name, "its text is not what was rendered")
+        raise EditedByHand(name, "its text changed after it was rendered")
 
 
 def write_plan(
     files: list[Planned], out: Path, source: str, *, handlers: str | None = None, formatted: bool
 ) -> RenderResult:
-    """Writes *files* to *out*. `handlers`: the folder whose .rs files without a plan are orphans; without it *files*
-    are no whole crate, and what else is in *out* is somebody else's.
+    """Write *files* to *out*.
 
-    Raises EditedByHand before anything is written, RenderError where a file cannot be.
+    `handlers` is the folder whose .rs files without a plan are orphans. Without it *files* are not a whole crate, and
+    other files in *out* belong to somebody else.
+
+    Raises EditedByHand before anything is written, RenderError if a file cannot be written.
     """
-    planned = {f.path for f in files}
+    planned = {file.path for file in files}
     for file in files:
-        path = out / file.path
-        if not file.owned and path.exists() and file.path.endswith(".rs"):
-            _check(path, file.path)
+        if not file.owned:
+            _check(out, file.path)
     if out.exists() and not out.is_dir():
         raise RenderError(f"{out} is a file; --out names a folder.")
-    stale = [
-        path
-        for path in sorted((out / "src").rglob("*.rs") if handlers is not None else ())
-        if path.relative_to(out).as_posix() not in planned and _HEADER.match(path.read_bytes())
-    ]
-    for path in stale:  # generated for something that the source does not have any more
-        _check(path, path.relative_to(out).as_posix())
-    orphans = tuple(
-        path.relative_to(out).as_posix()
-        for path in sorted((out / handlers).glob("*.rs") if handlers is not None else ())
-        if path.relative_to(out).as_posix() not in planned and path not in stale
-    )
-    written: list[str] = []
-    kept: list[str] = []
+    unplanned = [path for path in _crate_files(out, handlers) if path not in planned]
+    stale = [path for path in unplanned if _HEADER.match((out / path).read_bytes())]
+    for path in stale:  # generated for something that the source no longer has
+        _check(out, path)
+    orphans = tuple(p for p in unplanned if p not in stale and _is_in(p, handlers))
     try:
-        for file in files:
-            path = out / file.path
-            if file.owned and path.exists():
-                kept.append(file.path)
-                continue
-            data = file.data
-            if not file.owned and file.path.endswith(".rs"):
-                data = header(source, data) + data
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-            written.append(file.path)
+        written, kept = _write_files(files, out, source)
         for path in stale:
-            path.unlink()
+            (out / path).unlink()
     except OSError as error:
         raise RenderError(f"{error.filename}: it cannot be written: {error.strerror}.") from error
-    return RenderResult(tuple(written), tuple(kept), orphans, formatted)
+    return RenderResult(written, kept, orphans, formatted)
+
+
+def _crate_files(out: Path, handlers: str | None) -> list[str]:
+    """The paths of the .rs files of a whole crate in *out*."""
+    if handlers is None:
+        return []
+    return sorted(path.relative_to(out).as_posix() for path in (out / "src").rglob("*.rs"))
+
+
+def _is_in(path: str, folder: str | None) -> bool:
+    return path.rpartition("/")[0] == folder
+
+
+def _write_files(
+    files: list[Planned], out: Path, source: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Write the files. Returns the paths that were written, and those of the author's files that were kept."""
+    written: list[str] = []
+    kept: list[str] = []
+    for file in files:
+        path = out / file.path
+        if file.owned and path.exists():
+            kept.append(file.path)
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(_with_header(file, source))
+        written.append(file.path)
+    return tuple(written), tuple(kept)
+
+
+def _with_header(file: Planned, source: str) -> bytes:
+    if file.owned or not file.path.endswith(".rs"):
+        return file.data
+    return header(source, file.data) + file.data

@@ -20,9 +20,7 @@ NAMES = {kind.__name__ for kind in KINDS}
 MAX_KINDS = 8
 
 #: Modules that still switch by hand. Convert them to `TypeVisitor` and remove them here; never add one.
-BY_HAND = {
-    "mcpsol_py/render/view/state.py",
-}
+BY_HAND: set[str] = set()
 
 
 def kinds_told_apart(source: str) -> set[str]:

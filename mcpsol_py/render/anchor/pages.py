@@ -14,7 +14,7 @@ __all__ = ["PagesView", "pages_view"]
 
 @dataclass(frozen=True, slots=True)
 class PagesView:
-    """Where the pages are in the file."""
+    """The file, and the offsets of its pages."""
 
     count: Rust
     #: the offset behind each JSON page

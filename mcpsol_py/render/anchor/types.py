@@ -215,7 +215,7 @@ class AnchorTypes:
 
 
 def _has_own_struct(definition: TypeDef, body: Type) -> bool:
-    """Does the name get a struct or enum, and not stand for another type?"""
+    """Does the name get a struct or enum of its own? Other names are aliases."""
     if isinstance(body, Tuple):
         return definition.shape == "struct"
     return isinstance(body, (Struct, Enum))

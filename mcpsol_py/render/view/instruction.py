@@ -109,10 +109,11 @@ def _instruction(
 
 def instruction_docs(ix: Instruction) -> list[str]:
     """The instruction's documentation, and when to use it."""
-    docs = list(ix.docs) or [f"{ix.name}."]
+    docs = list(ix.docs or (f"{ix.name}.",))
     for key, text in ix.hints:
         if key == "when":
-            docs += ["", f"When to use: {text}"]
+            docs.append("")
+            docs.append(f"When to use: {text}")
     return docs
 
 
@@ -130,7 +131,7 @@ def _bytes_before_arguments(ix: Instruction) -> Rust:
 
 @dataclass(frozen=True, slots=True)
 class _Arguments:
-    """The arguments as fields, or `raw_why` they are passed on as bytes. `size` is None if it is not fixed."""
+    """The arguments as fields, or `raw_why` they are passed on as bytes. `size` is None for a variable size."""
 
     source: tuple[Field, ...] = ()
     fields: tuple[RustField, ...] = ()
@@ -188,7 +189,7 @@ def _argument_fields(ix: Instruction, context: CrateContext) -> tuple[RustField,
 
 @dataclass(frozen=True, slots=True)
 class _Returned:
-    """The value that the handler returns. `size` is None if it is not fixed."""
+    """The value that the handler returns. `size` is None for a variable size."""
 
     type: Rust = Rust("()")  # noqa: RUF009  # immutable
     #: statements that write the variable `returned`

@@ -1,5 +1,7 @@
-"""Account types as Rust: fixed-size state is used in place, without copying; other state is read and written as a
-whole."""
+"""Account types as Rust.
+
+State of fixed size is used in place, without a copy; other state is read and written as a whole.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,6 @@ from mcpsol_py.errors import NotUsable
 from mcpsol_py.model.program import AccountType, Discriminator
 from mcpsol_py.model.sizes import fixed_size
 from mcpsol_py.model.types import (
-    PUBKEY,
     U8,
     Amount,
     Array,
@@ -21,15 +22,17 @@ from mcpsol_py.model.types import (
     Int,
     Link,
     Offset,
+    Pubkey,
     Struct,
     Type,
 )
+from mcpsol_py.model.visit import GroupVisitor
 from mcpsol_py.names import snake
 from mcpsol_py.render.rust import IdentifierPool, Rust, byte_array, code, comment, doc
 from mcpsol_py.render.rust_types import CannotRender, Types
 from mcpsol_py.render.type_views import Value
 
-__all__ = ["Complex", "Member", "StateView", "state_view"]
+__all__ = ["Complex", "DiscriminatorForm", "Member", "StateView", "state_view"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Complex:
-    """A field that is decoded when it is asked for: an enum, an option, a struct."""
+    """A field that is decoded on demand: an enum, an option, a struct."""
 
     name: Rust
     member: Rust
@@ -64,6 +67,28 @@ class FieldForm:
 
 
 @dataclass(frozen=True, slots=True)
+class DiscriminatorForm:
+    """An account type's discriminator: its bytes, and the code that finds and compares it in `data`."""
+
+    value: Rust
+    size: Rust
+    note: tuple[Rust, ...]
+    is_present: bool
+    #: an expression: `found` is another one
+    differs: Rust
+    #: an expression: its place in `data`, if `data` is long enough
+    found: Rust
+    found_mut: Rust
+    #: the fields follow it; it is not one of them
+    is_consumed: bool
+
+    @property
+    def equals(self) -> Rust:
+        """The opposite of `differs`."""
+        return code(self.differs.replace(" != ", " == "))
+
+
+@dataclass(frozen=True, slots=True)
 class StateView:
     """One account type. `size` is the whole length of fixed-size state, its discriminator included."""
 
@@ -72,32 +97,18 @@ class StateView:
     docs: tuple[Rust, ...]
     is_fixed: bool
     size: Rust
-    discriminator: Rust
-    discriminator_size: Rust
-    discriminator_note: tuple[Rust, ...]
-    has_discriminator: bool
-    #: expressions: that `found` is another one, where it stands in `data`, the same to be written
-    differs: Rust
-    found: Rust
-    found_mut: Rust
-    #: it stands before the fields, not among them
-    is_consumed: bool
+    discriminator: DiscriminatorForm
     members: tuple[Member, ...]
     complexes: tuple[Complex, ...]
+    #: by the source's names
     fields: dict[str, FieldForm]
     value_type: Rust
     value_name: Rust
     generics: Rust
-    uses: tuple[Rust, ...]
 
     @property
     def has_check(self) -> bool:
-        return self.has_discriminator or self.is_fixed
-
-    @property
-    def equals(self) -> Rust:
-        """The opposite of `differs`."""
-        return code(self.differs.replace(" != ", " == "))
+        return self.discriminator.is_present or self.is_fixed
 
     @property
     def lifetime(self) -> Rust:
@@ -111,139 +122,209 @@ def state_view(
     d = account.discriminator
     if account.also or (d.consumed and d.offset) or d.size is not None:
         raise CannotRender("more than its first bytes identify it")
-    node: Type = account.type
-    docs = account.docs
-    if isinstance(node, Link):
-        why = types.resolver.why_unusable(node)
-        if why is not None:
-            raise CannotRender(why)
-        definition, body = types.resolver.expand(node)
-        docs = docs or definition.docs
-        if definition.layout != "borsh":
-            node = body = _lowered(types, node)
-    else:
-        body = node
-    size = fixed_size(types.resolver, node)
+    source = _source(account, types)
     name = names.take(account.name, "pascal")
-    # a module state in the module state is refused by clippy
+    # clippy refuses a module state in the module state
     module = modules.take("state account" if snake(account.name) == "state" else account.name)
-    if isinstance(body, Struct) and size is not None:
-        return _fixed(account, types, name, module, body, size, docs)
-    value = types.type(node, account.name)
-    shown = value.partition("<")[0]
-    fields: dict[str, FieldForm] = {}
-    if isinstance(body, Struct):
-        taken = IdentifierPool()
-        for f in body.fields:
-            fields[f.name] = FieldForm(taken.take(f.name), "", f.type)
-            fields[f.name] = FieldForm(fields[f.name].name, f"state.{fields[f.name].name}", f.type)
-    return StateView(
-        name,
-        module,
-        doc(docs),
-        False,
-        code("0"),
-        *_discriminator(d),
-        (),
-        (),
-        fields,
-        code(value),
-        code(shown),
-        code("<'a>" if "'a" in value else ""),
-        (),
-    )
+    if source.size is not None and isinstance(source.body, Struct):
+        return _fixed(account, types, name, module, source)
+    return _decoded(account, types, name, module, source)
 
 
-def _discriminator(
-    d: Discriminator,
-) -> tuple[Rust, Rust, tuple[Rust, ...], bool, Rust, Rust, Rust, bool]:
-    n = len(d.value)
-    note = comment(["derived as Anchor does"]) if d.origin == "anchor" else ()
-    if n in (2, 4, 8):
-        word = f"u{n * 8}::from_le_bytes"
-        differs = f"{word}(*found) != {word}(Self::DISCRIMINATOR)"
-    else:
-        differs = "*found != Self::DISCRIMINATOR"
-    found, found_mut = f"data.first_chunk::<{n}>()", "data.first_chunk_mut()"
-    if d.offset:
-        found = f"data.get({d.offset}..).and_then(|rest| rest.first_chunk::<{n}>())"
-        found_mut = f"data.get_mut({d.offset}..).and_then(|rest| rest.first_chunk_mut())"
-    return (
-        byte_array(d.value),
-        code(str(n)),
-        note,
-        n > 0,
-        code(differs),
-        code(found),
-        code(found_mut),
-        d.consumed,
-    )
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The type of the account, the body that it names, its documentation and its size (None: not fixed)."""
+
+    type: Type
+    body: Type
+    docs: tuple[str, ...]
+    size: int | None
 
 
-def _fixed(
-    account: AccountType,
-    types: Types,
-    name: Rust,
-    module: Rust,
-    body: Struct,
-    size: int,
-    docs: tuple[str, ...],
-) -> StateView:
-    d = account.discriminator
-    head = len(d.value) if d.consumed else 0
-    taken = IdentifierPool(
-        "discriminator_", *(f"padding_{i}" for i in range(2 * len(body.fields) + 1))
-    )
-    members: list[Member] = []
-    complexes: list[Complex] = []
-    fields: dict[str, FieldForm] = {}
-
-    def pad(amount: int) -> None:
-        if amount:
-            members.append(
-                Member(code(f"padding_{len(members)}"), code(f"[u8; {amount}]"), (), False)
-            )
-
-    for f in body.fields:
-        before, kind, after = _unpadded(f.type)
-        pad(before)
-        ident = taken.take(f.name)
-        width = fixed_size(types.resolver, kind)
-        if width is None:
-            raise CannotRender("its size is not fixed")
-        member, complex_, copy = _member(types, f, kind, ident, width, f"{name} {f.name}")
-        members.append(member)
-        if complex_ is not None:
-            complexes.append(complex_)
-        fields[f.name] = FieldForm(ident, copy, f.type)
-        pad(after)
-    return StateView(
-        name,
-        module,
-        doc(docs),
-        True,
-        code(str(size + head)),
-        *_discriminator(d),
-        tuple(members),
-        tuple(complexes),
-        fields,
-        code("Self"),
-        name,
-        code(""),
-        (),
-    )
+def _source(account: AccountType, types: Types) -> _Source:
+    """What the source says about the account's type. Raises CannotRender."""
+    node = account.type
+    if not isinstance(node, Link):
+        return _Source(node, node, account.docs, fixed_size(types.resolver, node))
+    why = types.resolver.why_unusable(node)
+    if why is not None:
+        raise CannotRender(why)
+    definition, body = types.resolver.expand(node)
+    docs = account.docs or definition.docs
+    if definition.layout == "borsh":
+        return _Source(node, body, docs, fixed_size(types.resolver, node))
+    lowered = _lowered(types, node)
+    return _Source(lowered, lowered, docs, fixed_size(types.resolver, lowered))
 
 
 def _lowered(types: Types, node: Type) -> Type:
-    """A type laid out as C does, with its padding said."""
+    """A type with a C layout as one with explicit padding."""
     try:
         return Layouts(types.resolver).root(node)
     except NotUsable as error:
         raise CannotRender(error.why) from error
 
 
+def _discriminator(d: Discriminator) -> DiscriminatorForm:
+    n = len(d.value)
+    found, found_mut = f"data.first_chunk::<{n}>()", "data.first_chunk_mut()"
+    if d.offset:
+        found = f"data.get({d.offset}..).and_then(|rest| rest.first_chunk::<{n}>())"
+        found_mut = f"data.get_mut({d.offset}..).and_then(|rest| rest.first_chunk_mut())"
+    return DiscriminatorForm(
+        value=byte_array(d.value),
+        size=code(str(n)),
+        note=comment(["derived as Anchor does"]) if d.origin == "anchor" else (),
+        is_present=n > 0,
+        differs=code(_difference(n)),
+        found=code(found),
+        found_mut=code(found_mut),
+        is_consumed=d.consumed,
+    )
+
+
+def _difference(size: int) -> str:
+    """Compares `found` with the discriminator, as one number if there is one of its size."""
+    if size not in (2, 4, 8):
+        return "*found != Self::DISCRIMINATOR"
+    word = f"u{size * 8}::from_le_bytes"
+    return f"{word}(*found) != {word}(Self::DISCRIMINATOR)"
+
+
+# --- state of variable size ---------------------------------------------------------------------------------------
+
+
+def _decoded(
+    account: AccountType, types: Types, name: Rust, module: Rust, source: _Source
+) -> StateView:
+    value = types.type(source.type, account.name)
+    return StateView(
+        name=name,
+        module=module,
+        docs=doc(source.docs),
+        is_fixed=False,
+        size=code("0"),
+        discriminator=_discriminator(account.discriminator),
+        members=(),
+        complexes=(),
+        fields=_decoded_fields(source.body),
+        value_type=code(value),
+        value_name=code(value.partition("<")[0]),
+        generics=code("<'a>" if "'a" in value else ""),
+    )
+
+
+def _decoded_fields(body: Type) -> dict[str, FieldForm]:
+    names = IdentifierPool()
+    forms: dict[str, FieldForm] = {}
+    for field in body.fields if isinstance(body, Struct) else ():
+        name = names.take(field.name)
+        forms[field.name] = FieldForm(name, f"state.{name}", field.type)
+    return forms
+
+
+# --- state of fixed size ------------------------------------------------------------------------------------------
+
+
+def _fixed(
+    account: AccountType, types: Types, name: Rust, module: Rust, source: _Source
+) -> StateView:
+    assert isinstance(source.body, Struct)
+    assert source.size is not None
+    d = account.discriminator
+    head = len(d.value) if d.consumed else 0
+    layout = _FixedLayout(types, name, source.body)
+    for field in source.body.fields:
+        layout.add(field)
+    return StateView(
+        name=name,
+        module=module,
+        docs=doc(source.docs),
+        is_fixed=True,
+        size=code(str(source.size + head)),
+        discriminator=_discriminator(d),
+        members=tuple(layout.members),
+        complexes=tuple(layout.complexes),
+        fields=layout.fields,
+        value_type=code("Self"),
+        value_name=name,
+        generics=code(""),
+    )
+
+
+class _FixedLayout:
+    """Collects the members of a struct that lies over the account's data: every one is aligned to one byte."""
+
+    def __init__(self, types: Types, name: Rust, body: Struct) -> None:
+        self.types = types
+        self.name = name
+        self.members: list[Member] = []
+        self.complexes: list[Complex] = []
+        self.fields: dict[str, FieldForm] = {}
+        paddings = (f"padding_{i}" for i in range(2 * len(body.fields) + 1))
+        self._names = IdentifierPool("discriminator_", *paddings)
+
+    def add(self, field: Field) -> None:
+        """Adds a field with the padding around it. Raises CannotRender."""
+        before, kind, after = _unpadded(field.type)
+        self._pad(before)
+        name = self._names.take(field.name)
+        copy = self._member(field, self._resolved(kind), name)
+        self.fields[field.name] = FieldForm(name, copy, field.type)
+        self._pad(after)
+
+    def _pad(self, size: int) -> None:
+        if size:
+            name = code(f"padding_{len(self.members)}")
+            self.members.append(Member(name, code(f"[u8; {size}]"), (), is_public=False))
+
+    def _resolved(self, kind: Type) -> Type:
+        """The target of a link to a scalar."""
+        target = self.types.resolver.target(kind) if isinstance(kind, Link) else kind
+        return kind if _SCALAR.visit(target) is None else target
+
+    def _member(self, field: Field, kind: Type, name: Rust) -> str:
+        """Adds the member. Returns the expression that copies the field out of `state`."""
+        plain = _SCALAR.visit(kind)
+        text = plain or self._array(kind)
+        if text is None:
+            self._complex(field, kind, name)
+        else:
+            self.members.append(Member(name, code(text), doc(field.docs), is_public=True))
+        is_wrapped = plain is not None and plain not in _UNWRAPPED
+        return f"state.{name}.get()" if is_wrapped else f"state.{name}"
+
+    def _array(self, kind: Type) -> str | None:
+        """The type of an array of scalars; None for another type."""
+        if not isinstance(kind, Array) or not isinstance(kind.count, int):
+            return None
+        is_bytes = kind.item == U8
+        item = "u8" if is_bytes else _SCALAR.visit(self.types.resolver.target(kind.item))
+        return None if item is None else f"[{item}; {kind.count}]"
+
+    def _complex(self, field: Field, kind: Type, name: Rust) -> None:
+        """Adds a field that is decoded on demand, and its bytes as a member."""
+        size = fixed_size(self.types.resolver, kind)
+        if size is None:
+            raise CannotRender("its size is not fixed")
+        hint = f"{self.name} {field.name}"
+        text = self.types.type(kind, hint).replace("'a ", "").replace("<'a>", "<'_>")
+        is_list = text.startswith("Vec<")
+        self.complexes.append(
+            Complex(
+                name=code(name.removeprefix("r#")),
+                member=name,
+                type=code(text),
+                given=code(f"&[{text[4:-1]}]" if is_list else f"&{text}"),
+                read=code(self.types.result(kind, hint)),
+                write=tuple(map(code, self.types.write(kind, Value("value", is_ref=True), hint))),
+            )
+        )
+        self.members.append(Member(name, code(f"[u8; {size}]"), doc(field.docs), is_public=False))
+
+
 def _unpadded(node: Type) -> tuple[int, Type, int]:
-    """The bytes skipped before *node*, what it is, and the bytes skipped behind it."""
+    """The bytes that are skipped before *node*, the type without padding, and the bytes skipped after it."""
     before = after = 0
     while isinstance(node, Offset) and node.strategy == "padded" and node.amount >= 0:
         if node.when == "pre":
@@ -254,59 +335,39 @@ def _unpadded(node: Type) -> tuple[int, Type, int]:
     return before, node, after
 
 
-def _scalar(node: Type) -> str | None:
-    """The type in the struct of a number, flag or address: aligned to one byte."""
-    match node:
-        case Amount(number, _, _) | DateTime(number):
-            return _scalar(number)
-        case Int(8, signed, _):
-            return "i8" if signed else "u8"
-        case Int(256, _, _):
+#: Members that are their own value. Others are wrappers of codec.rs.
+_UNWRAPPED = ("u8", "i8", "Address", "[u8; 32]")
+
+
+class _Scalar(GroupVisitor[[], str | None]):
+    """The member's type for a number, flag or address, aligned to one byte; None for another type."""
+
+    def no_scalar(self, node: Type) -> None:
+        return None
+
+    visit_scalar = visit_wrapper = visit_optional = visit_list = visit_product = no_scalar
+    visit_map = visit_enum = visit_link = visit_generic = visit_unsupported = no_scalar
+
+    def visit_int(self, node: Int) -> str | None:
+        if node.bits == 8:
+            return "i8" if node.signed else "u8"
+        if node.bits == 256:
             return "[u8; 32]"
-        case Int(bits, signed, False):
-            return f"{'I' if signed else 'U'}{bits}"
-        case Float(bits, False):
-            return f"F{bits}"
-        case Bool(Int(8, _, _)):
-            return "Flag"
-        case _ if node == PUBKEY:
-            return "Address"
-        case _:
-            return None
+        return None if node.big_endian else f"{'I' if node.signed else 'U'}{node.bits}"
+
+    def number(self, node: Amount | DateTime) -> str | None:
+        return self.visit(node.number)
+
+    visit_amount = visit_date_time = number
+
+    def visit_float(self, node: Float) -> str | None:
+        return None if node.big_endian else f"F{node.bits}"
+
+    def visit_bool(self, node: Bool) -> str | None:
+        return "Flag" if node.size.bits == 8 else None
+
+    def visit_pubkey(self, node: Pubkey) -> str:
+        return "Address"
 
 
-def _member(
-    types: Types, f: Field, node: Type, ident: Rust, size: int, hint: str
-) -> tuple[Member, Complex | None, str]:
-    if isinstance(node, Link):
-        target = types.resolver.target(node)
-        if _scalar(target) is not None:
-            node = target
-    scalar = _scalar(node)
-    docs = doc(f.docs)
-    if scalar is not None:
-        copy = (
-            f"state.{ident}"
-            if scalar in ("u8", "i8", "Address", "[u8; 32]")
-            else f"state.{ident}.get()"
-        )
-        return Member(ident, code(scalar), docs, True), None, copy
-    if isinstance(node, Array) and isinstance(node.count, int):
-        inner = "u8" if node.item == U8 else _scalar(types.resolver.target(node.item))
-        if inner is not None:
-            return (
-                Member(ident, code(f"[{inner}; {node.count}]"), docs, True),
-                None,
-                f"state.{ident}",
-            )
-    kind = types.type(node, hint).replace("'a ", "")
-    kind = kind.replace("<'a>", "<'_>")
-    complex_ = Complex(
-        code(ident.removeprefix("r#")),
-        ident,
-        code(kind),
-        code(f"&[{kind[4:-1]}]" if kind.startswith("Vec<") else f"&{kind}"),
-        code(types.result(node, hint)),
-        tuple(map(code, types.write(node, Value("value", True), hint))),
-    )
-    return Member(ident, code(f"[u8; {size}]"), docs, False), complex_, f"state.{ident}"
+_SCALAR = _Scalar()

@@ -22,7 +22,7 @@ _MOST_COMPLEX = 250
 
 @dataclass(frozen=True, slots=True)
 class TypeUsage:
-    """Where the types in *views* are used: in instructions, in state and in events."""
+    """The types in *views*, and the instructions, states and events that use them."""
 
     views: tuple[TypeView, ...]
     instructions: Sequence[InstructionView]

@@ -23,7 +23,7 @@ from mcpsol_py.render.rust import code
 )
 def test_a_template_cannot_print_what_is_no_rust(template: str) -> None:
     found = environment("pinocchio").from_string(template)
-    with pytest.raises(RenderError, match="make it Rust in the view first"):
+    with pytest.raises(RenderError, match="expected Rust in a template"):
         found.render(text="// evil", rust=code("x"), nothing=None)
 
 
@@ -40,5 +40,5 @@ def test_a_name_that_is_not_there_is_an_error() -> None:
 
 
 def test_only_rust_says_what_was_printed() -> None:
-    with pytest.raises(RenderError, match="prints str '//! plain str'"):
+    with pytest.raises(RenderError, match="got str '//! plain str'"):
         only_rust("//! plain str")

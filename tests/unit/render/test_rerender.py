@@ -39,7 +39,7 @@ def test_what_cannot_be_rendered_again_says_how(tmp_path: Path) -> None:
     render(read_spec(COUNTER), out=tmp_path)
     with pytest.raises(
         RenderError,
-        match=r"spec\.py, which it was rendered from, is not in it; use `idl2mcp render",
+        match=r"its source spec\.py is missing; use `idl2mcp render",
     ):
         render_again(tmp_path, descriptions="none")
     render(

@@ -83,7 +83,7 @@ def test_a_generated_file_that_was_edited_is_not_overwritten(
     for edited, why in (
         (
             text.replace("pub", "pub ", 1).replace("use ", "use  ", 1) + "// mine\n",
-            "is not what was rendered",
+            "its text changed after it was rendered",
         ),
         (text.partition("\n")[2], "header is gone"),
     ):
@@ -145,7 +145,7 @@ def test_the_digest_does_not_count_whitespace_and_commas() -> None:
 
 
 def test_what_cannot_be_rendered_is_told(model: ProgramModel, tmp_path: Path) -> None:
-    with pytest.raises(RenderError, match="no target 'wasm'"):
+    with pytest.raises(RenderError, match="unknown target 'wasm'"):
         render(model, target="wasm", out=tmp_path)
     with pytest.raises(RenderError, match="has no instruction"):
         render(replace(model, instructions=()), out=tmp_path)

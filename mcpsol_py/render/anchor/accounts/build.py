@@ -29,7 +29,7 @@ __all__ = ["anchor_accounts"]
 _ON_STACK = 4
 #: The longest attribute that is written on one line.
 _LINE = 90
-_UNCHECKED = code("/// CHECK: the attribute says what is checked.")
+_UNCHECKED = code("/// CHECK: the attribute has its checks.")
 
 
 def anchor_accounts(

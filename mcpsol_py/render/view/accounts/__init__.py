@@ -1,4 +1,4 @@
-"""One instruction's accounts as Rust: their names, the checks, and what is created, resized and closed.
+"""One instruction's accounts as Rust: names, checks, and the creation, resizing and closing of accounts.
 
 A bad call must fail as cheaply as it can, so checks come in this order: number of accounts, signers and writable
 flags, addresses, owners, the same account twice, state and its fields, tokens, derived addresses. Accounts are resized
