@@ -210,12 +210,21 @@ async def _balances_of(
     states = dict(zip(keys, await transport.get_accounts(keys), strict=True))
     rows = [_sol_balance(owner, states[owner])]
     for mint in mints:
-        candidates = [(key, read_token_account(states[key])) for key in associated[mint]]
-        tokens = [(key, token) for key, token in candidates if token is not None]
-        first = tokens[0][0] if tokens else associated[mint][0]
-        amount = sum(token.amount for _, token in tokens)
-        rows.append(_balance(str(mint), amount, decimals_of(states[mint]), first))
+        rows.append(_associated_balance(mint, associated[mint], states))
     return {"balances": rows}
+
+
+def _associated_balance(
+    mint: Pubkey, pair: Sequence[Pubkey], states: Mapping[Pubkey, Account | None]
+) -> dict[str, str]:
+    """Return the sum of both token programs' associated accounts, with the first one's address."""
+    amounts: dict[Pubkey, int] = {}
+    for key in pair:
+        token = read_token_account(states[key])
+        if token is not None:
+            amounts[key] = token.amount
+    first = next(iter(amounts), pair[0])
+    return _balance(str(mint), sum(amounts.values()), decimals_of(states[mint]), first)
 
 
 def _sol_balance(owner: Pubkey, wallet: Account | None) -> dict[str, str]:

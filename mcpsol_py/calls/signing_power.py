@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from solders.pubkey import Pubkey
@@ -61,11 +61,18 @@ def signing_power(wallet: Pubkey, program_id: Pubkey, accounts: AccountMap) -> S
     owners = frozenset([str(wallet), *multisigs])
     if program_id in _DIRECT:
         return SigningPower(owners, frozenset(accounts))
+    return SigningPower(owners, frozenset(_reachable(accounts, owners)))
+
+
+def _reachable(accounts: AccountMap, owners: Collection[str]) -> Iterator[Pubkey]:
+    """Find the mints and token accounts that *owners* can take from."""
     mints = {key: _MintPowers.of(account) for key, account in accounts.items()}
-    tokens = {key: read_token_account(account) for key, account in accounts.items()}
-    taken = {key for key, mint in mints.items() if owners & mint.takes_lamports}
-    taken |= {key for key, token in tokens.items() if token and _may_spend(token, owners, mints)}
-    return SigningPower(owners, frozenset(taken))
+    for key, account in accounts.items():
+        if not mints[key].takes_lamports.isdisjoint(owners):
+            yield key
+        token = read_token_account(account)
+        if token is not None and _may_spend(token, owners, mints):
+            yield key
 
 
 def _signers(account: AccountState | None) -> tuple[Pubkey, ...]:

@@ -28,19 +28,19 @@ def b58encode(data: bytes) -> str:
 
 
 def b58decode(text: str) -> bytes:
-    """The bytes of base58 *text*. Raises ValueError for a character outside the alphabet."""
+    """Return the bytes of base58 *text*. Raises ValueError for a character outside the alphabet."""
     number = 0
     for char in text:
         digit = _DIGIT.get(char)
         if digit is None:
-            raise ValueError(f"{char!r} is no base58 character")
+            raise ValueError(f"{char!r} is not a base58 character")
         number = number * 58 + digit
     zeros = len(text) - len(text.lstrip("1"))
     return bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
 def address_bytes(text: str) -> bytes:
-    """The 32 bytes of an address. Raises ValueError, saying what is wrong with the text."""
+    """Return the 32 bytes of an address. Raises ValueError with the reason."""
     if not 32 <= len(text) <= 44:
         raise ValueError(f"an address is 32 to 44 base58 characters, this has {len(text)}")
     data = b58decode(text)
@@ -51,7 +51,7 @@ def address_bytes(text: str) -> bytes:
 
 @lru_cache(maxsize=4096)
 def is_address(text: str) -> bool:
-    """Is *text* the base58 form of 32 bytes?"""
+    """Whether *text* is the base58 form of 32 bytes."""
     if not 32 <= len(text) <= 44:
         return False
     try:
