@@ -191,14 +191,14 @@ def endpoint(url: str) -> str:
 
 
 def address(text: str, option: str) -> Pubkey:
-    """*text* as an address. Raises click.BadParameter where it is none."""
+    """Parse an address. Raises click.BadParameter."""
     from solders.pubkey import Pubkey
 
     try:
         return Pubkey.from_string(text)
     except ValueError as error:
         raise click.BadParameter(
-            f"{abbr(text)} is no address (base58 of 32 bytes).", param_hint=option
+            f"expected an address (base58 of 32 bytes), got {abbr(text)}.", param_hint=option
         ) from error
 
 

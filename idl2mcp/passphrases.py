@@ -54,7 +54,7 @@ def _from_terminal(path: Path, new: bool) -> str:
 def remember(path: Path, address: str, text: str) -> None:
     """Store the passphrase of the key *address* in the system keyring, which opens with the user's session.
 
-    *path* is the key's file. Raises SourceError if there is no keyring that keeps secrets.
+    *path* is the key's file. Raises SourceError without a keyring that keeps secrets.
     """
     keyring = _keyring(path)
     try:
@@ -98,7 +98,7 @@ def _no_keyring(path: Path, error: Exception) -> SourceError:
 
 
 def _remembered(path: Path) -> str | None:
-    """The passphrase in the keyring, None if it is not there or there is no keyring."""
+    """Return the passphrase in the keyring. None without a keyring, or if it does not have it."""
     try:
         import keyring
         import keyring.errors

@@ -70,7 +70,7 @@ def read_elf(path: Path) -> bytes:
 
 
 def build_record(so: Path) -> dict[str, Any]:
-    """Read what `idl2mcp build` recorded beside a .so: {} if there is no valid record."""
+    """Read the record that `idl2mcp build` wrote beside a .so: {} if it is missing or invalid."""
     try:
         record = json.loads(so.with_suffix(".build.json").read_bytes())
     except (OSError, ValueError):

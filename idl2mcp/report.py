@@ -34,6 +34,7 @@ __all__ = [
     "USAGE",
     "Progress",
     "as_json_text",
+    "count",
     "emit",
     "exit_code",
     "failure",
@@ -126,6 +127,11 @@ def _os_message(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 tool", "2 tools"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def sol(lamports: int) -> str:
     """Return lamports as text in SOL."""
     return f"{lamports / 1e9:.9f} SOL"
@@ -142,22 +148,18 @@ def table(
     rows: Sequence[Sequence[str]], *, indent: str = "  ", gap: str = "  ", widest: int = 48
 ) -> list[str]:
     """Return rows as aligned lines. The last column has no padding; a cell over *widest* does not widen its column."""
-    if not rows:
-        return []
-    columns = max(len(row) for row in rows)
-    widths = [
-        max((len(row[i]) for row in rows if i < len(row) - 1 and len(row[i]) <= widest), default=0)
-        for i in range(columns)
-    ]
-    return [
-        (
-            indent
-            + gap.join(
-                cell.ljust(widths[i]) if i < len(row) - 1 else cell for i, cell in enumerate(row)
-            )
-        ).rstrip()
-        for row in rows
-    ]
+    widths: dict[int, int] = {}
+    for row in rows:
+        for column, cell in enumerate(row[:-1]):
+            if len(cell) <= widest:
+                widths[column] = max(len(cell), widths.get(column, 0))
+    return [(indent + gap.join(_padded(row, widths))).rstrip() for row in rows]
+
+
+def _padded(row: Sequence[str], widths: Mapping[int, int]) -> Iterator[str]:
+    for column, cell in enumerate(row[:-1]):
+        yield cell.ljust(widths.get(column, 0))
+    yield from row[-1:]
 
 
 def write_whole(path: Path, data: bytes) -> None:

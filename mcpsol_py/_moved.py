@@ -112,6 +112,14 @@ MODULES = {
 
 #: Old module -> {old name: new name}, for names that changed. "module:name" for one that went to another module.
 NAMES: dict[str, dict[str, str]] = {
+    "idl2mcp.drift": {
+        "Locked": "idl2mcp.lock_file:Locked",
+        "Place": "idl2mcp.lock_file:Place",
+        "lock_document": "idl2mcp.lock_file:lock_document",
+        "place_of": "idl2mcp.lock_file:place_of",
+        "read_lock": "idl2mcp.lock_file:read_lock",
+        "read_locked": "idl2mcp.lock_file:read_locked",
+    },
     "mcpsol_py.bridge.balances": {
         "NATIVE": "mcpsol_py.solana.native_accounts:NATIVE_PROGRAMS",
         "TOKEN_PROGRAMS": "mcpsol_py.solana.tokens:TOKEN_PROGRAMS",

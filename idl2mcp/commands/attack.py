@@ -1,7 +1,8 @@
-"""`idl2mcp attack DIR`: every attack that a spec's constraints admit, on its compiled program."""
+"""`idl2mcp attack DIR`: attack a compiled program in every way that its spec's constraints admit."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +14,13 @@ from idl2mcp.program_files import build_record, built_in, read_elf
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
 
-    from mcpsol_py.attack import Report
+    from mcpsol_py.attack import Report, Result
+    from mcpsol_py.attack.scenario import Scenario
     from mcpsol_py.model.program import ProgramModel
+    from mcpsol_py.program import Program
 
-#: how a kind's attacks ended, in one word for the table; the worst decides
-_ORDER = ("hole", "misnamed", "open", "refused", "held")
+#: Verdicts; the table shows the worst of a kind's attacks.
+_WORST_FIRST = ("hole", "misnamed", "open", "refused", "held")
 
 
 @click.command("attack")
@@ -31,15 +34,15 @@ _ORDER = ("hole", "misnamed", "open", "refused", "held")
 @click.option(
     "--scenario",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Good calls of instructions that cannot be made up (default: attack.py beside the spec, if it is there).",
+    help="Good calls that cannot be made up from the spec (default: attack.py beside the spec, if it exists).",
 )
 @click.option(
-    "--only", metavar="NAME", multiple=True, help="Attack this instruction; may be given again."
+    "--only", metavar="NAME", multiple=True, help="Attack this instruction; may be repeated."
 )
 @click.option(
     "--program-id",
     metavar="ID",
-    help="Where it runs (default: as the .so's build record or the spec says).",
+    help="The program's address (default: the one of the .so's build record or of the spec).",
 )
 @click.option(
     "--features",
@@ -47,14 +50,16 @@ _ORDER = ("hole", "misnamed", "open", "refused", "held")
     help="The SVM's features (default: all for a program that was built by route std).",
 )
 @click.option(
-    "--token-2022", is_flag=True, help="Tokens of Token-2022, for a program that takes both."
+    "--token-2022", is_flag=True, help="Use tokens of Token-2022, for a program that takes both."
 )
 @click.option(
     "--allow-missing",
     is_flag=True,
-    help="Exit 0 also where no good call of an instruction was found.",
+    help="Exit 0 even if no good call of an instruction was found.",
 )
-@click.option("--verbose", "-v", is_flag=True, help="Every attack with the error that it got.")
+@click.option(
+    "--verbose", "-v", is_flag=True, help="Show every attack and the error that refused it."
+)
 @report.json_option
 def command(
     folder: Path,
@@ -69,16 +74,15 @@ def command(
     verbose: bool,
     as_json: bool,
 ) -> int:
-    """Attack the program in DIR (a spec.py and its .so) as strangers would, in an SVM of its own.
+    """Attack the program in DIR (a spec.py and its .so) as a stranger would, on a LiteSVM of its own.
 
-    From a good call of each instruction, one thing at a time is changed that a constraint speaks of: who signs, which
-    account stands where, what it holds, the data. Each such call must be refused by its named error and change nothing.
-    A good call is made up from the spec; where handlers want more, attack.py beside the spec gives one. Exit 1 if an
-    attack succeeded, was refused by another name, or an instruction could not be attacked.
+    Each attack starts from a good call of an instruction and breaks one constraint: a signature, an account, an
+    account's content, the data. The program must refuse it by the constraint's error, and nothing may change. Good
+    calls are made up from the spec; if a handler wants more, attack.py beside the spec gives one. Exit 1 if an attack
+    succeeded, if it was refused by another error, or if an instruction could not be attacked.
     """
     with report.progress(f"attacking {folder}") as running:
         from mcpsol_py.attack import attack_program
-        from mcpsol_py.attack.run import read_scenario
         from mcpsol_py.program import Program
         from mcpsol_py.solana.addresses import TOKEN_2022_PROGRAM, TOKEN_PROGRAM
 
@@ -87,41 +91,58 @@ def command(
         elf = read_elf(built)
         record = build_record(built)
         program = Program(source.model)
-        given = scenario or (spec.parent if spec is not None else folder) / "attack.py"
-        calls = read_scenario(given, program) if scenario is not None or given.is_file() else None
-        where = program_id or record.get("program_id")
         found = attack_program(
             program,
             elf,
-            program_id=inputs.address(str(where), "--program-id") if where else None,
-            scenario=calls,
+            program_id=_program_id(program_id, record),
+            scenario=_scenario(scenario, spec or folder / "spec.py", program),
             only=only,
-            features=features or ("all" if record.get("route") == "std" else "default"),
+            features=features or _features_of(record),
             token_program=TOKEN_2022_PROGRAM if token_2022 else TOKEN_PROGRAM,
             progress=running.step,
         )
-    if _is_older(elf, found.program_id, source.model, all_features=found.features == "all"):
+    if _is_older(elf, found, source.model):
         report.note(
-            f"{built} says other things of itself than {source.how}: build it again, or the spec is not its own"
+            f"{built} describes itself differently than {source.how}: build it again, or give its own spec"
         )
     report.emit(_document(found), _lines(found, verbose), as_json=as_json)
-    stood = all(r.fine for r in found.results)
-    return report.OK if stood and (allow_missing or not found.not_attacked) else report.INPUT
+    withstood = all(result.fine for result in found.results)
+    complete = allow_missing or not found.not_attacked
+    return report.OK if withstood and complete else report.INPUT
 
 
-def _is_older(elf: bytes, program_id: Pubkey, model: ProgramModel, *, all_features: bool) -> bool:
-    """Does the program's own list_tools tell other instructions than the spec? (Without list_tools nobody knows.)"""
+def _program_id(given: str | None, record: dict[str, Any]) -> Pubkey | None:
+    text = given or record.get("program_id")
+    return inputs.address(str(text), "--program-id") if text else None
+
+
+def _features_of(record: dict[str, Any]) -> str:
+    return "all" if record.get("route") == "std" else "default"
+
+
+def _scenario(given: Path | None, spec: Path, program: Program) -> Scenario | None:
+    """Read the scenario of --scenario, or attack.py beside the spec if it exists."""
+    from mcpsol_py.attack.scenario import read_scenario
+
+    usual = spec.parent / "attack.py"
+    if given is not None or usual.is_file():
+        return read_scenario(given or usual, program)
+    return None
+
+
+def _is_older(elf: bytes, found: Report, model: ProgramModel) -> bool:
+    """Does the program's own list_tools list other instructions than the spec? False without list_tools."""
     from mcpsol_py.client.discovery import discover_sync
     from mcpsol_py.client.svm import SvmTransport
     from mcpsol_py.errors import McpsolError
 
-    transport = SvmTransport(features="all" if all_features else "default")
-    transport.add_program(program_id, elf)
+    transport = SvmTransport(features=found.features)
+    transport.add_program(found.program_id, elf)
     try:
-        told = discover_sync(transport, program_id, all_pages=True).program.model
+        built = discover_sync(transport, found.program_id, all_pages=True).program.model
     except McpsolError:
         return False
-    return told.instructions != model.instructions
+    return built.instructions != model.instructions
 
 
 def _document(found: Report) -> dict[str, Any]:
@@ -138,41 +159,54 @@ def _document(found: Report) -> dict[str, Any]:
 
 
 def _lines(found: Report, verbose: bool) -> list[str]:
+    rows = _each_attack if verbose else _by_kind
     lines: list[str] = []
     for name in found.instructions:
-        lines += [name, *report.table(_rows(found, name, verbose))]
+        own = [result for result in found.results if result.instruction == name]
+        lines += [name, *report.table(rows(own))]
     for name, why in found.skipped.items():
         lines += [name, f"  left out by the scenario: {why}"]
     for name, why in found.not_attacked.items():
         lines += [name, f"  NOT ATTACKED, no good call was found: {why}"]
-    for result in [*found.holes, *found.misnamed]:
-        lines.append(f"{'HOLE' if result.verdict == 'hole' else 'OTHER ERROR'}: {result}")
+    lines += [f"HOLE: {result}" for result in found.holes]
+    lines += [f"OTHER ERROR: {result}" for result in found.misnamed]
     if found.unbound:
-        lines.append(
-            f"nothing binds (any account will do, which may be meant): {', '.join(found.unbound)}"
-        )
-    counts = {v: sum(r.verdict == v for r in found.results) for v in _ORDER}
-    lines.append(
+        names = ", ".join(found.unbound)
+        lines.append(f"nothing binds (any account will do, which may be meant): {names}")
+    return [*lines, _summary(found)]
+
+
+def _summary(found: Report) -> str:
+    counts = Counter(result.verdict for result in found.results)
+    text = (
         f"{found.program}: {len(found.results)} attacks on {len(found.instructions)} instructions: "
         f"{counts['refused']} refused by name, {counts['held'] + counts['open']} went through as they may, "
         f"{counts['misnamed']} refused by another error, {counts['hole']} holes"
-        + (f"; {len(found.not_attacked)} instructions not attacked" if found.not_attacked else "")
     )
-    return lines
+    if found.not_attacked:
+        text += f"; {len(found.not_attacked)} instructions not attacked"
+    return text
 
 
-def _rows(found: Report, name: str, verbose: bool) -> list[list[str]]:
-    """One row for each kind of attack: how many, how they ended, by which errors; or one for each attack."""
-    own = [r for r in found.results if r.instruction == name]
-    if verbose:
-        return [
-            [r.kind, f"{r.target} {r.what}", r.verdict, r.got or r.wrong or "went through"]
-            for r in own
-        ]
-    rows: list[list[str]] = []
-    for kind in dict.fromkeys(r.kind for r in own):
-        of = [r for r in own if r.kind == kind]
-        worst = min((r.verdict for r in of), key=_ORDER.index)
-        errors = ", ".join(dict.fromkeys(r.got or "went through" for r in of))
-        rows.append([kind, str(len(of)), worst, errors])
-    return rows
+def _each_attack(results: list[Result]) -> list[list[str]]:
+    """Return one row for each attack."""
+    return [
+        [r.kind, f"{r.target} {r.what}", r.verdict, r.got or r.wrong or "went through"]
+        for r in results
+    ]
+
+
+def _by_kind(results: list[Result]) -> list[list[str]]:
+    """Return one row for each kind of attack: the number of attacks, the worst verdict, and the errors."""
+    kinds: dict[str, list[Result]] = {}
+    for result in results:
+        kinds.setdefault(result.kind, []).append(result)
+    return [[kind, str(len(own)), _worst(own), _errors(own)] for kind, own in kinds.items()]
+
+
+def _worst(results: list[Result]) -> str:
+    return min((result.verdict for result in results), key=_WORST_FIRST.index)
+
+
+def _errors(results: list[Result]) -> str:
+    return ", ".join(dict.fromkeys(result.got or "went through" for result in results))

@@ -13,9 +13,9 @@ from idl2mcp import report
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @report.json_option
 def command(file: Path, as_json: bool) -> None:
-    """Verify the hash chain of an audit log, and sum up what was sent.
+    """Verify the hash chain of an audit log, and count its events.
 
-    Lines taken off the end leave a whole, shorter log: keep the last hash elsewhere to notice that.
+    A log without its last lines is valid, too. To notice that, keep the last hash elsewhere.
     """
     from mcpsol_py.bridge.policy import AuditLog, verify_log
 
@@ -24,8 +24,7 @@ def command(file: Path, as_json: bool) -> None:
     events: dict[str, int] = {}
     for entry in entries:
         events[str(entry.get("event"))] = events.get(str(entry.get("event")), 0) + 1
-    lines = [
-        f"{file}: {count} line{'' if count == 1 else 's'}, none changed or missing; last hash {last}"
-    ]
+    total = report.count(count, "line")
+    lines = [f"{file}: {total}, none changed or missing; last hash {last}"]
     lines += [f"  {event}: {number}" for event, number in sorted(events.items())]
     report.emit({"lines": count, "last_hash": last, "events": events}, lines, as_json=as_json)

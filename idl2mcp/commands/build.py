@@ -1,4 +1,4 @@
-"""`idl2mcp build DIR`: the .so of a crate."""
+"""`idl2mcp build DIR`: compile a crate to a .so."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     type=click.Choice(["auto", "build-sbf", "no-std", "std"]),
     default="auto",
     show_default=True,
-    help="Which compiler: cargo build-sbf where it is installed, else Debian's.",
+    help="The compiler. auto: cargo build-sbf if it is installed, else Debian's.",
 )
 @click.option(
     "--descriptions",

@@ -1,4 +1,4 @@
-"""`idl2mcp call SOURCE INSTRUCTION`: one instruction, built, simulated or sent."""
+"""`idl2mcp call SOURCE INSTRUCTION`: build, simulate or send one instruction."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     type=click.Choice(["build", "simulate", "send"]),
     default="simulate",
     show_default=True,
-    help="What to do.",
+    help="Build, simulate or send.",
 )
 @click.option(
     "--wallet",
     metavar="ADDRESS",
-    help="Who acts, where a signer is not given: an address or @name.",
+    help="The signer if none is given in --accounts: an address or @name.",
 )
 @click.option(
     "--payer",
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="A key file of the Solana CLI, for --mode send with --url. On the local cluster @names sign by themselves.",
 )
-@click.option("--logs", is_flag=True, help="The program's log too.")
+@click.option("--logs", is_flag=True, help="Show the program's log too.")
 @inputs.local_options
 @inputs.chain_options
 @report.json_option
@@ -83,11 +83,11 @@ def command(
     chain: inputs.Chain,
     as_json: bool,
 ) -> None:
-    """Call INSTRUCTION of SOURCE: build it, simulate it, or sign and send it, and say what it does.
+    """Call INSTRUCTION of SOURCE: build it, simulate it, or sign and send it, and show its effects.
 
     A .so and the bundled programs (counter, vault, x402) run on a local cluster in this process: "@alice" is a wallet
-    there, --setup makes tokens, and --ledger FILE keeps what one call changed for the next. With --url it is that
-    chain.
+    there, --setup makes tokens, and --ledger FILE keeps accounts from one call to the next. With --url the call runs on
+    that chain.
     """
     from mcpsol_py.client.transport import run
 
@@ -119,7 +119,7 @@ def command(
 
 
 class _Call:
-    """One call, with what it needs of the command line."""
+    """One call of the command line."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class _Call:
         wallet: str | None,
         payer: str | None,
     ) -> tuple[dict[str, Any], list[str]]:
-        """The result as JSON and as lines. Raises ProgramFailed where the simulation or the transaction fails."""
+        """Return the result as JSON and as lines. Raises ProgramFailed if the simulation or the transaction fails."""
         from mcpsol_py.calls.describe import describe, text_of
         from mcpsol_py.calls.hints import hints
         from mcpsol_py.calls.prepare import prepare
@@ -219,20 +219,18 @@ class _Call:
         from mcpsol_py.calls.send import send_signed
 
         assert self.served.transport is not None
-        keys = []
-        for address in prepared.signers:
-            key = self.keys.get(address)
-            if key is None and self.source.cluster is not None:
-                key = self.source.cluster.signer(address)
-            if key is None:
-                advice = (
-                    "name it as @name"
-                    if self.source.cluster is not None
-                    else "give its key file with --signer"
-                )
-                raise MissingAccount(
-                    prepared.ix.name, address, f"it must sign, and its key is not here: {advice}"
-                )
-            keys.append(key)
+        keys = [self._signer(prepared, address) for address in prepared.signers]
         self.running.step("sending")
         return await send_signed(prepared, keys)
+
+    def _signer(self, prepared: PreparedCall, address: str) -> Keypair:
+        """Return the key of an address: a key file's, or a wallet's of the local cluster."""
+        key, cluster = self.keys.get(address), self.source.cluster
+        if key is None and cluster is not None:
+            key = cluster.signer(address)
+        if key is None:
+            how = "name it as @name" if cluster is not None else "give its key file with --signer"
+            raise MissingAccount(
+                prepared.ix.name, address, f"it must sign, and its key is not here: {how}"
+            )
+        return key

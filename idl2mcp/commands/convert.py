@@ -20,7 +20,7 @@ KINDS = ("compact", "pages", "mcp", "anchor")
     type=click.Choice(KINDS),
     required=True,
     help="compact: one mcpsol document; pages: a JSON list of list_tools pages (each at most 1,024 bytes); "
-    "mcp: standard MCP tools; anchor: Anchor IDL 0.1.0, with a report of what it cannot say.",
+    "mcp: standard MCP tools; anchor: Anchor IDL 0.1.0, with a report of losses.",
 )
 @inputs.pages_options
 @click.option(

@@ -34,21 +34,21 @@ def command(as_json: bool) -> None:
 
 
 class Demo:
-    """The steps of the demo, each told as it is done."""
+    """The steps of the demo. Each is shown when it is done."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
         self.steps: list[dict[str, Any]] = []
 
     def tell(self, title: str, lines: list[str], **facts: Any) -> None:
-        """One step is done: what it was, what came of it."""
+        """Show a step that is done, with its results."""
         self.steps.append({"step": title, **facts})
         if not self.quiet:
             text = "\n".join([f"{len(self.steps)}. {title}", *(f"   {line}" for line in lines), ""])
             report.emit(None, text, as_json=False)
 
     async def run(self) -> None:
-        """All steps. Raises UnknownName where the programs do not ship with this installation."""
+        """Run all steps. Raises UnknownName if this installation has no bundled programs."""
         from idl2mcp.config.bridge import DEMO_SETUP
         from idl2mcp.local_cluster import LocalCluster
 
@@ -66,7 +66,7 @@ class Demo:
         await Payments(self, await self.discover("x402")).run()
 
     async def discover(self, name: str) -> ServedProgram:
-        """A program deployed and asked what it can do: its schema comes from the program itself."""
+        """Deploy a program and read its schema from the program itself."""
         from mcpsol_py.calls.prepare import ServedProgram
         from mcpsol_py.client.discovery import discover
 
@@ -101,7 +101,7 @@ class Demo:
     async def call(
         self, served: ServedProgram, name: str, args: dict[str, Any], accounts: dict[str, Any]
     ) -> dict[str, Any]:
-        """One instruction, simulated and then executed. Raises ProgramFailed."""
+        """Simulate one instruction, then execute it. Raises ProgramFailed."""
         from mcpsol_py.calls.describe import describe, text_of
         from mcpsol_py.calls.prepare import prepare
         from mcpsol_py.calls.send import send_signed

@@ -1,4 +1,4 @@
-"""`idl2mcp deploy FILE.so --url URL --payer KEYPAIR`: a program on a cluster, or a new version of it."""
+"""`idl2mcp deploy FILE.so --url URL --payer KEYPAIR`: deploy a program to a cluster, or upgrade it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def command(
     final: bool,
     as_json: bool,
 ) -> None:
-    """Deploy FILE.so through the upgradeable loader, or upgrade the program that is there.
+    """Deploy FILE.so through the upgradeable loader, or upgrade the deployed program.
 
     Stopped by a dropped connection or by Ctrl-C, the same command goes on: the buffer's address is derived from the
     authority and the program id, and only chunks whose bytes differ are written. At the end every byte is compared.
@@ -86,7 +86,7 @@ def command(
 
 
 class _Program:
-    """The program's id, and its key pair where there is one. `unsaved`: a new one's file, still to be written."""
+    """The program's id and its key pair, if known. `unsaved`: the file to write a new key pair to."""
 
     def __init__(
         self, program_id: Pubkey, key: Keypair | None = None, unsaved: Path | None = None
@@ -95,7 +95,7 @@ class _Program:
 
     @classmethod
     def of(cls, so: Path, option: str | None) -> _Program:
-        """What ``--program-id`` says, else what lies beside the .so."""
+        """Return the program of ``--program-id``, else of the key pair beside the .so, else a new one."""
         if option is not None and not Path(option).exists():
             if option.endswith(".json") or os.sep in option:
                 raise SourceError("No such file or directory", origin=option)
@@ -110,7 +110,7 @@ class _Program:
         return cls(made.pubkey(), made, beside)
 
     def save(self) -> None:
-        """Writes a new key pair before anything is sent: without it the address would be lost."""
+        """Write a new key pair before anything is sent: without it the address would be lost."""
         if self.unsaved is None or self.key is None:
             return
         handle = os.open(self.unsaved, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -121,7 +121,7 @@ class _Program:
 
 
 class _Job:
-    """One run. `begun`: something may have been sent."""
+    """One deployment. `begun`: transactions may have been sent."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class _Job:
         self.begun = False
 
     async def close(self, transport: RpcTransport) -> tuple[Pubkey, int]:
-        """Ends the buffer."""
+        """Close the buffer."""
         from mcpsol_py.deploy.program import close_buffer
 
         self.running.step("closing the buffer")
@@ -149,7 +149,7 @@ class _Job:
     async def run(
         self, transport: RpcTransport, max_len: int | None, final: bool, dry_run: bool
     ) -> tuple[dict[str, Any], list[str]]:
-        """Plans, says what it costs, deploys, and asks the program for its tools."""
+        """Plan, show the costs, deploy, and ask the program for its tools."""
         from mcpsol_py.deploy.program import plan_deployment, run_deployment
 
         plan = await plan_deployment(
@@ -192,7 +192,7 @@ class _Job:
         return document, _done_lines(done, says)
 
     async def _says(self, transport: RpcTransport, done: Deployed) -> dict[str, Any] | None:
-        """What the program answers to list_tools, from the slot after its deployment on; None where nothing."""
+        """Return the program's answer to list_tools, from the slot after its deployment on; None without one."""
         from mcpsol_py.client.discovery import discover
         from mcpsol_py.client.loader import current_slot
         from mcpsol_py.errors import ClientError, SchemaError
@@ -279,11 +279,11 @@ def _done_lines(done: Deployed, says: dict[str, Any] | None) -> list[str]:
     return lines
 
 
-# --- what is looked at before anything is sent -----------------------------------------------------------------------
+# --- checks before anything is sent ----------------------------------------------------------------------------------
 
 
 def _check_record(so: Path, elf: bytes, program_id: Pubkey, mainnet: bool) -> None:
-    """Where `idl2mcp build` left a record: is it of this file, and is its program id the one? Raises DeployRefused."""
+    """Compare the .so and the program id with the record of `idl2mcp build`, if any. Raises DeployRefused."""
     import hashlib
 
     record = build_record(so)
@@ -311,7 +311,10 @@ def _check_record(so: Path, elf: bytes, program_id: Pubkey, mainnet: bool) -> No
 
 
 def _check_loads(so: Path, elf: bytes) -> None:
-    """An SVM loads it, or all rent and fees would be spent before the loader refuses it. Raises SourceError."""
+    """Load the program in an SVM first: on chain, the loader checks it only after all rent and fees are spent.
+
+    Raises SourceError.
+    """
     from solders.pubkey import Pubkey
 
     from mcpsol_py.client.svm import SvmTransport

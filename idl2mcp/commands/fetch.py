@@ -1,4 +1,4 @@
-"""`idl2mcp fetch ID --url URL`: the IDL from chain, and where it was found."""
+"""`idl2mcp fetch ID --url URL`: fetch the IDL of a deployed program."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from idl2mcp import inputs, report
 @click.command("fetch")
 @click.argument("program_id", metavar="ID")
 @click.option(
-    "--out", "-o", type=click.Path(dir_okay=False, path_type=Path), help="A file instead of stdout."
+    "--out",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to a file instead of stdout.",
 )
 @inputs.url_option(required=True)
 @report.json_option
 def command(program_id: str, out: Path | None, url: str, as_json: bool) -> int:
     """Fetch the IDL of program ID from the Program Metadata program, or else from its Anchor IDL account.
 
-    "absent" (nothing there) and "corrupt" (something there that is no IDL) are different answers; both exit 3.
-    What a program says of itself is read by `idl2mcp list-tools`.
+    The answer is "absent" if neither account exists, and "corrupt" if its content is not an IDL; both exit 3. To read
+    a program's own list_tools, use `idl2mcp list-tools`.
     """
     with report.progress(f"asking for the IDL of {program_id}"):
         from mcpsol_py.client.idl_accounts import fetch_idl_sync

@@ -1,14 +1,18 @@
-"""`idl2mcp inspect SOURCE`: what a program is, on a page."""
+"""`idl2mcp inspect SOURCE`: summarize a program on a page."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from idl2mcp import inputs, report
 from mcpsol_py.names import clean_text
+
+_MAX_FINDINGS = 20
 
 
 @click.command("inspect")
@@ -17,12 +21,12 @@ from mcpsol_py.names import clean_text
     "--all",
     "everything",
     is_flag=True,
-    help="Every type, event, error and constant, not only how many.",
+    help="Show every type, event, error and constant, and every finding.",
 )
 @inputs.chain_options
 @report.json_option
 def command(source: str, everything: bool, chain: inputs.Chain, as_json: bool) -> None:
-    """Show what SOURCE is: tools, accounts, types and findings."""
+    """Summarize SOURCE: tools, accounts, types and findings."""
     with report.progress(f"reading {source}"):
         loaded = inputs.load_source(source, chain)
         document = describe(loaded)
@@ -30,7 +34,7 @@ def command(source: str, everything: bool, chain: inputs.Chain, as_json: bool) -
 
 
 def describe(source: inputs.Source) -> dict[str, Any]:
-    """The summary as plain data; text from the source is cleaned (it is untrusted)."""
+    """Return the summary as plain data. Text from the source is untrusted, so it is cleaned."""
     from mcpsol_py.model.check import check, unusable
     from mcpsol_py.model.type_text import type_text
 
@@ -82,7 +86,7 @@ def describe(source: inputs.Source) -> dict[str, Any]:
 
 
 def instruction_row(ix: Any, why_not: str | None = None) -> dict[str, Any]:
-    """One instruction as plain data: discriminator, arguments with types, accounts with flags."""
+    """Return one instruction as plain data: discriminator, arguments with types, accounts with flags."""
     from mcpsol_py.model.type_text import type_text
 
     return {
@@ -106,7 +110,7 @@ def instruction_row(ix: Any, why_not: str | None = None) -> dict[str, Any]:
 
 
 def account_rows(items: Any, group: str = "") -> list[dict[str, Any]]:
-    """The accounts, flat and in order; those of a group are named "group.name"."""
+    """Return the accounts, flat and in order; those of a group are named "group.name"."""
     from mcpsol_py.model.program import AccountGroup
 
     rows: list[dict[str, Any]] = []
@@ -133,82 +137,93 @@ def _docs(docs: tuple[str, ...]) -> str:
 
 
 def text(d: dict[str, Any], *, everything: bool) -> list[str]:
-    """The summary for people."""
-    count = len(d["instructions"])
-    lines = [
-        f"{d['name']}"
-        + (f" {d['version']}" if d["version"] else "")
-        + f" · {d['address'] or 'no address'}"
-    ]
-    lines.append(f"  {d['source']}")
+    """Return the summary for people, as lines. Without *everything*, long sections are cut."""
+    lines = _head(d)
+    lines += ["", report.count(len(d["instructions"]), "instruction")]
+    for row in d["instructions"]:
+        lines += _instruction_lines(row)
+    for section in _SECTIONS:
+        rows = d[section.key]
+        if rows:
+            shown = len(rows) if everything else section.shown
+            lines += ["", report.count(len(rows), section.noun)]
+            lines += ["  " + section.line(row).replace("\n", " ") for row in rows[:shown]]
+            lines += _cut(len(rows), shown)
+    return lines + _findings(d["findings"], everything=everything)
+
+
+def _head(d: dict[str, Any]) -> list[str]:
+    name = f"{d['name']} {d['version']}" if d["version"] else d["name"]
+    lines = [f"{name} · {d['address'] or 'no address'}", f"  {d['source']}"]
     if d["facade_of"]:
         lines.append(f"  a facade of {d['facade_of']}: calls are passed on to it")
-    if d["docs"]:
-        lines.append("  " + d["docs"].splitlines()[0])
-    lines += ["", f"{count} instruction{'' if count == 1 else 's'}"]
-    for ix in d["instructions"]:
-        args = ", ".join(f"{a['name']}: {a['type']}" for a in ix["args"])
-        lines.append(
-            f"  {ix['name']}({args})"
-            + (f" -> {ix['returns']}" if ix["returns"] else "")
-            + f"  [{ix['discriminator']}]"
-        )
-        if ix["docs"]:
-            lines.append("      " + ix["docs"].splitlines()[0])
-        if ix["accounts"]:
-            lines.append("      accounts: " + ", ".join(flags(a) for a in ix["accounts"]))
-        if "unusable" in ix:
-            lines.append(f"      cannot be used: {ix['unusable']}")
-    sections: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
-        (
-            "accounts",
-            lambda a: (
-                f"{a['name']}  [{a['discriminator']}]"
-                + (f"  {a['size']} bytes" if a["size"] else "")
-            ),
-        ),
-        ("events", lambda e: f"{e['name']}  [{e['discriminator']}]"),
-        (
-            "errors",
-            lambda e: f"{e['code']} {e['name']}" + (f": {e['message']}" if e["message"] else ""),
-        ),
-        ("types", lambda t: f"{t['name']} = {t['type']}"),
-        ("constants", lambda c: f"{c['name']}: {c['type']} = {c['value']}"),
-    ]
-    for kind, render in sections:
-        rows = d[kind]
-        if not rows:
-            continue
-        title = {"accounts": "account type"}.get(kind, kind[:-1])
-        lines += ["", f"{len(rows)} {title}{'' if len(rows) == 1 else 's'}"]
-        shown = rows if everything or kind == "accounts" else rows[:6]
-        lines += ["  " + render(row).replace("\n", " ") for row in shown]
-        if len(shown) < len(rows):
-            lines.append(f"  … {len(rows) - len(shown)} more (--all)")
-    findings = d["findings"]
-    lines += [
-        "",
-        f"{len(findings)} finding{'' if len(findings) == 1 else 's'}" + (":" if findings else ""),
-    ]
-    lines += [
-        f"  {f['level']}: {f['path']}: {f['message']}"
-        for f in (findings if everything else findings[:20])
-    ]
-    if not everything and len(findings) > 20:
-        lines.append(f"  … {len(findings) - 20} more (--all)")
+    return lines + _first_line(d["docs"], "  ")
+
+
+def _first_line(docs: str, indent: str) -> list[str]:
+    return [indent + line for line in docs.splitlines()[:1]]
+
+
+def signature(row: dict[str, Any]) -> str:
+    """Return an instruction as "name(arg: type, …)"."""
+    args = ", ".join(f"{arg['name']}: {arg['type']}" for arg in row["args"])
+    return f"{row['name']}({args})"
+
+
+def _instruction_lines(row: dict[str, Any]) -> list[str]:
+    returns = f" -> {row['returns']}" if row["returns"] else ""
+    lines = [f"  {signature(row)}{returns}  [{row['discriminator']}]"]
+    lines += _first_line(row["docs"], "      ")
+    if row["accounts"]:
+        lines.append("      accounts: " + ", ".join(map(flags, row["accounts"])))
+    if "unusable" in row:
+        lines.append(f"      cannot be used: {row['unusable']}")
     return lines
 
 
-def flags(a: dict[str, Any]) -> str:
-    """An account with its marks: s signs, w is written, ? is optional, * is derived."""
-    marks = "".join(
-        mark
-        for mark, on in (
-            ("s", a["signer"]),
-            ("w", a["writable"]),
-            ("?", a["optional"]),
-            ("*", a["pda"]),
-        )
-        if on
-    )
-    return f"{a['name']} ({marks})" if marks else str(a["name"])
+def _cut(count: int, shown: int) -> list[str]:
+    return [f"  … {count - shown} more (--all)"] if shown < count else []
+
+
+def _findings(findings: list[dict[str, Any]], *, everything: bool) -> list[str]:
+    shown = len(findings) if everything else _MAX_FINDINGS
+    title = report.count(len(findings), "finding")
+    lines = ["", f"{title}:" if findings else title]
+    lines += [f"  {row['level']}: {row['path']}: {row['message']}" for row in findings[:shown]]
+    return lines + _cut(len(findings), shown)
+
+
+def _account_type_line(row: dict[str, Any]) -> str:
+    size = f"  {row['size']} bytes" if row["size"] else ""
+    return f"{row['name']}  [{row['discriminator']}]{size}"
+
+
+def _error_line(row: dict[str, Any]) -> str:
+    message = f": {row['message']}" if row["message"] else ""
+    return f"{row['code']} {row['name']}{message}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """One section of the summary. Without --all it shows the first rows only."""
+
+    key: str
+    noun: str
+    line: Callable[[dict[str, Any]], str]
+    shown: int = 6
+
+
+_SECTIONS = (
+    _Section("accounts", "account type", _account_type_line, shown=sys.maxsize),
+    _Section("events", "event", lambda row: f"{row['name']}  [{row['discriminator']}]"),
+    _Section("errors", "error", _error_line),
+    _Section("types", "type", lambda row: f"{row['name']} = {row['type']}"),
+    _Section("constants", "constant", lambda row: f"{row['name']}: {row['type']} = {row['value']}"),
+)
+
+
+def flags(account: dict[str, Any]) -> str:
+    """Return an account with its marks: s signs, w is written, ? is optional, * is derived."""
+    marks = {"s": "signer", "w": "writable", "?": "optional", "*": "pda"}
+    text = "".join(mark for mark, flag in marks.items() if account[flag])
+    return f"{account['name']} ({text})" if text else str(account["name"])

@@ -1,4 +1,4 @@
-"""`idl2mcp lint SOURCE [--client …]`: findings; exit 1 where one is an error."""
+"""`idl2mcp lint SOURCE [--client …]`: list mistakes in a program's description. Exit 1 if one is an error."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import click
 
 from idl2mcp import inputs, report
 from mcpsol_py.model.check import check
+from mcpsol_py.model.findings import Finding
 from mcpsol_py.schema.lint import lint
 
 
@@ -16,37 +17,38 @@ from mcpsol_py.schema.lint import lint
     "clients",
     type=click.Choice(inputs.PROFILES),
     multiple=True,
-    help="Also hold the MCP tools against this client's limits (may be given several times).",
+    help="Also check the MCP tools against this client's limits; may be repeated.",
 )
 @inputs.chain_options
 @report.json_option
 def command(source: str, clients: tuple[str, ...], chain: inputs.Chain, as_json: bool) -> int:
-    """Find what is wrong with SOURCE: in the document itself, and in the tools that it makes."""
+    """Find mistakes in SOURCE: in the document itself, and in the tools that it makes."""
     with report.progress(f"reading {source}"):
         model = inputs.load_source(source, chain).model
-        rows = [
-            {"level": f.level, "rule": f.rule, "path": f.path, "message": f.message, "client": None}
-            for f in check(model)
-        ]
+        rows = [_row(finding, None) for finding in check(model)]
         for client in dict.fromkeys(clients) or (None,):
-            rows += [
-                {
-                    "level": f.level,
-                    "rule": f.rule,
-                    "path": f.path,
-                    "message": f.message,
-                    "client": client,
-                }
-                for f in lint(model, client)
-            ]
+            rows += [_row(finding, client) for finding in lint(model, client)]
     errors = sum(row["level"] == "error" for row in rows)
-    lines = [
-        f"{row['level']}: {row['path']}: {row['message']}"
-        f"  [{row['rule']}{', ' + str(row['client']) if row['client'] else ''}]"
-        for row in rows
-    ]
-    lines.append(
-        f"{len(rows)} finding{'' if len(rows) == 1 else 's'}, {errors} of them error{'' if errors == 1 else 's'}."
-    )
+    lines = [_line(row) for row in rows]
+    lines.append(f"{report.count(len(rows), 'finding')}, {errors} of them {_errors(errors)}.")
     report.emit({"findings": rows, "errors": errors}, lines, as_json=as_json)
     return report.INPUT if errors else report.OK
+
+
+def _row(finding: Finding, client: str | None) -> dict[str, str | None]:
+    return {
+        "level": finding.level,
+        "rule": finding.rule,
+        "path": finding.path,
+        "message": finding.message,
+        "client": client,
+    }
+
+
+def _line(row: dict[str, str | None]) -> str:
+    rule = f"{row['rule']}, {row['client']}" if row["client"] else row["rule"]
+    return f"{row['level']}: {row['path']}: {row['message']}  [{rule}]"
+
+
+def _errors(number: int) -> str:
+    return "error" if number == 1 else "errors"

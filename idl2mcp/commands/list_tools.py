@@ -1,4 +1,4 @@
-"""`idl2mcp list-tools SOURCE`: what a program says about itself when it is asked on chain."""
+"""`idl2mcp list-tools SOURCE`: the tools that a program lists on chain."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from mcpsol_py.model.check import unusable
 
 @click.command("list-tools")
 @inputs.source_argument
-@click.option("--pages", "raw", is_flag=True, help="The raw pages too, as they came.")
+@click.option("--pages", "raw", is_flag=True, help="Show the raw pages too.")
 @inputs.local_options
 @inputs.chain_options
 @report.json_option
 def command(source: str, raw: bool, chain: inputs.Chain, as_json: bool) -> None:
     """Follow the list_tools cursors of SOURCE (a .so, or a program id with --url) and show its tools.
 
-    A .so runs on a local cluster in this process. Of an IDL or a spec, this shows what its pages would say.
+    A .so runs on a local cluster in this process. For an IDL or a spec, this shows the tools that its pages would list.
     """
     with report.progress(f"asking {source} for its tools"):
         loaded = inputs.load_source(source, chain)
@@ -32,21 +32,23 @@ def command(source: str, raw: bool, chain: inputs.Chain, as_json: bool) -> None:
         "source": loaded.how,
         "tools": [inspect.instruction_row(ix, why_not.get(ix.name)) for ix in model.instructions],
     }
+    lines = _lines(loaded, document["program_id"])
     if raw:
-        document["pages"] = [page.decode("utf-8", "replace") for page in loaded.pages]
-    count = len(model.instructions)
-    lines = [
-        f"{model.name} · {document['program_id'] or 'no address'} · {count} tool{'' if count == 1 else 's'}",
-        f"  {loaded.how}",
-    ]
-    for tool in inspect.describe(loaded)["instructions"]:
-        args = ", ".join(f"{a['name']}: {a['type']}" for a in tool["args"])
-        lines.append(f"  {tool['name']}({args})  [{tool['discriminator']}]")
-        if tool["accounts"]:
-            lines.append("      " + ", ".join(inspect.flags(a) for a in tool["accounts"]))
-    if raw:
-        lines += [
-            "",
-            *(page.decode("utf-8", "replace") for page in loaded.pages if page[:1] == b"{"),
-        ]
+        pages = [page.decode("utf-8", "replace") for page in loaded.pages]
+        document["pages"] = pages
+        # the other pages are binary
+        lines += ["", *(page for page in pages if page.startswith("{"))]
     report.emit(document, lines, as_json=as_json)
+
+
+def _lines(source: inputs.Source, program_id: str | None) -> list[str]:
+    tools = inspect.describe(source)["instructions"]
+    title = (
+        f"{source.model.name} · {program_id or 'no address'} · {report.count(len(tools), 'tool')}"
+    )
+    lines = [title, f"  {source.how}"]
+    for tool in tools:
+        lines.append(f"  {inspect.signature(tool)}  [{tool['discriminator']}]")
+        if tool["accounts"]:
+            lines.append("      " + ", ".join(map(inspect.flags, tool["accounts"])))
+    return lines

@@ -1,4 +1,4 @@
-"""`idl2mcp lock SOURCE --out FILE`: what was accepted."""
+"""`idl2mcp lock SOURCE --out FILE`: record a program as accepted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from idl2mcp import inputs, report
-from idl2mcp.schema_diff import Place, differences, lock_document, place_of, read_locked
+from idl2mcp.lock_file import Place, lock_document, place_of, read_locked
+from idl2mcp.schema_diff import differences
 from mcpsol_py.errors import SourceError, abbr
 
 
@@ -17,44 +18,54 @@ from mcpsol_py.errors import SourceError, abbr
 @click.option(
     "--accept",
     is_flag=True,
-    help="Write over a lock that says something else: you have looked at it.",
+    help="Replace a lock of another schema. Review the differences first.",
 )
 @inputs.chain_options
 @report.json_option
 def command(source: str, out: Path, accept: bool, chain: inputs.Chain, as_json: bool) -> None:
-    """Remember SOURCE as accepted: `verify --lock` and `serve --lock` then refuse a schema that has changed.
+    """Record SOURCE as accepted: `verify --lock` and `serve --lock` then refuse a schema that has changed.
 
-    A lock file that is there already is written over only if its schema is the same, or with --accept. With --url the
-    slot of the program's last deployment is remembered too, and `verify --lock` says when it was deployed anew.
+    An existing lock file is replaced only if it has the same schema, or with --accept. With --url the lock also records
+    the slot of the program's last deployment, and `verify --lock` reports a later one.
     """
     with report.progress(f"reading {source}") as running:
-        place = None
-        if chain.url is not None and inputs.names_an_id(source):
-            place = _place(
-                chain.url, source
-            )  # before its schema: a deployment in between then shows
-        loaded = inputs.load_source(source, chain)
-        if chain.url is not None and place is None and loaded.program_id is not None:
-            running.step("looking at the deployment")
-            place = _place(chain.url, str(loaded.program_id))
-        if chain.url is not None and place is None:
-            report.note(f"no deployment of {source} was found at the URL: its slot is not locked.")
+        loaded, place = _load(source, chain, running)
         document = lock_document(loaded.model, loaded.how, place)
         if out.exists() and not accept:
             _refuse_change(source, out, document["facts"])
     report.write_whole(out, (report.as_json_text(document) + "\n").encode())
-    where = (
-        f", deployed in slot {place.slot:,}" if place is not None and place.slot is not None else ""
-    )
     report.emit(
         {"out": str(out), "sha256": document["sha256"], "deployed": document["deployed"]},
-        f"{out}: {loaded.model.name}, sha256 {document['sha256']}{where}",
+        f"{out}: {loaded.model.name}, sha256 {document['sha256']}{_slot(place)}",
         as_json=as_json,
     )
 
 
+def _load(
+    source: str, chain: inputs.Chain, running: report.Progress
+) -> tuple[inputs.Source, Place | None]:
+    """Load the program, and look its deployment up if there is a URL."""
+    if chain.url is None:
+        return inputs.load_source(source, chain), None
+    place = None
+    if inputs.names_an_id(source):
+        # before its schema, so that a deployment in between is noticed later
+        place = _place(chain.url, source)
+    loaded = inputs.load_source(source, chain)
+    if place is None and loaded.program_id is not None:
+        running.step("looking at the deployment")
+        place = _place(chain.url, str(loaded.program_id))
+    if place is None:
+        report.note(f"no deployment of {source} was found at the URL: its slot is not locked.")
+    return loaded, place
+
+
+def _slot(place: Place | None) -> str:
+    return f", deployed in slot {place.slot:,}" if place and place.slot is not None else ""
+
+
 def _refuse_change(source: str, out: Path, now: dict[str, str]) -> None:
-    """Raises SourceError where *out* is no lock, or one of another schema."""
+    """Raise SourceError if *out* is not a lock file, or locks another schema."""
     try:
         drift = differences(now, read_locked(out).facts)
     except SourceError as error:
@@ -62,7 +73,7 @@ def _refuse_change(source: str, out: Path, now: dict[str, str]) -> None:
             f"{error.text}. With --accept it is written over", origin=str(out)
         ) from error
     if drift:
-        first, many = drift[0], f"{len(drift)} difference{'' if len(drift) == 1 else 's'}"
+        first, many = drift[0], report.count(len(drift), "difference")
         raise SourceError(
             f"it locks another schema: {many}, first {first.path}: now {abbr(first.left)}, locked {abbr(first.right)}. "
             f"See all with `idl2mcp verify {source} --lock {out}`; with --accept it is written over",

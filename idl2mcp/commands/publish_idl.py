@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--anchor",
     is_flag=True,
-    help="As an Anchor IDL 0.1.0, though SOURCE is an IDL file of another dialect.",
+    help="Publish an IDL file of another dialect as an Anchor IDL 0.1.0.",
 )
 @report.json_option
 def command(
@@ -39,11 +39,11 @@ def command(
     anchor: bool,
     as_json: bool,
 ) -> None:
-    """Write SOURCE's IDL to the Program Metadata account of program ID, in place of what is there.
+    """Write SOURCE's IDL to the Program Metadata account of program ID, and replace the IDL that it holds.
 
-    An IDL file is published as it stands, byte for byte; a spec or a .so as an Anchor IDL 0.1.0 with the program's id
-    as its address. It is compressed with zlib. --authority is the program's upgrade authority. `idl2mcp fetch` reads it
-    back.
+    An IDL file is published byte for byte. A spec or a .so is published as an Anchor IDL 0.1.0 with the program's id as
+    its address. The IDL is compressed with zlib. --authority is the program's upgrade authority. `idl2mcp fetch` reads
+    the IDL back.
     """
     program_id = inputs.address(program_text, "--program")
     payer, authority = destination.keys()
@@ -82,14 +82,16 @@ async def _close(
 
 
 def _document(source: str, program_id: Pubkey, anchor: bool) -> tuple[bytes, list[str]]:
-    """The IDL's text, and what a conversion lost. Raises DeployRefused where the IDL is of another program."""
+    """Return the IDL's text and the losses of a conversion. Raises DeployRefused for another program's IDL."""
     loaded = inputs.load_source(source)
     inputs.refuse_errors(loaded)
     if loaded.kind == "document" and not anchor:
         text = Path(source).read_bytes()
         try:
             json.loads(text)
-        except ValueError as error:  # a byte order mark, say: readers of what is published may be stricter than ours
+        except (
+            ValueError
+        ) as error:  # a byte order mark, for example: other readers may be stricter than ours
             raise SourceError(
                 f"no plain JSON: {error}. Publish it with --anchor", origin=source
             ) from error
@@ -132,7 +134,7 @@ class _Job:
         self.begun = False
 
     async def run(self, transport: RpcTransport, dry_run: bool) -> tuple[dict[str, Any], list[str]]:
-        """Plans, says what it costs, writes, and reads it back as `fetch` does."""
+        """Plan, show the costs, write, and read the IDL back as `fetch` does."""
         from mcpsol_py.client.idl_accounts import fetch_idl
         from mcpsol_py.deploy.idl_metadata import plan_publication, run_publication
         from mcpsol_py.errors import TransportError
@@ -160,14 +162,11 @@ class _Job:
             step=deploy_options.step_reporter(self.running),
         )
         found = await fetch_idl(transport, self.program_id)
-        if (
-            found.outcome != "ok"
-            or found.address != str(plan.address)
-            or found.document != json.loads(self.document)
-        ):
+        expected = ("ok", str(plan.address), json.loads(self.document))
+        if (found.outcome, found.address, found.document) != expected:
             raise TransportError(
                 transport.endpoint,
-                f"what `fetch` reads at {plan.address} is not what was published ({found.outcome})",
+                f"`fetch` does not read the published IDL at {plan.address} ({found.outcome})",
             )
         self.begun = False
         return {**_row(plan), "signature": _text(done)}, [_done(done)]

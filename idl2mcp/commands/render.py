@@ -17,7 +17,7 @@ from idl2mcp import inputs, report
     type=click.Choice(["pinocchio", "native", "anchor", "anchor-module"]),
     default="pinocchio",
     show_default=True,
-    help="What it is written with; anchor-module only adds list_tools to an Anchor program that exists.",
+    help="The framework; anchor-module only adds list_tools to an existing Anchor program.",
 )
 @click.option(
     "--out",

@@ -113,7 +113,7 @@ def command(**options: Any) -> None:
     """Serve every instruction of the programs SOURCE… as an MCP tool.
 
     A call builds an unsigned transaction. If there is a chain, it simulates the transaction first and reports the
-    changes. Mode send signs and sends whatever the policy of --config allows.
+    changes. Mode send signs and sends the transactions that the policy of --config allows.
     """
     given = _Options(**options)
     given.check()
@@ -235,7 +235,7 @@ class _Service:
     resources: ExitStack = field(default_factory=ExitStack)
 
     def announce(self) -> None:
-        """Print what is served, what is not, and where."""
+        """Print the address, the number of tools and the tools that are left out."""
         box = self.bridge.box
         left_out = {**box.quarantined, **box.left_out}
         left_out |= {label: p.refused for label, p in box.labels.items() if p.refused}
@@ -322,7 +322,7 @@ def _sell(service: _Service, config: BridgeConfig) -> None:
 
 @contextmanager
 def _load_without_collecting() -> Iterator[None]:
-    """Keep the garbage collector out of what is loaded here, now and later.
+    """Keep the garbage collector away from the programs that are loaded here, now and later.
 
     The programs stay loaded to the end. Walking through them takes a sixth of the start, and time of every call.
     """

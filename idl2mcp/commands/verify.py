@@ -1,4 +1,4 @@
-"""`idl2mcp verify SOURCE --against SOURCE` or `--lock FILE`: drift."""
+"""`idl2mcp verify SOURCE --against SOURCE` or `--lock FILE`: show differences."""
 
 from __future__ import annotations
 
@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from idl2mcp import inputs, report
+from idl2mcp.lock_file import Place, place_of, read_locked
 from idl2mcp.program_files import built, read_elf
-from idl2mcp.schema_diff import (
-    KINDS,
-    Difference,
-    Place,
-    comparable,
-    differences,
-    facts,
-    place_of,
-    read_locked,
-)
+from idl2mcp.schema_diff import KINDS, Difference, comparable, differences, facts
 
 if TYPE_CHECKING:
     from solders.pubkey import Pubkey
@@ -31,7 +23,7 @@ if TYPE_CHECKING:
     "--lock",
     "lock_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="What `idl2mcp lock` wrote.",
+    help="A file of `idl2mcp lock`.",
 )
 @click.option(
     "--ignore",
@@ -49,11 +41,10 @@ def command(
     chain: inputs.Chain,
     as_json: bool,
 ) -> int:
-    """Say where SOURCE differs from another source, or from what was locked, each difference by its kind; exit 1 if it
-    does.
+    """Compare SOURCE with another source or with a lock file. Show each difference by its kind; exit 1 if there is one.
 
-    With a .so and a program id the compiled bytes are compared too. With --lock and --url it is also said whether the
-    program was deployed anew since.
+    For a .so and a program id, the compiled bytes are compared too. With --lock and --url, a deployment after the lock
+    is a difference.
     """
     if (against is None) == (lock_file is None):
         raise click.UsageError("give one of --against SOURCE and --lock FILE.")
@@ -88,7 +79,7 @@ def _against(
 def _code(
     source: str, first: inputs.Source, against: str, second: inputs.Source
 ) -> list[Difference]:
-    """Do a .so and a deployed program hold the same bytes? Nothing where the two are not these."""
+    """Compare the bytes of a .so and a deployed program. Other kinds of sources have no bytes to compare."""
     import hashlib
 
     from mcpsol_py.client.loader import deployment
@@ -105,12 +96,12 @@ def _code(
         found = run(deployment(transport, deployed.program_id))
     if found is None or found.holds(elf):
         return []
-    there = hashlib.sha256(found.data.rstrip(b"\0")).hexdigest()
-    said = {
+    on_chain = hashlib.sha256(found.data.rstrip(b"\0")).hexdigest()
+    hashes = {
         "so": "sha256 " + hashlib.sha256(elf).hexdigest(),
-        "chain": f"sha256 {there} (without zeros at its end)",
+        "chain": f"sha256 {on_chain} (without zeros at its end)",
     }
-    return [Difference("code", said[first.kind], said[second.kind], "code")]
+    return [Difference("code", hashes[first.kind], hashes[second.kind], "code")]
 
 
 def _locked(
@@ -118,38 +109,39 @@ def _locked(
 ) -> int:
     with report.progress(f"reading {source}") as running:
         locked = read_locked(lock_file)
-        now, looked = None, False
+        redeployed: list[Difference] | None = None
         if locked.deployed is not None and chain.url is not None:
-            running.step(
-                "looking at the deployment"
-            )  # before its schema: what is deployed in between shows then
-            now, looked = (
-                _place(chain.url, inputs.address(locked.deployed.program_id, str(lock_file))),
-                True,
-            )
-        drift = differences(facts(inputs.load_source(source, chain).model), locked.facts, ignore)
-    changed = bool(drift)
-    moved = _moved(now, locked.deployed) if looked and "redeployed" not in ignore else []
-    if locked.deployed is not None and not looked:
+            running.step("looking at the deployment")
+            # before its schema, so that a deployment in between is noticed
+            program_id = inputs.address(locked.deployed.program_id, str(lock_file))
+            redeployed = _redeployed(_place(chain.url, program_id), locked.deployed)
+        now = facts(inputs.load_source(source, chain).model)
+        changed = differences(now, locked.facts, ignore)
+    if locked.deployed is not None and redeployed is None:
         report.note(
             f"{lock_file} was locked with its deployment, which was not looked at: give --url."
         )
-    drift = moved + drift
+    moved = [] if "redeployed" in ignore else redeployed or []
+    drift = moved + changed
     lines = _lines(drift, source, str(lock_file))
-    if drift:
-        lines[-1] = {
-            (True, True): "redeployed, and the schema changed",
-            (True, False): "redeployed; the schema is the same",
-            (False, True): "the schema changed",
-        }[bool(moved), changed] + f": {lines[-1]}"
+    lines[-1] = _HEADLINES[bool(moved), bool(changed)] + lines[-1]
     document = {
         "same": not drift,
-        "redeployed": bool(moved) if looked else None,
-        "schema_changed": changed,
+        "redeployed": None if redeployed is None else bool(moved),
+        "schema_changed": bool(changed),
         "differences": _rows(drift),
     }
     report.emit(document, lines, as_json=as_json)
     return report.INPUT if drift else report.OK
+
+
+#: (redeployed, schema changed) -> the beginning of the last line
+_HEADLINES = {
+    (True, True): "redeployed, and the schema changed: ",
+    (True, False): "redeployed; the schema is the same: ",
+    (False, True): "the schema changed: ",
+    (False, False): "",
+}
 
 
 def _place(url: str, program_id: Pubkey) -> Place | None:
@@ -159,26 +151,23 @@ def _place(url: str, program_id: Pubkey) -> Place | None:
         return run(place_of(transport, program_id))
 
 
-def _moved(now: Place | None, locked: Place | None) -> list[Difference]:
-    assert locked is not None
+def _redeployed(now: Place | None, locked: Place) -> list[Difference]:
+    """Compare the deployment with the locked one: the first difference, if any."""
     if now is None:
         return [Difference("deployed", "no program", f"slot {locked.slot}", "redeployed")]
-    rows = (("cluster", now.cluster, locked.cluster), ("slot", now.slot, locked.slot))
-    return [
-        Difference(f"deployed.{name}", str(a), str(b), "redeployed")
-        for name, a, b in rows
-        if a != b
-    ][:1]
+    for name, left, right in (
+        ("cluster", now.cluster, locked.cluster),
+        ("slot", now.slot, locked.slot),
+    ):
+        if left != right:
+            return [Difference(f"deployed.{name}", str(left), str(right), "redeployed")]
+    return []
 
 
 def _lines(drift: list[Difference], left: str, right: str) -> list[str]:
     lines = [f"{d.kind}: {d.path}: {left} says {d.left}, {right} says {d.right}" for d in drift]
-    return [
-        *lines,
-        "no difference."
-        if not drift
-        else f"{len(drift)} difference{'' if len(drift) == 1 else 's'}.",
-    ]
+    last = report.count(len(drift), "difference") if drift else "no difference"
+    return [*lines, f"{last}."]
 
 
 def _rows(drift: list[Difference]) -> list[dict[str, Any]]:

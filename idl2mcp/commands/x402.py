@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group("x402")
 def command() -> None:
-    """Payments by x402: pay within a budget, serve an agent's wallet, see what was paid and sold, run a facilitator."""
+    """Payments by x402: pay within a budget, serve an agent's wallet, list payments and sales, run a facilitator."""
 
 
 for _part in (buying.pay, buying.history, buying.wallet, merchant.sales, merchant.decide):

@@ -39,7 +39,7 @@ LIMITS: Keys = {"per_payment": AMOUNT, "per_session": AMOUNT, "per_day": AMOUNT,
 
 
 def open_agent_wallet(path: Path, resources: ExitStack) -> AgentTools:
-    """Open the wallet and return its tools. *resources* closes what is opened here.
+    """Open the wallet and return its tools. *resources* closes it.
 
     Raises SourceError with the key's path, TransportError.
     """

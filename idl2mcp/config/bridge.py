@@ -213,7 +213,7 @@ def make_bridge(config: BridgeConfig) -> tuple[Bridge, list[inputs.Source]]:
 def _schemas() -> Path | None:
     """The folder that caches schemas of deployed programs: $IDL2MCP_CACHE, or one in the home folder.
 
-    None switches the cache off: $IDL2MCP_CACHE is set but empty, or there is no home folder.
+    None switches the cache off: $IDL2MCP_CACHE is empty, or the home folder is unknown.
     """
     folder = os.environ.get("IDL2MCP_CACHE")
     if folder is not None:
@@ -251,7 +251,7 @@ def _signer(config: BridgeConfig, cluster: LocalCluster | None) -> Signer:
 def _audit_file(config: BridgeConfig) -> Path | None:
     """The file of the audit log. A bridge with a valuable key always has one.
 
-    The log records what was spent today, and it must outlive the process: an MCP client over stdio starts a new one
+    The log records the day's spending, and it must outlive the process: an MCP client over stdio starts a new one
     for each session.
     """
     if config.audit is not None or config.mode != "send":
@@ -260,7 +260,7 @@ def _audit_file(config: BridgeConfig) -> Path | None:
         return config.keystore.with_name(f"{config.keystore.name}.audit.jsonl")
     if config.signer is not None:
         raise SourceError(
-            "is missing: the audit log records what was spent today, and daily limits need it",
+            "is missing: the audit log records the day's spending, and daily limits need it",
             origin=config.origin,
             path="audit",
         )

@@ -154,7 +154,7 @@ def open_shop(
 ) -> Shop:
     """Open everything that sells *bridge*'s tools.
 
-    The programs run at *url* or on *cluster*. *resources* closes what is opened here. Raises SourceError, PaymentError,
+    The programs run at *url* or on *cluster*. *resources* closes all of it. Raises SourceError, PaymentError,
     TransportError.
     """
     return _Opening(payments, bridge, url, cluster, resources).shop()

@@ -196,7 +196,8 @@ def _compared_with_lock(
     source: inputs.Source, entry: ProgramEntry, slot: int | None
 ) -> tuple[str, str]:
     """Compare the schema with its lock: (the reason not to serve it, or "", and a note for the user, or "")."""
-    from idl2mcp.schema_diff import differences, facts, read_locked
+    from idl2mcp.lock_file import read_locked
+    from idl2mcp.schema_diff import differences, facts
 
     if entry.lock is None:
         return "", ""

@@ -28,7 +28,7 @@ _DAY = 86_400
 
 
 class Payments:
-    """The steps, told through the demo's `tell`."""
+    """The steps with payments, shown by the demo's `tell`."""
 
     def __init__(self, demo: Demo, x402: ServedProgram) -> None:
         from mcpsol_py.x402.chain.program import TREASURY_OWNER
@@ -38,7 +38,7 @@ class Payments:
         self.cluster.apply({**_SETUP, "tokens": {**_SETUP["tokens"], **treasury}})
 
     async def run(self) -> None:
-        """All steps. Raises SourceError where a tool says that it failed."""
+        """Run all steps. Raises SourceError if a tool reports a failure."""
         from mcp import Client
 
         from mcpsol_py.bridge.bridge import Bridge
@@ -57,7 +57,7 @@ class Payments:
         return self.cluster.wallet(name).pubkey()
 
     async def tool(self, client: Client, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """What a tool answers. Raises SourceError with its text where it failed."""
+        """Call a tool and return its answer. Raises SourceError with its text if it fails."""
         result = await client.call_tool(name, arguments)
         content: dict[str, Any] = result.structured_content or {}
         if result.is_error:
@@ -69,7 +69,7 @@ class Payments:
     async def send(
         self, *instructions: Instruction, payer: str, signers: tuple[str, ...] = ()
     ) -> None:
-        """One transaction of several instructions, signed by wallets of the cluster."""
+        """Send one transaction of several instructions, signed by wallets of the cluster."""
         from solders.message import MessageV0
         from solders.transaction import VersionedTransaction
 
@@ -79,7 +79,7 @@ class Payments:
         await self.cluster.transport.send(VersionedTransaction(message, keys))
 
     async def done(self, client: Client, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """A tool's unsigned transaction, signed by the wallets that it names, and executed."""
+        """Call a tool, then sign its transaction with the wallets that it names, and execute it."""
         from solders.transaction import VersionedTransaction
 
         self.cluster.transport.expire_blockhash()  # the same call again is another transaction
@@ -96,7 +96,7 @@ class Payments:
     async def instruction(
         self, describer: Client, name: str, arguments: dict[str, Any]
     ) -> Instruction:
-        """The instruction that a tool describes, to be put into a transaction with others."""
+        """Return the instruction that a tool describes, for a transaction with others."""
         from solders.instruction import AccountMeta, Instruction
         from solders.pubkey import Pubkey
 
@@ -112,7 +112,7 @@ class Payments:
     # --- the three -------------------------------------------------------------------------------------------------
 
     async def pay(self, client: Client) -> None:
-        """An exact payment; the same again is told that it is paid; the receipt, read by a tool."""
+        """Pay exactly, read the receipt with a tool, and pay the same again: the program answers that it is paid."""
         from hashlib import sha256
 
         from mcpsol_py.x402.chain.program import payment_id

@@ -68,7 +68,7 @@ def pay(
     database: str | None,
     as_json: bool,
 ) -> None:
-    """Get URL, or call TOOL of the MCP server at URL, and pay what it asks, at most --max.
+    """Get URL, or call TOOL of the MCP server at URL, and pay its price, at most --max.
 
     Prints the answer; with --json also the receipt. The same --id again gets the same answer, and is not charged again.
     """
@@ -133,7 +133,7 @@ def _shown(done: Bought[Any], network: str) -> str:
 
 
 def _payer(wallet: str, network: str) -> Keypair:
-    """The key of --wallet. "@name" stands for the play-money wallet of that name, on a local cluster alone."""
+    """The key of --wallet. "@name" is the play-money wallet of that name, on a local cluster only."""
     from idl2mcp.local_cluster import is_local_name
     from idl2mcp.local_cluster import wallet as local_wallet
     from idl2mcp.passphrases import passphrase
@@ -145,7 +145,7 @@ def _payer(wallet: str, network: str) -> Keypair:
         return open_keypair(path, passphrase(path))
     if network != LOCAL or not is_local_name(wallet):
         raise click.BadParameter(
-            f"{wallet}: such names stand for wallets of a local cluster", param_hint="--wallet"
+            f"{wallet}: such names are wallets of a local cluster", param_hint="--wallet"
         )
     return local_wallet(wallet[1:])
 

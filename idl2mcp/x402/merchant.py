@@ -260,7 +260,7 @@ def worker(
     database: str,
     as_json: bool,
 ) -> None:
-    """Charge due subscriptions, deliver events, and settle what is pending.
+    """Charge due subscriptions, deliver events, and settle pending payments.
 
     Any number of workers may run at once. On PostgreSQL, procrastinate's queue distributes the jobs; on SQLite, the
     workers take turns.

@@ -1,4 +1,4 @@
-"""From a crate to a ``.so``: finds a compiler for the SVM, runs it, refuses what it gets wrong, says what it costs."""
+"""Builds a crate to a ``.so``: finds a compiler for the SVM, runs it, and refuses code that it would mis-compile."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class BuildResult:
     program_id: str | None
 
     def record(self) -> dict[str, str]:
-        """What stands in ``<name>.build.json``: route, compiler, linker, the file's sha256 in hex, its declared id."""
+        """Return the content of ``<name>.build.json``: route, compiler, linker, sha256 in hex, declared id."""
         declared = {"program_id": self.program_id} if self.program_id else {}
         return {**self.toolchain.record(), "sha256": self.sha256, **declared}
 
@@ -53,15 +53,15 @@ def build_program(
     out: Path | None = None,
     progress: Progress | None = None,
 ) -> BuildResult:
-    """Build the program in *crate_dir*, in its own target folder; with *out* copy it there as ``<name>.so``.
+    """Build the program in *crate_dir*, in its own target folder. With *out*, copy it there as ``<name>.so``.
 
-    Beside a copy stands ``<name>.build.json`` (see `BuildResult.record`): the same compiler gives the same bytes,
-    wherever the crate lies, so two records with equal compilers and different sha256 mean different sources.
-    *progress* gets the compiler's lines as they come. Route "auto" is ``cargo build-sbf`` where it is installed, else
-    Debian's compiler, with the standard library if the crate is not ``no_std``.
+    A copy gets a record beside it, ``<name>.build.json`` (see `BuildResult.record`). The same compiler gives the same
+    bytes in every folder, so two records with equal compilers and different sha256 mean different sources. *progress*
+    gets the compiler's lines as they come. Route "auto" is ``cargo build-sbf`` if it is installed, else Debian's
+    compiler, with the standard library if the crate is not ``no_std``.
 
-    Raises ToolchainMissing; WrongArithmetic where this compiler would mis-compile; BuildError, with the end of the
-    compiler's own words, where the crate does not build or an SVM does not load it.
+    Raises ToolchainMissing; WrongArithmetic for code that this compiler would mis-compile; BuildError, with the end of
+    the compiler's output, if the crate does not build or an SVM does not load it.
     """
     started = time.monotonic()
     crate = read_crate(crate_dir.resolve())

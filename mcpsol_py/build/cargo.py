@@ -1,4 +1,4 @@
-"""Runs the compiler over one crate: what the crate is, the build with its progress, and where the file came out."""
+"""Reads a crate's manifest, compiles the crate with progress, and finds the compiled file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Compiled:
 
 
 def read_crate(directory: Path) -> Crate:
-    """What Cargo.toml and the root source in *directory* say. Raises BuildError where this is no crate of a program."""
+    """Read Cargo.toml and the root source in *directory*. Raises BuildError if this is not a program's crate."""
     manifest = directory / "Cargo.toml"
     try:
         read = tomllib.loads(manifest.read_text(encoding="utf-8"))
@@ -88,8 +88,8 @@ def read_crate(directory: Path) -> Crate:
 def compile_crate(crate: Crate, toolchain: Toolchain, progress: Progress | None = None) -> Compiled:
     """Build *crate* in its workspace's target folder. *progress* gets the compiler's lines as they come.
 
-    The same compiler gives the same bytes wherever the checkout and cargo's home lie. Raises BuildError with the end
-    of the compiler's words.
+    The same compiler gives the same bytes in every checkout and with every cargo home. Raises BuildError with the end
+    of the compiler's output.
     """
     metadata = _metadata(crate, toolchain)
     manifest = ("--manifest-path", str(crate.directory / "Cargo.toml"))
@@ -154,8 +154,8 @@ def _metadata(crate: Crate, toolchain: Toolchain) -> dict[str, Any]:
 
 
 def _own_builtins(crate: Crate, metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """Makes the functions of a crate's own solana-compiler-builtins weak, so that ours stand before them: theirs are
-    written for another compiler's convention.
+    """Return options that make the functions of a crate's own solana-compiler-builtins weak, so that ours replace them:
+    theirs have another compiler's calling convention.
     """
     return tuple(
         f"--features={dependency['rename'] or dependency['name']}/weak-linkage"
@@ -167,7 +167,7 @@ def _own_builtins(crate: Crate, metadata: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _remap(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """The folders that differ from machine to machine and stand in panic messages, with what is written in their place.
+    """Return a fixed name for each folder that panic messages name and that differs between machines.
 
     The crate's own files are named relative to its workspace, so they need none.
     """

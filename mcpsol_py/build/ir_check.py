@@ -1,13 +1,15 @@
-"""Looks through a linked module's LLVM IR for what sbpf-linker translates wrong without a word.
+"""Checks a linked module's LLVM IR for code that sbpf-linker silently mis-compiles.
 
-Two things. An operation too wide for the machine becomes a call of a library function, and LLVM's code generator
-passes 128-bit values in registers, while rustc's own ABI takes pointers: a function of the usual libraries then
-faults or reads a stray address. Our own (templates/sbf/builtins.rs) have LLVM's convention, which shows in the IR as
-``i128`` in the signature; a module that needs a function and has none, or one of another shape, is refused. And a
-syscall that is declared as an external function, not called by its number, loses its arguments.
+Two faults are refused:
 
-A third is told, not refused: a function of more arguments than there are registers for them takes the rest from its own
-stack frame, which an SVM with stack gaps (so a cluster's) stops.
+- An operation too wide for the machine becomes a call of a library function. LLVM's code generator passes 128-bit
+  values in registers, while rustc's own ABI takes pointers, so a function of the usual libraries faults or reads a
+  stray address. Our own functions (templates/sbf/builtins.rs) have LLVM's convention, which shows in the IR as
+  ``i128`` in the signature. A module that needs such a function must have it in that shape.
+- A syscall that is declared as an external function, and not called by its number, loses its arguments.
+
+One is only reported: a function of more arguments than registers takes the rest from its own stack frame, which an SVM
+with stack gaps (so a cluster's) stops.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-#: What r1 to r5 hold. A 128-bit value takes two of them.
+#: r1 to r5. A 128-bit value takes two of them.
 _ARGUMENT_REGISTERS = 5
 
-#: Operation as it stands in IR -> the library function that the code generator calls for it.
+#: Operation in IR -> the library function that the code generator calls for it.
 _WIDE_INTEGER = {
     "mul": "__multi3",
     "udiv": "__udivti3",
@@ -46,14 +48,14 @@ _OPERATION = re.compile(
 )
 _CALL = re.compile(r"\bcall\b.* @(?P<name>llvm\.[usn]\w+(?:\.\w+)+)\(")
 _DECLARE = re.compile(r"^declare\b[^@]*@(?P<name>[\w.$]+)\(")
-# Disambiguators and references back: their digits are of base 62, and no length.
+# Disambiguators and references back: their digits are of base 62, and not a length.
 _V0_NUMBER = re.compile(r"[sB][0-9A-Za-z]*_")
 _V0_LENGTH = re.compile(r"(\d+)_?")
 
 
 @dataclass(frozen=True, slots=True)
 class WrongOperation:
-    """One operation that would be translated wrong: the function it stands in, and what it is ("mul i128")."""
+    """One operation that would be mis-compiled: its function, and its name ("mul i128")."""
 
     function: str
     operation: str
@@ -64,7 +66,7 @@ class WrongOperation:
 
 @dataclass(frozen=True, slots=True)
 class IrFindings:
-    """What `check_ir` found.
+    """The result of `check_ir`.
 
     `wide` are operations without their library function, `dynamic_syscalls` the names of syscalls called by name, and
     `many_arguments` the functions whose arguments do not fit the registers.
@@ -82,7 +84,7 @@ def check_ir(module: Path) -> IrFindings:
 
 
 def check_ir_lines(lines: Iterable[str]) -> IrFindings:
-    """The same for IR in memory. Every function is named once for each kind of operation, in the order of the module.
+    """Check IR in memory. Each function is named once for each kind of operation, in the order of the module.
 
     >>> ir = '''define i64 @entrypoint(ptr %0) {
     ...   %3 = mul nuw i128 %1, %2
@@ -90,33 +92,61 @@ def check_ir_lines(lines: Iterable[str]) -> IrFindings:
     >>> str(check_ir_lines(ir.splitlines()).wide[0])
     'entrypoint (mul i128)'
     """
-    library = set(_WIDE_INTEGER.values()) | set(_INTRINSICS.values())
-    provided: set[str] = set()
-    needed: dict[WrongOperation, str] = {}
-    syscalls: list[str] = []
-    crowded: list[WrongOperation] = []
-    function = ""
+    reader = _IrReader()
     for line in lines:
+        reader.read(line)
+    return reader.findings()
+
+
+class _IrReader:
+    """Collects findings while it reads a module, a line at a time."""
+
+    LIBRARY = frozenset((*_WIDE_INTEGER.values(), *_INTRINSICS.values()))
+
+    def __init__(self) -> None:
+        self.function = ""
+        self.provided: set[str] = set()
+        self.needed: dict[WrongOperation, str] = {}
+        self.syscalls: list[str] = []
+        self.crowded: list[WrongOperation] = []
+
+    def read(self, line: str) -> None:
         if line.startswith("define"):
-            if match := _DEFINE.match(line):
-                function = match["name"].strip('"')
-                wide = match["result"] == "i128" and match["parameters"].count("i128") >= 2
-                if function in library and wide:
-                    provided.add(function)
-                registers = _registers(match["parameters"])
-                if registers > _ARGUMENT_REGISTERS:
-                    crowded.append(WrongOperation(demangle(function), f"{registers} arguments"))
+            self._read_definition(line)
         elif line.startswith("declare"):
-            match = _DECLARE.match(line)
-            if match and (match["name"].startswith("sol_") or match["name"] == "abort"):
-                syscalls.append(match["name"])
-        elif function:
-            for operation, called in _operations(line):
-                # Inside the library function itself it would call itself for ever.
-                needs = f"{called} in itself" if called == function else called
-                needed.setdefault(WrongOperation(demangle(function), operation), needs)
-    wrong = tuple(where for where, called in needed.items() if called not in provided)
-    return IrFindings(wrong, tuple(syscalls), tuple(crowded))
+            self._read_declaration(line)
+        elif self.function:
+            self._read_operations(line)
+
+    def _read_definition(self, line: str) -> None:
+        match = _DEFINE.match(line)
+        if match is None:
+            return
+        self.function = match["name"].strip('"')
+        parameters = match["parameters"]
+        takes_registers = match["result"] == "i128" and parameters.count("i128") >= 2
+        if takes_registers and self.function in self.LIBRARY:
+            self.provided.add(self.function)
+        registers = _registers(parameters)
+        if registers > _ARGUMENT_REGISTERS:
+            name = demangle(self.function)
+            self.crowded.append(WrongOperation(name, f"{registers} arguments"))
+
+    def _read_declaration(self, line: str) -> None:
+        match = _DECLARE.match(line)
+        name = match["name"] if match is not None else ""
+        if name.startswith("sol_") or name == "abort":
+            self.syscalls.append(name)
+
+    def _read_operations(self, line: str) -> None:
+        for operation, called in _operations(line):
+            # inside the library function itself it would call itself for ever
+            needs = f"{called} in itself" if called == self.function else called
+            self.needed.setdefault(WrongOperation(demangle(self.function), operation), needs)
+
+    def findings(self) -> IrFindings:
+        wrong = tuple(each for each, called in self.needed.items() if called not in self.provided)
+        return IrFindings(wrong, tuple(self.syscalls), tuple(self.crowded))
 
 
 def _operations(line: str) -> Iterator[tuple[str, str]]:
@@ -127,7 +157,7 @@ def _operations(line: str) -> Iterator[tuple[str, str]]:
 
 
 def _registers(parameters: str) -> int:
-    """How many registers these parameters take: what follows the opening bracket of a definition."""
+    """Count the registers of a definition's parameters. *parameters* is the text after the opening bracket."""
     depth, start, found = 0, 0, []
     for at, char in enumerate(parameters):
         if char in "([{<":
@@ -143,7 +173,7 @@ def _registers(parameters: str) -> int:
 
 
 def demangle(symbol: str) -> str:
-    """A Rust symbol as a readable path, near enough to find the function: its generic arguments are left out.
+    """Return a Rust symbol as a readable path without its generic arguments, good enough to find the function.
 
     >>> demangle("_ZN7counter9increment17h0123456789abcdefE")
     'counter::increment'
@@ -163,7 +193,7 @@ def demangle(symbol: str) -> str:
 
 
 def _lengths(text: str) -> list[str]:
-    """The identifiers of *text*, each written as its length and itself; what stands between them is skipped."""
+    """Return the identifiers of *text*, each written as its length and itself, and skip the characters between them."""
     parts: list[str] = []
     at = 0
     while at < len(text):

@@ -13,18 +13,18 @@ from mcpsol_py.schema.stream import StreamRef
 #: sha256("global:list_tools")[..8]
 LIST_TOOLS = bytes.fromhex("42195e6a55fd41c0")
 
-#: A program that never ends its pages is given up here: cursors are u16.
+#: Cursors are u16, so a program with more pages never ends them.
 _MOST_PAGES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class ListToolsCost:
-    """What list_tools takes, in CU of a transaction with it alone and without accounts, above ``100 + length / 250``.
+    """The cost of list_tools, in CU of a transaction with it alone and without accounts, above ``100 + length / 250``.
 
-    That much is the charge of the syscall which hands over the page. `first` is the first page's, `others` the
-    dearest other page's (None if there is one page only), `pages` how many there are, `first_length` the first one's
-    bytes; `stream` is the dearest of the `stream_pages` of the lossless stream, None where there is none. `schema` says
-    what all of them take in the program.
+    The syscall that returns the page charges that much. `first` is the cost of the first page, `others` of the dearest
+    other page (None for a single page), `pages` the number of pages, `first_length` the bytes of the first. `stream` is
+    the cost of the dearest of the `stream_pages` of the lossless stream, None without a stream. `schema` is the space
+    of all pages in the program.
     """
 
     pages: int
@@ -44,7 +44,7 @@ def measure_list_tools(
     It is deployed at *program_id*, if given: an Anchor program refuses to run elsewhere. Without *stack_gaps* all the
     SVM's features are on, so that functions of more than five arguments work, which route "std" needs.
 
-    Raises BuildError where LiteSVM does not load the program, or its pages cannot be followed to an end.
+    Raises BuildError if LiteSVM does not load the program, or its pages do not end.
     """
     from solders.instruction import Instruction
     from solders.keypair import Keypair
@@ -129,7 +129,7 @@ def _is_page(answer: bytes) -> bool:
 
 
 def _stream_cursors(first_page: bytes) -> range:
-    """Where the pages of the stream stand that page 0 names, if it names one."""
+    """Return the cursors of the stream that page 0 names; an empty range without a stream."""
     try:
         ref = StreamRef.from_json(json.loads(first_page)["stream"])
     except (KeyError, MalformedPage):
@@ -143,7 +143,8 @@ def _next_cursor(so: Path, page: bytes) -> int | None:
         cursor = None if following is None else int(following)
     except (ValueError, AttributeError, TypeError) as error:
         raise BuildError(
-            str(so), f"a page of list_tools is no JSON object with a nextCursor: {page[:60]!r}"
+            str(so),
+            f"expected a page of list_tools, a JSON object with a nextCursor, got {page[:60]!r}",
         ) from error
     if cursor is not None and not 0 <= cursor < _MOST_PAGES:
         raise BuildError(

@@ -1,4 +1,4 @@
-"""What a program's schema takes: bytes of its pages, and what they would be with more or fewer descriptions."""
+"""Measures a program's schema: bytes of its pages, as built and with more or fewer descriptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mcpsol_py.solana.rent import LAMPORTS_PER_BYTE
 
 __all__ = ["SchemaCost", "SchemaSize", "schema_cost"]
 
-#: Bytes in the program beside a page's own: where it is and how long, and the loader's note to move that address.
+#: Bytes in the program for each page beside its own: its address, its length and its relocation.
 _PLACE = 32
 #: Bytes of code that find a page and hand it over, roughly: programs of ours with and without list_tools differ by
 #: 700 to 900 (benchmarks/bench_list_tools.py).
@@ -33,21 +33,21 @@ class SchemaSize:
 
     @property
     def bytes(self) -> int:
-        """What of the program's file is schema: its pages exactly, and `CODE`."""
+        """Bytes of schema in the program's file: its pages exactly, and `CODE`."""
         return self.json + self.stream + _PLACE * self.pages + CODE
 
     @property
     def rent_lamports(self) -> int:
-        """What deploying these bytes locks."""
+        """The rent of these bytes."""
         return self.bytes * LAMPORTS_PER_BYTE
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaCost:
-    """What the schema takes as built, and by each choice of `render --descriptions`.
+    """The size of a schema as built, and with each choice of `render --descriptions`.
 
-    `choices` is empty where the program tells no lossless stream, so that its descriptions are not known whole;
-    `descriptions` is the choice that it was rendered with, None if it is none of them.
+    `choices` is empty for a program without a lossless stream, because its full descriptions are not known.
+    `descriptions` is the choice that it was rendered with, None if it is another.
     """
 
     built: SchemaSize
@@ -56,7 +56,7 @@ class SchemaCost:
 
 
 def schema_cost(json_pages: Sequence[bytes], stream_pages: Sequence[bytes]) -> SchemaCost:
-    """What these pages take, and what their program's other choices would."""
+    """Measure these pages, and the pages of the program's other choices."""
     built = _size(json_pages, stream_pages)
     if not stream_pages:
         return SchemaCost(built)
@@ -66,9 +66,7 @@ def schema_cost(json_pages: Sequence[bytes], stream_pages: Sequence[bytes]) -> S
             (form, descriptions): page_set(model, form=form, descriptions=descriptions)
             for form, descriptions in product(_FORMS, _DESCRIPTIONS)
         }
-    except (
-        McpsolError
-    ):  # pages that others wrote, or that this version cannot read: their bytes count all the same
+    except McpsolError:  # pages that others wrote, or that this version cannot read
         return SchemaCost(built)
     chosen = next(
         (key for key, pages in sets.items() if pages.json_pages == list(json_pages)), None

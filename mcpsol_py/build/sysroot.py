@@ -1,8 +1,8 @@
 """Rust's library compiled for the SVM, once for each compiler and kept, so that a new crate builds in seconds.
 
 Cargo's own way, ``-Zbuild-std``, compiles it again in each target folder: half a minute for core and alloc, more for
-std. Beside it stands ``svm_builtins`` (templates/sbf/builtins.rs), the 128-bit arithmetic and memory functions that
-every program is linked with.
+std. The sysroot also has ``svm_builtins`` (templates/sbf/builtins.rs), the 128-bit arithmetic and memory functions
+of every program.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mcpsol_py.errors import BuildError
 #: The crate that is linked into every program: `--extern force:` this.
 BUILTINS = "svm_builtins"
 
-#: what panics call the toolchain's folder: where the programs that ship were built
+#: the name of the toolchain's folder in panics; the bundled programs were built there
 _ROOT = "/root/.cache/mcpsol/sbf"
 
 _MANIFEST = """\
@@ -79,7 +79,7 @@ def ensure_sysroot(toolchain: Debian, progress: Callable[[str], None] | None = N
 
 
 def _remap(root: Path) -> tuple[str, ...]:
-    """Panics in the library name its files, so these are called by one name wherever the toolchain lies."""
+    """Return options that give the library's files, which panics name, the same name on every machine."""
     return () if str(root) == _ROOT else (f"--remap-path-prefix={root}={_ROOT}",)
 
 
@@ -107,7 +107,7 @@ def _make(toolchain: Debian, builtins: str, remap: tuple[str, ...], scratch: Pat
 
 @contextlib.contextmanager
 def _lock(path: Path) -> Iterator[None]:
-    import fcntl  # Debian only, as all of this route: the module must be importable where there is no fcntl
+    import fcntl  # this route runs on Debian only, but the module must be importable everywhere
 
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

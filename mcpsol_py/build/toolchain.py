@@ -1,10 +1,10 @@
-"""The compilers for the SVM that this machine has, and how each is called.
+"""Finds the compilers for the SVM on this machine, and says how to call each.
 
-Three routes give the same kind of file. ``build-sbf`` is Solana's own compiler and is preferred wherever it is
-installed. ``no-std`` is Debian's rustc with sbpf-linker, for programs that do without the standard library (all that
-we render for pinocchio). ``std`` is the same with a standard library taught about the SVM, for solana-program and
-Anchor; it shows behaviour and makes no artifact to ship, since it builds without overflow checks.
-``templates/sbf/install.sh`` installs what the latter two need.
+Three routes give the same kind of file. ``build-sbf`` is Solana's own compiler and is preferred if it is installed.
+``no-std`` is Debian's rustc with sbpf-linker, for programs without the standard library (all that we render for
+pinocchio). ``std`` is the same with a standard library adapted to the SVM, for solana-program and Anchor. Its programs
+are for tests and must not be shipped, since it builds without overflow checks. ``templates/sbf/install.sh`` installs
+the tools of the latter two.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Route = Literal["build-sbf", "no-std", "std"]
 CARGO = Path("/usr/bin/cargo")
 RUSTC = Path("/usr/bin/rustc")
 
-# Variables of the caller that say where things are or how to reach them, and cannot change what is built.
+# Variables of the caller with paths and network settings. They cannot change the compiled bytes.
 _KEPT = (
     "CARGO_HOME",
     "CARGO_NET_",
@@ -65,11 +65,11 @@ class BuildSbf:
     route: Literal["build-sbf"] = "build-sbf"
 
     def record(self) -> dict[str, str]:
-        """What is written down beside an artifact: route and versions."""
+        """Return the record that is written beside an artifact: route and versions."""
         return {"route": self.route, "rustc": self.version, "linker": self.version}
 
     def invocation(self, remap: Mapping[str, str]) -> Invocation:
-        """``cargo build-sbf``, with *remap* (folder -> what is written in its place) and none of the caller's flags."""
+        """Return the call of ``cargo build-sbf`` without the caller's flags. *remap*: folder -> its name in panics."""
         flags = [flag for flag in _remap_flags(remap) if " " not in flag]  # it splits at spaces
         return Invocation(
             (str(self.program),), clean_environment() | {"RUSTFLAGS": " ".join(flags)}
@@ -103,11 +103,11 @@ class Debian:
     builtins: bool = True
 
     def record(self) -> dict[str, str]:
-        """What is written down beside an artifact: route and versions."""
+        """Return the record that is written beside an artifact: route and versions."""
         return {"route": self.route, "rustc": self.rustc, "linker": self.linker}
 
     def target(self) -> CompilerTarget:
-        """What is built for: rustc's own ``bpfel-unknown-none``, or our ``sbpf-solana`` with a standard library."""
+        """Return the target: rustc's own ``bpfel-unknown-none``, or our ``sbpf-solana`` with a standard library."""
         sources = {
             "__CARGO_TESTS_ONLY_SRC_ROOT": str(self.root / "std" / "library")
         }  # std_for_sbf.py's copy
@@ -162,7 +162,7 @@ Toolchain = BuildSbf | Debian
 
 
 def install_root() -> Path:
-    """Where install.sh puts its part: ``$MCPSOL_TOOLCHAIN``, ``$MCPSOL_CACHE/sbf``, or ``~/.cache/mcpsol/sbf``."""
+    """Return the folder of install.sh: ``$MCPSOL_TOOLCHAIN``, ``$MCPSOL_CACHE/sbf``, or ``~/.cache/mcpsol/sbf``."""
     if given := os.environ.get("MCPSOL_TOOLCHAIN"):
         return Path(given)
     cache = os.environ.get("MCPSOL_CACHE")
@@ -170,32 +170,34 @@ def install_root() -> Path:
 
 
 def find_toolchain(route: Route | Literal["auto"] = "auto", *, std: bool = False) -> Toolchain:
-    """The toolchain of *route*; for "auto" ``cargo build-sbf`` if on PATH, else ``std`` or ``no-std`` as *std* says.
+    """Find a route's toolchain. "auto" is ``cargo build-sbf`` if on PATH, else ``std`` with *std*, else ``no-std``.
 
-    Raises ToolchainMissing, which says what was looked for and how to install it.
+    Raises ToolchainMissing with the missing files and how to install them.
     """
-    if route in ("auto", "build-sbf"):
-        program = shutil.which("cargo-build-sbf")
-        if program:
-            return BuildSbf(Path(program), ", ".join(filter(None, _words(program, "--version"))))
-        if route == "build-sbf":
-            raise ToolchainMissing(
-                ["cargo-build-sbf on PATH"], "Install the Solana CLI, which brings it."
-            )
+    if route == "no-std" or route == "std":  # noqa: PLR1714  # mypy does not narrow by `in`
+        return _find_debian(route, [])
+    program = shutil.which("cargo-build-sbf")
+    if program:
+        return BuildSbf(Path(program), ", ".join(filter(None, _words(program, "--version"))))
+    searched = ["cargo-build-sbf on PATH"]
+    if route == "build-sbf":
+        raise ToolchainMissing(searched, "Install the Solana CLI, which brings it.")
+    return _find_debian("std" if std else "no-std", searched)
+
+
+def _find_debian(route: Literal["no-std", "std"], searched: list[str]) -> Debian:
+    """Find Debian's compiler and install.sh's part. *searched* was already found missing."""
     root = install_root()
-    lacking = [
-        str(p) for p in (CARGO, RUSTC, root / "sbpf-linker.sh", root / "recipe") if not p.exists()
-    ]
+    needed = (CARGO, RUSTC, root / "sbpf-linker.sh", root / "recipe")
+    lacking = [str(path) for path in needed if not path.exists()]
     if lacking:
         raise ToolchainMissing(
-            [*(["cargo-build-sbf on PATH"] if route == "auto" else []), *lacking],
+            [*searched, *lacking],
             f"Install the Solana CLI, or on Debian as root run: sh {installer()}",
         )
     rustc = _words(str(RUSTC), "--version")[0]
     linker = f"{_words(str(root / 'sbpf-linker.sh'), '--version')[0]}, LLVM {_llvm_version(root)}"
-    return Debian(
-        root, rustc, linker, "std" if route == "std" or (route == "auto" and std) else "no-std"
-    )
+    return Debian(root, rustc, linker, route)
 
 
 def installer() -> Path:
@@ -206,7 +208,7 @@ def installer() -> Path:
 
 
 def clean_environment() -> dict[str, str]:
-    """The caller's environment without what could change the bytes that cargo makes (RUSTFLAGS, profiles, wrappers)."""
+    """Return the caller's environment without variables that change the bytes (RUSTFLAGS, profiles, wrappers)."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -229,7 +231,7 @@ def _llvm_version(root: Path) -> str:
 
 @functools.cache
 def _words(*argv: str) -> list[str]:
-    """The lines that a program says of itself. Raises ToolchainMissing where it does not start."""
+    """Run a program and return its lines. Raises ToolchainMissing if it does not start."""
     try:
         done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60)
     except (OSError, subprocess.SubprocessError) as error:

@@ -66,7 +66,7 @@ __all__ = [
 #: The most compute units of a write, and of an instruction that allocates or copies (the program
 #: searches for its address's bump, at 1,500 units for each try).
 _WRITE_UNITS, _UNITS = 10_000, 120_000
-#: How often to look for what was just written: another node behind the endpoint may be late.
+#: How often to read a new account again: another node behind the endpoint may be late.
 _STALE_LOOKS = 8
 #: Seconds between two looks.
 _PAUSE = 0.4
@@ -186,7 +186,7 @@ async def _check_cluster(transport: Transport) -> None:
 async def _check_authority(
     transport: Transport, name: str, program_id: Pubkey, authority: Pubkey
 ) -> None:
-    """Raise NoProgram if there is no program, DeployRefused if *authority* cannot upgrade it."""
+    """Raise NoProgram if the program does not exist, DeployRefused if *authority* cannot upgrade it."""
     found = await deployment(transport, program_id)
     if found is None:
         raise NoProgram(str(program_id), transport.endpoint, "Deploy it first")
@@ -266,7 +266,7 @@ def _fees(parts: int, length: int, signatures: int, price: int | None) -> int:
 def _costs(rent: RentRate, length: int, held: int, in_buffer: int | None, fees: int) -> Costs:
     """Return the costs of *length* bytes in an account that holds *held* lamports.
 
-    *in_buffer*: the lamports that a separate buffer holds already, None if there is no such buffer.
+    *in_buffer*: the lamports that a separate buffer holds already, None without a buffer.
     """
     whole = rent.of(HEADER + length)
     locked = max(0, whole - held)
@@ -304,13 +304,14 @@ async def run_publication(
         signature = await run.create()
     elif plan.action == "update":
         signature = await run.update()
-    step("comparing what is published")
+    step("comparing the published IDL")
     for _ in range(_STALE_LOOKS):
         if await run.is_published():
             return Published(plan, signature)
         await transport.sleep(_PAUSE)
     raise TransportError(
-        transport.endpoint, f"{plan.address} does not hold what was written. Run the command again"
+        transport.endpoint,
+        f"{plan.address} does not hold the bytes that were written. Run the command again",
     )
 
 
@@ -384,7 +385,7 @@ class _Run:
             await self._write(target, missing)
         raise TransportError(
             self.transport.endpoint,
-            f"{target} does not keep what is written to it: does another run write to it?",
+            f"{target} does not keep the bytes that are written to it: does another run write to it?",
         )
 
     async def _open_buffer(self, target: Pubkey, seed: str) -> Account | None:

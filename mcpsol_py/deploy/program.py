@@ -75,7 +75,7 @@ _LEAST_EXTENSION = 10_240
 _WRITE_UNITS, _DEPLOY_UNITS = 3_500, 10_000
 #: How often to look for a new slot before a program that was just extended can be upgraded.
 _SLOT_LOOKS = 150
-#: How often to look for what was just written: another node behind the endpoint may be late.
+#: How often to read a new account again: another node behind the endpoint may be late.
 _STALE_LOOKS = 8
 #: Seconds between two looks.
 _PAUSE = 0.4
@@ -124,7 +124,7 @@ class DeploymentPlan:
 class Deployed:
     """A deployment whose bytes were compared after it.
 
-    `signature` is None if there was nothing to do. `final`: the upgrade authority was taken away.
+    `signature` is None if nothing was sent. `final`: the upgrade authority was taken away.
     """
 
     plan: DeploymentPlan
@@ -200,7 +200,7 @@ async def plan_deployment(
     max_len: int | None = None,
     price: int | None = None,
 ) -> DeploymentPlan:
-    """Plan the deployment of *elf* at *program_id*, from what is on chain now.
+    """Plan the deployment of *elf* at *program_id*, from the accounts on chain.
 
     *max_len* leaves room for later versions; the default is the ELF's size. *price* is the priority
     fee in micro-lamports for each compute unit.
@@ -415,7 +415,7 @@ async def run_deployment(
     signature = None
     if plan.action != "none":
         signature = await _install(transport, sender, elf, plan, step)
-    step("comparing what is deployed, byte by byte")
+    step("comparing the deployed bytes")
     slot = await _compared_slot(transport, plan.program_id, elf)
     if final:
         step("taking the upgrade authority away")
@@ -497,7 +497,7 @@ async def _fill_buffer(
         await sender.many(jobs, units=_WRITE_UNITS, landed=landed)
     raise TransportError(
         transport.endpoint,
-        f"buffer {plan.buffer} does not keep what is written to it: does another run write to it?",
+        f"buffer {plan.buffer} does not keep the bytes that are written to it: does another run write to it?",
     )
 
 
@@ -539,7 +539,7 @@ async def close_buffer(
 ) -> tuple[Pubkey, int]:
     """Close the buffer of a stopped deployment; its lamports go to the payer.
 
-    Returns its address and the lamports, 0 if there is no buffer.
+    Returns its address and the lamports, 0 without a buffer.
     """
     buffer = buffer_address(authority.pubkey(), program_id)
     (held,) = await transport.get_accounts([buffer])

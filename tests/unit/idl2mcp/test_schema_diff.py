@@ -6,15 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from idl2mcp.schema_diff import (
-    Difference,
-    Place,
-    differences,
-    facts,
-    lock_document,
-    read_lock,
-    read_locked,
-)
+from idl2mcp.lock_file import Place, lock_document, read_lock, read_locked
+from idl2mcp.schema_diff import Difference, differences, facts
 from mcpsol_py.errors import SourceError
 from mcpsol_py.model.program import (
     Account,

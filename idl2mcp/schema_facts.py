@@ -1,0 +1,223 @@
+"""The facts of a program that callers rely on, as text by path.
+
+Facts are names, discriminators, arguments (order, types, bytes), accounts (order, flags, addresses, seeds), account
+types, events, errors and docs. Docs count because agents decide by them. The dialect and the names of helper types do
+not count: two sources with the same bytes are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from mcpsol_py.errors import UnresolvedName
+from mcpsol_py.model.facade import facade_model
+from mcpsol_py.model.program import (
+    Account,
+    AccountGroup,
+    AccountSeed,
+    AccountValue,
+    ArgSeed,
+    ArgValue,
+    ConstSeed,
+    ConstValue,
+    Instruction,
+    Pda,
+    ProgramIdSeed,
+    ProgramModel,
+    Seed,
+)
+from mcpsol_py.model.resolve import Resolver
+from mcpsol_py.model.type_text import type_text
+from mcpsol_py.model.types import Enum, Field, Link, Struct, Tuple, Type, Variant
+from mcpsol_py.model.visit import map_children
+from mcpsol_py.names import snake
+
+__all__ = ["comparable", "facts"]
+
+_Facts = Iterator[tuple[str, str]]
+
+#: Deeper types keep their Link.
+_MAX_DEPTH = 32
+
+
+def facts(model: ProgramModel) -> dict[str, str]:
+    """Return the facts of a program: "instructions.deposit.args.amount" -> "u64". Names are in snake_case."""
+    resolver = Resolver(model)
+    found: dict[str, str] = {}
+    if address := model.facade_of or model.address:
+        found["address"] = address
+    for instruction in model.instructions:
+        found.update(_instruction(resolver, instruction))
+    found.update(_types(resolver, "accounts", model.accounts))
+    found.update(_types(resolver, "events", model.events))
+    for error in model.errors:
+        found[f"errors.{error.code}"] = error.name
+        found.update(_docs(f"errors.{error.code}", (error.message,)))
+    return found
+
+
+def comparable(left: ProgramModel, right: ProgramModel) -> tuple[ProgramModel, ProgramModel]:
+    """Return two programs in comparable form: if one is a facade, the other as its facade would serve it."""
+    return _beside(left, right), _beside(right, left)
+
+
+def _beside(model: ProgramModel, other: ProgramModel) -> ProgramModel:
+    if other.facade_of is None or model.facade_of is not None:
+        return model
+    return facade_model(model, model.address or other.facade_of)
+
+
+def _instruction(resolver: Resolver, instruction: Instruction) -> _Facts:
+    at = f"instructions.{snake(instruction.name)}"
+    yield at, "0x" + instruction.discriminator.value.hex()
+    yield from _docs(at, instruction.docs)
+    yield from _arguments(resolver, at, instruction)
+    yield from _accounts(at, instruction)
+    if instruction.returns is not None:
+        yield f"{at}.returns", _shape(resolver, instruction.returns)
+
+
+def _arguments(resolver: Resolver, at: str, instruction: Instruction) -> _Facts:
+    given = [arg for arg in instruction.args if arg.default is None or not arg.default.omitted]
+    yield f"{at}.args", ", ".join(snake(arg.name) for arg in given)
+    for arg in given:
+        yield f"{at}.args.{snake(arg.name)}", _shape(resolver, arg.type)
+        yield from _docs(f"{at}.args.{snake(arg.name)}", arg.docs)
+
+
+def _accounts(at: str, instruction: Instruction) -> _Facts:
+    accounts = list(_flat(instruction.accounts))
+    yield f"{at}.accounts", ", ".join(name for name, _ in accounts)
+    for name, account in accounts:
+        yield f"{at}.accounts.{name}", _flags(account)
+        if account.pda is not None:
+            yield f"{at}.accounts.{name}.seeds", _seeds(account.pda)
+        yield from _docs(f"{at}.accounts.{name}", account.docs)
+
+
+def _flat(
+    items: Iterable[Account | AccountGroup], group: str = ""
+) -> Iterator[tuple[str, Account]]:
+    """Yield accounts with their names; those of a group are named "group.name"."""
+    for item in items:
+        name = f"{group}{snake(item.name)}"
+        if isinstance(item, AccountGroup):
+            yield from _flat(item.accounts, f"{name}.")
+        else:
+            yield name, item
+
+
+def _types(resolver: Resolver, section: str, rows: Iterable[Any]) -> _Facts:
+    for row in rows:
+        yield f"{section}.{row.name}", "0x" + row.discriminator.value.hex()
+        yield f"{section}.{row.name}.type", _shape(resolver, row.type)
+        yield from _docs(f"{section}.{row.name}", row.docs)
+
+
+def _docs(at: str, lines: Iterable[str]) -> _Facts:
+    """Yield the docs as one line, since dialects break lines differently; nothing for empty docs."""
+    text = " ".join(" ".join(lines).split())
+    if text:
+        yield f"{at}.docs", text
+
+
+def _flags(account: Account) -> str:
+    marks = {
+        "signer": account.signer is True,
+        "maybe signer": account.signer == "either",
+        "writable": account.writable,
+        "optional": account.optional,
+    }
+    flags = [name for name, is_set in marks.items() if is_set]
+    if account.address:
+        flags.append(account.address)
+    return " ".join(flags) or "read-only"
+
+
+# --- seeds ------------------------------------------------------------------------------------------------------------
+
+
+def _seeds(pda: Pda) -> str:
+    """Describe how an address is derived, in the same words for every dialect."""
+    program = f" of {_program(pda.program)}" if pda.program is not None else ""
+    return ", ".join(_seed(seed) for seed in pda.seeds) + program
+
+
+def _seed(seed: Seed) -> str:
+    match seed:
+        case ConstSeed(value):
+            text = value.decode("ascii", "replace")
+            return f'"{text}"' if value.isascii() and text.isprintable() else "0x" + value.hex()
+        case ArgSeed(path, _, encoding):
+            return f"argument {_path(path)}{_suffix(' as', encoding)}"
+        case AccountSeed():
+            field = _suffix("", _path(seed.field))
+            other = _suffix(f" {seed.sort} with", _path(seed.other) if seed.sort else "")
+            return f"account {_path(seed.account)}{field}{_suffix(' as', seed.encoding)}{other}"
+        case ProgramIdSeed():
+            return "the program's id"
+        case _:
+            return "a seed that the source does not describe"
+
+
+def _suffix(word: str, text: str | None) -> str:
+    return f"{word} {text}" if text else ""
+
+
+def _program(value: Any) -> str:
+    match value:
+        case ConstValue():
+            return str(value.value)
+        case AccountValue():
+            return f"account {_path((*value.account, *value.field))}"
+        case ArgValue():
+            return f"argument {_path(value.path)}"
+        case _:
+            return type(value).__name__
+
+
+def _path(parts: Iterable[str]) -> str:
+    return ".".join(snake(part) for part in parts)
+
+
+# --- types ------------------------------------------------------------------------------------------------------------
+
+
+def _shape(resolver: Resolver, node: Type) -> str:
+    return type_text(_expanded(resolver, node, ()))
+
+
+def _expanded(resolver: Resolver, node: Type, open_links: tuple[Link, ...]) -> Type:
+    """Replace each Link by its type, so that names of helper types do not matter. A recursive type keeps its Link."""
+
+    def expand(inner: Type) -> Type:
+        return _expanded(resolver, inner, open_links)
+
+    match node:
+        case Link():
+            return _followed(resolver, node, open_links)
+        case Struct(fields):
+            return Struct(tuple(Field(snake(field.name), expand(field.type)) for field in fields))
+        case Enum(variants, tag):
+            if any(variant.payload for variant in variants):
+                return map_children(_as_struct(node), expand)
+            return Enum(tuple(Variant(variant.name) for variant in variants), tag)
+        case _:
+            return map_children(node, expand)
+
+
+def _followed(resolver: Resolver, link: Link, open_links: tuple[Link, ...]) -> Type:
+    if link in open_links or len(open_links) > _MAX_DEPTH:
+        return link
+    try:
+        _, body = resolver.expand(link)
+    except UnresolvedName:
+        return link
+    return _expanded(resolver, body, (*open_links, link))
+
+
+def _as_struct(enum: Enum) -> Struct:
+    """Return an enum with payloads as a struct of its variants and its tag."""
+    rows = [Field(variant.name, variant.payload or Tuple(())) for variant in enum.variants]
+    return Struct((*rows, Field("tag", enum.tag)))
