@@ -174,7 +174,7 @@ def find_toolchain(route: Route | Literal["auto"] = "auto", *, std: bool = False
 
     Raises ToolchainMissing with the missing files and how to install them.
     """
-    if route == "no-std" or route == "std":  # noqa: PLR1714  # mypy does not narrow by `in`
+    if route == "no-std" or route == "std":  # mypy does not narrow by `in`
         return _find_debian(route, [])
     program = shutil.which("cargo-build-sbf")
     if program:
