@@ -103,15 +103,15 @@ class Judge:
         end = self._try(attack.trial)
         accepted = self._accepted(attack)
         return Result(
-            self.name,
-            attack.kind,
-            attack.target,
-            attack.what,
-            tuple(sorted(accepted)),
-            end.got,
-            _verdict(attack, end, accepted),
-            end.changed,
-            end.wrong,
+            instruction=self.name,
+            kind=attack.kind,
+            target=attack.target,
+            what=attack.what,
+            expected=tuple(sorted(accepted)),
+            got=end.got,
+            verdict=_verdict(attack, end, accepted),
+            changed=end.changed,
+            wrong=end.wrong,
         )
 
     def _try(self, trial: Trial) -> _End:

@@ -31,9 +31,16 @@ __all__ = [
 def missing_signer(calls: Variations) -> Iterator[Attack]:
     """An account that must sign does not sign."""
     for leaf in filter(must_sign, calls.base.present):
-        expected = {calls.names.signer(other) for other in filter(must_sign, calls.same_key(leaf))}
         trial = calls.trial(calls.with_meta(leaf, is_signer=False))
-        yield calls.attack("missing-signer", leaf, "does not sign", expected, trial)
+        yield calls.attack(
+            kind="missing-signer",
+            target=leaf,
+            what="does not sign",
+            expected={
+                calls.names.signer(other) for other in filter(must_sign, calls.same_key(leaf))
+            },
+            trial=trial,
+        )
 
 
 def not_writable(calls: Variations) -> Iterator[Attack]:
@@ -41,7 +48,13 @@ def not_writable(calls: Variations) -> Iterator[Attack]:
     for leaf in calls.base.present:
         if leaf.account.writable:
             trial = calls.trial(calls.with_meta(leaf, is_writable=False))
-            yield calls.attack("not-writable", leaf, "is read-only", "ConstraintMut", trial)
+            yield calls.attack(
+                kind="not-writable",
+                target=leaf,
+                what="is read-only",
+                expected="ConstraintMut",
+                trial=trial,
+            )
 
 
 def wrong_owner(calls: Variations) -> Iterator[Attack]:
@@ -60,7 +73,13 @@ def wrong_owner(calls: Variations) -> Iterator[Attack]:
                 continue
             stolen = Account(account.lamports, bytes(account.data), owner)
             trial = calls.trial(accounts={calls.base.addresses[leaf.index]: stolen})
-            yield calls.attack("wrong-owner", leaf, what, expected, trial)
+            yield calls.attack(
+                kind="wrong-owner",
+                target=leaf,
+                what=what,
+                expected=expected,
+                trial=trial,
+            )
 
 
 def _owner_error(calls: Variations, leaf: Leaf) -> str | None:
@@ -81,8 +100,13 @@ def not_initialized(calls: Variations) -> Iterator[Attack]:
         if _is_typed(leaf):
             empty: Snapshot = {calls.base.addresses[leaf.index]: None}
             trial = calls.trial(accounts=empty)
-            what = "does not exist"
-            yield calls.attack("not-initialized", leaf, what, "AccountNotInitialized", trial)
+            yield calls.attack(
+                kind="not-initialized",
+                target=leaf,
+                what="does not exist",
+                expected="AccountNotInitialized",
+                trial=trial,
+            )
 
 
 def look_alike(calls: Variations) -> Iterator[Attack]:
@@ -102,7 +126,13 @@ def look_alike(calls: Variations) -> Iterator[Attack]:
         ]
         for discriminator, what in kinds:
             trial = calls.holding(leaf, discriminator + bytes(account.data)[size:])
-            yield calls.attack("look-alike", leaf, what, "AccountDiscriminatorMismatch", trial)
+            yield calls.attack(
+                kind="look-alike",
+                target=leaf,
+                what=what,
+                expected="AccountDiscriminatorMismatch",
+                trial=trial,
+            )
 
 
 def short_account(calls: Variations) -> Iterator[Attack]:
@@ -112,11 +142,23 @@ def short_account(calls: Variations) -> Iterator[Attack]:
         if own.size is not None:
             trial = calls.holding(leaf, bytes(account.data)[: own.size - 1])
             expected = "AccountDidNotDeserialize"
-            yield calls.attack("short-account", leaf, "is a byte short", expected, trial)
+            yield calls.attack(
+                kind="short-account",
+                target=leaf,
+                what="is a byte short",
+                expected=expected,
+                trial=trial,
+            )
         if own.discriminator.value:
             trial = calls.holding(leaf, b"")
             expected = "AccountDiscriminatorNotFound"
-            yield calls.attack("short-account", leaf, "has no data", expected, trial)
+            yield calls.attack(
+                kind="short-account",
+                target=leaf,
+                what="has no data",
+                expected=expected,
+                trial=trial,
+            )
 
 
 def _state_type(calls: Variations, leaf: Leaf) -> AccountType:

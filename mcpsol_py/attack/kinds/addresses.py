@@ -54,8 +54,13 @@ def wrong_address(calls: Variations) -> Iterator[Attack]:
         else:
             metas, placed = calls.moved(leaf, key)
         trial = calls.trial(metas, accounts=placed)
-        what = "is at an address of the attacker's"
-        yield calls.attack("wrong-address", leaf, what, calls.names.seeds(leaf), trial)
+        yield calls.attack(
+            kind="wrong-address",
+            target=leaf,
+            what="is at an address of the attacker's",
+            expected=calls.names.seeds(leaf),
+            trial=trial,
+        )
 
 
 def other_bump(calls: Variations) -> Iterator[Attack]:
@@ -66,8 +71,13 @@ def other_bump(calls: Variations) -> Iterator[Attack]:
             continue
         metas, placed = calls.moved(leaf, key)
         trial = calls.trial(metas, accounts=placed)
-        what = "is at the address of its seeds with another bump"
-        yield calls.attack("other-bump", leaf, what, calls.names.seeds(leaf), trial)
+        yield calls.attack(
+            kind="other-bump",
+            target=leaf,
+            what="is at the address of its seeds with another bump",
+            expected=calls.names.seeds(leaf),
+            trial=trial,
+        )
 
 
 def _second_bump(base: Baseline, leaf: Leaf) -> Pubkey | None:
@@ -114,8 +124,13 @@ def _not_executable(calls: Variations, leaf: Leaf) -> Attack:
         for other in calls.base.present
         if calls.base.find(constraints_of(other).owner, other) == leaf
     ]
-    expected = {"InvalidProgramExecutable", *(calls.names.owner(other) for other in owned)}
-    return calls.attack("fake-program", leaf, "is not a program", expected, trial)
+    return calls.attack(
+        kind="fake-program",
+        target=leaf,
+        what="is not a program",
+        expected={"InvalidProgramExecutable", *(calls.names.owner(other) for other in owned)},
+        trial=trial,
+    )
 
 
 def _attackers_program(calls: Variations, leaf: Leaf) -> Attack:
@@ -123,8 +138,13 @@ def _attackers_program(calls: Variations, leaf: Leaf) -> Attack:
     if calls.scene.account(fake) is None:
         calls.scene.transport.add_program(fake, calls.scene.elf)
     trial = calls.trial(calls.at(leaf, fake))
-    what = "is a program of the attacker's"
-    return calls.attack("fake-program", leaf, what, calls.names.address(leaf), trial)
+    return calls.attack(
+        kind="fake-program",
+        target=leaf,
+        what="is a program of the attacker's",
+        expected=calls.names.address(leaf),
+        trial=trial,
+    )
 
 
 def _other_token_program(calls: Variations, leaf: Leaf) -> Iterator[Attack]:
@@ -134,8 +154,13 @@ def _other_token_program(calls: Variations, leaf: Leaf) -> Iterator[Attack]:
     for program in map(Pubkey.from_string, constraints_of(leaf).one_of):
         if program != calls.base.addresses[leaf.index]:
             trial = calls.trial(calls.at(leaf, program))
-            what = "is the other token program, not the one of these accounts"
-            yield calls.attack("other-program", leaf, what, expected, trial)
+            yield calls.attack(
+                kind="other-program",
+                target=leaf,
+                what="is the other token program, not the one of these accounts",
+                expected=expected,
+                trial=trial,
+            )
 
 
 def fake_sysvar(calls: Variations) -> Iterator[Attack]:
@@ -149,8 +174,13 @@ def fake_sysvar(calls: Variations) -> Iterator[Attack]:
         trial = calls.trial(
             calls.at(leaf, fake), accounts={fake: Account(10**9, data, SYSVAR_OWNER)}
         )
-        what = "is a copy at another address"
-        yield calls.attack("fake-sysvar", leaf, what, calls.names.address(leaf), trial)
+        yield calls.attack(
+            kind="fake-sysvar",
+            target=leaf,
+            what="is a copy at another address",
+            expected=calls.names.address(leaf),
+            trial=trial,
+        )
 
 
 def other_address(calls: Variations) -> Iterator[Attack]:
@@ -160,8 +190,13 @@ def other_address(calls: Variations) -> Iterator[Attack]:
         if leaf.account.address is None or constraints.executable or constraints.sysvar:
             continue
         trial = _with_copy(calls, leaf, leaf.name)
-        expected = calls.names.address(leaf)
-        yield calls.attack("other-address", leaf, "is another account", expected, trial)
+        yield calls.attack(
+            kind="other-address",
+            target=leaf,
+            what="is another account",
+            expected=calls.names.address(leaf),
+            trial=trial,
+        )
 
 
 def _with_copy(calls: Variations, leaf: Leaf, label: str) -> Trial:
@@ -186,12 +221,23 @@ def has_one_of_another(calls: Variations) -> Iterator[Attack]:
             refusals = {calls.names.has_one(leaf, field)}
             expected = refusals | _seeds_with_field(calls, leaf, field)
             trial = calls.holding(leaf, forged)
-            yield calls.attack("has-one", leaf, f"names another {field}", expected, trial)
+            yield calls.attack(
+                kind="has-one",
+                target=leaf,
+                what=f"names another {field}",
+                expected=expected,
+                trial=trial,
+            )
             if _anyone_may_own(other):
                 trial = _with_copy(calls, other, f"{other.name} of another")
                 expected = refusals | calls.names.depending_on(other)
-                what = f"is somebody else's than {leaf.name}'s"
-                yield calls.attack("has-one", other, what, expected, trial)
+                yield calls.attack(
+                    kind="has-one",
+                    target=other,
+                    what=f"is somebody else's than {leaf.name}'s",
+                    expected=expected,
+                    trial=trial,
+                )
 
 
 def _seeds_with_field(calls: Variations, leaf: Leaf, field: str) -> set[str]:
@@ -212,8 +258,15 @@ def unbound(calls: Variations) -> Iterator[Attack]:
     for leaf in calls.base.present:
         if not _is_bound(leaf):
             trial = _with_copy(calls, leaf, f"{leaf.name} of their own")
-            what = "is an account of the attacker's"
-            yield Attack("unbound", leaf.name, what, frozenset(), trial, True, True)
+            yield Attack(
+                kind="unbound",
+                target=leaf.name,
+                what="is an account of the attacker's",
+                expected=frozenset(),
+                trial=trial,
+                may_pass=True,
+                open_is_fine=True,
+            )
 
 
 def _is_bound(leaf: Leaf) -> bool:
@@ -232,9 +285,13 @@ def duplicate(calls: Variations) -> Iterator[Attack]:
         if key == calls.base.addresses[other.index] or must_sign(other):
             continue
         trial = calls.trial(calls.at(other, key))
-        expected = "ConstraintDuplicateMutableAccount"
-        what = f"is the same account as {one.name}"
-        yield calls.attack("duplicate", other, what, expected, trial)
+        yield calls.attack(
+            kind="duplicate",
+            target=other,
+            what=f"is the same account as {one.name}",
+            expected="ConstraintDuplicateMutableAccount",
+            trial=trial,
+        )
 
 
 def _is_written(leaf: Leaf) -> bool:

@@ -74,16 +74,29 @@ def _edges(calls: Variations, name: str, number: Int) -> Iterator[Attack]:
             continue
         shown = {low: "the smallest", 0: "0", top: "the largest"}.get(value, str(value))
         trial = varied.conserving({})
-        yield calls.attack("arithmetic", name, f"is {shown}", set(), trial, True)
+        yield calls.attack(
+            kind="arithmetic",
+            target=name,
+            what=f"is {shown}",
+            expected=set(),
+            trial=trial,
+            may_pass=True,
+        )
         if value == top:
             yield from _largest_of_all_tokens(calls, name, varied)
 
 
 def _largest_of_all_tokens(calls: Variations, name: str, varied: _Varied) -> Iterator[Attack]:
     for holder, balances in _all_in_one(varied):
-        what = f"is the largest, and {holder} holds all tokens that there can be"
         trial = varied.conserving(balances)
-        yield calls.attack("arithmetic", name, what, set(), trial, True)
+        yield calls.attack(
+            kind="arithmetic",
+            target=name,
+            what=f"is the largest, and {holder} holds all tokens that there can be",
+            expected=set(),
+            trial=trial,
+            may_pass=True,
+        )
 
 
 def _integer(calls: Variations, node: Type) -> Int | None:
@@ -222,8 +235,14 @@ def _wraps(calls: Variations, name: str) -> Iterator[Attack]:
         for edge in _state_edges(calls, leaf):
             forged = calls.with_state(leaf, account, values | {edge.field: edge.start})
             trial = varied.trial({key: forged}, _has_not_wrapped(calls, key, leaf, edge))
-            what = f"is {_STEP} when {leaf.name}.{edge.field} has its {edge.name} value"
-            yield calls.attack("arithmetic", name, what, set(), trial, True)
+            yield calls.attack(
+                kind="arithmetic",
+                target=name,
+                what=f"is {_STEP} when {leaf.name}.{edge.field} has its {edge.name} value",
+                expected=set(),
+                trial=trial,
+                may_pass=True,
+            )
 
 
 def _state_edges(calls: Variations, leaf: Leaf) -> Iterator[_Edge]:

@@ -31,11 +31,23 @@ def truncated_data(calls: Variations) -> Iterator[Attack]:
     for size in _cuts(start, end):
         trial = calls.trial(data=data[:size])
         what = f"ends after {size} of {len(data)} bytes"
-        yield calls.attack("truncated-data", "data", what, _BAD_DATA, trial)
+        yield calls.attack(
+            kind="truncated-data",
+            target="data",
+            what=what,
+            expected=_BAD_DATA,
+            trial=trial,
+        )
     trial = calls.trial(data=data[: start - 1])
     expected = "InstructionFallbackNotFound"
     what = "ends within the discriminator"
-    yield calls.attack("truncated-data", "data", what, expected, trial)
+    yield calls.attack(
+        kind="truncated-data",
+        target="data",
+        what=what,
+        expected=expected,
+        trial=trial,
+    )
 
 
 def _cuts(start: int, end: int) -> list[int]:
@@ -53,7 +65,13 @@ def trailing_data(calls: Variations) -> Iterator[Attack]:
         return
     for count, more in (("1 byte", b"\0"), ("9 bytes", b"\xff" * 9)):
         trial = calls.trial(data=calls.base.data + more)
-        yield calls.attack("trailing-data", "data", f"has {count} too many", _BAD_DATA, trial)
+        yield calls.attack(
+            kind="trailing-data",
+            target="data",
+            what=f"has {count} too many",
+            expected=_BAD_DATA,
+            trial=trial,
+        )
 
 
 def _takes_all_bytes(calls: Variations) -> bool:
@@ -79,7 +97,13 @@ def bad_values(calls: Variations) -> Iterator[Attack]:
         if bad is not None and size:
             raw, what = bad
             trial = calls.trial(data=data[:at] + raw + data[at + len(raw) :])
-            yield calls.attack("bad-value", arg.name, what, _BAD_DATA, trial)
+            yield calls.attack(
+                kind="bad-value",
+                target=arg.name,
+                what=what,
+                expected=_BAD_DATA,
+                trial=trial,
+            )
         at += size
 
 
@@ -108,8 +132,13 @@ def too_few_accounts(calls: Variations) -> Iterator[Attack]:
         # no remaining accounts either: they would fill the gap
         call = Instruction(calls.scene.program_id, calls.base.data, metas[:count])
         trial = Trial(((*calls.base.before, call),))
-        what = f"are {count} of {len(metas)}"
-        yield calls.attack("too-few-accounts", "accounts", what, "AccountNotEnoughKeys", trial)
+        yield calls.attack(
+            kind="too-few-accounts",
+            target="accounts",
+            what=f"are {count} of {len(metas)}",
+            expected="AccountNotEnoughKeys",
+            trial=trial,
+        )
 
 
 def unknown_discriminator(calls: Variations) -> Iterator[Attack]:
@@ -125,5 +154,10 @@ def unknown_discriminator(calls: Variations) -> Iterator[Attack]:
     ):
         if not data.startswith(known):
             trial = calls.trial(data=data)
-            expected = "InstructionFallbackNotFound"
-            yield calls.attack("unknown-instruction", "data", what, expected, trial)
+            yield calls.attack(
+                kind="unknown-instruction",
+                target="data",
+                what=what,
+                expected="InstructionFallbackNotFound",
+                trial=trial,
+            )

@@ -24,11 +24,29 @@ def re_initialise(calls: Variations) -> Iterator[Attack]:
     expected = "AccountDiscriminatorAlreadySet"
     for leaf in created:
         trial = calls.trial(accounts=_afterwards(calls, leaf))
-        yield calls.attack("re-init", leaf, "exists already", expected, trial)
+        yield calls.attack(
+            kind="re-init",
+            target=leaf,
+            what="exists already",
+            expected=expected,
+            trial=trial,
+        )
     for leaf in created[:1]:
         twice, both = calls.trial(first=1), calls.trial(together=2)
-        yield calls.attack("re-init", leaf, "is created by two transactions", expected, twice)
-        yield calls.attack("re-init", leaf, "is created twice in one transaction", expected, both)
+        yield calls.attack(
+            kind="re-init",
+            target=leaf,
+            what="is created by two transactions",
+            expected=expected,
+            trial=twice,
+        )
+        yield calls.attack(
+            kind="re-init",
+            target=leaf,
+            what="is created twice in one transaction",
+            expected=expected,
+            trial=both,
+        )
 
 
 def _must_be_new(leaf: Leaf) -> bool:
@@ -52,8 +70,13 @@ def dust(calls: Variations) -> Iterator[Attack]:
     for leaf in filter(is_created, calls.base.present):
         lamports = Account(1_000_000, b"", SYSTEM_PROGRAM)
         trial = calls.trial(accounts={calls.base.addresses[leaf.index]: lamports})
-        what = "has lamports from a stranger before it is created"
-        yield calls.attack("dust", leaf, what, set(), trial)
+        yield calls.attack(
+            kind="dust",
+            target=leaf,
+            what="has lamports from a stranger before it is created",
+            expected=set(),
+            trial=trial,
+        )
 
 
 def revival(calls: Variations) -> Iterator[Attack]:
@@ -71,14 +94,32 @@ def _use_after_close(calls: Variations, leaf: Leaf) -> Iterator[Attack]:
     refunded = (*calls.base.before, calls.base.call(), refund)
     trial = Trial((refunded,), {}, _is_closed(calls.scene, key))
     what = "is given lamports after it was closed, in one transaction"
-    yield calls.attack("revival", leaf, what, set(), trial)
+    yield calls.attack(
+        kind="revival",
+        target=leaf,
+        what=what,
+        expected=set(),
+        trial=trial,
+    )
 
     expected = "AccountNotInitialized"
     trial = calls.trial(together=2, between=(refund,))
     what = "is used again in the transaction that closed it"
-    yield calls.attack("revival", leaf, what, expected, trial)
+    yield calls.attack(
+        kind="revival",
+        target=leaf,
+        what=what,
+        expected=expected,
+        trial=trial,
+    )
     trial = calls.trial(first=1)
-    yield calls.attack("revival", leaf, "is used after it was closed", expected, trial)
+    yield calls.attack(
+        kind="revival",
+        target=leaf,
+        what="is used after it was closed",
+        expected=expected,
+        trial=trial,
+    )
 
 
 def _close_to(calls: Variations, leaf: Leaf, target: Leaf) -> Iterator[Attack]:
@@ -87,14 +128,26 @@ def _close_to(calls: Variations, leaf: Leaf, target: Leaf) -> Iterator[Attack]:
     lamports = _lamports(calls.base.account(leaf))
     paid = _has_received(calls.scene, calls.base.addresses[target.index], lamports)
     what = f"is closed: all its lamports go to {target.name}"
-    yield calls.attack("close", leaf, what, set(), calls.trial(after=paid))
+    yield calls.attack(
+        kind="close",
+        target=leaf,
+        what=what,
+        expected=set(),
+        trial=calls.trial(after=paid),
+    )
 
     is_free = target.account.address is None and not has_address(target)
     if is_free and not must_sign(target):
         expected = {"ConstraintClose"} | calls.names.depending_on(target)
         trial = calls.trial(calls.at(target, key))
         what = f"is itself the {target.name} that gets its lamports"
-        yield calls.attack("close", leaf, what, expected, trial)
+        yield calls.attack(
+            kind="close",
+            target=leaf,
+            what=what,
+            expected=expected,
+            trial=trial,
+        )
 
 
 def _is_closed(scene: Scene, key: Pubkey) -> Callable[[], str]:
@@ -129,8 +182,13 @@ def resize(calls: Variations) -> Iterator[Attack]:
             continue
         old = len(account.data)
         check = _is_resized(calls.scene, calls.base.addresses[leaf.index], old, size)
-        what = f"is resized from {old} bytes to {size}"
-        yield calls.attack("resize", leaf, what, set(), calls.trial(after=check))
+        yield calls.attack(
+            kind="resize",
+            target=leaf,
+            what=f"is resized from {old} bytes to {size}",
+            expected=set(),
+            trial=calls.trial(after=check),
+        )
 
 
 def _is_resized(scene: Scene, key: Pubkey, old: int, size: int) -> Callable[[], str]:

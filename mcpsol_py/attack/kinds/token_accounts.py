@@ -28,7 +28,13 @@ def wrong_tokens(calls: Variations) -> Iterator[Attack]:
         stranger = calls.stranger(f"{leaf.name} tokens")
         forge = _forged_mints if token.kind == "mint" else _forged_accounts
         for kind, what, data, expected in forge(token, bytes(account.data), stranger):
-            yield calls.attack(kind, leaf, what, expected, calls.holding(leaf, data))
+            yield calls.attack(
+                kind=kind,
+                target=leaf,
+                what=what,
+                expected=expected,
+                trial=calls.holding(leaf, data),
+            )
 
 
 def _forged_mints(token: TokenConstraint, data: bytes, stranger: Pubkey) -> Iterator[_Forgery]:

@@ -100,6 +100,7 @@ class Variations:
 
     def attack(
         self,
+        *,
         kind: str,
         target: Leaf | str,
         what: str,
