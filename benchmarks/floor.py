@@ -24,14 +24,14 @@ from mcpsol_py.render import render
 from mcpsol_py.schema.pages import PageSet, page_set
 from mcpsol_py.sources.spec import read_spec
 
-#: DESIGN 10, in CU: above the syscall's own charge, for the first page and for any other; and above the same
+#: Limits in CU: above the syscall's own charge, for the first page and for any other; and above the same
 #: program without list_tools, for any other instruction.
 FIRST, OTHERS, DISPATCH = 15, 22, 5
 #: The same for calls without any account, of which few do anything. The look itself takes 4; LLVM orders the
 #: comparisons of a dispatch anew when what stands behind them changes, which moves single instructions by 4 more or
 #: less. Shapes that hold these calls to 5 were tried: all others become 6 to 13 CU dearer.
 DISPATCH_WITHOUT_ACCOUNTS = 8
-#: The sizes of DESIGN 10's program.
+#: The sizes of the measured program.
 SIZES = (5, 50, 250)
 
 #: Where the programs run; a fixed one, since finding an address costs more or less by luck.
