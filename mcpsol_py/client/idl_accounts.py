@@ -1,6 +1,6 @@
 """Accounts that hold a program's IDL: Program Metadata's (the program's own, the Foundation's) and Anchor's.
 
-"absent" means that there is no IDL account, "corrupt" that it holds something other than an IDL.
+"absent" means that the program has no IDL account, "corrupt" that the account holds something else than an IDL.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ _ANCHOR_HEADER = 44
 
 def _from_anchor(program_id: Pubkey, place: _Place, account: Account | None) -> FetchedIdl:
     if account is None:
-        return place.absent("there is no such account")
+        return place.absent("the account does not exist")
     if account.owner != program_id:
         return place.corrupt(f"it belongs to {account.owner}, not to the program")
     data = bytes(account.data)
@@ -193,7 +193,7 @@ async def _from_metadata(
     transport: Transport, place: _Place, account: Account | None
 ) -> FetchedIdl:
     if account is None:
-        return place.absent("there is no such account")
+        return place.absent("the account does not exist")
     if account.owner != PROGRAM_METADATA:
         return place.corrupt(f"it belongs to {account.owner}")
     data = bytes(account.data)

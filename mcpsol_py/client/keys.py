@@ -243,42 +243,46 @@ def open_keypair(path: Path, passphrase: str) -> Keypair:
 
     Raises SourceError if the file is not a keystore, others may read it, or the passphrase does not open it.
     """
-    from cryptography.exceptions import InvalidTag
-    from solders.keypair import Keypair
+    document = _read_keystore(path)
+    keypair = _decrypt(path, document, passphrase)
+    if str(keypair.pubkey()) != document.get("address"):
+        raise SourceError("the key does not belong to the address in the file", origin=str(path))
+    return keypair
 
+
+def _read_keystore(path: Path) -> dict[str, Any]:
+    """Read the file's JSON. Raises SourceError if it is not a keystore, or others may read it."""
     try:
-        mode = path.stat().st_mode
+        mode = stat.S_IMODE(path.stat().st_mode)
         document = json.loads(path.read_bytes())
     except OSError as error:
         raise SourceError(f"{error.strerror}", origin=str(path)) from error
     except (ValueError, RecursionError) as error:
         raise SourceError("not a keystore: it is not JSON", origin=str(path)) from error
-    if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
-        raise SourceError(
-            f"others may read this key (mode {stat.S_IMODE(mode):o}); run chmod 600 on it",
-            origin=str(path),
-        )
+    if os.name == "posix" and mode & 0o077:
+        why = f"others may read this key (mode {mode:o}); run chmod 600 on it"
+        raise SourceError(why, origin=str(path))
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise SourceError(f'not a keystore (its "format" is {_FORMAT!r})', origin=str(path))
-    header = {k: v for k, v in document.items() if k != "sealed"}
+        raise SourceError(f'not a keystore: expected "format": {_FORMAT!r}', origin=str(path))
+    return document
+
+
+def _decrypt(path: Path, document: dict[str, Any], passphrase: str) -> Keypair:
+    from cryptography.exceptions import InvalidTag
+    from solders.keypair import Keypair
+
+    header = {name: value for name, value in document.items() if name != "sealed"}
     try:
-        sealed, nonce = (
-            bytes.fromhex(document["sealed"]),
-            bytes.fromhex(document["cipher"]["nonce"]),
-        )
+        sealed = bytes.fromhex(document["sealed"])
+        nonce = bytes.fromhex(document["cipher"]["nonce"])
         seed = _gcm(passphrase, header).decrypt(nonce, sealed, _authenticated(header))
     except InvalidTag:
-        raise SourceError(
-            "the passphrase does not open it, or the file was changed", origin=str(path)
-        ) from None
+        why = "the passphrase does not open it, or the file was changed"
+        raise SourceError(why, origin=str(path)) from None
     except (KeyError, TypeError, ValueError) as error:
-        raise SourceError(
-            "a part of the keystore is missing or damaged", origin=str(path)
-        ) from error
-    keypair = Keypair.from_seed(seed)
-    if str(keypair.pubkey()) != document.get("address"):
-        raise SourceError("the key does not belong to the address in the file", origin=str(path))
-    return keypair
+        why = "a part of the keystore is missing or damaged"
+        raise SourceError(why, origin=str(path)) from error
+    return Keypair.from_seed(seed)
 
 
 def _authenticated(header: dict[str, Any]) -> bytes:

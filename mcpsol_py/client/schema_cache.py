@@ -14,7 +14,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Awaitable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,17 +54,16 @@ class SchemaCache:
         if path is None or not before.mark:
             return await discover(transport, program_id, all_pages=True), before.slot
         kept = _read(path)
-        if kept is not None and kept.deployment == before.mark and not kept.places:
+        if kept is not None and kept.deployment != before.mark:
+            kept = None
+        if kept is not None and not kept.places:
             return kept.discovery, before.slot
         places = await _places(transport, program_id)
-        if kept is not None and (kept.deployment, kept.places) == (before.mark, places):
+        if kept is not None and kept.places == places:
             return kept.discovery, before.slot
         found = await discover(transport, program_id, all_pages=True)
         if found.settled and await deployment_mark(transport, program_id) == before:
-            if found.document is None:
-                _write(path, before.mark, "", found)
-            elif places == await _places(transport, program_id):
-                _write(path, before.mark, places, found)
+            await _keep(path, transport, program_id, _Kept(before.mark, places, found))
         return found, before.slot
 
     def _path(self, program_id: Pubkey, genesis: str) -> Path | None:
@@ -80,11 +79,21 @@ async def _places(transport: Transport, program_id: Pubkey) -> str:
     return mark_of(await transport.get_accounts(idl_places(program_id)))
 
 
+async def _keep(path: Path, transport: Transport, program_id: Pubkey, kept: _Kept) -> None:
+    """Write an entry. One from an IDL account is only written if no IDL account changed meanwhile."""
+    if kept.discovery.document is None:
+        _write(path, replace(kept, places=""))
+    elif kept.places == await _places(transport, program_id):
+        _write(path, kept)
+
+
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
+    """An entry. `places`: the mark of the IDL accounts, "" for a program that serves list_tools."""
+
     deployment: str
     places: str
     discovery: Discovery
@@ -123,13 +132,14 @@ def _discovery(said: dict[str, Any]) -> Discovery:
     return Discovery(program, source, address, pages, tried)
 
 
-def _write(path: Path, deployment: str, places: str, found: Discovery) -> None:
+def _write(path: Path, kept: _Kept) -> None:
     """Write an entry, all of it or nothing."""
+    found = kept.discovery
     text = orjson.dumps(
         {
             "format": _FORMAT,
-            "deployment": deployment,
-            "places": places,
+            "deployment": kept.deployment,
+            "places": kept.places,
             "source": found.source,
             "address": found.address,
             "tried": found.tried,
