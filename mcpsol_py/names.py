@@ -142,16 +142,17 @@ def snake(name: str) -> str:
 def camel(name: str) -> str:
     """Return *name* in camelCase."""
     parts = words(name)
-    return "".join((*parts[:1], *map(_capitalized, parts[1:])))
+    return "".join([*parts[:1], *_capitalized(parts[1:])])
 
 
 def pascal(name: str) -> str:
     """Return *name* in PascalCase."""
-    return "".join(map(_capitalized, words(name)))
+    return "".join(_capitalized(words(name)))
 
 
-def _capitalized(word: str) -> str:
-    return word[:1].upper() + word[1:]  # unlike str.capitalize, keeps the rest as it is
+def _capitalized(parts: Sequence[str]) -> list[str]:
+    # Unlike str.capitalize, this keeps the rest of each word as it is.
+    return [part[:1].upper() + part[1:] for part in parts]
 
 
 @lru_cache(8192)  # the same few names ("authority", "mint") are in every instruction
