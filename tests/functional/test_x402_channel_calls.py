@@ -25,7 +25,7 @@ from mcpsol_py.x402.selling.paid_calls import PaidCalls
 from mcpsol_py.x402.selling.tool_run import Run, current_run
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
-from tests.support.x402_shop import Crash
+from tests.support.x402_shop import Crash, RepeatedCalls
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
 from tests.unit.x402.payments import USDC
 
@@ -53,7 +53,9 @@ class Store:
         options.setdefault("lease", 0.05)
         options.setdefault("wait", 0.0)
         executions = Executions(self.shop.database)
-        return PaidCalls(self.shop.core, executions, landed=self.landed, **options)
+        calls = RepeatedCalls(self.shop.core, executions, landed=self.landed, **options)
+        calls.wallet = self.world.payer
+        return calls
 
     def landed(self, signature: str) -> bool | None:
         return {"landed": True, "failed": False}.get(self.world.chain.status(signature).state)
@@ -103,7 +105,8 @@ class Store:
 
     def payer(self, budget: Budget) -> CallPayer:
         proofs = {"upto": self.world.upto_client().charged}
-        return CallPayer(self.signer(), budget, patience=2.0, proofs=proofs)
+        wallet = self.world.payer
+        return CallPayer(self.signer(), budget, patience=2.0, proofs=proofs, wallet=wallet)
 
     def serve(self) -> Server[Any]:
         async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:

@@ -41,7 +41,7 @@ from mcpsol_py.x402.store.settlements import SqlSettlements
 from tests.support.x402_buyers import budget_of, buyer_of, dishonest, payer_of
 from tests.support.x402_exact import PREFIX, payload_of
 from tests.support.x402_sellers import serve
-from tests.support.x402_shop import ID, Shop
+from tests.support.x402_shop import ID, RepeatedCalls, Shop
 from tests.unit.x402.channel_payments import BatchShop, ChannelWorld, batch_client
 from tests.unit.x402.payments import World, keypair
 
@@ -103,9 +103,10 @@ def calls_over(shop: Shop, endpoint: Any, **options: Any) -> PaidCalls:
     def landed(signature: str) -> bool | None:
         return {"landed": True, "failed": False}.get(shop.world.chain.status(signature).state)
 
-    return PaidCalls(
-        server, Executions(shop.database), lease=30.0, wait=0.0, landed=landed, **options
-    )
+    executions = Executions(shop.database)
+    calls = RepeatedCalls(server, executions, lease=30.0, wait=0.0, landed=landed, **options)
+    calls.wallet = shop.world.payer
+    return calls
 
 
 class TestFacilitator:

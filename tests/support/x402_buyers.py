@@ -41,6 +41,7 @@ def payer_of(shop: Shop, budget: Budget, **options: Any) -> CallPayer:
     signer = x402Client()
     signer.register(DEVNET, ExactClient(shop.world.payer, shop.world.chain))
     signer.register_v1("solana-devnet", ExactClientV1(shop.world.payer, shop.world.chain))
+    options.setdefault("wallet", shop.world.payer)
     return CallPayer(signer, budget, patience=options.pop("patience", 2.0), **options)
 
 

@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from solders.keypair import Keypair
 from x402 import x402Facilitator, x402ResourceServer
+from x402.extensions.sign_in_with_x import SIWxPayload
 from x402.schemas import PaymentPayload, ResourceInfo
 
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1, ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.protocol.networks import DEVNET
-from mcpsol_py.x402.protocol.offer import Offer
+from mcpsol_py.x402.protocol.offer import Offer, Refused, Reply
+from mcpsol_py.x402.protocol.payment_ids import Payment
+from mcpsol_py.x402.protocol.repeat_proof import PROOF_REQUIRED, with_repeat_proof
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
-from mcpsol_py.x402.selling.tool_run import Run
+from mcpsol_py.x402.selling.tool_run import Run, RunFunction
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.executions import Executions
 from mcpsol_py.x402.store.settlements import SqlSettlements
@@ -27,6 +31,28 @@ ID = "pay_0123456789abcdef"
 
 class Crash(BaseException):
     """Stops like a kill: nothing of ours may catch it and tidy up."""
+
+
+class RepeatedCalls(PaidCalls):
+    """Paid calls that are asked as our own buyers do: a repeat that needs a proof of the payer's key brings one."""
+
+    wallet: Keypair
+
+    async def call(
+        self,
+        offer: Offer,
+        payment: Payment | None,
+        arguments: object,
+        run: RunFunction,
+        proof: SIWxPayload | None = None,
+        *,
+        continuation: str | None = None,
+    ) -> Reply:
+        reply = await super().call(offer, payment, arguments, run, proof, continuation=continuation)
+        if payment is None or not isinstance(reply, Refused) or reply.code != PROOF_REQUIRED:
+            return reply
+        proved = with_repeat_proof(payment, self.wallet, DEVNET)
+        return await super().call(offer, proved, arguments, run, proof)
 
 
 @dataclass
@@ -70,7 +96,9 @@ class Shop:
             state = self.world.chain.status(signature).state
             return {"landed": True, "failed": False}.get(state)
 
-        return PaidCalls(server, Executions(kept, tenant, clock_ms), landed=landed, **options)
+        calls = RepeatedCalls(server, Executions(kept, tenant, clock_ms), landed=landed, **options)
+        calls.wallet = self.world.payer
+        return calls
 
     def offer(self, **options: Any) -> Offer:
         return Offer(

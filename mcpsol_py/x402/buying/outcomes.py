@@ -13,6 +13,7 @@ from x402.schemas.v1 import PaymentRequirementsV1
 
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect
 from mcpsol_py.x402.protocol.payment_ids import Payment
+from mcpsol_py.x402.protocol.repeat_proof import PROOF_REQUIRED
 
 __all__ = [
     "REFUSALS",
@@ -35,7 +36,7 @@ Selector = Callable[[Sequence[Requirement]], Requirement | None]
 #: Refusals after which the same payment may be sent again (protocol/offer.py, Refused).
 RETRY_REFUSALS = ("in_progress", "settlement_pending", "storage_unavailable")
 #: Every refusal of our sellers that is neither an answer nor a demand (protocol/offer.py, Refused).
-REFUSALS = (*RETRY_REFUSALS, "payment_id_conflict", "outcome_unknown")
+REFUSALS = (*RETRY_REFUSALS, "payment_id_conflict", "outcome_unknown", PROOF_REQUIRED)
 
 
 @dataclass(frozen=True, slots=True)

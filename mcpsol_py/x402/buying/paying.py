@@ -48,8 +48,10 @@ from mcpsol_py.x402.buying.outcomes import (
 from mcpsol_py.x402.chain.payment_chain import PaymentChain
 from mcpsol_py.x402.protocol.mcp_wire import Demand, Dialect, parse_payment
 from mcpsol_py.x402.protocol.networks import caip2
-from mcpsol_py.x402.protocol.payment_ids import payment_key
+from mcpsol_py.x402.protocol.payment_ids import payment_key, transaction_text
 from mcpsol_py.x402.protocol.payment_transaction import read_transaction
+from mcpsol_py.x402.protocol.proof import MessageSigner
+from mcpsol_py.x402.protocol.repeat_proof import PROOF_REQUIRED, with_repeat_proof
 from mcpsol_py.x402.threads import in_thread
 
 __all__ = [
@@ -113,12 +115,17 @@ class CallPayer:
         select: Selector = cheapest,
         patience: float = 30.0,
         proofs: Mapping[str, ChargeProof] = MappingProxyType({}),
+        wallet: MessageSigner | None = None,
     ) -> None:
-        """*proofs*: by scheme, a function that returns what the chain proves of a payment's charge
+        """*wallet* is the payer's key. It proves to a seller, which must not give a paid answer to
+        anybody else, that a repeated request is the payer's.
+
+        *proofs*: by scheme, a function that returns what the chain proves of a payment's charge
         (UptoClient.charged). A seller's claim that it took less than the maximum is never booked.
         """
         self._signer, self.budget = signer, budget
         self._select, self._patience, self._proofs = select, patience, dict(proofs)
+        self._wallet = wallet
         self._turns: dict[tuple[str, ...], asyncio.Lock] = {}
         signer.set_spend_controls(False)
 
@@ -286,8 +293,12 @@ class CallPayer:
         assert held.payment is not None  # callers hold a signed one
         payment = parse_payment(held.payment)
         deadline = asyncio.get_running_loop().time() + self._patience
+        proved = payment
         while True:
-            asked = await ask(payment, dialect)
+            asked = await ask(proved, dialect)
+            if asked.refused == PROOF_REQUIRED and proved is payment and self._wallet is not None:
+                proved = with_repeat_proof(payment, self._wallet, held.network)
+                continue
             corrected = await self._report_response(payment, asked)
             charged = await self._book(held, payment, asked.receipt)
             if asked.demand is not None:
@@ -397,8 +408,7 @@ async def reconcile(budget: Budget, chain: PaymentChain) -> int:
     """
     settled = 0
     for row in await in_thread(budget.open):
-        payload = (row.payment or {}).get("payload", {})
-        text = payload.get("transaction", payload.get("openTransaction"))
+        text = transaction_text(parse_payment(row.payment)) if row.payment else None
         if text is None:
             continue
         found = await in_thread(chain.find, bytes(read_transaction(text)))

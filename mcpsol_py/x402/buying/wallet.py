@@ -56,5 +56,9 @@ def wallet_payer(
             chain.network, BatchClient(keypair, chain, OURS, kept, deposit=deposits(locks))
         )
     return CallPayer(
-        signer, budget, select=select or (vouchers_first if locks else cheapest), patience=patience
+        signer,
+        budget,
+        select=select or (vouchers_first if locks else cheapest),
+        patience=patience,
+        wallet=keypair,
     )

@@ -187,7 +187,10 @@ class BatchServer:
         if not context.result.is_valid or extra.get(HELD):
             return None
         payment, holder = self._read(context), holder_of(context)
-        known = await self._meet(payment, extra)
+        try:
+            known = await self._meet(payment, extra)
+        except PaymentError as error:
+            return AbortResult(reason=error.code, message=str(error))
         if payment.kind == "refund":
             held = await self._hold_for_refund(payment, holder)
         else:

@@ -125,7 +125,7 @@ class Refused:
     """Neither an answer nor a 402: paying again does not help.
 
     `code`: "payment_id_conflict", "in_progress", "settlement_pending", "outcome_unknown",
-    "storage_unavailable". `receipt` is of the payment that was made already.
+    "proof_required", "storage_unavailable". `receipt` is of the payment that was made already.
     """
 
     code: str

@@ -5,6 +5,7 @@ a request.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -12,32 +13,109 @@ from x402.extensions.payment_identifier import PAYMENT_IDENTIFIER
 from x402.schemas import PaymentPayload, PaymentRequirements
 from x402.schemas.v1 import PaymentPayloadV1
 
+from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.protocol.json_form import mapping_at
 from mcpsol_py.x402.protocol.payment_transaction import message_hash, read_transaction
 
-__all__ = ["Payment", "fingerprint", "named_id", "payment_key"]
+__all__ = ["Payment", "claimed_payer", "fingerprint", "named_id", "payment_key", "transaction_text"]
 
 #: A payment as a peer sent it, in either version of the protocol.
 Payment = PaymentPayload | PaymentPayloadV1
 
 
+#: The fields of a payer's payload, by scheme.
+_FIELDS: Mapping[str, frozenset[str]] = {
+    "exact": frozenset({"transaction"}),
+    "upto": frozenset(
+        {
+            "type",
+            "from",
+            "maxAmount",
+            "expiresAt",
+            "validAfter",
+            "nonce",
+            "openSlot",
+            "channelId",
+            "deposit",
+            "authorizedSigner",
+            "openTransaction",
+            "voucherSignature",
+        }
+    ),
+    "batch-settlement": frozenset(
+        {"type", "channelConfig", "voucher", "deposit", "transaction", "authorization", "amount"}
+    ),
+}
+_ALL_FIELDS = frozenset().union(*_FIELDS.values())
+#: The field with the transaction of a payment, for the schemes that have one.
+_TRANSACTION = {"exact": "transaction", "upto": "openTransaction"}
+
+
 def payment_key(payment: Payment) -> str:
     """Return a key that is the same for the same payment, however it is encoded.
 
-    It is made of the signed message for a transaction, of channel and sum for a voucher, and of the
-    whole payload for anything else. Raises PaymentError if a transaction cannot be read.
+    The key depends only on what the payment's scheme verifies: the signed message of a transaction,
+    or the channel and sum of a voucher. Other fields could be changed at will, and one payment
+    would get several keys.
+
+    Raises PaymentError: unsupported_scheme; invalid_payload for a payload with fields of another
+    scheme; the errors of read_transaction.
     """
-    payload = payment.payload
+    if payment.get_scheme() == "batch-settlement":
+        return "voucher:" + _sha256(_voucher_text(_own_payload(payment)).encode())
+    return "tx:" + message_hash(read_transaction(transaction_text(payment)))
+
+
+def transaction_text(payment: Payment) -> Any:
+    """Return the transaction of a payment in base64, unchecked, or None if its scheme has none.
+
+    Raises PaymentError as payment_key does.
+    """
+    field = _TRANSACTION.get(payment.get_scheme())
+    payload = _own_payload(payment)
+    return None if field is None else payload.get(field)
+
+
+def claimed_payer(payment: Payment) -> str | None:
+    """Return the wallet that a payment says it is from, before anything is verified.
+
+    None if it names none. Raises PaymentError as payment_key does.
+    """
+    payload = _own_payload(payment)
+    match payment.get_scheme():
+        case "exact":
+            message = read_transaction(payload.get("transaction")).message
+            signers = message.account_keys[: message.header.num_required_signatures]
+            return str(signers[1]) if len(signers) == 2 else None
+        case "upto":
+            named = payload.get("from")
+        case _:
+            named = mapping_at(payload, "channelConfig").get("payer")
+    return named if isinstance(named, str) else None
+
+
+def _own_payload(payment: Payment) -> dict[str, Any]:
+    """Return the payload of a payment that has no field of another scheme."""
+    scheme, payload = payment.get_scheme(), payment.payload
+    if scheme not in _FIELDS:
+        raise PaymentError(
+            "unsupported_scheme",
+            f"expected a payment of scheme {' or '.join(sorted(_FIELDS))}, got {scheme[:40]!r}",
+        )
+    foreign = sorted(payload.keys() & (_ALL_FIELDS - _FIELDS[scheme]))
+    if foreign:
+        raise PaymentError(
+            "invalid_payload",
+            f"a payment of scheme {scheme!r} must not have the field {foreign[0]!r}, which belongs "
+            "to another scheme",
+        )
+    return payload
+
+
+def _voucher_text(payload: Mapping[str, Any]) -> str:
     voucher = payload.get("voucher")
-    if isinstance(voucher, dict):
-        return "voucher:" + _sha256(_voucher_text(payload, voucher).encode())
-    text = payload.get("transaction", payload.get("openTransaction"))
-    if text is not None:
-        return "tx:" + message_hash(read_transaction(text))
-    return "payload:" + _sha256(_sorted_json(payload))
-
-
-def _voucher_text(payload: dict[str, Any], voucher: dict[str, Any]) -> str:
+    if not isinstance(voucher, Mapping):
+        raise PaymentError("invalid_payload", "a payment of 'batch-settlement' needs a voucher")
     is_refund = payload.get("type") == "refund"
     return f"{is_refund}:{voucher.get('channelId')}:{voucher.get('maxClaimableAmount')}"
 

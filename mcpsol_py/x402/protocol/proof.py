@@ -15,11 +15,10 @@ import re
 import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from pydantic import ValidationError
-from solders.keypair import Keypair
 from solders.pubkey import Pubkey
 from solders.signature import Signature
 from x402.extensions.sign_in_with_x import (
@@ -41,8 +40,10 @@ __all__ = [
     "PROOF_HEADER",
     "PROOF_META",
     "SIGN_IN_WITH_X",
+    "MessageSigner",
     "challenge",
     "check_proof",
+    "parse_proof",
     "proof_meta",
     "read_proof",
     "read_proof_header",
@@ -82,8 +83,18 @@ def request_mark(uri: str, arguments: object) -> str:
     return hashlib.sha256(orjson.dumps([uri, arguments], option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
+class MessageSigner(Protocol):
+    """A wallet that signs messages: a solders Keypair, for example."""
+
+    def pubkey(self) -> Pubkey:
+        """Return its address."""
+
+    def sign_message(self, message: bytes) -> Signature:
+        """Return the signature over *message*."""
+
+
 def sign_proof(
-    wallet: Keypair,
+    wallet: MessageSigner,
     info: Mapping[str, Any],
     network: str,
     *,
@@ -119,17 +130,21 @@ def read_proof(meta: Mapping[str, Any] | None) -> SIWxPayload | None:
     """Return the proof in a request's `_meta`, or None if it has none. Raises PaymentError
     (invalid_siwx).
     """
-    return _parse(mapping_at(meta).get(PROOF_META))
+    return parse_proof(mapping_at(meta).get(PROOF_META))
 
 
 def read_proof_header(headers: Mapping[str, str]) -> SIWxPayload | None:
     """Return the proof in HTTP headers (names in lower case), or None if they have none. Raises
     PaymentError (invalid_siwx).
     """
-    return _parse(headers.get(PROOF_HEADER))
+    return parse_proof(headers.get(PROOF_HEADER))
 
 
-def _parse(value: object) -> SIWxPayload | None:
+def parse_proof(value: object) -> SIWxPayload | None:
+    """Return the proof in *value* (an object, or base64 of one), or None if *value* is None.
+
+    Raises PaymentError (invalid_siwx).
+    """
     if value is None:
         return None
     try:

@@ -33,6 +33,7 @@ _STATUS = {
     "in_progress": 409,
     "settlement_pending": 409,
     "payment_id_conflict": 409,
+    "proof_required": 409,
     "outcome_unknown": 500,
     "storage_unavailable": 503,
 }

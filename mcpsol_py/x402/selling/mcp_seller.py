@@ -194,7 +194,15 @@ class Paid:
             return PaymentRequiredReply(offer.payment_required(str(error)), error.code)
         if payment is not None and offer.broadcasts and request.tool is not None:
             await self._rehearse_first(request.tool, request, payment)
-        return await self.paid_calls.call(offer, payment, request.asked, request.run, proof)
+        state = (request.ctx.params or {}).get("requestState")
+        return await self.paid_calls.call(
+            offer,
+            payment,
+            request.asked,
+            request.run,
+            proof,
+            continuation=state if isinstance(state, str) else None,
+        )
 
     async def _rehearse_first(self, tool: str, request: _Request, payment: Payment) -> None:
         """Rehearse a call that was not seen before. Raises Unfinished if the tool would fail

@@ -24,6 +24,7 @@ Each step is one of `store.call_states.TRANSITIONS`, which says when it may be t
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,15 +35,19 @@ from x402.schemas import PaymentRequirements, SettleResponse
 from x402.schemas.hooks import ResourceVerifyResponse
 
 from mcpsol_py import telemetry
+from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.protocol.json_form import json_of
 from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused, Reply
-from mcpsol_py.x402.protocol.payment_ids import Payment
+from mcpsol_py.x402.protocol.payment_ids import Payment, claimed_payer
+from mcpsol_py.x402.protocol.repeat_proof import check_repeat_proof
 from mcpsol_py.x402.selling.owned_row import OwnedRow
 from mcpsol_py.x402.selling.payment_processor import Landed, PaymentProcessor, Phase
 from mcpsol_py.x402.selling.replies import (
     in_progress,
     is_undecided,
     outcome_unknown,
+    payment_taken,
+    proof_required,
     read_receipt,
     settlement_pending,
     taken_over,
@@ -67,6 +72,7 @@ from mcpsol_py.x402.store.call_states import (
     UNFINISHED,
     Transition,
 )
+from mcpsol_py.x402.store.database import now_ms
 from mcpsol_py.x402.store.executions import NOBODY, Execution, Executions
 
 __all__ = ["PaidCall", "SharedParts", "decide_interrupted"]
@@ -103,6 +109,8 @@ class PaidCall:
     payment_key: str
     row: OwnedRow
     run: RunFunction
+    #: The state that the caller was given with a question, and brings back with the answer.
+    continuation: str | None = None
 
     @property
     def payment_id(self) -> str:
@@ -148,16 +156,40 @@ class PaidCall:
     def conflict(self, known: Execution) -> Refused | None:
         """Return the refusal if the row *known* is of another call than this one."""
         if known.payment_id != self.payment_id:
-            return Refused(
-                "payment_id_conflict",
-                "this payment was given for another call already; a payment pays once",
-            )
+            return payment_taken()
         if known.fingerprint != self.fingerprint:
             return Refused(
                 "payment_id_conflict",
                 "this payment id was used for another request (other arguments or terms)",
             )
         return None
+
+    def check_payer(self, known: Execution) -> Refused | None:
+        """Return the refusal if no proof shows that this request is of the payer of *known*.
+
+        Nothing was verified or run yet for a call in state "verifying", and nothing was charged for
+        one that failed without an answer. These have nothing to give away.
+        """
+        if known.state == "verifying" or (known.state == "failed" and known.result is None):
+            return None
+        if known.state == "paid" and self._continues(known):
+            return None
+        network = str(self.terms.network)
+        try:
+            wallet = check_repeat_proof(
+                self.payment, call_id=self.payment_id, network=network, now_ms=now_ms()
+            )
+        except PaymentError as error:
+            return proof_required(f": {error}")
+        if wallet is None:
+            return proof_required()
+        if wallet != known.payer:
+            return proof_required(": the proof is of another wallet")
+        return None
+
+    def _continues(self, known: Execution) -> bool:
+        """Whether this request brings back the state that the caller of *known* was given."""
+        return self.continuation is not None and known.error == continuation_mark(self.continuation)
 
     # -- verifying -----------------------------------------------------------------------------
 
@@ -169,7 +201,9 @@ class PaidCall:
         self.report("verified")
         self.parts.fault("call.verified")
         if self._is_settled_first():
-            await self.row.advance(PAY_FIRST, payer=verified.payer)
+            # Schemes that are settled first are verified by settling: the payer is not proved yet.
+            payer = verified.payer or claimed_payer(self.payment)
+            await self.row.advance(PAY_FIRST, payer=payer)
             return await self.settle_then_run()
         await self.row.advance(RUN_FIRST, payer=verified.payer)
         self.parts.fault("call.running")
@@ -253,14 +287,15 @@ class PaidCall:
         if not settled.success:
             return await self._not_settled(settled, PAY_PENDING, NOT_PAID)
         settled = self.offer.receipted(settled)
-        await self.row.advance(PAID_FIRST, receipt=json_of(settled))
+        proved = {"payer": settled.payer} if settled.payer else {}
+        await self.row.advance(PAID_FIRST, receipt=json_of(settled), **proved)
         self.report("settled")
         self.parts.fault("call.paid")
         return await self.run_paid(settled)
 
     async def run_paid(self, receipt: SettleResponse | None) -> Reply:
         """paid → running → done, or executed if the amount used is settled next."""
-        await self.row.advance(RUN_PAID)
+        await self.row.advance(RUN_PAID, error=None)
         self.parts.fault("call.running")
         if self._flow() == "escrow":
             return await self._run_escrow(int(self.requirements.get_amount()))
@@ -306,11 +341,13 @@ class PaidCall:
         await self._cancel()
         await self.row.forget()
 
-    async def _set_aside(self, _error: BaseException) -> None:
+    async def _set_aside(self, error: BaseException) -> None:
         """running → paid, owned by nobody, so that the next request need not wait for a lease to
         end.
         """
-        await self.row.move(UNFINISHED, to_owner=NOBODY)
+        state = error.result.get("requestState") if isinstance(error, Unfinished) else None
+        mark = continuation_mark(state) if isinstance(state, str) and state else None
+        await self.row.move(UNFINISHED, to_owner=NOBODY, error=mark)
 
     async def _interrupt(self, _error: BaseException) -> None:
         """running → unknown: it may have done its work."""
@@ -460,6 +497,11 @@ def _is_left_open(known: Execution) -> bool:
         return True
     receipt = read_receipt(known.receipt)
     return receipt is not None and is_undecided(receipt) and known.state in ("executed", "settling")
+
+
+def continuation_mark(state: str) -> str:
+    """Return what a row keeps of the state that a caller must bring back."""
+    return "continue " + hashlib.sha256(state.encode()).hexdigest()
 
 
 def _charge_of(run: Run, failed: bool) -> int | None:

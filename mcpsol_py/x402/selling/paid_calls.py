@@ -11,6 +11,7 @@ import hashlib
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from x402 import x402ResourceServer
@@ -25,14 +26,32 @@ from mcpsol_py.x402.protocol.payment_ids import Payment, fingerprint, named_id, 
 from mcpsol_py.x402.selling.owned_row import OwnedRow, TakenOver
 from mcpsol_py.x402.selling.paid_call import PaidCall, SharedParts, decide_interrupted
 from mcpsol_py.x402.selling.payment_processor import Landed, PaymentProcessor, Witness
-from mcpsol_py.x402.selling.replies import in_progress, outcome_of, read_receipt, taken_over
+from mcpsol_py.x402.selling.replies import (
+    in_progress,
+    outcome_of,
+    payment_taken,
+    read_receipt,
+    taken_over,
+)
 from mcpsol_py.x402.selling.tool_run import Run, RunFunction, run_tool
-from mcpsol_py.x402.store.executions import Execution, Executions
+from mcpsol_py.x402.store.executions import Execution, Executions, PaymentTaken
 
 __all__ = ["CallGrants", "PaidCalls"]
 
 #: Seconds between two looks at a call that another request serves.
 _POLL = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One request, as `PaidCalls.call` gets it."""
+
+    offer: Offer
+    payment: Payment | None
+    arguments: object
+    run: RunFunction
+    proof: SIWxPayload | None
+    continuation: str | None
 
 
 class CallGrants(Protocol):
@@ -96,17 +115,24 @@ class PaidCalls:
         arguments: object,
         run: RunFunction,
         proof: SIWxPayload | None = None,
+        *,
+        continuation: str | None = None,
     ) -> Reply:
         """Serve one request.
 
         Without *payment* the answer says what to pay, unless *proof* is of a wallet whose
-        subscription grants the call. While the database is away the answer is Refused
-        ("storage_unavailable").
+        subscription grants the call. A payment that was seen before must bring a proof of its payer
+        (protocol.repeat_proof), or the answer is Refused("proof_required"). While the database is
+        away it is Refused("storage_unavailable").
+
+        *continuation* is the state that the tool gave its caller with a question (Unfinished), and
+        that the caller brings back.
         """
+        request = _Request(offer, payment, arguments, run, proof, continuation)
         started = time.perf_counter()
         with telemetry.span("paid call", resource=offer.resource.url) as step:
             try:
-                reply = await self._reply(offer, payment, arguments, run, proof)
+                reply = await self._reply(request)
             except TakenOver:
                 reply = taken_over()
             except StorageError as error:
@@ -147,42 +173,36 @@ class PaidCalls:
 
     # -- one request ---------------------------------------------------------------------------
 
-    async def _reply(
-        self,
-        offer: Offer,
-        payment: Payment | None,
-        arguments: object,
-        run: RunFunction,
-        proof: SIWxPayload | None,
-    ) -> Reply:
-        if payment is not None:
-            return await self._serve_paid(offer, payment, arguments, run)
+    async def _reply(self, request: _Request) -> Reply:
+        if request.payment is not None:
+            return await self._serve_paid(request, request.payment)
+        offer, proof = request.offer, request.proof
         if proof is not None and offer.plans and self._grants is not None:
-            return await self._grants.call(self, offer, proof, arguments, run)
+            return await self._grants.call(self, offer, proof, request.arguments, request.run)
         required = offer.payment_required("Payment required to access this resource")
         return PaymentRequiredReply(required, "payment_required")
 
-    async def _serve_paid(
-        self, offer: Offer, payment: Payment, arguments: object, run: RunFunction
-    ) -> Reply:
+    async def _serve_paid(self, request: _Request, payment: Payment) -> Reply:
         try:
-            call = self._read(offer, payment, arguments, run)
+            call = self._read(request, payment)
         except PaymentError as error:
-            return PaymentRequiredReply(offer.payment_required(str(error)), error.code)
+            return PaymentRequiredReply(request.offer.payment_required(str(error)), error.code)
         call.report("created")
-        known = await call.claim()
-        if known is not None:
-            return await self._repeat(call, known)
+        try:
+            known = await call.claim()
+            if known is not None:
+                return await self._repeat(call, known)
+        except PaymentTaken:
+            return payment_taken()
         call.report("validated")
         self._parts.fault("call.claimed")
         return await call.begin()
 
-    def _read(
-        self, offer: Offer, payment: Payment, arguments: object, run: RunFunction
-    ) -> PaidCall:
+    def _read(self, request: _Request, payment: Payment) -> PaidCall:
         """Make the PaidCall of a request. Raises PaymentError if its payment fits nothing that is
         offered.
         """
+        offer = request.offer
         terms, requirements = self._processor.match(offer, payment)
         payment_id, key = _identity(offer, payment)
         return PaidCall(
@@ -191,23 +211,27 @@ class PaidCalls:
             payment=payment,
             terms=terms,
             requirements=requirements,
-            fingerprint=fingerprint(offer.resource.url, arguments, terms),
+            fingerprint=fingerprint(offer.resource.url, request.arguments, terms),
             payment_key=key,
             row=OwnedRow(self._executions, payment_id, str(uuid.uuid4())),
-            run=run,
+            run=request.run,
+            continuation=request.continuation,
         )
 
     async def _repeat(self, call: PaidCall, known: Execution) -> Reply:
         """Answer a request whose payment id or payment has the row *known* already.
 
         Answer from the row if the call has ended, go on with it if it was left, else wait for its
-        answer.
+        answer. A call that may have been paid or run is only for the wallet that paid for it.
         """
         conflict = call.conflict(known)
         if conflict is not None:
             return conflict
         deadline = asyncio.get_running_loop().time() + self._wait
         while True:
+            refused = call.check_payer(known)
+            if refused is not None:
+                return refused
             reply = await call.answer_ended(known)
             if reply is not None:
                 return reply

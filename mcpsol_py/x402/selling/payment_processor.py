@@ -21,7 +21,7 @@ from mcpsol_py.x402 import metrics
 from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, MessageStatus, PaymentChain
 from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.offer import Offer
-from mcpsol_py.x402.protocol.payment_ids import Payment
+from mcpsol_py.x402.protocol.payment_ids import Payment, transaction_text
 from mcpsol_py.x402.protocol.payment_transaction import read_transaction
 
 __all__ = ["Landed", "PaymentProcessor", "Phase", "Requirements", "Witness", "witness_of"]
@@ -41,13 +41,12 @@ def witness_of(chain: PaymentChain) -> Witness:
     """Return a witness that looks at *chain*: for sellers whose facilitator is somebody else's."""
 
     def look(payment: Payment) -> MessageStatus | None:
-        text = payment.payload.get("transaction")
-        if text is None or "voucher" in payment.payload:
+        if payment.get_scheme() != "exact":
             return None
         if caip2(str(payment.get_network())) != chain.network:
             return None
         try:
-            return chain.find(bytes(read_transaction(text)))
+            return chain.find(bytes(read_transaction(transaction_text(payment))))
         except ChainUnavailable:
             return None
 

@@ -7,6 +7,7 @@ from typing import Any
 from x402.schemas import SettleResponse
 
 from mcpsol_py.x402.protocol.offer import Answer, PaymentRequiredReply, Refused, Reply
+from mcpsol_py.x402.protocol.repeat_proof import PROOF_REQUIRED
 from mcpsol_py.x402.store.executions import Execution
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "is_undecided",
     "outcome_of",
     "outcome_unknown",
+    "payment_taken",
+    "proof_required",
     "read_receipt",
     "settlement_pending",
     "taken_over",
@@ -52,6 +55,23 @@ def in_progress(receipt: SettleResponse | None = None) -> Refused:
         "in_progress",
         "this call is being served: repeat it with the same payment in a moment",
         receipt,
+    )
+
+
+def payment_taken() -> Refused:
+    """The payment was given for another call."""
+    return Refused(
+        "payment_id_conflict",
+        "this payment was given for another call already; a payment pays once",
+    )
+
+
+def proof_required(why: str = "") -> Refused:
+    """The call was made before, and the request does not prove that its payer asks."""
+    return Refused(
+        PROOF_REQUIRED,
+        "this call was made before; its answer is only for the wallet that paid for it. Send the "
+        f"same payment with a proof of the wallet's key (sign-in-with-x){why}",
     )
 
 

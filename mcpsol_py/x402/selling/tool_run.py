@@ -22,7 +22,8 @@ class Unfinished(Exception):
     first.
 
     Nothing is stored or charged for it. A payment that was settled first stays settled, and the
-    next request with it runs the tool. `result` goes to the caller.
+    next request with it runs the tool. `result` goes to the caller. If it has a `requestState`, the
+    request that brings this state back needs no other proof that it is the caller's.
     """
 
     def __init__(self, result: dict[str, Any]) -> None:

@@ -13,8 +13,11 @@ from typing import Any, Literal, TypeVar, cast
 from sqlalchemy import Connection, bindparam, delete, insert, null, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from mcpsol_py.errors import PaymentError
 from mcpsol_py.x402.store.database import Database
+from mcpsol_py.x402.store.payment_owners import own_channel
 from mcpsol_py.x402.store.schema import channels as table
+from mcpsol_py.x402.store.schema import payment_owners as owners
 from mcpsol_py.x402.store.schema import sponsored_channels as sponsored
 from mcpsol_py.x402.store.statements import Statement, row_of
 
@@ -93,20 +96,28 @@ class PaidChannels:
         return None if row is None else _channel(row)
 
     def begin(self, channel: PaidChannel) -> PaidChannel:
-        """Add a channel whose opening was checked, unless it exists. Return the stored channel."""
+        """Add a channel whose opening was checked, unless it exists. Return the stored channel.
+
+        Raises PaymentError (CHANNEL_TAKEN) if it pays another tenant of this database.
+        """
         values = {name: getattr(channel, name) for name in _NAMES}
 
         def work(connection: Connection, _again: bool) -> None:
             now = self._now(connection)
             stamped = {**values, "tenant": self.tenant, "created_ms": now, "touched_ms": now}
             connection.execute(insert(table).values(stamped))
+            own_channel(connection, self.tenant, channel.channel_id)
 
         try:
             self._run(work)
         except IntegrityError:
             pass
         found = self.get(channel.channel_id)
-        assert found is not None  # inserted here or by another process
+        if found is None:
+            raise PaymentError(
+                "CHANNEL_TAKEN",
+                f"channel {channel.channel_id} pays another merchant of this database",
+            )
         return found
 
     def hold(
@@ -190,6 +201,8 @@ class PaidChannels:
 
         def work(connection: Connection, _again: bool) -> None:
             mine = self._is(channel_id) & (table.c.holder == holder)
+            unopened = select(table.c.channel_id).where(mine, table.c.state == "opening")
+            connection.execute(delete(owners).where(owners.c.key.in_(unopened)))
             connection.execute(delete(table).where(mine, table.c.state == "opening"))
             connection.execute(
                 update(table).where(mine).values(holder=None, touched_ms=self._now(connection))

@@ -22,13 +22,21 @@ from mcpsol_py.x402.store.call_states import (
 )
 from mcpsol_py.x402.store.database import Database
 from mcpsol_py.x402.store.merchant_log import record_action
+from mcpsol_py.x402.store.payment_owners import own_payment
 from mcpsol_py.x402.store.receipts import enter_receipt
 from mcpsol_py.x402.store.schema import executions as table
+from mcpsol_py.x402.store.schema import payment_owners as owners
 from mcpsol_py.x402.store.statements import Statement, row_of
 
-__all__ = ["NOBODY", "Execution", "Executions"]
+__all__ = ["NOBODY", "Execution", "Executions", "PaymentTaken"]
 
 T = TypeVar("T")
+
+
+class PaymentTaken(Exception):
+    """The payment belongs to another call, perhaps of another tenant."""
+
+
 #: The owner of a call that was left unfinished on purpose. The next request goes on with it at
 #: once.
 NOBODY = "nobody"
@@ -80,19 +88,27 @@ class Executions:
     def claim(self, row: Execution) -> Execution | None:
         """Record a new call and return None, or return the row that has its payment id or its
         payment already.
+
+        Raises PaymentTaken if another tenant of this database has the payment.
         """
 
         def work(connection: Connection, _again: bool) -> None:
             now = self._now(connection)
             values = {name: getattr(row, name) for name in _CLAIMED}
             _INSERT.count(connection, {**values, "created_ms": now, "touched_ms": now})
+            own_payment(connection, self.tenant, row.payment_key)
 
-        try:
-            self._run(work)
-        except IntegrityError:
-            found = self.get(row.payment_id) or self.by_payment(row.payment_key)
-            return None if found is None or _same_claim(found, row) else found
-        return None
+        for _ in range(_CLAIMS):
+            try:
+                self._run(work)
+            except IntegrityError:
+                found = self.get(row.payment_id) or self.by_payment(row.payment_key)
+                if found is not None:
+                    return None if _same_claim(found, row) else found
+                # Its call may have been forgotten meanwhile. If not, it is another tenant's.
+            else:
+                return None
+        raise PaymentTaken
 
     def get(self, payment_id: str) -> Execution | None:
         """Return the call of that payment id."""
@@ -120,7 +136,8 @@ class Executions:
 
         *to_owner* is the owner afterwards. *also* runs in the same transaction; if it returns
         False, nothing is written. The receipt of a payment that landed is entered among the
-        receipts in the same transaction.
+        receipts in the same transaction. Raises PaymentTaken if a new `payment_key` belongs to
+        another call.
         """
         receipt: Mapping[str, Any] | None = values.get("receipt")
         columns = _columns(values, to_owner)
@@ -135,6 +152,8 @@ class Executions:
                 return again and self._state(connection, payment_id, owner) == step.target
             if also is not None and not also(connection):
                 raise _Undo
+            if "payment_key" in values:
+                own_payment(connection, self.tenant, values["payment_key"])
             if receipt is not None and _has_landed(receipt):
                 enter_receipt(connection, self.tenant, payment_id, dict(receipt), now)
             return True
@@ -143,6 +162,8 @@ class Executions:
             return self._run(work)
         except _Undo:
             return False
+        except IntegrityError:
+            raise PaymentTaken from None
 
     def _state(self, connection: Connection, payment_id: str, owner: str) -> object:
         mine = self._owned(payment_id, owner)
@@ -185,7 +206,13 @@ class Executions:
     def forget(self, payment_id: str, owner: str) -> None:
         """Remove a call that certainly neither ran nor was paid, so that its id may be used again."""
         mine = self._owned(payment_id, owner) & table.c.state.in_(FORGETTABLE)
-        self._run(lambda c, _: c.execute(delete(table).where(mine)))
+
+        def work(connection: Connection, _again: bool) -> None:
+            its_key = select(table.c.payment_key).where(mine)
+            connection.execute(delete(owners).where(owners.c.key.in_(its_key)))
+            connection.execute(delete(table).where(mine))
+
+        self._run(work)
 
     def decide(self, payment_id: str, outcome: Literal["done", "again"]) -> bool:
         """Record an operator's decision on an "unknown" call. Return False if the call is not
@@ -268,6 +295,8 @@ _INSERT = Statement(
         {name: bindparam(name) for name in (*_CLAIMED, "created_ms", "touched_ms")}
     )
 )
+#: How often a claim is tried, if the call that has its payment disappears meanwhile.
+_CLAIMS = 2
 _JSON_COLUMNS = ("result", "receipt")
 _FIELDS = tuple(f.name for f in fields(Execution))
 

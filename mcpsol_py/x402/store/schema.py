@@ -28,6 +28,7 @@ __all__ = [
     "executions",
     "leases",
     "metadata",
+    "payment_owners",
     "plans",
     "receipts",
     "settlements",
@@ -93,6 +94,15 @@ executions = Table(
     Index(None, "tenant", "payment_key", unique=True),
     Index(None, "state", "touched_ms"),
     Index(None, "tenant", "created_ms"),
+)
+
+#: The merchant that each payment and each channel belongs to. It holds over all merchants, also those
+#: with the same payTo, so that one payment is sold for once.
+payment_owners = Table(
+    "payment_owners",
+    metadata,
+    Column("key", String(140), primary_key=True),  # a payment key ("tx:…"), or a channel's address
+    Column("tenant", String(64), nullable=False),
 )
 
 #: Wallets that spend. Reservations of one wallet take turns by locking its row.

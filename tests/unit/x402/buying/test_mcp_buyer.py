@@ -429,6 +429,7 @@ async def test_the_first_purse_that_can_pays_and_a_repeat_stays_with_it(
             session="s1",
         ),
         patience=2.0,
+        wallet=other,
     )
     async with Client(serve(shop)) as client:
         buyer = Buyer(client, Wallets([poor, rich]))
