@@ -73,6 +73,13 @@ class MessageStatus:
     signature: str | None = None
 
 
+#: JSON-RPC errors of a node that has read a transaction and refuses it: preflight failure, bad
+#: signatures, a failed precompile, a wrong number of signatures, an unsupported version, invalid
+#: parameters. Any other error (a rate limit, for example) may come from something in between, and
+#: says nothing about the transaction.
+_REFUSED = frozenset({-32002, -32003, -32006, -32013, -32015, -32602})
+
+
 class ChainUnavailable(Exception):
     """The cluster did not answer. This says nothing about the payment that was asked about."""
 
@@ -140,7 +147,7 @@ class PaymentChain:
                     return str(signed.signatures[0])
                 signature, refused = run(self.transport.send(signed, skip_preflight=True))
         except TransportError as error:
-            if error.code is not None:  # the node read the transaction and refused it
+            if error.code in _REFUSED:
                 raise ChainRejected(str(error)) from error
             raise ChainUnavailable(str(error)) from error
         if refused is not None and refused.err is not None:

@@ -268,7 +268,7 @@ def settle_payable(
     if known is not None:
         return settling.join(known)
     fault("settle.claimed")
-    return settling.send_and_wait(mine)
+    return settling.send_and_wait(mine, is_out=False)
 
 
 def reconcile(
@@ -323,21 +323,24 @@ class _Settling:
             )
         # The process that recorded it may have stopped before or after sending. The bytes are the
         # same, so sending them again is safe.
-        return self.send_and_wait(known)
+        return self.send_and_wait(known, is_out=True)
 
-    def send_and_wait(self, row: Settlement) -> Settled:
-        """Send until the cluster took it, then wait until it landed or can no longer land."""
+    def send_and_wait(self, row: Settlement, *, is_out: bool) -> Settled:
+        """Send until the cluster took it, then wait until it landed or can no longer land.
+
+        *is_out*: an earlier attempt may have sent it already.
+        """
         blockhash = VersionedTransaction.from_bytes(row.wire).message.recent_blockhash
         deadline = self.clock() + self.timeout
         sent, why = False, "not sent yet"
         while True:
             try:
                 if not sent:
-                    self._send(row)
+                    self._send(row, is_out)
                     sent, why = True, "not confirmed yet"
             except ChainUnavailable as error:
                 # The cluster may have taken it all the same; the status below decides.
-                why = f"the cluster did not answer ({error})"
+                is_out, why = True, f"the cluster did not answer ({error})"
             try:
                 if self._landed(row, blockhash):
                     return Settled(row.signature, row.payer)
@@ -350,14 +353,18 @@ class _Settling:
                 )
             self.sleep(self.poll)
 
-    def _send(self, row: Settlement) -> None:
-        """Raises PaymentError if the cluster refused a transaction that it does not know."""
+    def _send(self, row: Settlement, is_out: bool) -> None:
+        """Raises PaymentError if the cluster refused a transaction that was never sent before.
+
+        If it may be out already, a refusal proves nothing: the first one may have landed, and a node
+        that lags behind does not know it.
+        """
         self.fault("settle.before_send")
         try:
             self.chain.send(row.wire)
         except ChainRejected as error:
-            if self.chain.status(row.signature).state != "unknown":
-                return  # refused because it landed already
+            if is_out or self.chain.status(row.signature).state != "unknown":
+                return
             self.store.release(row.key)
             raise PaymentError(
                 "transaction_failed", f"the cluster refused the transaction: {error}"

@@ -15,7 +15,7 @@ from solders.signature import Signature
 from x402.schemas import PaymentPayload
 
 from mcpsol_py.errors import PaymentError
-from mcpsol_py.x402.chain.payment_chain import ChainUnavailable, SignatureStatus
+from mcpsol_py.x402.chain.payment_chain import ChainRejected, ChainUnavailable, SignatureStatus
 from mcpsol_py.x402.exact.mechanism import ExactFacilitator, ExactFacilitatorV1
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.exact.transaction import (
@@ -247,6 +247,30 @@ def test_a_chain_that_does_not_answer_says_nothing_about_the_payment(
     monkeypatch.undo()
     monkeypatch.setattr(world.chain, "send", down)
     assert world.facilitator.settle(payment, requirements).error_reason == "settlement_pending"
+    monkeypatch.undo()
+    assert world.facilitator.settle(payment, requirements).success
+    assert world.tokens(world.payee.pubkey()) == 10_000
+
+
+def test_a_refusal_after_a_lost_answer_is_still_pending(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first send landed, and a node that lags behind refuses the second one."""
+    requirements = world.requirements()
+    payment = world.pay(requirements)
+    send = world.chain.send
+    sends: list[str] = []
+
+    def lossy(wire: bytes) -> str:
+        sends.append(send(wire) if not sends else "")
+        if len(sends) == 1:
+            raise ChainUnavailable("the answer was lost")
+        raise ChainRejected("BlockhashNotFound")
+
+    monkeypatch.setattr(world.chain, "send", lossy)
+    monkeypatch.setattr(world.chain, "status", lambda signature: SignatureStatus("unknown"))
+    assert world.facilitator.settle(payment, requirements).error_reason == "settlement_pending"
+    assert len(sends) > 1
     monkeypatch.undo()
     assert world.facilitator.settle(payment, requirements).success
     assert world.tokens(world.payee.pubkey()) == 10_000

@@ -111,6 +111,8 @@ def test_a_chain_that_does_not_answer_is_unavailable() -> None:
         (Outcome(err="BlockhashNotFound"), ChainRejected),
         (TransportError("node", "refused", code=-32003), ChainRejected),
         (TransportError("node", "timed out"), ChainUnavailable),
+        (TransportError("node", "rate limited", code=429), ChainUnavailable),
+        (TransportError("node", "node is behind", code=-32005), ChainUnavailable),
     ],
 )
 def test_a_send_is_rejected_only_if_the_node_refused_it(

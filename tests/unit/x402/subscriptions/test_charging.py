@@ -332,12 +332,14 @@ class ChargingMachine(RuleBasedStateMachine):
 
     @rule()
     def work_blindly(self) -> None:
+        """The node lags behind: it knows neither the transaction nor the blocks since."""
         chain: Any = self.till.merchant.world.chain
         chain.status = lambda signature: SignatureStatus("unknown")
+        chain.blockhash_expired = lambda blockhash: False
         try:
             self.run()
         finally:
-            del chain.status
+            del chain.status, chain.blockhash_expired
 
     @rule(hours=st.integers(1, 30))
     def later(self, hours: int) -> None:
