@@ -121,9 +121,10 @@ def _write_record(value: Any) -> dict[str, Any]:
     kind: Any = type(value)
     for shape in field_shapes(kind):
         item = getattr(value, shape.name)
-        if not shape.is_default(item):
-            write = write_value if shape.is_free else to_json
-            out[shape.name] = write(item)
+        if item is shape.default or shape.is_default(item):
+            continue
+        write = write_value if shape.is_free else to_json
+        out[shape.name] = write(item)
     return out
 
 

@@ -112,8 +112,8 @@ class _WordReader:
 
 def _tuple_reader(args: tuple[Any, ...]) -> ModelReader:
     if args[1:] == (Ellipsis,):
-        return _ListReader(_lazy(args[0]))
-    return _TupleReader(list(map(_lazy, args)))
+        return _ListReader(_LazyReader(args[0]))
+    return _TupleReader(list(map(_LazyReader, args)))
 
 
 class _TupleReader:
@@ -147,9 +147,21 @@ class _ListReader:
         return tuple(out)
 
 
-def _lazy(hint: Any) -> ModelReader:
-    """Return the reader of *hint*, made at its first use, since types contain types."""
-    return lambda value, budget: reader_for(hint)(value, budget)
+class _LazyReader:
+    """Reads values with an annotation. Finds the reader at its first use, since types contain types."""
+
+    __slots__ = ("hint", "read")
+
+    def __init__(self, hint: Any) -> None:
+        self.hint = hint
+        self.read: ModelReader = self._first_read
+
+    def __call__(self, value: Any, budget: Budget) -> Any:
+        return self.read(value, budget)
+
+    def _first_read(self, value: Any, budget: Budget) -> Any:
+        self.read = reader_for(self.hint)
+        return self.read(value, budget)
 
 
 # --- unions ----------------------------------------------------------------------------------------------------------
@@ -289,18 +301,18 @@ def _read_type_word(text: str) -> Any:
 # --- rows and records ------------------------------------------------------------------------------------------------
 
 
-class _MemberReader:
+class _MemberReader(_LazyReader):
     """Reads one field of a class. Errors get its name in their path."""
 
-    __slots__ = ("hint", "name")
+    __slots__ = ("name",)
 
     def __init__(self, shape: FieldShape) -> None:
+        super().__init__(shape.hint)
         self.name = shape.name
-        self.hint = shape.hint
 
     def __call__(self, value: Any, budget: Budget) -> Any:
         try:
-            return reader_for(self.hint)(value, budget)
+            return self.read(value, budget)
         except SourceError as error:
             raise error.at(path=self.name) from None
 

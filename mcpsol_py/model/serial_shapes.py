@@ -133,11 +133,8 @@ class FieldShape(NamedTuple):
     hint: Any
     #: `dataclasses.MISSING` if it has none
     default: Any
-
-    @property
-    def is_free(self) -> bool:
-        """Does it hold any JSON value?"""
-        return self.hint is object
+    #: Does it hold any JSON value?
+    is_free: bool
 
     @property
     def is_required(self) -> bool:
@@ -154,7 +151,9 @@ def field_shapes(kind: Any) -> tuple[FieldShape, ...]:
     """Return the fields of *kind* that take part in comparisons; the others are not written."""
     hints = typing.get_type_hints(kind)
     compared = (f for f in fields(kind) if f.compare)
-    return tuple(FieldShape(f.name, hints[f.name], _default(f)) for f in compared)
+    return tuple(
+        FieldShape(f.name, hints[f.name], _default(f), hints[f.name] is object) for f in compared
+    )
 
 
 def _default(field: Field[Any]) -> Any:

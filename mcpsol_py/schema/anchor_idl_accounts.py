@@ -90,7 +90,9 @@ class AccountWriter:
         if account.default is not None:
             extension["default"] = to_json(account.default)
             self._default(account.default, group, out)
-        return out | given({IDL_KEY: extension})
+        if extension:
+            out[IDL_KEY] = extension
+        return out
 
     def _derived(self, pda: Pda, group: Path, out: Json, extension: Json) -> None:
         try:

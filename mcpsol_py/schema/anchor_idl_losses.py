@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mcpsol_py.schema.schema_parts import given
-
 __all__ = ["Json", "Loss", "Losses", "docs_entry"]
 
 Json = dict[str, Any]
@@ -39,4 +37,6 @@ class Losses:
 
 def docs_entry(docs: tuple[str, ...]) -> Json:
     """Return {"docs": […]}, or {} without docs."""
-    return given({"docs": list(docs)})
+    if not docs:
+        return {}
+    return {"docs": list(docs)}

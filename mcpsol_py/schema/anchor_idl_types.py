@@ -537,6 +537,8 @@ def _little_endian_text(number: Int | Float) -> str:
 
 def _layout(definition: TypeDef) -> Json:
     """Return Anchor's `serialization` and `repr`."""
+    if definition.layout == "borsh" and not definition.declared and definition.align is None:
+        return {}
     kind = _repr_kind(definition)
     packed = _is_packed(definition, kind)
     written = given({"kind": kind, "packed": packed, "align": definition.align})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
 from mcpsol_py.model.program import (
     Account,
@@ -165,8 +166,11 @@ class _ArgumentNotes:
         self.filled_in = dict(instruction.arg_values)
 
     def about(self, arg: Field) -> str:
-        unit = clean_text(self.hints.get(f"unit:{arg.name}", ""), 40)
-        return join(f"unit: {unit}" if unit else "", quoted(arg.docs))
+        docs = quoted(arg.docs)
+        unit = self.hints.get(f"unit:{arg.name}")
+        if not unit:
+            return docs
+        return join(f"unit: {clean_text(unit, 40)}", docs)
 
     def is_needed(self, arg: Field) -> bool:
         return arg.default is None and arg.name not in self.filled_in
@@ -242,19 +246,22 @@ def _item_schema(
 
 
 def _account_schema(account: Account, needed: bool, profile: Profile) -> dict[str, Any]:
-    what = _with_flags(
-        "address",
-        {
-            "signer": account.signer is True,
-            "may sign": account.signer == "either",
-            "writable": account.writable,
-            "optional": account.optional,
-        },
-    )
+    what = _address_with_flags(account.signer, account.writable, account.optional)
     about = join(what, _how_found(account, needed), quoted(account.docs, 160), limit=profile.about)
     may_be_null = profile.all_required and not needed
     kind = ["string", "null"] if may_be_null else "string"
     return {"type": kind, "description": about, **_address_pattern(profile)}
+
+
+@cache
+def _address_with_flags(signer: bool | Literal["either"], writable: bool, optional: bool) -> str:
+    flags = {
+        "signer": signer is True,
+        "may sign": signer == "either",
+        "writable": writable,
+        "optional": optional,
+    }
+    return _with_flags("address", flags)
 
 
 def _address_pattern(profile: Profile) -> dict[str, Any]:

@@ -261,23 +261,21 @@ def _whole_or_parts(head: list[Any], value: dict[str, Any], room: int) -> list[b
     return [_dump([*head, i, len(pieces), piece]) for i, piece in enumerate(pieces)]
 
 
+#: The characters that JSON writes as they are, in one byte.
+_ONE_BYTE = frozenset(map(chr, range(0x20, 0x7F))) - {'"', "\\"}
+
+
 def _pieces(text: str, room: int) -> list[str]:
     """Split *text* into pieces that take at most *room* bytes each inside a JSON string."""
     out: list[str] = []
     start, size = 0, 0
     for i, char in enumerate(text):
-        cost = _bytes_in_string(char)
+        cost = 1 if char in _ONE_BYTE else len(_dump(char)) - 2
         if size + cost > room:
             out.append(text[start:i])
             start, size = i, 0
         size += cost
     return [*out, text[start:]]
-
-
-def _bytes_in_string(char: str) -> int:
-    if " " <= char <= "~" and char not in '"\\':
-        return 1
-    return len(_dump(char)) - 2
 
 
 # --- packing ---------------------------------------------------------------------------------------------------------

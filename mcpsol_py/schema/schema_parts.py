@@ -28,7 +28,10 @@ def property_names(names: Iterable[str]) -> list[str]:
     depend on the order of the others.
     """
     wanted = list(names)
-    namer = _PropertyNamer(filter(_PROPERTY.fullmatch, wanted))
+    accepted = set(filter(_PROPERTY.fullmatch, wanted))
+    if len(accepted) == len(wanted):
+        return wanted
+    namer = _PropertyNamer(accepted)
     return [namer.name(name, place) for place, name in enumerate(wanted)]
 
 

@@ -134,9 +134,9 @@ def _account_details(account: AccountParam, base: str) -> dict[str, Any]:
     return given(
         {
             "name": [] if is_own_name else list(map(text_of, account.path)),
-            "address": text_of(account.address or ""),
-            "seeds": to_json(_bare(account.pda)),
-            "value": to_json(_bare(account.default)),
+            "address": account.address and text_of(account.address),
+            "seeds": account.pda and to_json(_bare(account.pda)),
+            "value": account.default and to_json(_bare(account.default)),
             "optional": account.optional,
             "maySign": account.signer == "either",
         }
