@@ -208,10 +208,8 @@ async def _balances_of(
     }
     keys = [owner, *mints, *(key for pair in associated.values() for key in pair)]
     states = dict(zip(keys, await transport.get_accounts(keys), strict=True))
-    rows = [_sol_balance(owner, states[owner])]
-    for mint in mints:
-        rows.append(_associated_balance(mint, associated[mint], states))
-    return {"balances": rows}
+    rows = [_associated_balance(mint, associated[mint], states) for mint in mints]
+    return {"balances": [_sol_balance(owner, states[owner]), *rows]}
 
 
 def _associated_balance(
