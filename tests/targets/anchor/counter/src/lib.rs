@@ -1,10 +1,10 @@
-// Rendered by idl2mcp from spec.py; edit the source. [8666e6b380472683]
+// Rendered by idl2mcp from spec.py; edit the source. [f34c7a790828a655]
 //! A counter for each wallet, which only that wallet can change.
 //!
 //! | module | holds | written by |
 //! |---|---|---|
 //! | `processor` | what each instruction does | the author |
-//! | `instructions` | its accounts, with what is checked of them | idl2mcp |
+//! | `instructions` | its accounts and their constraints | idl2mcp |
 //! | `state`, `types`, `events`, `error` | what the source defines | idl2mcp |
 //! | `list_tools` | the answers to `list_tools` | idl2mcp |
 
@@ -58,15 +58,15 @@ pub mod counter {
         processor::close::process(ctx)
     }
 
-    /// The program's tools, page by page, for clients that know nothing of it yet.
+    /// The program's tools, page by page, for clients that do not know it yet.
     #[instruction(discriminator = [0x42, 0x19, 0x5e, 0x6a, 0x55, 0xfd, 0x41, 0xc0])]
     pub fn list_tools(_ctx: Context<ListTools>, cursor: Cursor) -> Result<()> {
         list_tools::answer(cursor)
     }
 }
 
-/// Anchor leaves what stands behind the arguments unread. Its dispatcher calls `deserialize` of these structs, and these
-/// functions stand before the trait's: what is too long is refused as what is too short is.
+/// Anchor ignores bytes after the arguments. Its dispatcher calls `deserialize` of these structs, and these functions
+/// take precedence over the trait's: they refuse data that is too long, as they refuse data that is too short.
 macro_rules! nothing_behind {
     ($($name:ident),* $(,)?) => {
         $(

@@ -1,4 +1,4 @@
-// Rendered by idl2mcp from idl.json; edit the source. [34188e55d8734a21]
+// Rendered by idl2mcp from idl.json; edit the source. [01ae9d3dbbd79235]
 //! `list_tools`: what this program's tools are, told page by page as return data. The pages stand in
 //! list_tools.bin, one behind the other.
 //!
@@ -72,7 +72,7 @@ fn page(cursor: usize) -> Option<&'static [u8]> {
     stream.get(skipped..)?.chunks(STREAM_PAGE).next()
 }
 
-/// Hands the page to the caller, or fails where there is none.
+/// Returns the page to the caller. Fails for an unknown page.
 pub fn answer(cursor: Cursor) -> Result<()> {
     let found = page(usize::from(cursor.page)).ok_or(ProgramError::InvalidInstructionData)?;
     anchor_lang::solana_program::program::set_return_data(found);

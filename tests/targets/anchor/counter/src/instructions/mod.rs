@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [6d69090aa420e08f]
-//! The accounts of each instruction, and what is checked of them.
+// Rendered by idl2mcp from spec.py; edit the source. [29409546814ba2b2]
+//! The accounts of each instruction, and their constraints.
 
 pub mod close;
 pub mod decrement;

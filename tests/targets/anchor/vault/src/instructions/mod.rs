@@ -1,5 +1,5 @@
-// Rendered by idl2mcp from spec.py; edit the source. [e1b3591b11565a10]
-//! The accounts of each instruction, and what is checked of them.
+// Rendered by idl2mcp from spec.py; edit the source. [c75e05886d9a6009]
+//! The accounts of each instruction, and their constraints.
 
 pub mod deposit;
 pub mod initialize;
