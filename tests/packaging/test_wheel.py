@@ -2,8 +2,11 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
@@ -26,18 +29,26 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
+BACKEND = "from hatchling import build; import sys; print({}(sys.argv[1]))"
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built through the source distribution, so that this one is whole too."""
-    out = tmp_path_factory.mktemp("dist")
-    backend = "from hatchling import build; import sys; print({}(sys.argv[1]))"
-    made = run(sys.executable, "-c", backend.format("build.build_sdist"), out, cwd=REPO).split()[-1]
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution, unpacked."""
+    out = tmp_path_factory.mktemp("sdist")
+    made = run(sys.executable, "-c", BACKEND.format("build.build_sdist"), out, cwd=REPO).split()[-1]
     run(sys.executable, "-m", "tarfile", "-e", out / made, out, cwd=out)
-    source = out / made.removesuffix(".tar.gz")
-    name = run(sys.executable, "-c", backend.format("build.build_wheel"), out, cwd=source).split()[
+    return out / made.removesuffix(".tar.gz")
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from the source distribution, so that this one is whole too."""
+    out = tmp_path_factory.mktemp("dist")
+    made = run(sys.executable, "-c", BACKEND.format("build.build_wheel"), out, cwd=sdist).split()[
         -1
     ]
-    return out / name
+    return out / made
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +106,82 @@ def test_the_wheel_holds_what_it_needs_and_nothing_else(wheel: Path) -> None:
         for program in committed_programs()
         for file in (f"{program}.so", f"{program}.build.json", "idl.json", "spec.py")
     }
+
+
+def tracked(*patterns: str) -> set[str]:
+    listed = run("git", "ls-files", *patterns, cwd=REPO).splitlines()
+    return {name for name in listed if (REPO / name).is_file()}
+
+
+def test_the_wheel_holds_every_module_and_its_data(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert tracked("mcpsol_py", "idl2mcp") - names == set()
+
+
+def test_the_wheel_says_its_licence_and_that_it_is_typed(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+    assert "mcpsol_py/py.typed" in names
+
+
+def test_the_source_distribution_holds_what_is_committed(sdist: Path) -> None:
+    folders = ["mcpsol_py", "idl2mcp", "templates", "programs", "tests", "docs", "examples"]
+    files = {path.relative_to(sdist).as_posix() for path in sdist.rglob("*") if path.is_file()}
+    assert tracked(*folders, "README.md", "LICENSE", "CHANGELOG.md") - files == set()
+
+
+@pytest.mark.parametrize("built", ["target", "node_modules", "__pycache__", ".venv", ".git"])
+def test_the_source_distribution_holds_nothing_built(sdist: Path, built: str) -> None:
+    assert [*sdist.rglob(built)] == []
+
+
+#: What an import proves of each extra.
+IMPORTS = {
+    "": "mcpsol_py, mcpsol_py.client, mcpsol_py.render, idl2mcp.cli",
+    "all": "mcpsol_py.bridge.mcp.server, mcpsol_py.x402, keyring, psycopg, procrastinate",
+    "anchorpy": "mcpsol_py, anchorpy",
+    "bridge": "mcpsol_py.bridge.mcp.server, mcpsol_py.bridge.http.app",
+    "keyring": "mcpsol_py, keyring",
+    "otlp": "mcpsol_py.telemetry, opentelemetry.exporter.otlp.proto.http",
+    "postgres": "mcpsol_py.x402, psycopg, procrastinate",
+    "telemetry": "mcpsol_py.telemetry, structlog, prometheus_client, opentelemetry.sdk",
+    "x402": "mcpsol_py.x402, mcpsol_py.x402.selling.mcp_seller, mcpsol_py.x402.store.database",
+}
+
+
+def pythons() -> list[str]:
+    """The Pythons of this machine that we support."""
+    supported = ("3.11", "3.12", "3.13", "3.14")
+    found = [shutil.which(f"python{version}") for version in supported]
+    managed = [Path.home().glob(f".pyenv/versions/{version}.*/bin/python") for version in supported]
+    chosen = {
+        version: str(next(iter(candidates), which))
+        for version, which, candidates in zip(supported, found, managed, strict=True)
+    }
+    return [python for python in chosen.values() if python != "None"] or [sys.executable]
+
+
+def test_every_extra_is_tried() -> None:
+    project = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(IMPORTS) == {"", *project["optional-dependencies"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", IMPORTS)
+@pytest.mark.parametrize("python", pythons(), ids=lambda path: Path(path).parts[-3])
+def test_every_extra_installs(wheel: Path, tmp_path: Path, python: str, extra: str) -> None:
+    """On every Python here, into an environment of its own; skipped where no package index answers."""
+    venv = tmp_path / "venv"
+    run(UV, "venv", "--quiet", "--python", python, venv, cwd=tmp_path)
+    asked = f"mcpsol-py[{extra}] @ {wheel.as_uri()}" if extra else str(wheel)
+    install = [str(UV), "pip", "install", "--quiet", "--python", str(venv), asked]
+    done = subprocess.run(install, cwd=tmp_path, capture_output=True, text=True, check=False)
+    if done.returncode and re.search(
+        "error sending request|dns error|Could not connect", done.stderr
+    ):
+        pytest.skip(f"no package index answers: {done.stderr.strip().splitlines()[-1]}")
+    assert done.returncode == 0, done.stderr
+    run(venv / "bin/python", "-c", f"import {IMPORTS[extra]}", cwd=tmp_path)
 
 
 def test_the_installed_package_is_the_wheels(installed: Path) -> None:
