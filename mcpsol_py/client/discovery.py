@@ -101,14 +101,15 @@ class _Pages:
 
     async def get(self, cursor: int, ahead: Sequence[int] = ()) -> bytes:
         """Return the page at *cursor*. The same transaction asks for those *ahead*. Raises _NoPage."""
+        if cursor in self.have:
+            return self.have[cursor]
+        missing = [c for c in ahead if c not in self.have]
+        why = await self._ask([cursor, *missing][:PAGES_A_TRIP])
+        if cursor not in self.have and why is None and missing:
+            # The node cut or withheld the logs. A single page is also in the return data.
+            why = await self._ask([cursor])
         if cursor not in self.have:
-            missing = [c for c in ahead if c not in self.have]
-            why = await self._ask([cursor, *missing][:PAGES_A_TRIP])
-            if cursor not in self.have and why is None and missing:
-                # The node cut or withheld the logs. A single page is also in the return data.
-                why = await self._ask([cursor])
-            if cursor not in self.have:
-                raise _NoPage(why or "the call succeeded and returned no data")
+            raise _NoPage(why or "the call succeeded and returned no data")
         return self.have[cursor]
 
     async def _ask(self, cursors: list[int]) -> str | None:

@@ -26,6 +26,7 @@ from mcpsol_py.client.transport import (
     MemcmpFilter,
     Outcome,
     Status,
+    matches,
 )
 from mcpsol_py.errors import TransportError
 
@@ -110,9 +111,7 @@ class ScriptedTransport:
         return [
             (key, account)
             for key, account in self.accounts.items()
-            if account.owner == program_id
-            and (size is None or len(account.data) == size)
-            and all(account.data[at : at + len(wanted)] == wanted for at, wanted in filters)
+            if account.owner == program_id and matches(account.data, filters, size)
         ]
 
     async def latest_blockhash(self) -> Blockhash:

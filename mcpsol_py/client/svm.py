@@ -27,6 +27,7 @@ from mcpsol_py.client.transport import (
     MemcmpFilter,
     Outcome,
     Status,
+    matches,
 )
 from mcpsol_py.errors import TransportError
 
@@ -151,9 +152,7 @@ class SvmTransport:
         return [
             (key, account)
             for key, account in self.svm.get_program_accounts(program_id)
-            if account.lamports
-            and (size is None or len(account.data) == size)
-            and all(account.data[at : at + len(wanted)] == wanted for at, wanted in filters)
+            if account.lamports and matches(account.data, filters, size)
         ]
 
     async def latest_blockhash(self) -> Blockhash:

@@ -26,6 +26,7 @@ __all__ = [
     "Status",
     "Transport",
     "blocking",
+    "matches",
     "run",
 ]
 
@@ -36,6 +37,13 @@ Commitment = Literal["processed", "confirmed", "finalized"]
 
 #: An account filter: (offset, the bytes that the data must have there), getProgramAccounts' memcmp.
 MemcmpFilter = tuple[int, bytes]
+
+
+def matches(data: bytes, filters: Sequence[MemcmpFilter], size: int | None = None) -> bool:
+    """Return True if an account's *data* has the bytes of all *filters*, and *size* bytes (None: any size)."""
+    if size is not None and len(data) != size:
+        return False
+    return all(data.startswith(wanted, at) for at, wanted in filters)
 
 
 @dataclass(frozen=True, slots=True)

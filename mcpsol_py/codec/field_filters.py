@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mcpsol_py.codec.compiled import Codecs
@@ -11,7 +11,7 @@ from mcpsol_py.codec.layout import Layouts
 from mcpsol_py.errors import EncodeError, NotUsable, UnknownName
 from mcpsol_py.model.program import AccountType
 from mcpsol_py.model.type_text import type_text
-from mcpsol_py.model.types import Field, Link, Offset, Option, Struct, Type
+from mcpsol_py.model.types import Link, Offset, Option, Struct, Type
 from mcpsol_py.names import aliases
 
 __all__ = ["FieldFilters"]
@@ -87,23 +87,18 @@ def _field(
     layouts: Layouts, struct: Struct, offset: int, name: str, place: str
 ) -> tuple[Type, int]:
     """Return the type and the offset of a struct's field, in any case form of its name."""
-    known = aliases(field.name for field in struct.fields).get(name)
+    names = [field.name for field in struct.fields]
+    known = aliases(names).get(name)
     if known is None:
-        raise UnknownName("field", name, [field.name for field in struct.fields], place)
-    for before in _before(struct, known):
+        raise UnknownName("field", name, names, place)
+    position = names.index(known)
+    for before in struct.fields[:position]:
         size = layouts.fixed_size(before.type)
         if size is None or layouts.moves_cursor(before.type):
             why = f"its offset varies, because it follows {before.name!r}, whose size varies"
             raise NotUsable("filter", f"{place}.{name}", why)
         offset += size
-    return next(field.type for field in struct.fields if field.name == known), offset
-
-
-def _before(struct: Struct, name: str) -> Iterator[Field]:
-    for field in struct.fields:
-        if field.name == name:
-            return
-        yield field
+    return struct.fields[position].type, offset
 
 
 def _without_padding(node: Type, offset: int) -> tuple[Type, int]:
