@@ -532,109 +532,132 @@ class TestOpenRefused:
         chain.refused("InvalidPayerTokenExtensions", ix, signers=[chain.relay, chain.payer])
 
 
+#: Calls on a channel, by name, as lists of instructions.
+CALLS: dict[str, Callable[[X402Chain, Pubkey], list[Instruction]]] = {
+    "settle": lambda c, at: [voucher(c, at, 10), c.settle(at)],
+    "top_up": lambda c, at: [c.top_up(at, 1)],
+    "settle_and_seal": lambda c, at: [c.settle_and_seal(at)],
+    "settle_and_seal by voucher": lambda c, at: [voucher(c, at, 10), c.settle_and_seal(at, 1)],
+    "request_close": lambda c, at: [c.request_close(at)],
+    "seal": lambda c, at: [c.seal(at)],
+    "withdraw_payer": lambda c, at: [c.withdraw_payer(at)],
+    "distribute": lambda c, at: [c.distribute(at)],
+    "reclaim": lambda c, at: [c.reclaim(at)],
+}
+#: (status, call, error)
+NOT_ALLOWED = [
+    *(("open", call, "InvalidChannelStatus") for call in ("seal", "withdraw_payer", "reclaim")),
+    ("open", "distribute", "NothingToDistribute"),
+    *(
+        ("closing", call, "InvalidChannelStatus")
+        for call in ("settle", "top_up", "request_close", "withdraw_payer", "reclaim")
+    ),
+    ("closing", "distribute", "ChannelNotDistributable"),
+    *(
+        ("sealed", call, "InvalidChannelStatus")
+        for call in (
+            "settle",
+            "top_up",
+            "settle_and_seal by voucher",
+            "request_close",
+            "seal",
+            "reclaim",
+        )
+    ),
+    *(
+        ("distributed", call, "InvalidChannelStatus")
+        for call in (
+            "settle",
+            "top_up",
+            "settle_and_seal",
+            "request_close",
+            "seal",
+            "withdraw_payer",
+        )
+    ),
+    ("distributed", "distribute", "ChannelNotDistributable"),
+]
+#: What a stranger signs in another's place, by the error.
+CALLS_OF_OTHERS: dict[str, list[Callable[[X402Chain, Pubkey, Keypair], Instruction]]] = {
+    "InvalidChannelPayer": [
+        lambda c, at, thief: c.request_close(at, payer=thief),
+        lambda c, at, thief: c.top_up(
+            at, 1, payer=thief, payer_token_account=c.ata(thief.pubkey())
+        ),
+    ],
+    "InvalidChannelPayee": [lambda c, at, thief: c.settle_and_seal(at, payee=thief)],
+}
+#: Distributions into a stranger's pocket, by the error.
+FALSE_DISTRIBUTIONS: dict[str, Callable[[X402Chain, Pubkey, Keypair, Pubkey], Instruction]] = {
+    "InvalidChannelPayer": lambda c, at, thief, pocket: c.distribute(
+        at, payer=thief, payer_token_account=pocket
+    ),
+    "InvalidChannelRentPayer": lambda c, at, thief, _: c.distribute(at, rent_payer=thief),
+    "PayeeAccountMismatch": lambda c, at, _, pocket: c.distribute(at, payee_token_account=pocket),
+    "TreasuryAccountMismatch": lambda c, at, _, pocket: c.distribute(
+        at, treasury_token_account=pocket
+    ),
+    "ChannelAccountMismatch": lambda c, at, _, pocket: c.distribute(
+        at, channel_token_account=pocket
+    ),
+    "InvalidDistributionHash": lambda c, at, thief, _: c.distribute(at, [(thief.pubkey(), 10_000)]),
+    "RecipientAccountCountMismatch": lambda c, at, _, pocket: c.distribute(at, tails=[pocket]),
+}
+
+
 class TestStatesRefused:
-    def test_what_each_status_allows(self, chain: X402Chain) -> None:
-        """Every instruction in every status in which it must not work."""
-        s = [chain.relay, chain.payer, chain.payee]
+    @pytest.mark.parametrize(("status", "call", "error"), NOT_ALLOWED)
+    def test_what_each_status_refuses(
+        self, chain: X402Chain, status: str, call: str, error: str
+    ) -> None:
         channel = chain.opened()
-        v = voucher(chain, channel, 10)
+        signers = [chain.relay, chain.payer, chain.payee]
+        if status in ("closing", "sealed", "distributed"):
+            chain.ok(chain.request_close(channel), signers=signers[:2])
+        if status in ("sealed", "distributed"):
+            chain.ok(chain.settle_and_seal(channel), signers=[chain.relay, chain.payee])
+        if status == "distributed":
+            chain.ok(chain.distribute(channel), signers=[chain.relay])
+        instructions = CALLS[call](chain, channel)
+        needed = {m.pubkey for ix in instructions for m in ix.accounts if m.is_signer}
+        signing = [key for key in signers[1:] if key.pubkey() in needed]
+        chain.refused(error, *instructions, signers=[chain.relay, *signing])
 
-        def refused(error: str, *instructions: Instruction) -> None:
-            needed = {m.pubkey for ix in instructions for m in ix.accounts if m.is_signer}
-            chain.refused(
-                error, *instructions, signers=[s[0], *(k for k in s[1:] if k.pubkey() in needed)]
-            )
+    @pytest.mark.parametrize("error", CALLS_OF_OTHERS)
+    def test_another_signer_may_not(self, chain: X402Chain, error: str) -> None:
+        channel = chain.opened()
+        thief = chain.new_wallet()
+        chain.purse(thief.pubkey(), 100)
+        for call in CALLS_OF_OTHERS[error]:
+            chain.refused(error, call(chain, channel, thief), signers=[chain.relay, thief])
 
-        # open
-        refused("InvalidChannelStatus", chain.seal(channel))
-        refused("InvalidChannelStatus", chain.withdraw_payer(channel))
-        refused("InvalidChannelStatus", chain.reclaim(channel))
-        refused("NothingToDistribute", chain.distribute(channel))
-        # closing
-        chain.ok(chain.request_close(channel), signers=s[:2])
-        refused("InvalidChannelStatus", v, chain.settle(channel))
-        refused("InvalidChannelStatus", chain.top_up(channel, 1))
-        refused("InvalidChannelStatus", chain.request_close(channel))
-        refused("InvalidChannelStatus", chain.withdraw_payer(channel))
-        refused("ChannelNotDistributable", chain.distribute(channel))
-        refused("InvalidChannelStatus", chain.reclaim(channel))
-        # sealed
-        chain.ok(chain.settle_and_seal(channel), signers=[s[0], s[2]])
-        refused("InvalidChannelStatus", v, chain.settle(channel))
-        refused("InvalidChannelStatus", chain.top_up(channel, 1))
-        refused("InvalidChannelStatus", v, chain.settle_and_seal(channel, 1))
-        refused("InvalidChannelStatus", chain.request_close(channel))
-        refused("InvalidChannelStatus", chain.seal(channel))
-        refused("InvalidChannelStatus", chain.reclaim(channel))
-        # distributed
-        chain.ok(chain.distribute(channel), signers=s[:1])
-        refused("InvalidChannelStatus", v, chain.settle(channel))
-        refused("InvalidChannelStatus", chain.top_up(channel, 1))
-        refused("InvalidChannelStatus", chain.settle_and_seal(channel))
-        refused("InvalidChannelStatus", chain.request_close(channel))
-        refused("InvalidChannelStatus", chain.seal(channel))
-        refused("InvalidChannelStatus", chain.withdraw_payer(channel))
-        refused("ChannelNotDistributable", chain.distribute(channel))
-
-    def test_who_may(self, chain: X402Chain) -> None:
+    @pytest.mark.parametrize("error", FALSE_DISTRIBUTIONS)
+    def test_a_distribution_goes_nowhere_else(self, chain: X402Chain, error: str) -> None:
         channel = chain.opened()
         thief = chain.new_wallet()
         pocket = chain.purse(thief.pubkey(), 100)
-        two = [chain.relay, thief]
-        chain.refused("InvalidChannelPayer", chain.request_close(channel, payer=thief), signers=two)
-        chain.refused(
-            "InvalidChannelPayee", chain.settle_and_seal(channel, payee=thief), signers=two
-        )
-        theirs: dict[str, Any] = {"payer": thief, "payer_token_account": pocket}
-        chain.refused("InvalidChannelPayer", chain.top_up(channel, 1, **theirs), signers=two)
         settled(chain, channel, 100)
-        chain.refused(
-            "InvalidChannelPayer", chain.distribute(channel, **theirs), signers=[chain.relay]
-        )
-        chain.refused(
-            "InvalidChannelRentPayer",
-            chain.distribute(channel, rent_payer=thief),
-            signers=[chain.relay],
-        )
-        chain.refused(
-            "PayeeAccountMismatch",
-            chain.distribute(channel, payee_token_account=pocket),
-            signers=[chain.relay],
-        )
-        chain.refused(
-            "TreasuryAccountMismatch",
-            chain.distribute(channel, treasury_token_account=pocket),
-            signers=[chain.relay],
-        )
-        chain.refused(
-            "ChannelAccountMismatch",
-            chain.distribute(channel, channel_token_account=pocket),
-            signers=[chain.relay],
-        )
-        chain.refused(
-            "InvalidDistributionHash",
-            chain.distribute(channel, [(thief.pubkey(), 10_000)]),
-            signers=[chain.relay],
-        )
-        chain.refused(
-            "RecipientAccountCountMismatch",
-            chain.distribute(channel, tails=[pocket]),
-            signers=[chain.relay],
-        )
+        call = FALSE_DISTRIBUTIONS[error](chain, channel, thief, pocket)
+        chain.refused(error, call, signers=[chain.relay])
+
+    @pytest.mark.parametrize("error", ["InvalidChannelPayer", "PayerAccountMismatch"])
+    def test_what_is_left_goes_to_the_payer_alone(self, chain: X402Chain, error: str) -> None:
+        channel = chain.opened()
+        thief = chain.new_wallet()
+        pocket = chain.purse(thief.pubkey(), 100)
+        settled(chain, channel, 100)
         chain.ok(chain.settle_and_seal(channel), signers=[chain.relay, chain.payee])
-        chain.refused("InvalidChannelPayer", chain.withdraw_payer(channel, **theirs), signers=two)
-        chain.refused(
-            "PayerAccountMismatch",
-            chain.withdraw_payer(channel, payer_token_account=pocket),
-            signers=[chain.relay, chain.payer],
-        )
+        payer = thief if error == "InvalidChannelPayer" else chain.payer
+        call = chain.withdraw_payer(channel, payer=payer, payer_token_account=pocket)
+        chain.refused(error, call, signers=[chain.relay, payer])
+
+    def test_the_rent_goes_to_who_paid_it(self, chain: X402Chain) -> None:
+        channel = chain.opened()
+        chain.ok(chain.settle_and_seal(channel), signers=[chain.relay, chain.payee])
         chain.ok(chain.distribute(channel), signers=[chain.relay])
         chain.set_time(T0, 20_000)
-        chain.refused(
-            "InvalidChannelRentPayer",
-            chain.reclaim(channel, rent_payer=thief),
-            signers=[chain.relay],
-        )
+        call = chain.reclaim(channel, rent_payer=chain.new_wallet())
+        chain.refused("InvalidChannelRentPayer", call, signers=[chain.relay])
 
     def test_signatures_are_needed(self, chain: X402Chain) -> None:
         channel = chain.opened()

@@ -4,6 +4,7 @@ by its name."""
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
@@ -149,6 +150,41 @@ class TestDelegates:
         chain.refused("AllowanceTooSmall", chain.pay(signer=agent), signers=[chain.relay, agent])
 
 
+Changed = Callable[[X402Chain], dict[str, Any]]
+
+
+def pocket(chain: X402Chain) -> Pubkey:
+    """A stranger's token account."""
+    return chain.purse(chain.new_wallet().pubkey(), 0)
+
+
+def loose(chain: X402Chain) -> Pubkey:
+    """A token account of the payee that is not the associated one."""
+    return chain.put(token_data(chain.mint, chain.payee.pubkey(), 0), chain.token_program)
+
+
+def other_tokens(chain: X402Chain) -> Pubkey:
+    """The payer's tokens of another mint."""
+    mint = chain.put(mint_data(), chain.token_program)
+    return chain.purse(chain.payer.pubkey(), 9, mint)
+
+
+def other_receipt(chain: X402Chain) -> Pubkey:
+    return x402.receipt_address(chain.payer.pubkey(), chain.payee.pubkey(), bytes(32))
+
+
+#: (what replaces an account of a payment, the error)
+WRONG_ACCOUNTS: list[tuple[Changed, str]] = [
+    (lambda c: {"destination": pocket(c)}, "ConstraintTokenOwner"),
+    (lambda c: {"destination": loose(c)}, "ConstraintAssociated"),
+    (lambda c: {"source": other_tokens(c)}, "ConstraintTokenMint"),
+    (lambda c: {"source": pocket(c)}, "ConstraintTokenOwner"),
+    (lambda c: {"receipt": other_receipt(c)}, "ReceiptAddressMismatch"),
+    (lambda c: {"token_program": ID}, "WrongTokenProgram"),
+    (lambda c: {"system_program": ID}, "InvalidProgramId"),
+]
+
+
 class TestRefused:
     @pytest.mark.parametrize(
         ("error", "changed"),
@@ -188,24 +224,10 @@ class TestRefused:
             signers=[chain.relay, chain.payer],
         )
 
-    def test_accounts(self, chain: X402Chain) -> None:
-        signers = [chain.relay, chain.payer]
-        thief = chain.new_wallet()
-        pocket = chain.purse(thief.pubkey(), 0)
-        other_mint = chain.put(mint_data(), chain.token_program)
-        chain.refused("ConstraintTokenOwner", chain.pay(destination=pocket), signers=signers)
-        loose = chain.put(token_data(chain.mint, chain.payee.pubkey(), 0), chain.token_program)
-        chain.refused("ConstraintAssociated", chain.pay(destination=loose), signers=signers)
-        chain.refused(
-            "ConstraintTokenMint",
-            chain.pay(source=chain.purse(chain.payer.pubkey(), 9, other_mint)),
-            signers=signers,
-        )
-        chain.refused("ConstraintTokenOwner", chain.pay(source=pocket), signers=signers)
-        wrong = x402.receipt_address(chain.payer.pubkey(), chain.payee.pubkey(), bytes(32))
-        chain.refused("ReceiptAddressMismatch", chain.pay(receipt=wrong), signers=signers)
-        chain.refused("WrongTokenProgram", chain.pay(token_program=ID), signers=signers)
-        chain.refused("InvalidProgramId", chain.pay(system_program=ID), signers=signers)
+    @pytest.mark.parametrize(("changed", "error"), WRONG_ACCOUNTS)
+    def test_accounts(self, chain: X402Chain, changed: Changed, error: str) -> None:
+        call = chain.pay(**changed(chain))
+        chain.refused(error, call, signers=[chain.relay, chain.payer])
 
     def test_a_mint_of_the_other_token_program(self, chain: X402Chain) -> None:
         mint = chain.put(mint_data(), TOKEN_2022_PROGRAM)
