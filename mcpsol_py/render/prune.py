@@ -19,7 +19,7 @@ __all__ = ["Usage", "bare", "prune"]
 _COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|b?"(?:\\.|[^"\\])*"')
 _WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _CALL = re.compile(r"(?<![\w.])([a-z_]\w*)\s*(?:\(|::<)|_or_else\((\w+)\)")
-_METHOD = re.compile(r"(\w*)\??\s*\.\s*([a-z_]\w*)\s*(?:\(|::<)")
+_METHOD = re.compile(r"\b(r|w|bytes|part|self)\??\s*\.\s*([a-z_]\w*)\s*(?:\(|::<)")
 _ASSOCIATED = re.compile(r"\b([A-Z]\w*)(?:::<[^>]*>)?::([a-z_]\w*)")
 _DEFINES = re.compile(r"\b(fn|const|static|struct|enum|trait|macro_rules!)\s+(\w+)")
 _IMPL = re.compile(
@@ -42,6 +42,12 @@ def bare(text: str) -> str:
     return _COMMENTS_AND_STRINGS.sub("", text)
 
 
+def _distinct_lines(texts: Iterable[str]) -> str:
+    """Each line of *texts* once: instructions repeat most of their lines, and searching is slow."""
+    lines = dict.fromkeys(line for text in texts for line in text.splitlines())
+    return "\n".join(lines)
+
+
 @dataclass(slots=True)
 class Usage:
     """The names that some Rust uses: words, functions that it calls, and methods by the type of their receiver."""
@@ -57,7 +63,8 @@ class Usage:
         """The names in generated Rust. `itself`: the type that `self` and `part` have in it, if it is a method."""
         usage = cls(set(), set(), set(), set())
         receivers = _RECEIVERS | ({"self": itself, "part": itself} if itself else {})
-        for text in map(bare, texts):
+        for text in texts if itself else [_distinct_lines(texts)]:
+            text = bare(text)
             usage.words.update(_WORD.findall(text))
             usage.calls.update(name for names in _CALL.findall(text) for name in names)
             usage.methods.update(_ASSOCIATED.findall(text))
