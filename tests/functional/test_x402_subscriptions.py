@@ -185,28 +185,37 @@ class TestChangePlan:
         theirs = chain.change_plan(subscription, plan, 5, subscriber=chain.payee)
         chain.refused("NotSubscriber", theirs, signers=[chain.payee])
 
-    def test_refused(self, chain: X402Chain) -> None:
+    @pytest.mark.parametrize(
+        ("periods", "terms", "error"),
+        [
+            (5, {"price": 99}, "TermsChanged"),
+            (5, {"grace": 301}, "TermsChanged"),
+            (13, {}, "TooManyPeriods"),
+            (0, {}, "TooManyPeriods"),
+        ],
+    )
+    def test_other_terms_are_refused(
+        self, chain: X402Chain, periods: int, terms: dict[str, Any], error: str
+    ) -> None:
         plan = chain.plan()
-        subscription = chain.subscribed(plan)
-        signers = [chain.relay, chain.payer]
-        chain.refused(
-            "TermsChanged", chain.change_plan(subscription, plan, 5, price=99), signers=signers
-        )
-        chain.refused(
-            "TermsChanged", chain.change_plan(subscription, plan, 5, grace=301), signers=signers
-        )
-        chain.refused("TooManyPeriods", chain.change_plan(subscription, plan, 13), signers=signers)
-        chain.refused("TooManyPeriods", chain.change_plan(subscription, plan, 0), signers=signers)
+        call = chain.change_plan(chain.subscribed(plan), plan, periods, **terms)
+        chain.refused(error, call, signers=[chain.relay, chain.payer])
+
+    def test_a_plan_of_another_mint_is_refused(self, chain: X402Chain) -> None:
+        subscription = chain.subscribed(chain.plan())
         other = chain.put(mint_data(), TOKEN_PROGRAM)
         chain.purse(chain.payee.pubkey(), 0, other)
-        foreign, _ = chain.create_plan(9, mint=other)
+        foreign, plan = chain.create_plan(9, mint=other)
         chain.ok(foreign, signers=[chain.payee])
-        wrong = chain.change_plan(subscription, x402.plan_address(chain.payee.pubkey(), 9), 5)
-        chain.refused("PlanMismatch", wrong, signers=signers)
+        call = chain.change_plan(subscription, plan, 5)
+        chain.refused("PlanMismatch", call, signers=[chain.relay, chain.payer])
+
+    def test_a_cancelled_subscription_is_refused(self, chain: X402Chain) -> None:
+        plan, signers = chain.plan(), [chain.relay, chain.payer]
+        subscription = chain.subscribed(plan)
         chain.ok(chain.cancel(subscription), signers=signers)
-        chain.refused(
-            "SubscriptionCancelled", chain.change_plan(subscription, plan, 5), signers=signers
-        )
+        call = chain.change_plan(subscription, plan, 5)
+        chain.refused("SubscriptionCancelled", call, signers=signers)
 
     def test_not_after_the_end(self, chain: X402Chain) -> None:
         plan = chain.plan()
@@ -379,13 +388,21 @@ class TestRefused:
         chain.ok(opened, signers=[chain.payee])
         chain.subscribed(plan)
 
-    def test_subscribing(self, chain: X402Chain) -> None:
-        plan, signers = chain.plan(), [chain.relay, chain.payer]
-        chain.refused("TooManyPeriods", chain.subscribe(plan, 0), signers=signers)
-        chain.refused("TooManyPeriods", chain.subscribe(plan, 13), signers=signers)
-        chain.refused("TooManyPeriods", chain.subscribe(plan, 2**32 - 1), signers=signers)
+    @pytest.mark.parametrize("periods", [0, 13, 2**32 - 1])
+    def test_a_number_of_periods_that_the_plan_does_not_have(
+        self, chain: X402Chain, periods: int
+    ) -> None:
+        call = chain.subscribe(chain.plan(), periods)
+        chain.refused("TooManyPeriods", call, signers=[chain.relay, chain.payer])
+
+    def test_subscribing_twice(self, chain: X402Chain) -> None:
+        plan = chain.plan()
         chain.subscribed(plan)
-        chain.refused("AccountDiscriminatorAlreadySet", chain.subscribe(plan), signers=signers)
+        chain.refused(
+            "AccountDiscriminatorAlreadySet",
+            chain.subscribe(plan),
+            signers=[chain.relay, chain.payer],
+        )
 
     def test_another_delegate_is_not_pushed_aside(self, chain: X402Chain) -> None:
         """An agent's capped approval stays; its owner decides."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
+from typing import Any
 
 import pytest
 
@@ -99,31 +100,39 @@ def test_schemas_take_names_only_where_names_stand_for_addresses() -> None:
     assert not re.search(pattern(names=False), "@alice")
 
 
-def test_what_stands_in_the_wrong_place_is_told_its_place() -> None:
-    idl = {
-        "address": COUNTER,
-        "metadata": {"name": "p", "version": "0.1.0", "spec": "0.1.0"},
-        "instructions": [
-            {
-                "name": "put",
-                "discriminator": [1] * 8,
-                "accounts": [{"name": "payTo"}],
-                "args": [{"name": "amount", "type": "u8"}],
-            }
-        ],
-    }
-    tool = box(load(idl)).tools["put"]
-    with pytest.raises(UnknownName, match=r"It is an account: write it as accounts\.payTo\."):
-        tool.split({"pay_to": COUNTER, "amount": 1})
-    with pytest.raises(
-        UnknownName, match=r"Did you mean the account 'payTo'\? Write it as accounts\.payTo\."
-    ):
-        tool.split({"payTos": COUNTER, "amount": 1})
-    with pytest.raises(UnknownName, match="It is an argument: write it beside accounts"):
-        tool.split({"accounts": {"amount": 1}})
-    with pytest.raises(UnknownName, match="Did you mean 'amount'") as raised:
-        tool.split({"amout": 1})
-    assert "Available: amount, accounts" in str(raised.value)
+PUT_IDL = {
+    "address": COUNTER,
+    "metadata": {"name": "p", "version": "0.1.0", "spec": "0.1.0"},
+    "instructions": [
+        {
+            "name": "put",
+            "discriminator": [1] * 8,
+            "accounts": [{"name": "payTo"}],
+            "args": [{"name": "amount", "type": "u8"}],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"pay_to": COUNTER, "amount": 1},
+            r"It is an account: write it as accounts\.payTo\.",
+        ),
+        (
+            {"payTos": COUNTER, "amount": 1},
+            r"Did you mean the account 'payTo'\? Write it as accounts\.payTo\.",
+        ),
+        ({"accounts": {"amount": 1}}, "It is an argument: write it beside accounts"),
+        ({"amout": 1}, "Did you mean 'amount'"),
+        ({"amout": 1}, "Available: amount, accounts"),
+    ],
+)
+def test_a_misplaced_name_is_told_its_place(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UnknownName, match=message):
+        box(load(PUT_IDL)).tools["put"].split(arguments)
 
 
 def test_what_is_not_simulated_does_not_say_that_it_is() -> None:

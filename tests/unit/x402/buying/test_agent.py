@@ -348,13 +348,20 @@ async def test_a_batch_that_the_chain_refuses_costs_nothing(agency: Agency) -> N
     assert agency.owners == 500_000
 
 
-async def test_batches_that_make_no_sense(agency: Agency) -> None:
+@pytest.mark.parametrize(
+    "batch",
+    [
+        [],
+        [Transfer("pay_a", "x", "m", 1)] * 2,
+        [Transfer(str(n), "x", "m", 1) for n in range(9)],
+    ],
+    ids=["empty", "one id twice", "too many"],
+)
+async def test_batches_that_make_no_sense(agency: Agency, batch: list[Transfer]) -> None:
     wallet = agency.delegating(100_000)
-    twice = [Transfer("pay_a", "x", "m", 1)] * 2
-    for wrong in ([], twice, [Transfer(str(n), "x", "m", 1) for n in range(9)]):
-        with pytest.raises(PaymentError) as caught:
-            await wallet.pay_batch(wrong)
-        assert caught.value.code == "INVALID_REQUIREMENT"
+    with pytest.raises(PaymentError) as caught:
+        await wallet.pay_batch(batch)
+    assert caught.value.code == "INVALID_REQUIREMENT"
 
 
 # --- looking ---------------------------------------------------------------------------------------------------------

@@ -178,22 +178,34 @@ def test_what_is_not_signed(name: str) -> None:
     assert len(str(caught.value)) < 300
 
 
-def test_memos_that_are_asked_for() -> None:
-    noted = wire(IX, memo("inv-1"))
-    assert read(noted, note="inv-1").memos == (b"inv-1",)
+def test_a_memo_that_is_asked_for() -> None:
+    assert read(wire(IX, memo("inv-1")), note="inv-1").memos == (b"inv-1",)
+
+
+def test_a_binding_memo_comes_beside_another() -> None:
     bound = wire(IX, memo(None), memo("bound"))
     assert len(read(bound, binding="bound", note_required=True).memos) == 2
-    for text, options in (
-        (wire(IX), {"note": "inv-1"}),
-        (wire(IX, memo("inv-2")), {"note": "inv-1"}),
-        (wire(IX, memo("inv-1"), memo("inv-1")), {"note": "inv-1"}),
-        (wire(IX, memo(None)), {"binding": "bound", "note_required": True}),
-        (wire(IX, memo("bound")), {"binding": "bound", "note_required": True}),
-        (wire(IX, memo("bound"), memo("bound")), {"binding": "bound", "note_required": True}),
-        (wire(IX, memo("short"), memo("bound")), {"binding": "bound", "note_required": True}),
-    ):
-        with pytest.raises(PaymentError):
-            read(text, **options)
+
+
+NOTED = {"note": "inv-1"}
+BOUND = {"binding": "bound", "note_required": True}
+
+
+@pytest.mark.parametrize(
+    ("memos", "options"),
+    [
+        ([], NOTED),
+        (["inv-2"], NOTED),
+        (["inv-1", "inv-1"], NOTED),
+        ([None], BOUND),
+        (["bound"], BOUND),
+        (["bound", "bound"], BOUND),
+        (["short", "bound"], BOUND),
+    ],
+)
+def test_other_memos_are_refused(memos: list[str | None], options: dict[str, Any]) -> None:
+    with pytest.raises(PaymentError):
+        read(wire(IX, *map(memo, memos)), **options)
 
 
 def test_a_sponsor_may_be_stricter() -> None:

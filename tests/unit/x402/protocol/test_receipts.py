@@ -95,33 +95,46 @@ def jws_of(head: dict[str, Any], body: object = None) -> str:
     return f"{text(head)}.{text(body or {'version': 1})}.{text('x')}"
 
 
-def test_what_another_signed_or_nobody_is_refused(shop: Shop) -> None:
-    payee = str(PAYEE.pubkey())
-    good = Signatory(PAYEE).offers("u", [shop.world.requirements()])["info"]["offers"][0][
-        "signature"
-    ]
-    other = Signatory(keypair(4)).offers("u", [shop.world.requirements()])["info"]["offers"][0][
-        "signature"
-    ]
+def signed_offer(shop: Shop, signatory: Signatory) -> str:
+    offers = signatory.offers("u", [shop.world.requirements()])["info"]["offers"]
+    signature: str = offers[0]["signature"]
+    return signature
+
+
+def mixed(good: str, other: str) -> dict[str, str]:
+    """Signatures of nobody or of somebody else, by what is wrong with them."""
+    head, body, signature = good.split(".")
+    _, other_body, other_signature = other.split(".")
     kid = Signatory(PAYEE).kid
-    head, body, _ = good.split(".")
-    for jws in (
-        other,
-        f"{head}.{body}.{other.split('.')[2]}",
-        f"{head}.{other.split('.')[1][:-2]}aa.{good.split('.')[2]}",
-        jws_of({"alg": "none", "kid": kid}),
-        jws_of({"alg": "HS256", "kid": kid}),
-        jws_of({"alg": "EdDSA"}),
-        jws_of({"alg": "EdDSA", "kid": "did:web:shop.example#key"}),
-        jws_of({"alg": "EdDSA", "kid": "did:key:z111"}),
-        jws_of({"alg": "EdDSA", "kid": 7}),
-        "",
-        "a.b.c",
-    ):
-        with pytest.raises(PaymentError) as caught:
-            verify_jws(jws, {payee})
-        assert caught.value.code == "invalid_signature"
-    assert verify_jws(good, {payee})["version"] == 1
+    return {
+        "another signer": other,
+        "another's signature": f"{head}.{body}.{other_signature}",
+        "another body": f"{head}.{other_body[:-2]}aa.{signature}",
+        "no algorithm": jws_of({"alg": "none", "kid": kid}),
+        "another algorithm": jws_of({"alg": "HS256", "kid": kid}),
+        "no key": jws_of({"alg": "EdDSA"}),
+        "a key of the web": jws_of({"alg": "EdDSA", "kid": "did:web:shop.example#key"}),
+        "a key that is none": jws_of({"alg": "EdDSA", "kid": "did:key:z111"}),
+        "a number as key": jws_of({"alg": "EdDSA", "kid": 7}),
+        "empty": "",
+        "no base64": "a.b.c",
+    }
+
+
+WRONG = list(mixed("a.b.c", "a.b.c"))
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_another_signed_or_nobody_is_refused(shop: Shop, wrong: str) -> None:
+    good, other = signed_offer(shop, Signatory(PAYEE)), signed_offer(shop, Signatory(keypair(4)))
+    with pytest.raises(PaymentError) as caught:
+        verify_jws(mixed(good, other)[wrong], {str(PAYEE.pubkey())})
+    assert caught.value.code == "invalid_signature"
+
+
+def test_what_the_payee_signed_is_taken(shop: Shop) -> None:
+    good = signed_offer(shop, Signatory(PAYEE))
+    assert verify_jws(good, {str(PAYEE.pubkey())})["version"] == 1
 
 
 @given(st.text(max_size=200))
