@@ -17,8 +17,7 @@ IMPORTS_MARK = "// imports\n"
 
 _COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|b?"(?:\\.|[^"\\])*"')
 #: A type, trait or constant counts as a word; a function or module counts if `(` or `::` follows.
-_UPPER = re.compile(r"(?<![\w:])[A-Z]\w*")
-_LOWER = re.compile(r"(?<![\w:.])([a-z]\w*)(?=\(|::)")
+_USED = re.compile(r"(?<![\w:])(?:[A-Z]\w*|(?<!\.)[a-z]\w*(?=\(|::))")
 #: The names that a file defines or imports itself. Patterns that start with a letter are fast.
 _DEFINED = (
     re.compile(r"(?:struct|enum|trait|mod|const)\s+(\w+)"),
@@ -59,7 +58,7 @@ class Imports:
 def used_names(text: str) -> set[str]:
     """The names in *text* that it does not define itself, outside of comments and literals."""
     bare = _VARIANT.sub("", _COMMENTS_AND_STRINGS.sub("", text))
-    used = set(_UPPER.findall(bare)) | set(_LOWER.findall(bare))
+    used = set(_USED.findall(bare))
     for defined in _DEFINED:
         used.difference_update(defined.findall(bare))
     if _OUTPUT.search(bare):  # methods of a trait need the trait
