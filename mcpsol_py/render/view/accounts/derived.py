@@ -59,6 +59,9 @@ def _checked_bump(
         scope.check(a, found)
         return None
     bump = scope.names.take(f"{a.stem}_bump")
+    if a.constraints.init is None and not _may_sign(scope, a, bump):
+        scope.line(found)
+        return None
     scope.line(f"let {bump} = {found}")
     return bump
 
