@@ -20,6 +20,7 @@ __all__ = [
     "check_known",
     "extra_accounts",
     "read_address",
+    "read_address_list",
     "read_addresses",
     "read_limit",
     "read_list",
@@ -27,6 +28,7 @@ __all__ = [
     "read_text",
     "required",
     "unresolved",
+    "without_nulls",
 ]
 
 #: No type that can be served nests deeper (codec: MAX_DEPTH); deeper arguments would only exhaust the stack.
@@ -81,6 +83,11 @@ def extra_accounts(tool: BridgeTool, arguments: dict[str, Any]) -> list[Any]:
     return value or []
 
 
+def without_nulls(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *values* without those that are None. Strict clients give null for what they leave out."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
 def required(arguments: Mapping[str, Any], key: str, where: str) -> Any:
     """Return an argument that must be given."""
     if key not in arguments:
@@ -98,7 +105,9 @@ def read_text(value: Any, path: str) -> str:
 def read_list(value: Any, path: str, most: int, items: str) -> list[Any] | None:
     """Return *value*, which must be a list of at most *most* items, or None."""
     value = opened(value)
-    if value is not None and (not isinstance(value, list) or len(value) > most):
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) > most:
         raise EncodeError(
             f"expected a list of at most {most} {items}, got {abbr(value)}", path=path
         )
@@ -123,7 +132,7 @@ def read_limit(arguments: Mapping[str, Any], where: str, default: int, most: int
     value = arguments.get("limit", default)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+    if type(value) is not int or value not in range(1, most + 1):  # a bool is an int, too
         raise EncodeError(
             f"expected a whole number from 1 to {most}, got {abbr(value)}", path=f"{where}.limit"
         )
@@ -133,6 +142,14 @@ def read_limit(arguments: Mapping[str, Any], where: str, default: int, most: int
 def read_address(value: Any, path: str, names: NameResolver) -> Pubkey:
     """Return *value* as an address; a name of the local chain is one."""
     return reading.address(names(value), path)
+
+
+def read_address_list(value: Any, path: str, most: int, names: NameResolver) -> list[Pubkey] | None:
+    """Return *value*, which must be a list of at most *most* addresses, or None."""
+    items = read_list(value, path, most, "addresses")
+    if items is None:
+        return None
+    return [read_address(item, f"{path}[{place}]", names) for place, item in enumerate(items)]
 
 
 def read_addresses(names: NameResolver, parts: ToolCall, tool: str) -> dict[str, Any]:

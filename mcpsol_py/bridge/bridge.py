@@ -17,6 +17,7 @@ from mcpsol_py.bridge.arguments import (
     read_object,
     read_text,
     required,
+    without_nulls,
 )
 from mcpsol_py.bridge.builder import CallBuilder
 from mcpsol_py.bridge.mcp.progress import (
@@ -218,17 +219,12 @@ class Bridge:
         progress: CallProgress,
     ) -> Reply:
         tool = self.box.tool(name)
-        if tool.target == "call_tool" and tool.kind == "lazy":
-            check_known(arguments, tool)
-            inner = read_text(_given(arguments, "name", name), f"{name}.name")
-            if inner == name:
-                raise EncodeError("call_tool cannot call itself", path=f"{name}.name")
-            given = arguments.get("arguments")
-            inner_arguments = read_object({} if given is None else given, f"{name}.arguments")
+        if tool.calls_another:
+            inner, inner_arguments = _inner_call(tool, arguments)
             return await self._call(inner, inner_arguments, confirm, progress)
         if tool.kind != "instruction":
             return await self._read_tools.call(tool, arguments)
-        if self.sender is None or self.mode != "send" or _reads_only(tool):
+        if self.sender is None or not tool.sends_in(self.mode):
             return await self._builder.build(tool, arguments, progress)
         call = self._outgoing(self.sender, tool, arguments)
 
@@ -248,10 +244,11 @@ class Bridge:
         return sender.outgoing(tool.name, tool.served, ix, parts)
 
 
-def _reads_only(tool: BridgeTool) -> bool:
-    return bool(tool.definition["annotations"]["readOnlyHint"])
-
-
-def _given(arguments: Mapping[str, Any], key: str, where: str) -> Any:
-    """Return a required argument; strict clients give null for one that is left out."""
-    return required({k: v for k, v in arguments.items() if v is not None}, key, where)
+def _inner_call(tool: BridgeTool, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the tool that call_tool is to call, and its arguments."""
+    check_known(arguments, tool)
+    given = without_nulls(arguments)
+    inner = read_text(required(given, "name", tool.name), f"{tool.name}.name")
+    if inner == tool.name:
+        raise EncodeError("call_tool cannot call itself", path=f"{tool.name}.name")
+    return inner, read_object(given.get("arguments", {}), f"{tool.name}.arguments")

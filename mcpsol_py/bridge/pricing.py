@@ -89,6 +89,14 @@ def sell(
     )
 
 
+def _check_pattern(pattern: str, tools: Sequence[str]) -> None:
+    if not any(fnmatchcase(name, pattern) for name in tools):
+        raise SourceError(
+            f"no tool matches this pattern. {suggest(pattern, tools)}",
+            path=f"payments.prices.{pattern}",
+        )
+
+
 async def _record_signature(signature: str) -> None:
     run = current_run()
     if run is not None:
@@ -112,12 +120,8 @@ class _ToolOffers:
         """
         sellable = [name for name in self._bridge.box.tools if self._is_sellable(name)]
         for pattern, prices in self._prices.rows:
-            matches = any(fnmatchcase(name, pattern) for name in sellable)
-            if not matches and pattern != "*":
-                raise SourceError(
-                    f"no tool matches this pattern. {suggest(pattern, sellable)}",
-                    path=f"payments.prices.{pattern}",
-                )
+            if pattern != "*":
+                _check_pattern(pattern, sellable)
             for price in prices:
                 self._requirements(price, broadcasts=False)
 
@@ -127,7 +131,7 @@ class _ToolOffers:
         prices = self._prices.prices(name) if self._is_sellable(name) else ()
         if tool is None or not prices:
             return None
-        broadcasts = self._broadcasts(tool)
+        broadcasts = tool.sends_in(self._bridge.mode)
         made = self._made.get((name, broadcasts))
         if made is None:
             made = self._made[name, broadcasts] = self._make(tool, prices, broadcasts)
@@ -144,10 +148,8 @@ class _ToolOffers:
     def unwrap(self, name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return the tool and arguments that are sold: for call_tool, those that it calls."""
         tool = self._bridge.box.tools.get(name)
-        if tool is None or tool.kind != "lazy" or tool.target != "call_tool":
-            return name, arguments
         inner = arguments.get("name")
-        if not isinstance(inner, str):
+        if tool is None or not tool.calls_another or not isinstance(inner, str):
             return name, arguments
         given = opened(arguments.get("arguments", {}))
         return inner, given if isinstance(given, dict) else {}
@@ -161,12 +163,6 @@ class _ToolOffers:
         """Return True for tools that may cost something. Search tools show what can be bought."""
         tool = self._bridge.box.tools.get(name)
         return tool is not None and tool.kind != "lazy"
-
-    def _broadcasts(self, tool: BridgeTool) -> bool:
-        """Return True if a call of the tool sends a transaction."""
-        if self._bridge.mode != "send" or tool.kind != "instruction":
-            return False
-        return not tool.definition["annotations"]["readOnlyHint"]
 
     def _make(self, tool: BridgeTool, prices: Sequence[Price], broadcasts: bool) -> Offer:
         title = str(tool.definition.get("title") or tool.name)

@@ -8,17 +8,19 @@ from typing import Any
 from mcpsol_py.bridge.arguments import (
     check_known,
     read_address,
+    read_address_list,
     read_limit,
-    read_list,
     read_object,
     read_text,
     required,
+    without_nulls,
 )
 from mcpsol_py.bridge.registry import ProgramRegistry
 from mcpsol_py.bridge.replies import Reply, json_text, read_reply
 from mcpsol_py.bridge.search import SearchHit
 from mcpsol_py.bridge.tools import BridgeTool, required_arguments
 from mcpsol_py.calls import reading, transaction_reading
+from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.errors import DecodeError, EncodeError, abbr
 
 __all__ = ["ReadTools"]
@@ -34,43 +36,42 @@ class ReadTools:
     def __init__(self, registry: ProgramRegistry, price: Callable[[str], str | None]) -> None:
         self._registry = registry
         self._price = price
+        #: Kind of tool -> how it reads accounts of one type.
+        self._read_accounts = {"get": self._account, "list": self._accounts}
+        self._find_tools = {"search_tools": self._search, "describe_tool": self._describe}
+        self._explain = {
+            "program_info": self._program_info,
+            "decode_transaction": self._decode,
+            "get_balance": self._balances,
+        }
 
     async def call(self, tool: BridgeTool, arguments: dict[str, Any]) -> Reply:
         """Answer *tool*. Raises McpsolError."""
         check_known(arguments, tool)
-        # Strict clients give every argument, null for those that are left out.
-        given = {key: value for key, value in arguments.items() if value is not None}
-        if tool.kind == "get":
-            return read_reply(await self._account(tool, given))
-        if tool.kind == "list":
-            return read_reply(await self._accounts(tool, given))
-        match tool.target:
-            case "search_tools":
-                return self._search(tool.name, given)
-            case "describe_tool":
-                return self._describe(tool.name, given)
-            case "program_info":
-                return read_reply(self._program_info(tool.name, given))
-            case "decode_transaction":
-                return read_reply(await self._decode(tool.name, given))
-            case _:
-                return read_reply(await self._balances(tool.name, given))
+        given = without_nulls(arguments)
+        if tool.served is not None:
+            found = await self._read_accounts[tool.kind](tool, tool.served, given)
+            return read_reply(found)
+        if tool.kind == "lazy":
+            return self._find_tools[tool.target](tool.name, given)
+        return read_reply(await self._explain[tool.target](tool.name, given))
 
     # --- accounts ------------------------------------------------------------------------------------------------
 
-    async def _account(self, tool: BridgeTool, arguments: dict[str, Any]) -> dict[str, Any]:
-        assert tool.served is not None
-        names = self._registry.names_of(tool.served)
+    async def _account(
+        self, tool: BridgeTool, served: ServedProgram, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
+        names = self._registry.names_of(served)
         key = read_address(required(arguments, "address", tool.name), f"{tool.name}.address", names)
-        return await reading.read_account(tool.served, tool.target, key)
+        return await reading.read_account(served, tool.target, key)
 
-    async def _accounts(self, tool: BridgeTool, arguments: dict[str, Any]) -> dict[str, Any]:
-        assert tool.served is not None
+    async def _accounts(
+        self, tool: BridgeTool, served: ServedProgram, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
         limit = read_limit(arguments, tool.name, 20, 100)
         where = read_object(arguments.get("where", {}), f"{tool.name}.where")
-        given = {key: value for key, value in where.items() if value is not None}
-        names = self._registry.names_of(tool.served)
-        return await reading.accounts_of(tool.served, tool.target, names(given), limit)
+        names = self._registry.names_of(served)
+        return await reading.accounts_of(served, tool.target, names(without_nulls(where)), limit)
 
     async def _balances(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         served = self._registry.on_chain(arguments.get("program"), name)
@@ -78,25 +79,19 @@ class ReadTools:
             raise DecodeError("no chain is configured for this program", path=f"{name}.program")
         names = self._registry.names_of(served)
         key = read_address(required(arguments, "address", name), f"{name}.address", names)
-        mints = read_list(arguments.get("mints"), f"{name}.mints", _MOST_MINTS, "addresses")
-        keys = None
-        if mints is not None:
-            keys = [
-                read_address(mint, f"{name}.mints[{place}]", names)
-                for place, mint in enumerate(mints)
-            ]
-        return {"chain": served.cluster, **await reading.balances(served.transport, key, keys)}
+        mints = read_address_list(arguments.get("mints"), f"{name}.mints", _MOST_MINTS, names)
+        return {"chain": served.cluster, **await reading.balances(served.transport, key, mints)}
 
     # --- programs and transactions -------------------------------------------------------------------------------
 
-    def _program_info(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _program_info(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         label = arguments.get("program")
         programs = self._registry.labelled(label, name)
         full = label is not None or len(programs) == 1
         return {"programs": [self._registry.info(served, full=full) for served in programs]}
 
     async def _decode(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        given = [key for key in _DECODABLE if arguments.get(key) is not None]
+        given = [key for key in _DECODABLE if key in arguments]
         if len(given) != 1:
             what = " and ".join(given) or "none of them"
             raise EncodeError(
@@ -106,10 +101,12 @@ class ReadTools:
         text = read_text(arguments[kind], f"{name}.{kind}")
         label = arguments.get("program")
         if kind == "data":
-            accounts = self._account_list(name, arguments)
+            accounts = read_address_list(
+                arguments.get("accounts"), f"{name}.accounts", _MOST_ACCOUNTS, self._registry.names
+            )
             data = transaction_reading.data_of(text, f"{name}.data")
             return transaction_reading.decode_raw(
-                self._registry.labelled(label, name), data, accounts
+                self._registry.labelled(label, name), data, list(map(str, accounts or ()))
             )
         served = self._registry.on_chain(label, name)
         transport = served.transport if served is not None else None
@@ -121,14 +118,6 @@ class ReadTools:
                 "no chain is configured; give the transaction itself", path=f"{name}.signature"
             )
         return await transaction_reading.decode_signature(programs, transport, text)
-
-    def _account_list(self, name: str, arguments: dict[str, Any]) -> list[str]:
-        path = f"{name}.accounts"
-        items = read_list(arguments.get("accounts", []), path, _MOST_ACCOUNTS, "addresses")
-        return [
-            str(read_address(item, f"{path}[{place}]", self._registry.names))
-            for place, item in enumerate(items or [])
-        ]
 
     # --- finding tools -------------------------------------------------------------------------------------------
 

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mcpsol_py.bridge.arguments import NameResolver, unresolved
+from mcpsol_py.bridge.arguments import NameResolver, unresolved, without_nulls
 from mcpsol_py.bridge.refresh import Refresher
 from mcpsol_py.bridge.tools import Mode, Surface, Toolbox
-from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.calls.prepare import ServedProgram, chains_of
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.client.watching import AccountWatch
 from mcpsol_py.errors import UnknownName
@@ -109,11 +109,11 @@ class ProgramRegistry:
 
         Raises UnknownName if there are several chains and no program is named.
         """
-        online = [served for served in self.labelled(label, where) if served.transport is not None]
-        if len({id(served.transport) for served in online}) > 1:
+        programs = self.labelled(label, where)
+        if len(chains_of(programs)) > 1:
             several = "The programs are on several chains; name the one whose chain is meant."
             raise UnknownName("program", "", self.box.labels, where, hint=several)
-        return online[0] if online else None
+        return next((served for served in programs if served.transport is not None), None)
 
     # --- describing them -----------------------------------------------------------------------------------------
 
@@ -170,22 +170,17 @@ class ProgramRegistry:
             "account_types": _names(model.accounts),
         }
         if full:
-            out |= self._more_info(model)
-        return {key: value for key, value in out.items() if value is not None}
+            out |= self._more_info(served)
+        return without_nulls(out)
 
-    def _more_info(self, model: ProgramModel) -> dict[str, Any]:
-        prefix = f"{model.name}."
-        left_out = {
-            key.removeprefix(prefix): why
-            for key, why in self.box.left_out.items()
-            if key.startswith(prefix)
-        }
+    def _more_info(self, served: ServedProgram) -> dict[str, Any]:
+        model = served.program.model
         return {
             "docs": clean_text("\n".join(model.docs), 2000),
             "instruction_names": _names(model.instructions),
             "errors": [_error_row(error) for error in model.errors[:_ERRORS]],
             "events": _names(model.events),
-            "cannot_be_called": left_out or None,
+            "cannot_be_called": self.box.reasons_left_out(served) or None,
         }
 
     # --- following changes ---------------------------------------------------------------------------------------
@@ -211,10 +206,9 @@ class ProgramRegistry:
                 await asyncio.wait({task}, timeout=1.0)
 
     async def _watch(self) -> None:
-        chains = {id(p.transport): p.transport for p in self.box.programs if p.transport}
         try:
             async with asyncio.TaskGroup() as group:
-                for transport in chains.values():
+                for transport in chains_of(self.box.programs):
                     group.create_task(self.watch(transport).run())
                 group.create_task(Refresher(self, self.watch).run())
         except Exception:  # calls are answered all the same
@@ -222,15 +216,16 @@ class ProgramRegistry:
 
 
 def _health_row(served: ServedProgram) -> dict[str, Any]:
-    row: dict[str, Any] = {"schema_from": served.how, "chain": served.cluster or "none"}
-    if served.slot is not None:
-        row["deployed_slot"] = served.slot
-    row["served"] = not served.refused
-    if served.refused:
-        row["why"] = clean_text(served.refused, 1000)
-    if served.note:
-        row["note"] = served.note
-    return row
+    return without_nulls(
+        {
+            "schema_from": served.how,
+            "chain": served.cluster or "none",
+            "deployed_slot": served.slot,
+            "served": not served.refused,
+            "why": clean_text(served.refused, 1000) or None,
+            "note": served.note or None,
+        }
+    )
 
 
 def _names(items: Sequence[Any]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mcpsol_py.calls.prepare import ServedProgram
+from mcpsol_py.calls.prepare import ServedProgram, chains_of
 from mcpsol_py.model.program import AccountType, Instruction
 from mcpsol_py.schema.client_profiles import fitted
 from mcpsol_py.schema.json_schema import Profile, account_schema, quoted
@@ -201,7 +201,7 @@ def common_definitions(
     label: dict[str, Any] = {"type": "string"}
     if labels:
         label["enum"] = list(labels)
-    chains = {id(p.transport) for p in programs if p.transport is not None}
+    chains = chains_of(programs)
     own_tools = [_program_info(programs, label), _decode_transaction(label)]
     if chains:
         own_tools.append(_get_balance(label, several_chains=len(chains) > 1))
@@ -212,11 +212,10 @@ def common_definitions(
 
 
 def _program_info(programs: Sequence[ServedProgram], label: dict[str, Any]) -> _OwnTool:
-    names = ", ".join(shown(p.program.name) for p in programs)[:300]
     return _OwnTool(
         "program_info",
-        f"The programs served here ({names}): where their schemas came from, the mode, "
-        "errors by number",
+        f"The programs served here ({_names_of(programs)}): where their schemas came from, "
+        "the mode, errors by number",
         {"program": {**label, "description": "one of them in full; if left out, all in short"}},
         output=_object_with("programs"),
     )
@@ -278,11 +277,10 @@ def lazy_definitions(
     programs: Sequence[ServedProgram], count: int, mode: Mode
 ) -> list[ToolDefinition]:
     """Return the tools that search *count* other tools and call them."""
-    names = ", ".join(shown(p.program.name) for p in programs)[:300]
     search = _OwnTool(
         "search_tools",
-        f"Searches {count} tools for {names} by words (ranked by BM25); then use describe_tool "
-        "and call_tool",
+        f"Searches {count} tools for {_names_of(programs)} by words (ranked by BM25); "
+        "then use describe_tool and call_tool",
         {
             "query": {"type": "string", "description": "what you want to do, in words"},
             "limit": {"type": "integer", "minimum": 1, "maximum": 50},
@@ -354,6 +352,10 @@ class _OwnTool:
     output: dict[str, Any]
     required: Sequence[str] = field(default=())
     sends: bool = False
+
+
+def _names_of(programs: Sequence[ServedProgram]) -> str:
+    return ", ".join(shown(served.program.name) for served in programs)[:300]
 
 
 def _definition(tool: _OwnTool) -> ToolDefinition:

@@ -88,6 +88,20 @@ class BridgeTool:
     #: It takes `remaining_accounts`, although its source does not describe them.
     extra_accounts: bool = False
 
+    @property
+    def reads_only(self) -> bool:
+        """True if a call of it changes nothing on a chain."""
+        return bool(self.definition["annotations"]["readOnlyHint"])
+
+    @property
+    def calls_another(self) -> bool:
+        """True for call_tool, which calls the tool that its arguments name."""
+        return self.kind == "lazy" and self.target == "call_tool"
+
+    def sends_in(self, mode: str) -> bool:
+        """Return True if a call of it in *mode* signs and sends a transaction."""
+        return mode == "send" and self.kind == "instruction" and not self.reads_only
+
     def split(self, arguments: Mapping[str, Any]) -> ToolCall:
         """Return the parts of an instruction call. Raises UnknownName."""
         assert self.tool_map is not None
@@ -201,8 +215,7 @@ class Toolbox:
             full = instruction_definition(definition, ix, self.mode, online=online)
             tool = BridgeTool(name, full, "instruction", ix.name, served, tool_map, extra)
             yield tool
-            sends = not full["annotations"]["readOnlyHint"]
-            if online and sends and ix.returns is not None:
+            if online and ix.returns is not None and not tool.reads_only:
                 view = safe_name(f"{prefix}view_{ix.name}")
                 yield replace(tool, name=view, definition=view_definition(definition, view))
 
@@ -243,6 +256,12 @@ class Toolbox:
         if name in self.refused:
             raise NotUsable("tool", name, self.refused[name])
         raise UnknownName("tool", name, self.tools)
+
+    def reasons_left_out(self, served: ServedProgram) -> dict[str, str]:
+        """Return the instructions of a program that have no tool -> why."""
+        prefix = f"{served.program.name}."
+        found = self.left_out.items()
+        return {key.removeprefix(prefix): why for key, why in found if key.startswith(prefix)}
 
     def instruction(self, name: str) -> BridgeTool | None:
         """Return an instruction's tool by name, or None if there is no such tool."""
@@ -346,7 +365,7 @@ def _indexed(tool: BridgeTool) -> IndexedTool:
     program = tool.served.program
     if tool.kind == "instruction":
         model = program.instruction(tool.target).model
-        text = " ".join([*model.docs, *(text for key, text in model.hints if key == "when")])
+        text = " ".join([*model.docs, *model.when_to_use])
         return IndexedTool(tool.name, program.name, text, _parameters(tool))
     account = _account_type(program, tool.target)
     text = " ".join(["account", "accounts", *account.docs])

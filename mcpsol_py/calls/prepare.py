@@ -6,7 +6,7 @@ The MCP tools and `idl2mcp call` use `prepare`, which takes JSON. `ProgramClient
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import EncodeError, MissingAccount, UnknownName, abbr
 from mcpsol_py.program import Program, ProgramInstruction
 
-__all__ = ["PreparedCall", "ServedProgram", "build_instruction", "prepare"]
+__all__ = ["PreparedCall", "ServedProgram", "build_instruction", "chains_of", "prepare"]
 
 
 @dataclass(slots=True)
@@ -55,6 +55,12 @@ class ServedProgram:
     again: Callable[[], Awaitable[ServedProgram]] | None = field(default=None, compare=False)
     files: tuple[Path, ...] = ()
     on_chain: bool = False
+
+
+def chains_of(programs: Iterable[ServedProgram]) -> list[Transport]:
+    """Return the chains of *programs*, each once."""
+    known = {id(p.transport): p.transport for p in programs if p.transport is not None}
+    return list(known.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -354,6 +354,11 @@ class Instruction:
     #: arguments that a client fills in if they are not given, by name (Codama's contextual defaults)
     arg_values: tuple[tuple[str, Value], ...] = ()
 
+    @property
+    def when_to_use(self) -> tuple[str, ...]:
+        """The hints of a spec that say when to call it."""
+        return tuple(text for key, text in self.hints if key == "when")
+
 
 @dataclass(frozen=True, slots=True)
 class AccountType:

@@ -71,7 +71,7 @@ def _own_words(tool: BridgeTool) -> dict[str, str]:
     if tool.kind != "instruction" or tool.served is None:
         return {}
     model = tool.served.program.instruction(tool.target).model
-    when = next((text for key, text in model.hints if key == "when"), "")
+    when = "".join(model.when_to_use[:1])
     return {"does": clean_text(" ".join(model.docs), 1000), "when": clean_text(when, 400)}
 
 
@@ -84,10 +84,6 @@ def _errors(served: ServedProgram) -> TableBlock:
 
 
 def _unusable(site: Site, served: ServedProgram) -> TableBlock:
-    prefix = f"{served.program.model.name}."
-    rows = [
-        (Cell(name.removeprefix(prefix)), Cell(why))
-        for name, why in site.box.left_out.items()
-        if name.startswith(prefix)
-    ]
+    reasons = site.box.reasons_left_out(served)
+    rows = [(Cell(name), Cell(why)) for name, why in reasons.items()]
     return TableBlock("Cannot be called", ("Instruction", "Reason"), rows)

@@ -33,16 +33,14 @@ def required_level(
     """
     if method != "tools/call":
         return "read"
-    params = _mapping(params)
+    call = _mapping(params)
     for _ in range(_MAX_NESTED_CALLS):
-        name = params.get("name")
-        tool = tools.get(name) if isinstance(name, str) else None
+        tool = _called_tool(call, tools)
         if tool is None:
             return "read"
-        if tool.kind == "lazy" and tool.target == "call_tool":
-            params = _mapping(params.get("arguments"))
-            continue
-        return _level_of_tool(tool, mode)
+        if not tool.calls_another:
+            return _level_of_tool(tool, mode)
+        call = _mapping(call.get("arguments"))
     return "send"
 
 
@@ -51,11 +49,15 @@ def allows(levels: Iterable[str], wanted: AccessLevel) -> bool:
     return wanted in levels
 
 
+def _called_tool(call: Mapping[str, Any], tools: Mapping[str, BridgeTool]) -> BridgeTool | None:
+    name = call.get("name")
+    return tools.get(name) if isinstance(name, str) else None
+
+
 def _level_of_tool(tool: BridgeTool, mode: str) -> AccessLevel:
     if tool.kind != "instruction":
         return "read"
-    sends = mode == "send" and not tool.definition["annotations"]["readOnlyHint"]
-    return "send" if sends else "build"
+    return "send" if tool.sends_in(mode) else "build"
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

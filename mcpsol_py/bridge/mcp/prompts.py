@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcpsol_py.bridge.mcp.prompt_arguments import prompt_arguments, required_prompt_arguments
@@ -246,8 +246,7 @@ def _instruction_line(tool_name: str, ix: Instruction) -> str:
     args = ", ".join(
         f"{clean_text(a.name, 60)}: {clean_text(type_text(a.type), 80)}" for a in ix.args
     )
-    when_to_use: Sequence[str] = [text for key, text in ix.hints if key == "when"]
-    words = quoted(when_to_use or ix.docs, 160)
+    words = quoted(ix.when_to_use or ix.docs, 160)
     return f"- {tool_name}({args}) {words}".rstrip()
 
 
