@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from solders.instruction import Instruction
@@ -32,6 +32,9 @@ __all__ = ["Sender"]
 
 #: How often one transaction may be signed, each time with another blockhash.
 ROUNDS = 6
+
+#: The instructions of each transaction, by its place in the caller's list.
+_Jobs = Mapping[int, Sequence[Instruction]]
 
 
 @dataclass
@@ -76,33 +79,29 @@ class Sender:
         group = TransactionGroup(self.transport, landed)
         rounds = ROUNDS if repeatable else 1
         for _ in range(rounds):
-            left = {at: job for at, job in enumerate(jobs) if at not in group.landed}
+            left = _without(dict(enumerate(jobs)), group.landed)
             await self._hand_in(group, left, units or self.units)
             await group.follow()
             if not group.pending:
                 return [signature for _, signature in sorted(group.landed.items())]
         raise _not_landed(group, len(jobs))
 
-    async def _hand_in(
-        self, group: TransactionGroup, jobs: Mapping[int, Sequence[Instruction]], units: int | None
-    ) -> None:
+    async def _hand_in(self, group: TransactionGroup, jobs: _Jobs, units: int | None) -> None:
         """Sign and hand in all *jobs*. A job with the same message as another waits for the next blockhash."""
-        left = dict(jobs)
+        left = jobs
         for _ in range(BLOCKHASH_LOOKS):
             is_first = not group.landed and len(left) == len(jobs)
             signed = await self._sign(left, units)
             group.pending.update(signed)
             await _hand_in_signed(group, list(signed.values()), preflight_first=is_first)
-            left = {at: job for at, job in left.items() if at not in signed}
+            left = _without(left, signed)
             if not left:
                 return
             await self.transport.sleep(BLOCKHASH_SECONDS)
         why = "it gives no new blockhash, so the same call cannot be sent again"
         raise TransportError(self.transport.endpoint, why)
 
-    async def _sign(
-        self, jobs: Mapping[int, Sequence[Instruction]], units: int | None
-    ) -> dict[int, Sent]:
+    async def _sign(self, jobs: _Jobs, units: int | None) -> dict[int, Sent]:
         """Sign the jobs. Leave out those whose message was sent before."""
         blockhash, lifetime = await choose_blockhash(self.transport)
         limit = units if self.price is not None else None
@@ -113,6 +112,10 @@ class Sender:
             signed[at] = Sent(sign(message, self.signers), lifetime)
         chain = sent_messages(self.transport)
         return {at: sent for at, sent in signed.items() if chain.take(sent.transaction.message)}
+
+
+def _without(jobs: _Jobs, done: Container[int]) -> _Jobs:
+    return {at: job for at, job in jobs.items() if at not in done}
 
 
 async def _hand_in_signed(

@@ -26,6 +26,7 @@ from mcpsol_py.client.rpc import RpcTransport
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.client.watching import AccountWatch
 from mcpsol_py.errors import McpsolError, TransportError
+from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.solana.loader import PROGRAMDATA_HEADER, programdata_address
 
 if TYPE_CHECKING:
@@ -223,17 +224,19 @@ class Refresher:
 
     def _replace(self, old: ServedProgram, new: ServedProgram) -> None:
         new = replace(new, label=old.label)
-        same_schema = new.program.model == old.program.model
-        same = same_schema and new.how == old.how and new.refused == old.refused
-        if same and new.slot == old.slot:
+        is_same = _seen_by_clients(new) == _seen_by_clients(old)
+        if is_same and new.slot == old.slot:
             return
-        if same:
+        outcome = "refused" if new.refused else "changed"
+        if is_same:
             new = replace(new, program=old.program)
             outcome = "the same"
-        else:
-            outcome = "refused" if new.refused else "changed"
         self.registry.replace(old, new)
         telemetry.event("program refreshed", program=old.label, outcome=outcome, slot=new.slot or 0)
+
+
+def _seen_by_clients(served: ServedProgram) -> tuple[ProgramModel, str, str]:
+    return served.program.model, served.how, served.refused
 
 
 async def _add_watch(

@@ -107,6 +107,7 @@ def _synonyms() -> Mapping[str, frozenset[str]]:
 
 
 _SYNONYMS = _synonyms()
+_KNOWN_WORDS = _SYNONYMS.keys() | _READING
 
 
 #: Endings of inflected words and their replacements, tried in order.
@@ -293,7 +294,7 @@ def _plain(text: str) -> str:
 def _lemma(word: str) -> str:
     """Return the form of *word* that the tables of words have, or *word* if they have none."""
     for ending, replacement in _INFLECTIONS:
-        stem = word[: len(word) - len(ending)] + replacement if word.endswith(ending) else word
-        if stem in _SYNONYMS or stem in _READING:
+        stem = word.removesuffix(ending) + replacement
+        if word.endswith(ending) and stem in _KNOWN_WORDS:
             return stem
     return word

@@ -38,20 +38,21 @@ async def check_access(
     A form may be posted only from the explorer's own pages or a configured origin.
     """
     headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope.get("headers", ())}
+    wanted: AccessLevel = "read"
     if headers.get("host") not in {*settings.own_hosts, *settings.hosts}:
         return _refusal(421, "this server does not serve this host")
-    posts = scope["method"] == "POST"
-    origins = {*(f"http://{host}" for host in settings.own_hosts), *settings.origins}
-    if posts and headers.get("origin") not in origins:
-        return _refusal(403, "forms are accepted only from these pages")
-    if verifier is None:
-        return None
-    return await _check_token(verifier, headers, "build" if posts else "read")
+    if scope["method"] == "POST":
+        wanted = "build"
+        if headers.get("origin") not in settings.allowed_origins:
+            return _refusal(403, "forms are accepted only from these pages")
+    return await _check_token(verifier, headers, wanted)
 
 
 async def _check_token(
-    verifier: Verifier, headers: Mapping[str, str], wanted: AccessLevel
+    verifier: Verifier | None, headers: Mapping[str, str], wanted: AccessLevel
 ) -> RefusedRequest | None:
+    if verifier is None:
+        return None
     token = await verifier.verify_token(_password(headers.get("authorization", "")))
     if token is None:
         ask = (b"www-authenticate", b'Basic realm="idl2mcp", charset="UTF-8"')

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 from mcpsol_py.bridge.bridge import Bridge
@@ -42,6 +43,28 @@ _HEADERS = (
 _PATHS = r"explorer\.css|icon\.svg|(programs|tools|accounts)/[^/]+|account|search|calls|audit"
 
 
+@dataclass(frozen=True, slots=True)
+class _PageRequest:
+    """A request for a page. `first` and `rest` are the steps of its path."""
+
+    scope: Scope
+    receive: Receive
+    query: Mapping[str, str]
+    first: str
+    rest: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """The name of the program or tool in the path."""
+        return self.rest[0]
+
+    async def posted_form(self) -> dict[str, str] | None:
+        """Return the texts of a posted form, or None for a page that is only read."""
+        if self.scope["method"] != "POST":
+            return None
+        return await read_form(self.receive)
+
+
 class Explorer:
     """ASGI middleware that serves the explorer's pages and passes other paths on to *app*.
 
@@ -67,6 +90,17 @@ class Explorer:
         navigation = [("/", "Programs"), ("/calls", "Calls"), ("/audit", "Audit log")]
         navigation += [(f"/{section.slug}", section.title) for section in sections]
         self._renderer = Renderer(navigation, bridge.mode)
+        #: First step of a path -> the function that makes the page.
+        self._pages: dict[str, Callable[[_PageRequest], Awaitable[HtmlPage | None]]] = {
+            "": self._index,
+            "programs": self._program,
+            "tools": self._tool,
+            "accounts": self._accounts,
+            "account": self._account,
+            "search": self._search,
+            "calls": self._calls,
+            "audit": self._audit,
+        }
 
     def observe(self, tool: str, outcome: str, seconds: float) -> None:
         """Remember a call of an MCP client, for the page of recent calls."""
@@ -89,35 +123,55 @@ class Explorer:
         await _send(send, page)
 
     async def _page(self, scope: Scope, path: str, receive: Receive) -> HtmlPage:
-        site, renderer = self.site, self._renderer
         query = dict(parse_qsl(bytes(scope.get("query_string", b"")).decode("latin-1")))
-        match [step for step in path.split("/") if step]:
-            case []:
-                return index_page(site, renderer)
-            case [name] if name in renderer.files:
-                return renderer.files[name]
-            case ["programs", label] if label in site.box.labels:
-                return program_page(site, renderer, label)
-            case ["tools", name]:
-                tool = site.box.tool(name)
-                posted = await read_form(receive) if scope["method"] == "POST" else None
-                return await tool_page(site, renderer, tool, posted)
-            case ["accounts", label] if label in site.box.labels:
-                return await accounts_page(site, renderer, label)
-            case ["account"]:
-                return await account_page(site, renderer, query)
-            case ["search"]:
-                return search_page(site, renderer, query.get("q", "")[:200])
-            case ["calls"]:
-                return renderer.content(calls_page(site), here="/calls")
-            case ["audit"]:
-                content = await asyncio.to_thread(audit_page, site.bridge.audit)
-                return renderer.content(content, here="/audit")
-            case [slug, *rest] if slug in self.sections:
-                found = await self.sections[slug].page(rest, query)
-                if found is not None:
-                    return renderer.content(found, here=f"/{slug}")
-        return renderer.not_found(f"Page {path[:100]} does not exist.")
+        first, *rest = [step for step in path.split("/") if step] or [""]
+        if first in self._renderer.files:
+            return self._renderer.files[first]
+        request = _PageRequest(scope, receive, query, first, rest)
+        page = await self._pages.get(first, self._section)(request)
+        if page is None:
+            return self._renderer.not_found(f"Page {path[:100]} does not exist.")
+        return page
+
+    # --- the pages: each returns None if there is no such page ----------------------------------
+
+    async def _index(self, request: _PageRequest) -> HtmlPage:
+        return index_page(self.site, self._renderer)
+
+    async def _program(self, request: _PageRequest) -> HtmlPage | None:
+        if request.name not in self.site.box.labels:
+            return None
+        return program_page(self.site, self._renderer, request.name)
+
+    async def _tool(self, request: _PageRequest) -> HtmlPage:
+        tool = self.site.box.tool(request.name)
+        return await tool_page(self.site, self._renderer, tool, await request.posted_form())
+
+    async def _accounts(self, request: _PageRequest) -> HtmlPage | None:
+        if request.name not in self.site.box.labels:
+            return None
+        return await accounts_page(self.site, self._renderer, request.name)
+
+    async def _account(self, request: _PageRequest) -> HtmlPage:
+        return await account_page(self.site, self._renderer, request.query)
+
+    async def _search(self, request: _PageRequest) -> HtmlPage:
+        return search_page(self.site, self._renderer, request.query.get("q", "")[:200])
+
+    async def _calls(self, request: _PageRequest) -> HtmlPage:
+        return self._renderer.content(calls_page(self.site), here="/calls")
+
+    async def _audit(self, request: _PageRequest) -> HtmlPage:
+        content = await asyncio.to_thread(audit_page, self.site.bridge.audit)
+        return self._renderer.content(content, here="/audit")
+
+    async def _section(self, request: _PageRequest) -> HtmlPage | None:
+        """Return a page of another part of the bridge."""
+        section = self.sections[request.first]
+        content = await section.page(request.rest, request.query)
+        if content is None:
+            return None
+        return self._renderer.content(content, here=f"/{section.slug}")
 
 
 async def _send(send: Send, page: HtmlPage, extra: Iterable[tuple[bytes, bytes]] = ()) -> None:

@@ -35,28 +35,33 @@ def edited(given: Mapping[str, str]) -> dict[str, str] | None:
     texts = {name: text for name, text in given.items() if name != BUTTON}
     action, _, name = pressed.partition(" ")
     if action == "add":
-        texts[f"{name}.#"] = str(count_of(texts, name) + 1)
-    elif action == "remove" and re.fullmatch(r".+\.[0-9]{1,3}", name):
-        rows, _, place = name.rpartition(".")
-        return _without_row(texts, rows, int(place))
+        return texts | {f"{name}.#": str(count_of(texts, name) + 1)}
+    if action == "remove":
+        return _without_row(texts, name)
     return texts
 
 
-def _without_row(texts: Mapping[str, str], rows: str, removed: int) -> dict[str, str]:
-    """Remove a row and renumber the rows after it."""
+def _without_row(texts: dict[str, str], name: str) -> dict[str, str]:
+    """Remove the row *name* ("orders.3") and renumber the rows after it."""
+    named = re.fullmatch(r"(.+)\.([0-9]{1,3})", name)
+    if named is None:
+        return texts
+    rows, removed = named[1], int(named[2])
     out: dict[str, str] = {}
     for key, text in texts.items():
-        match = re.match(rf"{re.escape(rows)}\.([0-9]+)(\..*)?$", key)
-        if match is None:
-            out[key] = text
-            continue
-        place, rest = int(match[1]), match[2] or ""
-        if place < removed:
-            out[key] = text
-        elif place > removed:
+        place, rest = _place_in_rows(key, rows)
+        if place > removed:
             out[f"{rows}.{place - 1}{rest}"] = text
+        elif place != removed:
+            out[key] = text
     out[f"{rows}.#"] = str(max(0, count_of(texts, rows) - 1))
     return out
+
+
+def _place_in_rows(key: str, rows: str) -> tuple[int, str]:
+    """Return the row that an input belongs to, or -1, and the rest of the input's name."""
+    match = re.match(rf"{re.escape(rows)}\.([0-9]+)((?:\..*)?)$", key)
+    return (-1, "") if match is None else (int(match[1]), match[2])
 
 
 # --- arguments -----------------------------------------------------------------------------------
@@ -67,19 +72,21 @@ def arguments_of(tool: BridgeTool, given: Mapping[str, str]) -> dict[str, Any]:
 
     Empty inputs are left out. Numbers and JSON are parsed unless the schema expects text.
     """
-    out: dict[str, Any] = {}
-    names = set()
+    values: dict[str, Any] = {}
     for node in properties_of(tool):
-        names.add(node.name)
-        value = _value(replace(node, required=node.required and node.name != "accounts"), given)
-        if value is not _ABSENT:
-            out[node.name] = value
+        is_required = node.required and node.name != "accounts"
+        values[node.name] = _value(replace(node, required=is_required), given)
     # Pass on texts that belong to no input, so that the tool refuses them.
-    return out | {
+    unknown = {
         name: text
         for name, text in given.items()
-        if text.strip() and name.split(".")[0] not in names
+        if text.strip() and name.split(".")[0] not in values
     }
+    return _without_absent(values) | unknown
+
+
+def _without_absent(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not _ABSENT}
 
 
 def _value(node: FormNode, given: Mapping[str, str]) -> Any:
@@ -90,13 +97,11 @@ def _value(node: FormNode, given: Mapping[str, str]) -> Any:
 
 
 def _object_value(node: FormNode, given: Mapping[str, str]) -> Any:
-    values = {}
-    prefix = len(node.name) + 1
-    for field in node.fields():
-        value = _value(replace(field, required=False), given)
-        if value is not _ABSENT:
-            values[field.name[prefix:]] = value
-    return _unless_empty(values, node)
+    values = {
+        field.name.removeprefix(f"{node.name}."): _value(replace(field, required=False), given)
+        for field in node.fields()
+    }
+    return _unless_empty(_without_absent(values), node)
 
 
 def _rows_value(node: FormNode, given: Mapping[str, str]) -> Any:

@@ -101,34 +101,41 @@ def variants_of(schema: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
     without_data: list[str] = []
     with_data: dict[str, Any] = {}
     for part in schema.get("anyOf", ()):
-        if part.get("type") == "string" and "enum" in part:
-            without_data += map(str, part["enum"])
-        elif part.get("type") == "object" and part.get("properties"):
-            with_data |= part["properties"]
-        else:
-            return [], {}
+        match part:
+            case {"type": "string", "enum": names}:
+                without_data += map(str, names)
+            case {"type": "object", "properties": fields} if fields:
+                with_data |= fields
+            case _:
+                return [], {}
     return without_data, with_data
 
 
 def _kind(schema: Mapping[str, Any], depth: int) -> InputKind:
-    typed = schema.get("type")
-    is_plain_enum = "enum" in schema and "anyOf" not in schema
-    if typed in _SCALARS or is_plain_enum:
+    if _is_one_input(schema):
         return "plain"
     if depth >= _MAX_DEPTH or _input_count(schema) > _MAX_INPUTS:
         return "json"
     if variants_of(schema)[1]:
         return "choice"
-    if typed == "object" and schema.get("properties"):
-        return "object"
-    if typed == "array" and isinstance(schema.get("items"), dict):
-        return "lines" if _fits_on_a_line(schema["items"]) else "rows"
+    match schema:
+        case {"type": "object", "properties": fields} if fields:
+            return "object"
+        case {"type": "array", "items": dict(items)}:
+            return _list_kind(items)
     return "json"
 
 
-def _fits_on_a_line(schema: Mapping[str, Any]) -> bool:
-    """Return True for values that people type; enums and booleans are chosen instead."""
-    return schema.get("type") in ("string", "integer", "number") and "enum" not in schema
+def _is_one_input(schema: Mapping[str, Any]) -> bool:
+    if schema.get("type") in _SCALARS:
+        return True
+    return "enum" in schema and "anyOf" not in schema
+
+
+def _list_kind(items: Mapping[str, Any]) -> InputKind:
+    """Return "lines" for values that people type; enums and booleans are chosen in rows."""
+    is_typed = items.get("type") in ("string", "integer", "number") and "enum" not in items
+    return "lines" if is_typed else "rows"
 
 
 def _input_count(schema: Any) -> int:

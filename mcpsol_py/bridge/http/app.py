@@ -92,15 +92,13 @@ def _verifier(settings: HttpSettings) -> Verifier | None:
     """Return the verifier of tokens, or None if no token is required."""
     if not settings.tokens and settings.oauth is None:
         return None
-    tokens = Tokens(settings.tokens) if settings.tokens else None
-    return Verifier(tokens, settings.oauth)
+    return Verifier(Tokens(settings.tokens), settings.oauth)
 
 
 def _mcp_endpoint(server: Server[Any], settings: HttpSettings, verifier: Verifier | None) -> App:
-    own_hosts = settings.own_hosts
     security = TransportSecuritySettings(
-        allowed_hosts=[*own_hosts, *settings.hosts],
-        allowed_origins=[*(f"http://{host}" for host in own_hosts), *settings.origins],
+        allowed_hosts=[*settings.own_hosts, *settings.hosts],
+        allowed_origins=list(settings.allowed_origins),
     )
     app: Any = server.streamable_http_app(
         streamable_http_path=settings.path,

@@ -51,22 +51,25 @@ class Verifier:
     """Verifies bearer tokens: the SDK's TokenVerifier."""
 
     def __init__(self, tokens: Tokens | None, oauth: OAuth | None) -> None:
-        self._tokens, self.oauth = tokens, oauth
-        self._issuer = IssuerTokens(oauth) if oauth is not None else None
+        self._tokens = tokens or Tokens(())
+        self._issuer: IssuerTokens | None = None
+        self._resource: str | None = None
+        if oauth is not None:
+            self._issuer, self._resource = IssuerTokens(oauth), oauth.resource
         #: Digest of a verified token -> (its result, time until which it is trusted).
         self._cache: OrderedDict[str, tuple[AccessToken, float]] = OrderedDict()
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return the client of *token* with its access levels as `scopes`, or None."""
-        if not token or len(token) > _MAX_TOKEN:
+        if not 0 < len(token) <= _MAX_TOKEN:
             return None
-        client = self._tokens.client_of(token) if self._tokens is not None else None
+        client = self._tokens.client_of(token)
         if client is not None:
-            resource = self.oauth.resource if self.oauth is not None else None
             return AccessToken(
-                token=token, client_id=client, scopes=list(ACCESS_LEVELS), resource=resource
+                token=token, client_id=client, scopes=list(ACCESS_LEVELS), resource=self._resource
             )
-        if self._issuer is None or token.count(".") != 2:
+        is_jwt = token.count(".") == 2
+        if self._issuer is None or not is_jwt:
             return None
         return await self._verify_issued(self._issuer, token)
 

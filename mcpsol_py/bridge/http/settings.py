@@ -50,6 +50,11 @@ class HttpSettings:
             f"localhost:{self.port}",
         )
 
+    @property
+    def allowed_origins(self) -> tuple[str, ...]:
+        """The Origin headers that are accepted: of the server's own pages, and configured ones."""
+        return (*(f"http://{host}" for host in self.own_hosts), *self.origins)
+
     def check(self) -> None:
         """Raise SourceError if anyone on the network could use the server, or a value is wrong."""
         if self.oauth is not None:

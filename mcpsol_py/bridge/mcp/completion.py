@@ -59,22 +59,28 @@ class Completer:
     ) -> Iterable[str]:
         if reference.startswith("call_"):
             tool = self.bridge.box.instruction(reference.removeprefix("call_"))
-            return [] if tool is None else await self._call_argument(tool, argument, filled_in)
+            return await self._call_argument(tool, argument, filled_in)
         labels = self.bridge.box.labels
         if argument == "program":
             return labels
         served = labels.get(filled_in.get("program") or reference.removeprefix("use_"))
+        return await self._program_argument(served, argument)
+
+    async def _program_argument(self, served: ServedProgram | None, argument: str) -> Iterable[str]:
+        """Return values for an argument of a program's prompt or resource template."""
         if served is None:
             return []
         model = served.program.model
         if argument == "address":
-            return await self._addresses(served, [a.name for a in model.accounts])
+            return await self._addresses(served, _names(model.accounts))
         return _NAMES_BY_ARGUMENT.get(argument, _no_names)(model)
 
     async def _call_argument(
-        self, tool: BridgeTool, argument: str, filled_in: Mapping[str, str]
+        self, tool: BridgeTool | None, argument: str, filled_in: Mapping[str, str]
     ) -> Iterable[str]:
         """Return values for an argument of an instruction's prompt."""
+        if tool is None:
+            return []
         schema = prompt_arguments(tool).get(argument, {})
         choices = _choices(schema)
         if choices:
@@ -98,23 +104,13 @@ class Completer:
 
         Seeds may need arguments and accounts; only those in *filled_in* are known.
         """
-        schemas = prompt_arguments(tool)
-        arguments: dict[str, Any] = {}
-        accounts: dict[str, Any] = {}
-        for name, text in filled_in.items():
-            schema = schemas.get(name)
-            if schema is None or not text:
-                continue
-            if "x-account" in schema:
-                accounts[str(schema["x-account"])] = text
-            else:
-                arguments[name] = text
+        arguments, accounts = _arguments_and_accounts(tool, filled_in)
         with contextlib.suppress(McpsolError, ValueError):
             if served.cluster == "local":
                 accounts = self.bridge.names(accounts, known_only=True)
             call = tool.split({**arguments, "accounts": accounts})
             ix = served.program.instruction(call.instruction)
-            items = [item.name for item in ix.model.accounts]
+            items = _names(ix.model.accounts)
             name = dict(zip(property_names(items), items, strict=True))[account]
             address = ix.address(
                 name, call.args, call.accounts, served.program_id, self.bridge.wallet
@@ -130,36 +126,44 @@ class Completer:
         """
         out: list[str] = []
         if served.transport is not None and served.cluster == "local":
-            for name in types:
-                with contextlib.suppress(McpsolError):
-                    found = await reading.accounts_of(served, name, {}, _MAX_ACCOUNTS)
-                    out += [row["address"] for row in found["accounts"]]
-            out += [f"@{name}" for name in self.bridge.known_names]
+            out = await self._local_addresses(served, types)
         if self.bridge.wallet is not None:
             out.append(str(self.bridge.wallet))
         return [*out, *PROGRAM_NAMES]
+
+    async def _local_addresses(self, served: ServedProgram, types: Iterable[str]) -> list[str]:
+        out: list[str] = []
+        for name in types:
+            with contextlib.suppress(McpsolError):
+                found = await reading.accounts_of(served, name, {}, _MAX_ACCOUNTS)
+                out += [row["address"] for row in found["accounts"]]
+        return [*out, *(f"@{name}" for name in self.bridge.known_names)]
 
 
 def _no_names(model: ProgramModel) -> list[str]:
     return []
 
 
+def _names(items: Iterable[Any]) -> list[str]:
+    return [item.name for item in items]
+
+
 def _instruction_names(model: ProgramModel) -> list[str]:
-    return [ix.name for ix in model.instructions]
+    return _names(model.instructions)
 
 
 def _error_codes_and_names(model: ProgramModel) -> list[str]:
-    return [*(str(e.code) for e in model.errors), *(e.name for e in model.errors)]
+    return [*(str(error.code) for error in model.errors), *_names(model.errors)]
 
 
 def _type_names(model: ProgramModel) -> list[str]:
-    return [*(t.name for t in model.types), *(a.name for a in model.accounts)]
+    return [*_names(model.types), *_names(model.accounts)]
 
 
 def _page_cursors(model: ProgramModel) -> list[str]:
     from mcpsol_py.schema.pages import write_pages
 
-    return [str(cursor) for cursor in range(len(write_pages(model)))]
+    return list(map(str, range(len(write_pages(model)))))
 
 
 #: Argument of a prompt or resource template -> the names that a program has for it.
@@ -173,13 +177,27 @@ _NAMES_BY_ARGUMENT = {
 
 def _choices(schema: Mapping[str, Any]) -> list[Any]:
     """Return the values that *schema* allows, if it lists them. Booleans as "true" and "false"."""
-    if isinstance(schema.get("enum"), list):
-        return ["null" if value is None else value for value in schema["enum"]]
-    types = schema.get("type")
-    if "boolean" in (types if isinstance(types, list) else [types]):
-        return ["true", "false"]
-    for key in ("anyOf", "oneOf"):
-        nested = [value for part in schema.get(key, ()) for value in _choices(part)]
-        if nested:
-            return nested
-    return []
+    match schema:
+        case {"enum": list(values)}:
+            return ["null" if value is None else value for value in values]
+        case {"type": "boolean"}:
+            return ["true", "false"]
+        case {"type": list(types)} if "boolean" in types:
+            return ["true", "false"]
+    parts = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    return [value for part in parts for value in _choices(part)]
+
+
+def _arguments_and_accounts(
+    tool: BridgeTool, filled_in: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments and the accounts that are filled in for an instruction's prompt."""
+    arguments: dict[str, Any] = {}
+    accounts: dict[str, Any] = {}
+    for name, schema in prompt_arguments(tool).items():
+        text = filled_in.get(name)
+        if text and "x-account" in schema:
+            accounts[str(schema["x-account"])] = text
+        elif text:
+            arguments[name] = text
+    return arguments, accounts

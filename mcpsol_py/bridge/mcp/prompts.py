@@ -91,19 +91,23 @@ class Prompts:
 
         Raises UnknownName.
         """
-        labels = self.bridge.box.labels
+        box = self.bridge.box
         if name == "explain_error":
-            label = arguments.get("program", "")
-            if label not in labels:
-                raise UnknownName("program", label[:80], labels, name)
-            return _explain_error(labels[label], arguments.get("code", ""))
-        tool = self.bridge.box.instruction(name.removeprefix("call_"))
-        if name.startswith("call_") and tool is not None:
+            return self._explain(arguments)
+        kind, _, rest = name.partition("_")
+        tool = box.instruction(rest)
+        if kind == "call" and tool is not None:
             return self._call(tool, arguments)
-        label = name.removeprefix("use_")
-        if not name.startswith("use_") or label not in labels:
-            raise UnknownName("prompt", name[:80], [p["name"] for p in self.listed()])
-        return self._use(labels[label], clean_text(arguments.get("task", ""), 500))
+        if kind == "use" and rest in box.labels:
+            return self._use(box.labels[rest], clean_text(arguments.get("task", ""), 500))
+        raise UnknownName("prompt", name[:80], [prompt["name"] for prompt in self.listed()])
+
+    def _explain(self, arguments: Mapping[str, str]) -> str:
+        labels = self.bridge.box.labels
+        label = arguments.get("program", "")
+        if label not in labels:
+            raise UnknownName("program", label[:80], labels, "explain_error")
+        return _explain_error(labels[label], arguments.get("code", ""))
 
     # --- one instruction -----------------------------------------------------------------------
 
@@ -159,23 +163,18 @@ class Prompts:
         return "\n".join([*lines, "", _ADVICE])
 
     def _instruction_lines(self, served: ServedProgram, task: str) -> list[str]:
-        tools = self._tools_by_instruction(served)
-        listed = [ix for ix in served.program.model.instructions if ix.name in tools]
-        lines = []
+        instructions = self._instructions_by_tool(served)
         fitting = self._fitting(served, task)
-        if fitting:
-            lines.append("These may fit, the likeliest first:")
-            rank = {name: place for place, name in enumerate(fitting)}
-            listed = [ix for ix in listed if tools[ix.name] in rank]
-            listed.sort(key=lambda ix: rank[tools[ix.name]])
-        listed = listed[:_MAX_LISTED]
-        lines += [_instruction_line(tools[ix.name], ix) for ix in listed]
-        if len(tools) > len(listed):
-            lines.append(f"- and {len(tools) - len(listed)} more")
+        lines = ["These may fit, the likeliest first:"] if fitting else []
+        names = [name for name in fitting or instructions if name in instructions]
+        listed = names[:_MAX_LISTED]
+        lines += [_instruction_line(name, instructions[name]) for name in listed]
+        if len(instructions) > len(listed):
+            lines.append(f"- and {len(instructions) - len(listed)} more")
         return lines
 
-    def _tools_by_instruction(self, served: ServedProgram) -> dict[str, str]:
-        """Return the tool name of each instruction of a program.
+    def _instructions_by_tool(self, served: ServedProgram) -> dict[str, Instruction]:
+        """Return the instructions of a program by the names of their tools, in its order.
 
         If an instruction has two tools, the second one only views its return value, so the first
         one is taken.
@@ -183,7 +182,8 @@ class Prompts:
         tools: dict[str, str] = {}
         for tool in self.bridge.box.tools_of(served, "instruction"):
             tools.setdefault(tool.target, tool.name)
-        return tools
+        instructions = served.program.model.instructions
+        return {tools[ix.name]: ix for ix in instructions if ix.name in tools}
 
     def _readers(self, served: ServedProgram) -> list[str]:
         """Return the names of the tools that read accounts of a program."""
