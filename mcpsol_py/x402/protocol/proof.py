@@ -57,6 +57,8 @@ PROOF_HEADER = "sign-in-with-x"
 MAX_AGE_MS = 300_000
 #: How far the signer's clock may be off, in milliseconds.
 SKEW_MS = 300_000
+#: The greatest length of a field that is signed.
+MAX_FIELD_CHARS = 4096
 _NONCE = re.compile(r"[0-9A-Za-z]{8,128}")
 
 
@@ -103,7 +105,8 @@ def sign_proof(
 ) -> dict[str, Any]:
     """Sign a challenge's `info` for *network* (CAIP-2) and return the proof.
 
-    *nonce* replaces the challenge's. It makes a repeated call the same call.
+    *nonce* replaces the challenge's. It makes a repeated call the same call. Raises PaymentError
+    (invalid_siwx, invalid_siwx_text) if a field is missing, has control characters or is too long.
     """
     body = {k: v for k, v in info.items() if v is not None}
     body |= {
@@ -116,9 +119,29 @@ def sign_proof(
         body |= {"nonce": nonce, "issuedAt": _iso(datetime.now(UTC))}
     if request_id is not None:
         body["requestId"] = request_id
-    unsigned = SIWxPayload.model_validate({**body, "signature": ""})
-    signature = wallet.sign_message(format_siws_message(unsigned, unsigned.address).encode())
+    try:
+        unsigned = SIWxPayload.model_validate({**body, "signature": ""})
+    except ValidationError as error:
+        raise _unreadable(error) from None
+    signature = wallet.sign_message(_signed_text(unsigned))
     return {**body, "signature": str(signature)}
+
+
+def _signed_text(proof: SIWxPayload) -> bytes:
+    """Return the text that the wallet signs. Each field is one line of it, or a part of one.
+
+    Raises PaymentError (invalid_siwx_text) if a field could write lines of its own: the same
+    signature would then be good for another proof.
+    """
+    texts = proof.model_dump(exclude={"signature", "resources"}, exclude_none=True)
+    texts |= {f"resources[{i}]": text for i, text in enumerate(proof.resources or ())}
+    for name, text in texts.items():
+        if not text.isprintable() or len(text) > MAX_FIELD_CHARS:
+            raise _refuse(
+                "text",
+                f"expected {name} as one line of at most {MAX_FIELD_CHARS:,} printable characters",
+            )
+    return format_siws_message(proof, proof.address).encode()
 
 
 def proof_meta(proof: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,10 +182,7 @@ def parse_proof(value: object) -> SIWxPayload | None:
     try:
         return SIWxPayload.model_validate(found)
     except ValidationError as error:
-        # from None: pydantic's text repeats the input
-        raise PaymentError(
-            "invalid_siwx", f"fields of the proof are missing or invalid: {faulty_fields(error)}"
-        ) from None
+        raise _unreadable(error) from None
 
 
 def check_proof(
@@ -235,7 +255,7 @@ def _signer(proof: SIWxPayload) -> str:
         signature = Signature.from_string(proof.signature)
     except ValueError:
         raise _refuse("malformed_signature", "address or signature cannot be read") from None
-    if not signature.verify(wallet, format_siws_message(proof, proof.address).encode()):
+    if not signature.verify(wallet, _signed_text(proof)):
         raise _refuse("signature", "the signature is not of this proof")
     return str(wallet)
 
@@ -252,6 +272,13 @@ def _read_time(text: str, what: str) -> int:
 
 def _iso(when: datetime) -> str:
     return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _unreadable(error: ValidationError) -> PaymentError:
+    """Raise it from None: pydantic's text repeats the input."""
+    return PaymentError(
+        "invalid_siwx", f"fields of the proof are missing or invalid: {faulty_fields(error)}"
+    )
 
 
 def _refuse(code: str, message: str) -> PaymentError:
