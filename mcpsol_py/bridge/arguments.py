@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -116,12 +115,7 @@ def read_list(value: Any, path: str, most: int, items: str) -> list[Any] | None:
 
 def read_object(value: Any, path: str) -> dict[str, Any]:
     """Return *value*, which must be an object. Some clients send objects as JSON text, which is read."""
-    found = value
-    if isinstance(value, str):
-        try:
-            found = json.loads(value)
-        except (ValueError, RecursionError) as error:
-            raise EncodeError(f"expected an object, got {abbr(value)}", path=path) from error
+    found = opened(value)
     if not isinstance(found, dict):
         raise EncodeError(f"expected an object, got {abbr(value)}", path=path)
     return found

@@ -39,7 +39,7 @@ from mcpsol_py.client.simulation import unsigned
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import McpsolError, PolicyError, ProgramFailed, SendUnknown, TransportError
 from mcpsol_py.program import ProgramInstruction
-from mcpsol_py.solana.tokens import read_token_account
+from mcpsol_py.solana.tokens import OwnedData, read_token_account
 
 __all__ = ["Confirm", "OutgoingCall", "PolicySender", "Submission"]
 
@@ -210,12 +210,13 @@ class PolicySender:
         self, call: OutgoingCall, prepared: PreparedCall, simulated: SimulatedCall
     ) -> None:
         written = [str(meta.pubkey) for meta in prepared.instruction.accounts if meta.is_writable]
-        own = []
-        for key, account in simulated.before.items():
-            token = read_token_account(account)
-            if token is not None and str(token.owner) == self._wallet:
-                own.append(str(key))
+        own = [str(key) for key, found in simulated.before.items() if self._owns(found)]
         self.policy.check_accounts(call.rule, self._wallet, prepared.signers, written, own)
+
+    def _owns(self, account: OwnedData | None) -> bool:
+        """Return True for a token account of the wallet."""
+        token = read_token_account(account)
+        return token is not None and str(token.owner) == self._wallet
 
     # --- signing and sending -------------------------------------------------------------------------------------
 

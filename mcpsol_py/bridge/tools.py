@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal
 
 from mcpsol_py.bridge.search import IndexedTool, SearchHit, ToolIndex
@@ -189,11 +190,9 @@ class Toolbox:
     def _tools_of(self, served: ServedProgram) -> Iterator[BridgeTool]:
         """Yield the tools of a program's instructions and account types."""
         prefix = f"{served.label}_" if len(self.programs) > 1 else ""
-        for tool in self._instruction_tools(served, prefix):
+        tools = chain(self._instruction_tools(served, prefix), _account_tools(served, prefix))
+        for tool in tools:
             yield self._marked(tool, served)
-        if served.transport is not None:
-            for tool in _account_tools(served, prefix):
-                yield self._marked(tool, served)
 
     def _instruction_tools(self, served: ServedProgram, prefix: str) -> Iterator[BridgeTool]:
         program = served.program
@@ -334,7 +333,12 @@ def _renamed(tool: BridgeTool, name: str) -> BridgeTool:
 
 
 def _account_tools(served: ServedProgram, prefix: str) -> Iterator[BridgeTool]:
-    """Yield two tools for each readable account type: one reads an account, one lists them."""
+    """Yield two tools for each readable account type: one reads an account, one lists them.
+
+    Yields none for a program without a chain.
+    """
+    if served.transport is None:
+        return
     resolver = served.program.codecs.layouts.resolver
     accounts = [a for a in served.program.model.accounts if resolver.why_unusable(a.type) is None]
     wanted: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from mcpsol_py.model.types import (
     Amount,
@@ -49,6 +50,33 @@ def docstring(docs: Iterable[str], indent: str) -> list[str]:
     return [f'{indent}"""{text}"""'.replace("\n", f"\n{indent}")]
 
 
+@dataclass(frozen=True, slots=True)
+class _Spelling:
+    """The annotations of what a reader returns."""
+
+    pubkey: str
+    bytes: str
+    list_of: str
+    product: str
+
+    def map_of(self, key: str, value: str) -> str:
+        """Return the annotation of a map, which a reader returns as a list of pairs."""
+        return self.list_of.format(f"tuple[{key}, {value}]")
+
+
+@dataclass(frozen=True, slots=True)
+class _GivenSpelling(_Spelling):
+    """The annotations of what a caller may pass."""
+
+    def map_of(self, key: str, value: str) -> str:
+        pairs = self.list_of.format(f"tuple[{key}, {value}]")
+        return f"Mapping[{key}, {value}] | {pairs}"
+
+
+_READ = _Spelling("Pubkey", "bytes", "list[{}]", "dict[str, Any]")
+_GIVEN = _GivenSpelling("Address", "bytes | str", "Sequence[{}]", "Mapping[str, Any]")
+
+
 class Annotations(GroupVisitor[[], str]):
     """The annotation of a value, by its type.
 
@@ -56,6 +84,10 @@ class Annotations(GroupVisitor[[], str]):
     """
 
     given: bool
+
+    @property
+    def _spelling(self) -> _Spelling:
+        return _GIVEN if self.given else _READ
 
     @abstractmethod
     def visit_link(self, node: Link) -> str:
@@ -79,13 +111,13 @@ class Annotations(GroupVisitor[[], str]):
         return "bool"
 
     def visit_pubkey(self, node: Pubkey) -> str:
-        return "Address" if self.given else "Pubkey"
+        return self._spelling.pubkey
 
     def visit_string(self, node: String) -> str:
         return "str"
 
     def visit_bytes(self, node: Bytes) -> str:
-        return "bytes | str" if self.given else "bytes"
+        return self._spelling.bytes
 
     def visit_wrapper(self, node: WrapperType) -> str:
         return self.visit(node.item)
@@ -102,18 +134,15 @@ class Annotations(GroupVisitor[[], str]):
         return self._sequence(self.visit(node.item))
 
     def _sequence(self, item: str) -> str:
-        return f"Sequence[{item}]" if self.given else f"list[{item}]"
+        return self._spelling.list_of.format(item)
 
     def visit_map(self, node: Map) -> str:
-        key, value = self.visit(node.key), self.visit(node.value)
-        if self.given:
-            return f"Mapping[{key}, {value}] | Sequence[tuple[{key}, {value}]]"
-        return f"list[tuple[{key}, {value}]]"
+        return self._spelling.map_of(self.visit(node.key), self.visit(node.value))
 
     def visit_product(self, node: ProductType) -> str:
         if isinstance(node, Tuple):
             return self._sequence("Any")
-        return "Mapping[str, Any]" if self.given else "dict[str, Any]"
+        return self._spelling.product
 
     def visit_enum(self, node: Enum) -> str:
         return " | ".join(self._variants(node)) or "str"

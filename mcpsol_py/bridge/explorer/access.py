@@ -7,13 +7,12 @@ browser asks for it as the password of Basic authentication.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 from mcpsol_py.bridge.explorer.rendering import HtmlPage
 from mcpsol_py.bridge.http.access_levels import AccessLevel, allows
-from mcpsol_py.bridge.http.asgi import Receive, Scope
+from mcpsol_py.bridge.http.asgi import Receive, Scope, bearer_token, header
 from mcpsol_py.bridge.http.auth import Verifier
 from mcpsol_py.bridge.http.settings import HttpSettings
 
@@ -37,23 +36,22 @@ async def check_access(
 
     A form may be posted only from the explorer's own pages or a configured origin.
     """
-    headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope.get("headers", ())}
     wanted: AccessLevel = "read"
-    if headers.get("host") not in {*settings.own_hosts, *settings.hosts}:
+    if header(scope, b"host") not in settings.allowed_hosts:
         return _refusal(421, "this server does not serve this host")
     if scope["method"] == "POST":
         wanted = "build"
-        if headers.get("origin") not in settings.allowed_origins:
+        if header(scope, b"origin") not in settings.allowed_origins:
             return _refusal(403, "forms are accepted only from these pages")
-    return await _check_token(verifier, headers, wanted)
+    return await _check_token(scope, verifier, wanted)
 
 
 async def _check_token(
-    verifier: Verifier | None, headers: Mapping[str, str], wanted: AccessLevel
+    scope: Scope, verifier: Verifier | None, wanted: AccessLevel
 ) -> RefusedRequest | None:
     if verifier is None:
         return None
-    token = await verifier.verify_token(_password(headers.get("authorization", "")))
+    token = await verifier.verify_token(bearer_token(scope) or _password(scope))
     if token is None:
         ask = (b"www-authenticate", b'Basic realm="idl2mcp", charset="UTF-8"')
         return _refusal(401, "enter the token as the password", ask)
@@ -66,11 +64,9 @@ def _refusal(status: int, text: str, *headers: tuple[bytes, bytes]) -> RefusedRe
     return RefusedRequest(HtmlPage(f"{text}\n", status, "text/plain"), headers)
 
 
-def _password(authorization: str) -> str:
-    """Return the token of an Authorization header, or ""."""
-    kind, _, rest = authorization.partition(" ")
-    if kind.lower() == "bearer":
-        return rest.strip()
+def _password(scope: Scope) -> str:
+    """Return the password of Basic authentication, or ""."""
+    kind, _, rest = header(scope, b"authorization").partition(" ")
     if kind.lower() != "basic":
         return ""
     try:

@@ -70,8 +70,8 @@ def http_app(
     bridge.observe = observe
     pages = _OtherApps(explorer, other_apps)
     limited = RateLimit(pages, settings.calls_per_minute, _ClientOf(verifier))
-    hosts = {*settings.own_hosts, *settings.hosts}
-    return RequestIds(OperatorPages(limited, bridge, verifier, hosts))
+    operator_pages = OperatorPages(limited, bridge, verifier, set(settings.allowed_hosts))
+    return RequestIds(operator_pages)
 
 
 async def run_http(
@@ -97,7 +97,7 @@ def _verifier(settings: HttpSettings) -> Verifier | None:
 
 def _mcp_endpoint(server: Server[Any], settings: HttpSettings, verifier: Verifier | None) -> App:
     security = TransportSecuritySettings(
-        allowed_hosts=[*settings.own_hosts, *settings.hosts],
+        allowed_hosts=list(settings.allowed_hosts),
         allowed_origins=list(settings.allowed_origins),
     )
     app: Any = server.streamable_http_app(

@@ -51,6 +51,11 @@ class HttpSettings:
         )
 
     @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        """The Host headers that are accepted: of the server's own address, and configured ones."""
+        return (*self.own_hosts, *self.hosts)
+
+    @property
     def allowed_origins(self) -> tuple[str, ...]:
         """The Origin headers that are accepted: of the server's own pages, and configured ones."""
         return (*(f"http://{host}" for host in self.own_hosts), *self.origins)

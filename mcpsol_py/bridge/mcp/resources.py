@@ -20,7 +20,6 @@ from mcpsol_py.calls import reading
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.transport import Transport
 from mcpsol_py.errors import DecodeError, UnknownName
-from mcpsol_py.model.program import ProgramModel
 from mcpsol_py.model.type_text import type_text
 from mcpsol_py.names import clean_json, clean_text
 
@@ -130,27 +129,12 @@ class Resources:
 
     def _schema_part(self, served: ServedProgram, steps: list[str], uri: str) -> Any:
         """Return a part of the program's schema as a JSON value."""
-        model = served.program.model
-        match steps:
-            case ["info"]:
-                return self.bridge.info(served, full=True)
-            case ["idl"]:
-                from mcpsol_py.schema.anchor_idl import to_anchor
-
-                return to_anchor(model)[0]
-            case ["schema"]:
-                from mcpsol_py.schema.pages import compact_document
-
-                return compact_document(model)
-            case ["errors"]:
-                return [
-                    {"code": e.code, "name": e.name, "message": clean_text(e.message, 400)}
-                    for e in model.errors
-                ]
-            case ["pages", cursor]:
-                return _page(model, cursor)
-            case ["types", name]:
-                return _type(served, name)
+        kind, *names = steps or [""]
+        if (kind, names) == ("info", []):
+            return self.bridge.info(served, full=True)
+        part = _PARTS.get((kind, len(names)))
+        if part is not None:
+            return part(served, *names)
         known = [f"{_SCHEME}://{quote(served.program.name)}/{kind}" for kind in _DESCRIPTIONS]
         raise UnknownName("resource", uri[:200], known)
 
@@ -178,10 +162,29 @@ def _chain_of(served: ServedProgram) -> Transport:
     return served.transport
 
 
-def _page(model: ProgramModel, cursor: str) -> Any:
+def _idl(served: ServedProgram) -> Any:
+    from mcpsol_py.schema.anchor_idl import to_anchor
+
+    return to_anchor(served.program.model)[0]
+
+
+def _schema(served: ServedProgram) -> Any:
+    from mcpsol_py.schema.pages import compact_document
+
+    return compact_document(served.program.model)
+
+
+def _errors(served: ServedProgram) -> Any:
+    return [
+        {"code": error.code, "name": error.name, "message": clean_text(error.message, 400)}
+        for error in served.program.model.errors
+    ]
+
+
+def _page(served: ServedProgram, cursor: str) -> Any:
     from mcpsol_py.schema.pages import write_pages
 
-    pages = write_pages(model)
+    pages = write_pages(served.program.model)
     if not cursor.isdecimal() or int(cursor) >= len(pages):
         raise UnknownName("page", cursor[:20], [str(i) for i in range(len(pages))])
     return json.loads(pages[int(cursor)])
@@ -194,3 +197,13 @@ def _type(served: ServedProgram, name: str) -> dict[str, Any]:
         raise UnknownName("type", name[:80], known)
     resolved = served.program.codecs.layouts.resolver.target(known[name])
     return {"name": name, "type": type_text(resolved)}
+
+
+#: (first step of a path, number of steps after it) -> the function that reads this part.
+_PARTS: dict[tuple[str, int], Callable[..., Any]] = {
+    ("idl", 0): _idl,
+    ("schema", 0): _schema,
+    ("errors", 0): _errors,
+    ("pages", 1): _page,
+    ("types", 1): _type,
+}

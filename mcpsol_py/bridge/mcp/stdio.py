@@ -69,12 +69,15 @@ def _are_pipes() -> bool:
     if sys.platform == "win32":
         return False
     try:
-        found = [os.fstat(fd) for fd in (0, 1, 2)]
+        stdin, stdout, stderr = map(os.fstat, (0, 1, 2))
     except OSError:  # one is closed
         return False
-    if not all(stat.S_ISFIFO(f.st_mode) or stat.S_ISSOCK(f.st_mode) for f in found[:2]):
-        return False
-    return len({(f.st_dev, f.st_ino) for f in found}) == len(found)
+    files = {(found.st_dev, found.st_ino) for found in (stdin, stdout, stderr)}
+    return len(files) == 3 and _is_pipe(stdin) and _is_pipe(stdout)
+
+
+def _is_pipe(found: os.stat_result) -> bool:
+    return stat.S_ISFIFO(found.st_mode) or stat.S_ISSOCK(found.st_mode)
 
 
 class _LineReader:
