@@ -8,7 +8,7 @@ import pytest
 #: page -> the headings of its tables whose last column names tests
 TABLES = {
     "docs/x402.md": ("## Peers", "## Faults"),
-    "docs/x402-storage.md": ("## What goes wrong, and what a payment does then",),
+    "docs/x402-storage.md": ("## Faults of the database",),
 }
 TEST = re.compile(r"`(test_\w+)`")
 
