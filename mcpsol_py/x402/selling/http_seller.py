@@ -18,6 +18,7 @@ from mcpsol_py.x402.protocol.http_wire import demand_headers, read_header_paymen
 from mcpsol_py.x402.protocol.offer import Answer, Offer, PaymentRequiredReply, Refused, Reply
 from mcpsol_py.x402.protocol.proof import read_proof_header
 from mcpsol_py.x402.selling.paid_calls import PaidCalls
+from mcpsol_py.x402.selling.sold_routes import SoldRoute, SoldRoutes, at_path
 from mcpsol_py.x402.selling.tool_run import Run
 
 __all__ = ["PaidHttp"]
@@ -39,6 +40,7 @@ _STATUS = {
 }
 #: Codes of Refused after which the same request may be sent again.
 _REPEATABLE = ("in_progress", "settlement_pending", "storage_unavailable")
+_POLICY_VIOLATION = 1008
 _JSON = {"Content-Type": "application/json"}
 
 
@@ -53,7 +55,11 @@ class _Response:
 
 
 class PaidHttp:
-    """Asks payment for the routes of *offers*, by (method, path). Everything else passes through.
+    """Asks payment for the routes of *offers*, by (method, path). Other paths pass through.
+
+    A sold path is closed: HEAD costs what GET costs, OPTIONS is answered here, other methods get
+    405, and a WebSocket is refused. So a middleware that answers CORS preflights goes around this
+    one.
 
     402 asks for payment or says why one was rejected. 400: the payment cannot be read. 409 (with
     Retry-After): it is in progress, or its id was used for something else. A response is stored
@@ -70,20 +76,29 @@ class PaidHttp:
         max_body: int = 1024 * 1024,
     ) -> None:
         self._app, self._paid_calls = app, paid_calls
-        self._offers, self._max_body = dict(offers), max_body
+        self._routes, self._max_body = SoldRoutes(offers), max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
-        offer = self._offer(scope)
-        if offer is None:
+        found = self._routes.find(scope)
+        if found is None:
             await self._app(scope, receive, send)
-        else:
-            await _send(send, await self._sell(offer, scope, receive))
+        elif scope["type"] == "http":
+            response = await self._answer(found[0], at_path(scope, found[1]), receive)
+            await _send(send, response, is_head=scope["method"].upper() == "HEAD")
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": _POLICY_VIOLATION})
 
-    def _offer(self, scope: Scope) -> Offer | None:
-        if scope["type"] != "http":
-            return None
-        return self._offers.get((scope.get("method", ""), scope.get("path", "")))
+    async def _answer(self, route: SoldRoute, scope: Scope, receive: Receive) -> _Response:
+        method = scope["method"].upper()
+        offer = route.offer(method)
+        if offer is not None:
+            return await self._sell(offer, scope, receive)
+        allow = {"Allow": route.allowed}
+        if method == "OPTIONS":
+            return _Response(204, allow, b"")
+        message = f"{method} is not sold here; use one of {route.allowed}"
+        return _error(405, "method_not_allowed", message, allow)
 
     async def _sell(self, offer: Offer, scope: Scope, receive: Receive) -> _Response:
         headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
@@ -185,12 +200,15 @@ def _error(
     return _Response(status, {**_JSON, **(headers or {})}, body)
 
 
-async def _send(send: Send, response: _Response) -> None:
+async def _send(send: Send, response: _Response, *, is_head: bool) -> None:
+    lengths = [v for k, v in response.kept if k.lower() == "content-length"]
     kept = [(k, v) for k, v in response.kept if k.lower() != "content-length"]
-    length = ("Content-Length", str(len(response.body)))
+    # The response to HEAD has the length of the body that GET would get.
+    length = lengths[0] if is_head and lengths else str(len(response.body))
     headers = [
         (k.lower().encode("latin-1"), v.encode("latin-1"))
-        for k, v in (*kept, *response.headers.items(), length)
+        for k, v in (*kept, *response.headers.items(), ("Content-Length", length))
     ]
+    body = b"" if is_head else response.body
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    await send({"type": "http.response.body", "body": response.body})
+    await send({"type": "http.response.body", "body": body})

@@ -9,6 +9,8 @@ from typing import Any
 import httpx
 import orjson
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from x402 import x402Client
 from x402.http.clients.httpx import x402AsyncTransport
 
@@ -18,6 +20,7 @@ from mcpsol_py.x402.buying.http_buyer import HttpBuyer
 from mcpsol_py.x402.exact.mechanism import ExactClient
 from mcpsol_py.x402.protocol.http_wire import read_http_demand
 from mcpsol_py.x402.protocol.networks import DEVNET
+from mcpsol_py.x402.selling.http_seller import PaidHttp
 from tests.support.x402_buyers import budget_of, payer_of
 from tests.support.x402_sellers import app_of
 from tests.support.x402_shop import Shop
@@ -137,3 +140,137 @@ async def test_the_official_http_client_pays_us(shop: Shop) -> None:
     receipt: dict[str, Any] = orjson.loads(base64.b64decode(response.headers["payment-response"]))
     assert receipt["success"]
     assert shop.paid == 10_000
+
+
+# --- a sold path is closed ------------------------------------------------------------------------
+
+
+class _Plain:
+    """An app without routes: it answers every request and WebSocket, whatever the method."""
+
+    def __init__(self) -> None:
+        self.runs: list[tuple[str, str]] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.runs.append((scope["type"], scope["path"]))
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.accept"})
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"secret"})
+
+
+async def ask(app: Any, method: str, path: str, **scope: Any) -> list[dict[str, Any]]:
+    """Give an app one request, as a server would, and return what it sent."""
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    asked = {"type": "http", "method": method, "path": path, "headers": [], **scope}
+    await app(asked, receive, send)
+    return sent
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "get", "OPTIONS", "PUT", "DELETE", "TRACE"])
+async def test_no_method_of_a_sold_path_is_free(shop: Shop, method: str) -> None:
+    app = _Plain()
+    paid = PaidHttp(app, shop.paid_calls(), {("GET", "/weather"): shop.offer()})
+    start, _ = await ask(paid, method, "/weather")
+    expected = {"GET": 402, "HEAD": 402, "OPTIONS": 204}
+    assert (start["status"], app.runs) == (expected.get(method.upper(), 405), [])
+    if start["status"] != 402:
+        assert dict(start["headers"])[b"allow"] == b"GET, HEAD, OPTIONS"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/weather/",
+        "//weather",
+        "/weather//",
+        "/%77eather",
+        "/%2577eather",
+        "/./weather",
+        "/free/../weather",
+        "/free/%2e%2e/weather",
+        "/weather%2f",
+        "/%2Fweather",
+        "weather",
+    ],
+)
+async def test_another_spelling_of_a_sold_path_is_sold(shop: Shop, path: str) -> None:
+    app = _Plain()
+    paid = PaidHttp(app, shop.paid_calls(), {("GET", "/weather"): shop.offer()})
+    start, _ = await ask(paid, "GET", path)
+    assert (start["status"], app.runs) == (402, [])
+
+
+@pytest.mark.parametrize(
+    ("path", "root"),
+    [
+        ("/api/weather", "/api"),
+        ("/api//weather/", "/api"),
+        ("/weather", "/api"),
+        ("/api/../api/weather", "/api"),
+    ],
+)
+async def test_a_mounted_app_is_sold(shop: Shop, path: str, root: str) -> None:
+    app = _Plain()
+    paid = PaidHttp(app, shop.paid_calls(), {("GET", "/weather"): shop.offer()})
+    start, _ = await ask(paid, "GET", path, root_path=root)
+    assert (start["status"], app.runs) == (402, [])
+
+
+async def test_a_path_is_sold_with_its_mount_if_the_server_leaves_the_mount_out(shop: Shop) -> None:
+    app = _Plain()
+    paid = PaidHttp(app, shop.paid_calls(), {("GET", "/api/weather"): shop.offer()})
+    start, _ = await ask(paid, "GET", "/weather", root_path="/api")
+    assert (start["status"], app.runs) == (402, [])
+
+
+async def test_starlette_mounts_what_is_sold(shop: Shop) -> None:
+    app = Starlette(routes=[Mount("/api", app_of(shop))])
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app)) as client:
+        asked = await client.get("http://shop.test/api/weather")
+        free = await client.get("http://shop.test/api/free")
+    assert (asked.status_code, free.text, shop.runs) == (402, "free", [])
+
+
+async def test_a_payment_for_another_spelling_gets_the_sold_path(
+    shop: Shop, tmp_path: Path
+) -> None:
+    async with http(shop) as client:
+        buyer = HttpBuyer(client, payer_of(shop, budget_of(shop, tmp_path)))
+        bought = await buyer.request("GET", "http://shop.test/weather/?city=Bern")
+    assert (bought.result.status_code, bought.result.json()) == (200, {"sun": True})
+    assert (shop.runs, shop.paid) == ([("Bern", b"")], 10_000)
+
+
+async def test_head_costs_what_get_costs(shop: Shop, tmp_path: Path) -> None:
+    async with http(shop) as client:
+        bought = await HttpBuyer(client, payer_of(shop, budget_of(shop, tmp_path))).request(
+            "HEAD", URL
+        )
+    assert (bought.result.status_code, bought.result.content) == (200, b"")
+    assert bought.result.headers["content-length"] == str(len(b'{"sun":true}'))
+    assert shop.paid == 10_000
+
+
+async def test_a_websocket_on_a_sold_path_is_refused(shop: Shop) -> None:
+    app = _Plain()
+    paid = PaidHttp(app, shop.paid_calls(), {("GET", "/weather"): shop.offer()})
+    sent = await ask(paid, "GET", "/weather/", type="websocket")
+    assert (sent, app.runs) == ([{"type": "websocket.close", "code": 1008}], [])
+
+
+async def test_other_paths_and_scopes_reach_the_app(shop: Shop) -> None:
+    app = _Plain()
+    paid = PaidHttp(app, shop.paid_calls(), {("GET", "/weather"): shop.offer()})
+    await ask(paid, "GET", "/weathers")
+    await ask(paid, "GET", "/weather/today")
+    await ask(paid, "GET", "/live", type="websocket")
+    assert app.runs == [("http", "/weathers"), ("http", "/weather/today"), ("websocket", "/live")]
