@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from solders.pubkey import Pubkey
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["Refresher"]
 
 logger = logging.getLogger(__name__)
+
+_Answer = TypeVar("_Answer")
 
 #: A deployment takes several transactions and is seen a slot before it can run, so wait this long.
 _SETTLE_SECONDS = 0.6
@@ -131,7 +134,8 @@ class Refresher:
         if not has_list_tools:
             keys += [(key, None) for key in idl_places(program_id)]
         for key, head in keys:
-            stack.callback(await _add_watch(watch, key, changed.set, head))
+            add = partial(watch.add, key, changed.set, head=head)
+            stack.callback(await _when_reachable(add))
         # The schema may have changed after it was read and before the watch began. Only the
         # deployment has a slot that shows this; an IDL account has none.
         with contextlib.suppress(TransportError):
@@ -145,11 +149,10 @@ class Refresher:
         """
         changed = asyncio.Event()
         watch = self.watches(transport)
-        stop = await _add_watch(
-            watch, programdata_address(program_id), changed.set, PROGRAMDATA_HEADER
-        )
+        key = programdata_address(program_id)
+        stop = await _when_reachable(partial(watch.add, key, changed.set, head=PROGRAMDATA_HEADER))
         try:
-            first = await _first_slot(transport, program_id)
+            first = await _when_reachable(partial(_slot, transport, program_id))
             while True:
                 await changed.wait()
                 changed.clear()
@@ -239,13 +242,11 @@ def _seen_by_clients(served: ServedProgram) -> tuple[ProgramModel, str, str]:
     return served.program.model, served.how, served.refused
 
 
-async def _add_watch(
-    watch: AccountWatch, key: Pubkey, on_change: Callable[[], None], head: int | None
-) -> Callable[[], None]:
-    """Watch an account, waiting for the chain if it does not answer."""
+async def _when_reachable(ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
+    """Return the answer of a chain. If it does not answer, wait and ask again."""
     while True:
         try:
-            return await watch.add(key, on_change, head=head)
+            return await ask()
         except TransportError:
             await asyncio.sleep(_RECONNECT_SECONDS)
 
@@ -253,15 +254,6 @@ async def _add_watch(
 async def _slot(transport: Transport, program_id: Pubkey) -> int | None:
     """Return the slot of a program's last deployment. Raises TransportError."""
     return (await deployment_mark(transport, program_id)).slot
-
-
-async def _first_slot(transport: Transport, program_id: Pubkey) -> int | None:
-    """Return the slot of a program's last deployment, waiting for the chain if necessary."""
-    while True:
-        try:
-            return await _slot(transport, program_id)
-        except TransportError:
-            await asyncio.sleep(_RECONNECT_SECONDS)
 
 
 async def _deployed_slot(served: ServedProgram) -> int | None:

@@ -280,7 +280,7 @@ class Submission:
         except BaseException as error:
             await self._after_fault(error)
             raise
-        await self._note("sent", signature=signature)
+        await self._note("sent")
         await self._progress.reached("confirmed", SEND_STEPS, signature=signature)
         return signature
 
@@ -314,12 +314,12 @@ class Submission:
         """Write down an error, and return the one to raise."""
         signature = self._signature
         if signature is None or not _may_land(error):
-            facts: dict[str, Any] = {} if signature is None else {"signature": signature}
+            facts: dict[str, Any] = {"reason": error.reason}
             if isinstance(error, ProgramFailed) and await self._landed():
                 facts["outflow"] = {SOL: str(_FEE)}  # a failed transaction pays its fee, too
-            await self._note("failed", reason=error.reason, **facts)
+            await self._note("failed", **facts)
             return error
-        await self._note("unknown", signature=signature)
+        await self._note("unknown")
         if isinstance(error, TransportError):
             return SendUnknown(signature, error.why)
         return error
@@ -327,8 +327,7 @@ class Submission:
     async def _after_fault(self, error: BaseException) -> None:
         """Write down a cancellation or a fault of this process. Raises SendUnknown for a fault after the handing in."""
         signature = self._signature
-        facts = {} if signature is None else {"signature": signature}
-        await self._note("unknown" if self._handing_in else "failed", **facts)
+        await self._note("unknown" if self._handing_in else "failed")
         if self._handing_in and signature is not None and isinstance(error, Exception):
             logger.exception("a send ended in an unexpected way")
             kind = type(error).__name__
@@ -351,15 +350,17 @@ class Submission:
         If the log cannot be written any more, the caller learns the outcome all the same: the intent counts as spent,
         and nothing more can be sent.
         """
+        facts["intent"] = self._intent
+        if self._signature is not None:
+            facts["signature"] = self._signature
         try:
-            await asyncio.to_thread(self._sender.audit.append, event, intent=self._intent, **facts)
+            await asyncio.to_thread(self._sender.audit.append, event, **facts)
         except PolicyError as error:
             telemetry.event(
                 "audit log failed",
                 level="error",
                 outcome=event,
                 why=error.why,
-                intent=self._intent,
                 **facts,
             )
             await self._progress.log("critical", "audit log failed", outcome=event)

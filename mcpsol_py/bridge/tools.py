@@ -146,7 +146,7 @@ class Toolbox:
         self.labels = dict(zip(_labels(self.programs), self.programs, strict=True))
         for label, served in self.labels.items():
             served.label = label
-        made = [tool for served in self.programs for tool in self._tools_of(served)]
+        made = chain.from_iterable(map(self._tools_of, self.programs))
         for tool in _with_distinct_names(made):
             self._add(tool)
         self._add_common()

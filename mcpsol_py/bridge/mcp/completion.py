@@ -76,26 +76,23 @@ class Completer:
         return _NAMES_BY_ARGUMENT.get(argument, _no_names)(model)
 
     async def _call_argument(
-        self, tool: BridgeTool | None, argument: str, filled_in: Mapping[str, str]
+        self, tool: BridgeTool | None, name: str, filled_in: Mapping[str, str]
     ) -> Iterable[str]:
         """Return values for an argument of an instruction's prompt."""
-        if tool is None:
+        argument = None if tool is None else prompt_arguments(tool).get(name)
+        if tool is None or argument is None:
             return []
-        schema = prompt_arguments(tool).get(argument, {})
-        choices = _choices(schema)
+        choices = _choices(argument.schema)
         if choices:
             return map(str, choices)
         served = tool.served
         assert served is not None
-        account = schema.get("x-account")
-        if account is None and _BASE58 not in str(schema.get("pattern", "")):
-            return []
-        wanted = snake(str(argument if account is None else account))
-        types = [a.name for a in served.program.model.accounts if snake(a.name) == wanted]
-        derived: list[str] = []
-        if account is not None:
-            derived = self._derived(tool, served, str(account), filled_in)
-        return [*derived, *await self._addresses(served, types)]
+        if argument.account is not None:
+            derived = self._derived(tool, served, argument.account, filled_in)
+            return [*derived, *await self._addresses(served, _types_for(served, argument.account))]
+        if _BASE58 in str(argument.schema.get("pattern", "")):
+            return await self._addresses(served, _types_for(served, name))
+        return []
 
     def _derived(
         self, tool: BridgeTool, served: ServedProgram, account: str, filled_in: Mapping[str, str]
@@ -138,6 +135,12 @@ class Completer:
                 found = await reading.accounts_of(served, name, {}, _MAX_ACCOUNTS)
                 out += [row["address"] for row in found["accounts"]]
         return [*out, *(f"@{name}" for name in self.bridge.known_names)]
+
+
+def _types_for(served: ServedProgram, name: str) -> list[str]:
+    """Return the account types that an account or argument called *name* may be of."""
+    wanted = snake(name)
+    return [type_ for type_ in _names(served.program.model.accounts) if snake(type_) == wanted]
 
 
 def _no_names(model: ProgramModel) -> list[str]:
@@ -194,10 +197,10 @@ def _arguments_and_accounts(
     """Return the arguments and the accounts that are filled in for an instruction's prompt."""
     arguments: dict[str, Any] = {}
     accounts: dict[str, Any] = {}
-    for name, schema in prompt_arguments(tool).items():
+    for name, argument in prompt_arguments(tool).items():
         text = filled_in.get(name)
-        if text and "x-account" in schema:
-            accounts[str(schema["x-account"])] = text
+        if text and argument.account is not None:
+            accounts[argument.account] = text
         elif text:
             arguments[name] = text
     return arguments, accounts

@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mcpsol_py.bridge.tools import BridgeTool
 
-__all__ = ["prompt_arguments", "required_prompt_arguments"]
+__all__ = ["PromptArgument", "prompt_arguments"]
 
 
-def prompt_arguments(tool: BridgeTool) -> dict[str, dict[str, Any]]:
-    """Return the arguments that a prompt can ask for one by one, as name -> JSON schema.
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    """A value that a prompt asks for, with its JSON schema. A call needs it if it is `required`.
 
-    Objects and lists are left out. An account's schema has the account's name under `x-account`;
-    if an argument has the same name, the account's gets the suffix "_account".
+    `account` is the account's name if the value is an account's address, else None.
     """
-    properties = tool.definition["inputSchema"]["properties"]
-    out = {name: schema for name, schema in properties.items() if not _is_group(name, schema)}
-    accounts = properties.get("accounts", {}).get("properties", {})
-    for name, schema in accounts.items():
-        if schema.get("type") == "string":
-            out[f"{name}_account" if name in out else name] = {**schema, "x-account": name}
+
+    schema: Mapping[str, Any]
+    required: bool
+    account: str | None = None
+
+
+def prompt_arguments(tool: BridgeTool) -> dict[str, PromptArgument]:
+    """Return the arguments that a prompt can ask for one by one, by name.
+
+    Objects and lists are left out. If an account and an argument have the same name, the account's
+    gets the suffix "_account".
+    """
+    schema = tool.definition["inputSchema"]
+    properties = _properties(schema)
+    out = {name: found for name, found in properties if not _is_group(name, found.schema)}
+    for account, found in _properties(schema["properties"].get("accounts", {})):
+        if found.schema.get("type") == "string":
+            name = f"{account}_account" if account in out else account
+            out[name] = replace(found, account=account)
     return out
 
 
-def required_prompt_arguments(
-    tool: BridgeTool, arguments: Mapping[str, Mapping[str, Any]]
-) -> list[str]:
-    """Return the names of *arguments* (as `prompt_arguments` returns them) that a call needs."""
-    schema = tool.definition["inputSchema"]
-    accounts = schema["properties"].get("accounts", {}).get("required", [])
-    plain = [name for name in schema.get("required", []) if name in arguments]
-    return plain + [name for name, inner in arguments.items() if inner.get("x-account") in accounts]
+def _properties(schema: Mapping[str, Any]) -> Iterator[tuple[str, PromptArgument]]:
+    required = schema.get("required", ())
+    for name, inner in schema.get("properties", {}).items():
+        yield name, PromptArgument(inner, name in required)
 
 
 def _is_group(name: str, schema: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mcpsol_py.bridge.mcp.prompt_arguments import prompt_arguments, required_prompt_arguments
+from mcpsol_py.bridge.mcp.prompt_arguments import PromptArgument, prompt_arguments
 from mcpsol_py.bridge.tools import BridgeTool
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.errors import anchor_error
@@ -122,7 +122,7 @@ class Prompts:
         program = shown(served.program.model.name)
         lines = [f"Help me call {tool.name} of the Solana program {program}.", ""]
         lines += [f"- {name}: {clean_text(value, 300)}" for name, value in given.items() if value]
-        required = required_prompt_arguments(tool, arguments)
+        required = [name for name, argument in arguments.items() if argument.required]
         missing = [name for name in required if not given.get(name)]
         if missing:
             lines.append(f"Missing, ask me for: {', '.join(missing)}.")
@@ -217,8 +217,6 @@ def _use_row(label: str, served: ServedProgram) -> dict[str, Any]:
 
 
 def _call_row(tool: BridgeTool) -> dict[str, Any]:
-    arguments = prompt_arguments(tool)
-    required = required_prompt_arguments(tool, arguments)
     return {
         "name": f"call_{tool.name}",
         "title": f"Call {tool.name}",
@@ -226,17 +224,17 @@ def _call_row(tool: BridgeTool) -> dict[str, Any]:
         "arguments": [
             {
                 "name": name,
-                "description": _argument_description(schema),
-                "required": name in required,
+                "description": _argument_description(argument),
+                "required": argument.required,
             }
-            for name, schema in arguments.items()
+            for name, argument in prompt_arguments(tool).items()
         ],
     }
 
 
-def _argument_description(schema: Mapping[str, Any]) -> str:
-    default = "an account" if "x-account" in schema else ""
-    return clean_text(str(schema.get("description", default)), 200)
+def _argument_description(argument: PromptArgument) -> str:
+    default = "" if argument.account is None else "an account"
+    return clean_text(str(argument.schema.get("description", default)), 200)
 
 
 # --- texts ---------------------------------------------------------------------------------------

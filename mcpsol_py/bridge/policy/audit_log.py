@@ -188,7 +188,7 @@ class AuditLog:
 
         Raises PolicyError if the log cannot be written or was changed meanwhile.
         """
-        return self._write(event, facts, None)
+        return self._write(event, facts, _accept)
 
     def reserve(
         self, wallet: str, check: Callable[[Mapping[str, int]], None], mark: str = "", **facts: Any
@@ -214,12 +214,11 @@ class AuditLog:
         return self._write("intent", {"wallet": wallet, **facts}, decide)
 
     def _write(
-        self, event: str, facts: Mapping[str, Any], decide: Callable[[_LogState], None] | None
+        self, event: str, facts: Mapping[str, Any], decide: Callable[[_LogState], None]
     ) -> dict[str, Any]:
         with self._lock:
             if self.path is None:
-                if decide is not None:
-                    decide(self._state)
+                decide(self._state)
                 entry = self._next(event, facts)
                 self._state.add(entry)
                 self._memory.append(entry)
@@ -232,7 +231,7 @@ class AuditLog:
         path: Path,
         event: str,
         facts: Mapping[str, Any],
-        decide: Callable[[_LogState], None] | None,
+        decide: Callable[[_LogState], None],
     ) -> dict[str, Any]:
         # A log that was removed meanwhile must not be made again as an empty one.
         create = os.O_CREAT if self._state.count == 0 else 0
@@ -240,8 +239,7 @@ class AuditLog:
         with os.fdopen(handle, "r+b", buffering=0) as file:
             _lock_file(file.fileno(), exclusive=True)
             self._catch_up(file)
-            if decide is not None:
-                decide(self._state)
+            decide(self._state)
             entry = self._next(event, facts)
             line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
             try:
@@ -315,6 +313,10 @@ class AuditLog:
         }
         entry["hash"] = _digest(entry)
         return entry
+
+
+def _accept(state: _LogState) -> None:
+    """Accept a line in any state of the log."""
 
 
 def _today() -> str:
