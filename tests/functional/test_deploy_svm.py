@@ -417,6 +417,7 @@ def test_a_stopped_run_says_how_to_go_on(deploying: Deploying) -> None:
 
 
 def test_ctrl_c_leaves_what_was_reached_and_says_how_to_go_on(deploying: Deploying) -> None:
+    deploying.so.write_bytes(VAULT)  # has more chunks than are sent at once
     deploying.node.stalls = 6
     before = threading.active_count()
     command = [sys.executable, "-m", "idl2mcp", "deploy", str(deploying.so), "--url", deploying.url]
