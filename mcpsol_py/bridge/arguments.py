@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, Protocol
 
 from solders.pubkey import Pubkey
@@ -52,7 +53,7 @@ def check_depth(arguments: Any) -> None:
     """Raise EncodeError for arguments that nest too deep."""
     layer = [arguments]
     for _ in range(_DEPTH):
-        layer = [inner for value in layer for inner in _items(value)]
+        layer = list(chain.from_iterable(map(_items, layer)))
         if not layer:
             return
     raise EncodeError(f"the arguments nest over {_DEPTH} levels deep", path="arguments")

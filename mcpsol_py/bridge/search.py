@@ -163,12 +163,31 @@ class _Match:
     name_words: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """What a user searches for. `exact_name` is the query as the name of a tool."""
+
+    terms: Sequence[str]
+    exact_name: str
+    #: It asks for tools that read accounts.
+    asks_to_read: bool
+
+    @classmethod
+    def parse(cls, text: str) -> _Query:
+        """Return the words of *text* that say something."""
+        asked = _query_words(text)
+        terms = [word for word in asked if word not in _FILLERS] or asked
+        terms = terms[:_MAX_WORDS]
+        asks_to_read = asked[:1] == ["get"] or not _READING.isdisjoint(map(_lemma, terms))
+        return cls(terms, text.strip().lower(), asks_to_read)
+
+
 class ToolIndex:
     """A full-text index over tools."""
 
     def __init__(self, tools: Iterable[IndexedTool]) -> None:
         self._tools = list(tools)
-        words = [tool.words() for tool in self._tools]
+        words = list(map(IndexedTool.words, self._tools))
         self._name_sizes = [len(row["names"].split()) or 1 for row in words]
         self._db = sqlite3.connect(":memory:", check_same_thread=False)
         for index in _WEIGHTS:
@@ -182,32 +201,27 @@ class ToolIndex:
 
     def search(self, query: str, limit: int = 10) -> list[SearchHit]:
         """Return the best *limit* tools for *query*, best first. A tool's name finds that tool."""
-        asked = _query_words(query)
-        terms = [word for word in asked if word not in _FILLERS] or asked
-        terms = terms[:_MAX_WORDS]
-        asks_to_read = asked[:1] == ["get"] or any(_lemma(term) in _READING for term in terms)
-        exact_name = query.strip().lower()
-        hits = []
-        for place, match in self._matches(terms).items():
-            score = self._score(place, match, len(terms), asks_to_read)
-            name = self._tools[place].name
-            if name.lower() == exact_name:
-                score += _EXACT_NAME
-            hits.append(SearchHit(name, round(score, 3)))
+        asked = _Query.parse(query)
+        hits = [
+            SearchHit(self._tools[place].name, round(self._score(place, match, asked), 3))
+            for place, match in self._matches(asked.terms).items()
+        ]
         hits.sort(key=lambda hit: (-hit.score, hit.name))
         return hits[:limit]
 
-    def _score(self, place: int, match: _Match, terms: int, asks_to_read: bool) -> float:
-        """Return the score of a tool that matches a query of *terms* words."""
+    def _score(self, place: int, match: _Match, query: _Query) -> float:
+        """Return the score of a tool that matches *query*."""
         tool = self._tools[place]
-        matched_share = match.matched / terms
+        matched_share = match.matched / len(query.terms)
         name_share = min(1.0, match.name_words / self._name_sizes[place])
         score = match.score + 0.05
         score *= matched_share * (0.6 + 0.4 * name_share)
         if tool.reads_accounts:
-            score *= _READER_WANTED if asks_to_read else _READER_NOT_WANTED
+            score *= _READER_WANTED if query.asks_to_read else _READER_NOT_WANTED
         if "deprecated" in tool.name.lower():
             score *= _DEPRECATED
+        if tool.name.lower() == query.exact_name:
+            score += _EXACT_NAME
         return score
 
     def _matches(self, terms: Iterable[str]) -> dict[int, _Match]:

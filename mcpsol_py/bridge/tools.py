@@ -285,7 +285,7 @@ class Toolbox:
 
 def _labels(programs: Sequence[ServedProgram]) -> list[str]:
     """Return a label for each program: its name, with a hash of its address if two share it."""
-    names = [_short_name(served) for served in programs]
+    names = list(map(_short_name, programs))
     count = Counter(map(str.lower, names))
     for place, served in enumerate(programs):
         name = names[place]

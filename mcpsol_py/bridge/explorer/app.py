@@ -124,7 +124,7 @@ class Explorer:
 
     async def _page(self, scope: Scope, path: str, receive: Receive) -> HtmlPage:
         query = dict(parse_qsl(bytes(scope.get("query_string", b"")).decode("latin-1")))
-        first, *rest = [step for step in path.split("/") if step] or [""]
+        first, *rest = list(filter(None, path.split("/"))) or [""]
         if first in self._renderer.files:
             return self._renderer.files[first]
         request = _PageRequest(scope, receive, query, first, rest)

@@ -91,7 +91,7 @@ def _without_absent(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _value(node: FormNode, given: Mapping[str, str]) -> Any:
     text = given.get(node.name, "")
-    if text.lstrip()[:1] in ("{", "[") and node.schema.get("type") != "string":
+    if text.lstrip().startswith(("{", "[")) and node.schema.get("type") != "string":
         return _parsed(text)  # JSON may be given in place of any group
     return _READERS[node.kind](node, given)
 
@@ -105,8 +105,8 @@ def _object_value(node: FormNode, given: Mapping[str, str]) -> Any:
 
 
 def _rows_value(node: FormNode, given: Mapping[str, str]) -> Any:
-    values = [_value(row, given) for row in node.rows(given)]
-    return _unless_empty([value for value in values if value is not _ABSENT], node)
+    values = {row.name: _value(row, given) for row in node.rows(given)}
+    return _unless_empty(list(_without_absent(values).values()), node)
 
 
 def _choice_value(node: FormNode, given: Mapping[str, str]) -> Any:
@@ -121,8 +121,9 @@ def _choice_value(node: FormNode, given: Mapping[str, str]) -> Any:
 
 
 def _lines_value(node: FormNode, given: Mapping[str, str]) -> Any:
-    lines = [line for line in given.get(node.name, "").splitlines() if line.strip()]
-    return _unless_empty([_scalar(line, node.schema["items"]) for line in lines], node)
+    lines = filter(str.strip, given.get(node.name, "").splitlines())
+    values = [_scalar(line, node.schema["items"]) for line in lines]
+    return _unless_empty(values, node)
 
 
 def _unless_empty(values: Any, node: FormNode) -> Any:

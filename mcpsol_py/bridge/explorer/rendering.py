@@ -95,7 +95,7 @@ def cleaned(block: Block) -> Block:
     """
     match block:
         case TableBlock():
-            rows = [[_cleaned_cell(cell) for cell in row] for row in block.rows]
+            rows = [list(map(_cleaned_cell, row)) for row in block.rows]
             return TableBlock(_line(block.heading), block.columns, rows, block.empty)
         case FactsBlock():
             facts = [(_line(name), _cleaned_cell(cell)) for name, cell in block.rows]

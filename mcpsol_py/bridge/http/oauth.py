@@ -108,6 +108,10 @@ def _is_trusted_url(url: str) -> bool:
     return parts.scheme == "http" and is_loopback(parts.hostname or "")
 
 
+#: Claims that name the client, the first one that is given counts.
+_CLIENT_CLAIMS = ("client_id", "azp", "sub")
+
+
 class IssuerTokens:
     """Verifies access tokens with the issuer's keys."""
 
@@ -130,12 +134,12 @@ class IssuerTokens:
                 issuer=self._oauth.issuer,
             )
             return None
-        client = str(claims.get("client_id") or claims.get("azp") or claims.get("sub") or "")
-        if not client:
+        client = next(filter(None, map(claims.get, _CLIENT_CLAIMS)), None)
+        if client is None:
             return None
         return AccessToken(
             token=token,
-            client_id=client,
+            client_id=str(client),
             scopes=self._levels(claims),
             expires_at=int(claims["exp"]),
             resource=self._oauth.resource,

@@ -125,7 +125,7 @@ class Resources:
         labels = self.bridge.box.labels
         if parts.scheme != _SCHEME or parts.netloc not in labels:
             raise UnknownName("resource", uri[:200], [r["uri"] for r in self.listed()])
-        return labels[parts.netloc], [unquote(step) for step in parts.path.split("/") if step]
+        return labels[parts.netloc], list(map(unquote, filter(None, parts.path.split("/"))))
 
     def _schema_part(self, served: ServedProgram, steps: list[str], uri: str) -> Any:
         """Return a part of the program's schema as a JSON value."""
