@@ -1,21 +1,26 @@
 """Asking facilitators: several in order of preference, with retries, fail-over and a circuit
 breaker.
 
-Each attempt takes at most 5 s. A facilitator gets three attempts, 0.5 s and 1 s apart. An answer of
-4xx is final, because the same question would get the same answer. A settlement goes to the
-facilitator whose fee payer the payment names: no other one could sign it.
+Each attempt takes at most 5 s. A facilitator gets three attempts, 0.5 s and 1 s apart. A refusal in
+the protocol's form counts at any HTTP status. Another answer of 4xx is final, because the same
+question would get the same answer. A settlement goes to the facilitator whose fee payer the payment
+names: no other one could sign it.
+
+A stranger's payment may make a facilitator fail, so failures alone never open the breaker: it opens
+if the facilitator cannot be reached, or if it does not answer /supported either.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
+import anyio.to_thread
 import httpx
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -51,6 +56,14 @@ MAX_ANSWER = 256 * 1024
 MAX_REASON = 200
 #: Keys of an answer that may hold its reason, in order of preference.
 _REASON_KEYS = ("invalidReason", "errorReason", "error", "message")
+#: Where a refusal has its reason, and where its explanation.
+_REFUSAL_KEYS = ("errorReason", "invalidReason")
+_MESSAGE_KEYS = ("errorMessage", "invalidMessage", "errorReasonDetails", "invalidReasonDetails")
+#: Reasons of /settle that say nothing about the payment: it may have been sent.
+_UNKNOWN_OUTCOMES = {"unexpected_error": "unexpected_settle_error"}
+_UNREACHABLE = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
+#: The longest wait in seconds for /supported, when it is asked whether a facilitator works.
+_HEALTH_TIMEOUT = 2.0
 _TOO_MANY_REQUESTS = 429
 _ENTRY_POINTS = "mcpsol_py.facilitators"
 
@@ -72,12 +85,16 @@ class FacilitatorClient(Protocol):
 
 class FacilitatorDown(Exception):
     """A facilitator gave no answer, or one that cannot be read. `final`: asking again does not help
-    (4xx).
+    (4xx). `unreachable`: no connection was made, so it has not seen the question.
     """
 
-    def __init__(self, message: str, *, final: bool = False) -> None:
+    def __init__(self, message: str, *, final: bool = False, unreachable: bool = False) -> None:
         super().__init__(message)
-        self.final = final
+        self.final, self.unreachable = final, unreachable
+
+
+#: What a facilitator's client raises if it has no answer. The official ones raise ValueError.
+FACILITATOR_ERRORS = (FacilitatorDown, TimeoutError, OSError, ValueError, httpx.HTTPError)
 
 
 class HttpFacilitator:
@@ -94,6 +111,8 @@ class HttpFacilitator:
         self.url = url.rstrip("/")
         self._timeout, self._headers = timeout, headers
         self._client = httpx.AsyncClient(timeout=timeout, transport=transport)
+        both: object = transport  # a MockTransport serves the blocking client too
+        self._transport = both if isinstance(both, httpx.BaseTransport) else None
 
     @property
     def name(self) -> str:
@@ -111,7 +130,7 @@ class HttpFacilitator:
     def get_supported(self) -> SupportedResponse:
         """GET /supported. It blocks, because it is called before any event loop runs."""
         try:
-            with httpx.Client(timeout=self._timeout) as client:
+            with httpx.Client(timeout=self._timeout, transport=self._transport) as client:
                 response = client.get(f"{self.url}/supported", headers=self._headers())
         except httpx.HTTPError as error:
             raise self._down(error) from error
@@ -138,11 +157,17 @@ class HttpFacilitator:
         answer = httpx.Response(
             response.status_code, headers={"content-type": "application/json"}, content=content
         )
+        if not answer.is_success:
+            refused = read_refusal(answer.content, model, requirements)
+            if refused is not None:
+                return refused
         return self._parse(answer, model, path)
 
     def _down(self, error: httpx.HTTPError) -> FacilitatorDown:
         """Without the error's own text, which may hold the URL and a key in it."""
-        return FacilitatorDown(f"{self.name}: {type(error).__name__}")
+        return FacilitatorDown(
+            f"{self.name}: {type(error).__name__}", unreachable=isinstance(error, _UNREACHABLE)
+        )
 
     async def _content(self, chunks: AsyncIterator[bytes], path: str) -> bytes:
         content = b""
@@ -173,6 +198,51 @@ class HttpFacilitator:
         await self._client.aclose()
 
 
+def read_refusal(content: bytes | str, model: type[T], requirements: Requirements) -> T | None:
+    """Return the refusal in a body of any HTTP status: a VerifyResponse or SettleResponse, as
+    *model*; None if the body is none.
+
+    Facilitators leave out fields of a refusal, answer /settle in the form of /verify, or name their
+    explanation `…Details`. A success counts only with a status of success.
+    """
+    try:
+        body = orjson.loads(content)
+    except ValueError:
+        return None
+    found = mapping_at(body)
+    if found.get("isValid") is not False and found.get("success") is not False:
+        return None
+    reason, message = _first_text(found, _REFUSAL_KEYS), _first_text(found, _MESSAGE_KEYS)
+    if reason is None:
+        return None
+    payer = _first_text(found, ("payer",))
+    if model is VerifyResponse:
+        return model(isValid=False, invalidReason=reason, invalidMessage=message, payer=payer)
+    return model(
+        success=False,
+        errorReason=_UNKNOWN_OUTCOMES.get(reason, reason),
+        errorMessage=message,
+        payer=payer,
+        transaction=_first_text(found, ("transaction",)) or "",
+        network=requirements.network,
+    )
+
+
+def refusal_of_official_client(
+    error: ValueError, model: type[T], requirements: Requirements
+) -> T | None:
+    """Return the refusal that the official client put into its error's text: it raises ValueError
+    for each status except 200.
+    """
+    _, found, body = str(error).partition("): ")
+    return read_refusal(body[:MAX_ANSWER], model, requirements) if found else None
+
+
+def _first_text(body: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    texts = (body.get(key) for key in keys)
+    return next((text[:MAX_REASON] for text in texts if isinstance(text, str) and text), None)
+
+
 def _reason(response: httpx.Response) -> str:
     """The facilitator's own words, bounded. They are passed on unchanged, because an operator
     searches for them.
@@ -190,7 +260,9 @@ def _reason(response: httpx.Response) -> str:
 
 @dataclass
 class _Breaker:
-    """Opens after *limit* failures in a row, for *pause* seconds. Then one request may try."""
+    """Opens if a facilitator was not healthy *limit* times in a row, for *pause* seconds. Then one
+    request may try.
+    """
 
     limit: int
     pause: float
@@ -274,7 +346,7 @@ class Facilitators:
         for index, endpoint in enumerate(self._endpoints):
             try:
                 supported = endpoint.get_supported()
-            except (FacilitatorDown, ValueError) as error:  # the official clients raise ValueError
+            except FACILITATOR_ERRORS as error:
                 failures.append(str(error))
                 continue
             total.add(supported)
@@ -289,8 +361,18 @@ class Facilitators:
         """Ask one after another until one answers. Without an answer the reason is
         `unexpected_verify_error`.
         """
+
+        async def verify(endpoint: FacilitatorClient) -> VerifyResponse:
+            try:
+                return await endpoint.verify(payload, requirements)
+            except ValueError as error:
+                refused = refusal_of_official_client(error, VerifyResponse, requirements)
+                if refused is None:
+                    raise
+                return refused
+
         try:
-            return await self._ask(requirements, lambda e: e.verify(payload, requirements))
+            return await self._ask(requirements, verify)
         except FacilitatorDown as error:
             return VerifyResponse(
                 is_valid=False, invalid_reason="unexpected_verify_error", invalid_message=str(error)
@@ -300,16 +382,25 @@ class Facilitators:
         """Settle as `verify` verifies. Without an answer the reason is `unexpected_settle_error`.
 
         That is not a refusal: a settlement that timed out may have happened. Trying again is safe,
-        because a facilitator recognises a payment by its message. A duplicate that shows at a later
-        attempt may be the earlier attempt, so it is `settlement_pending`, and the next request
-        learns how it ended.
+        because a facilitator recognises a payment by its message. A refusal at a later attempt may come
+        of the earlier attempt, which spent the money, so it is `settlement_pending`, and the next
+        request learns how it ended.
         """
         attempts = 0
 
         async def settle(endpoint: FacilitatorClient) -> SettleResponse:
             nonlocal attempts
             attempts += 1
-            return await endpoint.settle(payload, requirements)
+            try:
+                return await endpoint.settle(payload, requirements)
+            except ValueError as error:
+                refused = refusal_of_official_client(error, SettleResponse, requirements)
+                if refused is None:
+                    raise
+                return refused
+            except FacilitatorDown as error:
+                attempts -= error.unreachable  # it has not seen the payment
+                raise
 
         try:
             answer = await self._ask(requirements, settle)
@@ -321,7 +412,7 @@ class Facilitators:
                 transaction="",
                 network=requirements.network,
             )
-        if answer.error_reason == "duplicate_settlement" and attempts > 1:
+        if not answer.success and attempts > 1:
             # Without its signature: with one the core asks again at once, and takes it for another
             # call's duplicate.
             return answer.model_copy(
@@ -370,19 +461,31 @@ class Facilitators:
                 async with asyncio.timeout(self._timeout):
                     answer = await question(self._endpoints[index])
             except FacilitatorDown as error:
-                breaker.note(error.final)  # a refusal is an answer: the facilitator works
                 failures.append(str(error))
-                if error.final:
+                if error.final:  # a refusal is an answer: the facilitator works
+                    breaker.note(True)
                     return None
+                breaker.note(not error.unreachable and await self._is_healthy(index))
             except (TimeoutError, OSError, ValueError, httpx.HTTPError) as error:
-                breaker.note(False)
                 failures.append(f"facilitator {number}: {type(error).__name__}")
+                reached = not isinstance(error, _UNREACHABLE)
+                breaker.note(reached and await self._is_healthy(index))
             else:
                 breaker.note(True)
                 return answer
             if not breaker.closed():
                 return None
         return None
+
+    async def _is_healthy(self, index: int) -> bool:
+        """Whether this facilitator answers /supported."""
+        ask = self._endpoints[index].get_supported
+        try:
+            async with asyncio.timeout(min(self._timeout, _HEALTH_TIMEOUT)):
+                await anyio.to_thread.run_sync(ask, abandon_on_cancel=True)
+        except FACILITATOR_ERRORS:
+            return False
+        return True
 
 
 def custom_facilitator(name: str, **options: Any) -> FacilitatorClient:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import anyio.to_thread
 from x402 import x402ResourceServer
-from x402.schemas import PaymentRequired, PaymentRequirements, SettleResponse
+from x402.schemas import PaymentRequired, PaymentRequirements, SettleResponse, VerifyResponse
 from x402.schemas.hooks import ResourceVerifyResponse, VerifiedPaymentCancelOptions
 from x402.schemas.v1 import PaymentPayloadV1, PaymentRequirementsV1
 
@@ -23,6 +23,7 @@ from mcpsol_py.x402.protocol.networks import caip2
 from mcpsol_py.x402.protocol.offer import Offer
 from mcpsol_py.x402.protocol.payment_ids import Payment, transaction_text
 from mcpsol_py.x402.protocol.payment_transaction import read_transaction
+from mcpsol_py.x402.selling.facilitators import FACILITATOR_ERRORS, refusal_of_official_client
 
 __all__ = ["Landed", "PaymentProcessor", "Phase", "Requirements", "Witness", "witness_of"]
 
@@ -112,9 +113,12 @@ class PaymentProcessor:
     ) -> ResourceVerifyResponse:
         """Ask whether the payment would settle."""
         with telemetry.span("verify payment", scheme=requirements.scheme):
-            return await self.server.verify_payment(
-                payment, requirements, transport_context={"payment_id": payment_id}
-            )
+            try:
+                return await self.server.verify_payment(
+                    payment, requirements, transport_context={"payment_id": payment_id}
+                )
+            except FACILITATOR_ERRORS as error:
+                return ResourceVerifyResponse(_not_verified(error, requirements))
 
     async def cancel(self, payment: Payment, requirements: Any, payment_id: str) -> None:
         """Release anything that the scheme holds for a call that failed and is not charged."""
@@ -173,6 +177,8 @@ class PaymentProcessor:
                 transaction="",
                 network=requirements.network,
             )
+        except FACILITATOR_ERRORS as error:
+            return _not_settled(error, requirements)
 
     async def _checked(self, payment: Payment, settled: SettleResponse) -> SettleResponse:
         """Correct what a facilitator answered, if the witness sees something else on chain.
@@ -202,6 +208,32 @@ class PaymentProcessor:
         if landed:
             return _changed(settled, success=True, error_reason=None, error_message=None)
         return _changed(settled, error_reason="settlement_pending")
+
+
+def _not_verified(error: Exception, requirements: Requirements) -> VerifyResponse:
+    """The answer for an error of the official client, which raises what a facilitator refuses."""
+    refused = None
+    if isinstance(error, ValueError):
+        refused = refusal_of_official_client(error, VerifyResponse, requirements)
+    return refused or VerifyResponse(
+        is_valid=False,
+        invalid_reason="unexpected_verify_error",
+        invalid_message=f"the facilitator gave no answer ({type(error).__name__})",
+    )
+
+
+def _not_settled(error: Exception, requirements: Requirements) -> SettleResponse:
+    """As `_not_verified`. Without a refusal, the payment may have been sent."""
+    refused = None
+    if isinstance(error, ValueError):
+        refused = refusal_of_official_client(error, SettleResponse, requirements)
+    return refused or SettleResponse(
+        success=False,
+        error_reason="unexpected_settle_error",
+        error_message=f"the facilitator gave no answer ({type(error).__name__})",
+        transaction="",
+        network=requirements.network,
+    )
 
 
 def _match_v1(

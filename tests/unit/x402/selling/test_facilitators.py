@@ -7,6 +7,9 @@ from typing import Any
 
 import httpx
 import pytest
+from x402 import x402ResourceServer
+from x402.http.facilitator_client import HTTPFacilitatorClient
+from x402.http.facilitator_client_base import FacilitatorConfig
 from x402.schemas import (
     PaymentPayload,
     SettleResponse,
@@ -16,10 +19,12 @@ from x402.schemas import (
 )
 
 from mcpsol_py.errors import PaymentError
+from mcpsol_py.x402.exact.mechanism import ExactServer
 from mcpsol_py.x402.exact.settle import KeypairSponsor
 from mcpsol_py.x402.facilitator import facilitator_app, make_facilitator
 from mcpsol_py.x402.protocol.networks import DEVNET
 from mcpsol_py.x402.selling.facilitators import FacilitatorDown, Facilitators, HttpFacilitator
+from mcpsol_py.x402.selling.payment_processor import PaymentProcessor
 from tests.unit.x402.payments import World
 
 
@@ -97,8 +102,11 @@ class Scripted:
 
     def __init__(self, fee_payer: str, *script: Any) -> None:
         self.fee_payer, self.script, self.calls = fee_payer, list(script), 0
+        self.is_healthy = True
 
     def get_supported(self) -> SupportedResponse:
+        if not self.is_healthy:
+            raise FacilitatorDown("down")
         kind = SupportedKind(
             x402_version=2, scheme="exact", network=DEVNET, extra={"feePayer": self.fee_payer}
         )
@@ -172,14 +180,23 @@ async def test_no_answer_is_never_a_refusal(world: World) -> None:
     assert (settled.success, settled.error_reason) == (False, "unexpected_settle_error")
 
 
-async def test_the_breaker_leaves_a_dead_one_alone_and_tries_again_later(world: World) -> None:
+@pytest.mark.parametrize(
+    "no_answer",
+    [FacilitatorDown("no connection", unreachable=True), httpx.ConnectError("no"), DOWN],
+)
+async def test_the_breaker_leaves_a_dead_one_alone_and_tries_again_later(
+    world: World, no_answer: Exception
+) -> None:
     now = [0.0]
     key = str(world.sponsor.pubkey())
-    dead, well = Scripted(key, DOWN), Scripted(key, GOOD)
-    _, _, several = await ask(
-        world, dead, well, clock=lambda: now[0], breaker_limit=3, breaker_pause=30.0
+    dead, well = Scripted(key, no_answer), Scripted(key, GOOD)
+    several = Facilitators(
+        [dead, well], clock=lambda: now[0], breaker_limit=3, breaker_pause=30.0, backoff=(0.0, 0.0)
     )
+    several.get_supported()
+    dead.is_healthy = no_answer is not DOWN  # DOWN opens the breaker only if /supported is down too
     payment, requirements = _payment(world)
+    await several.verify(payment, requirements)
     assert dead.calls == 3
     await several.verify(payment, requirements)
     assert dead.calls == 3
@@ -211,3 +228,188 @@ async def test_errors_name_the_host_and_nothing_secret() -> None:
         await facilitator.verify(payment, requirements)
     assert str(caught.value) == "f.example answered 401 to /verify: no such project"
     assert caught.value.final
+
+
+# --- refusals at any status -----------------------------------------------------------------------
+
+#: Bodies of refusals as x402-rs and the Go SDK send them, by question.
+VERIFY_REFUSALS = [
+    (400, {"isValid": False, "invalidReason": "insufficient_funds", "payer": ""}),
+    (500, {"isValid": False, "invalidReason": "insufficient_funds", "invalidReasonDetails": "low"}),
+]
+SETTLE_REFUSALS = [
+    (
+        400,
+        {"success": False, "errorReason": "insufficient_funds", "transaction": "", "network": ""},
+    ),
+    (500, {"success": False, "errorReason": "insufficient_funds", "errorReasonDetails": "low"}),
+    (400, {"isValid": False, "invalidReason": "insufficient_funds", "payer": ""}),
+    (
+        402,
+        {
+            "success": False,
+            "errorReason": "insufficient_funds",
+            "transaction": None,
+            "network": DEVNET,
+            "payer": None,
+        },
+    ),
+]
+
+
+class Remote:
+    """A facilitator over HTTP that answers each payment with one status and body."""
+
+    def __init__(self, status: int, body: Any, fee_payer: str) -> None:
+        self.status, self.body, self.fee_payer, self.asked = status, body, fee_payer, list[str]()
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request.url.path)
+        if request.url.path == "/supported":
+            kind = {
+                "x402Version": 2,
+                "scheme": "exact",
+                "network": DEVNET,
+                "extra": {"feePayer": self.fee_payer},
+            }
+            return httpx.Response(200, json={"kinds": [kind], "extensions": [], "signers": {}})
+        if isinstance(self.body, str):
+            return httpx.Response(self.status, text=self.body)
+        return httpx.Response(self.status, json=self.body)
+
+
+def several_of(world: World, status: int, body: Any, **options: Any) -> tuple[Facilitators, Remote]:
+    remote = Remote(status, body, str(world.sponsor.pubkey()))
+    endpoint = HttpFacilitator("http://f.example", transport=httpx.MockTransport(remote))
+    several = Facilitators([endpoint], backoff=(0.0, 0.0), **options)
+    several.get_supported()
+    remote.asked.clear()
+    return several, remote
+
+
+@pytest.mark.parametrize(("status", "body"), VERIFY_REFUSALS)
+async def test_a_refusal_to_verify_counts_at_any_status(
+    world: World, status: int, body: dict[str, Any]
+) -> None:
+    several, remote = several_of(world, status, body)
+    answer = await several.verify(*_payment(world))
+    assert (answer.is_valid, answer.invalid_reason) == (False, "insufficient_funds")
+    assert answer.invalid_message == body.get("invalidReasonDetails")
+    assert remote.asked == ["/verify"]
+
+
+@pytest.mark.parametrize(("status", "body"), SETTLE_REFUSALS)
+async def test_a_refusal_to_settle_counts_at_any_status(
+    world: World, status: int, body: dict[str, Any]
+) -> None:
+    several, remote = several_of(world, status, body)
+    answer = await several.settle(*_payment(world))
+    assert (answer.success, answer.error_reason) == (False, "insufficient_funds")
+    assert (answer.network, answer.transaction, remote.asked) == (DEVNET, "", ["/settle"])
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (500, {"success": True, "transaction": "5ig", "network": DEVNET}),
+        (500, {"success": False, "errorReason": "unexpected_error", "network": ""}),
+        (500, {"success": False}),
+        (500, "<html>"),
+        (400, {"error": "bad request"}),
+    ],
+)
+async def test_other_errors_leave_the_settlement_open(world: World, status: int, body: Any) -> None:
+    several, _ = several_of(world, status, body)
+    answer = await several.settle(*_payment(world))
+    assert (answer.success, answer.error_reason) == (False, "unexpected_settle_error")
+
+
+async def test_a_success_at_an_error_status_is_not_verified(world: World) -> None:
+    several, _ = several_of(world, 500, {"isValid": True, "payer": "p"})
+    answer = await several.verify(*_payment(world))
+    assert (answer.is_valid, answer.invalid_reason) == (False, "unexpected_verify_error")
+
+
+@pytest.mark.parametrize("body", [VERIFY_REFUSALS[1][1], "out of order", {"error": "panic"}])
+async def test_no_payment_opens_the_breaker(world: World, body: Any) -> None:
+    several, remote = several_of(world, 500, body, breaker_limit=2)
+    for _ in range(3):
+        await several.verify(*_payment(world))
+    remote.status, remote.body = 200, {"isValid": True, "payer": "p"}
+    assert (await several.verify(*_payment(world))).is_valid
+
+
+async def test_a_refusal_after_a_lost_answer_is_open(world: World) -> None:
+    refused = SettleResponse(
+        success=False, error_reason="insufficient_funds", transaction="", network=DEVNET
+    )
+    only = Scripted(str(world.sponsor.pubkey()), TimeoutError(), refused)
+    several = Facilitators([only], backoff=(0.0, 0.0))
+    several.get_supported()
+    answer = await several.settle(*_payment(world))
+    assert (answer.success, answer.error_reason) == (False, "settlement_pending")
+
+
+async def test_a_refusal_counts_if_the_first_attempt_had_no_connection(world: World) -> None:
+    refused = SettleResponse(
+        success=False, error_reason="insufficient_funds", transaction="", network=DEVNET
+    )
+    lost = FacilitatorDown("no connection", unreachable=True)
+    only = Scripted(str(world.sponsor.pubkey()), lost, refused)
+    several = Facilitators([only], backoff=(0.0, 0.0))
+    several.get_supported()
+    assert (await several.settle(*_payment(world))).error_reason == "insufficient_funds"
+
+
+def core_with_official_client(world: World, status: int, body: Any) -> x402ResourceServer:
+    """The official core with the official HTTP client, which raises ValueError for refusals."""
+    remote = Remote(status, body, str(world.sponsor.pubkey()))
+
+    class Official(HTTPFacilitatorClient):
+        def get_supported(self) -> SupportedResponse:
+            return SupportedResponse.model_validate(
+                remote(httpx.Request("GET", "http://f.example/supported")).json()
+            )
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(remote))
+    official = Official(FacilitatorConfig(url="http://f.example", http_client=client))
+    core = x402ResourceServer(official)
+    core.register(DEVNET, ExactServer())
+    core.initialize()
+    return core
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "reason"),
+    [
+        (400, SETTLE_REFUSALS[0][1], "insufficient_funds"),
+        (500, SETTLE_REFUSALS[1][1], "insufficient_funds"),
+        (500, "<html>", "unexpected_settle_error"),
+    ],
+)
+async def test_the_official_client_raises_nothing_at_settling(
+    world: World, status: int, body: Any, reason: str
+) -> None:
+    core = core_with_official_client(world, status, body)
+    processor = PaymentProcessor(core, None, None, lambda _point: None)
+    payment, requirements = _payment(world)
+    settled = await processor.settle(
+        payment, requirements, "pay_1", phase="after-handler", resumed=False
+    )
+    assert (settled.success, settled.error_reason) == (False, reason)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "reason"),
+    [
+        (400, VERIFY_REFUSALS[0][1], "insufficient_funds"),
+        (500, "<html>", "unexpected_verify_error"),
+    ],
+)
+async def test_the_official_client_raises_nothing_at_verifying(
+    world: World, status: int, body: Any, reason: str
+) -> None:
+    core = core_with_official_client(world, status, body)
+    processor = PaymentProcessor(core, None, None, lambda _point: None)
+    verified = await processor.verify(*_payment(world), "pay_1")
+    assert (verified.is_valid, verified.invalid_reason) == (False, reason)
