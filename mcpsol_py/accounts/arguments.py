@@ -21,14 +21,10 @@ __all__ = ["Arguments", "FoundArgument"]
 
 
 class FoundArgument(NamedTuple):
-    """The value at a path of the arguments, its type (None if unknown), and whether it was found."""
+    """The value at a path of the arguments (None if it is not given), and its type (None if unknown)."""
 
     value: Any
     type: Type | None
-    is_found: bool
-
-
-_NOT_FOUND = FoundArgument(None, None, False)
 
 
 class Arguments:
@@ -44,30 +40,22 @@ class Arguments:
     def find(self, path: tuple[str, ...]) -> FoundArgument:
         """Return the argument at *path*, or the part of one."""
         if not path:
-            return _NOT_FOUND
+            return FoundArgument(None, None)
         first, *inner = path
         name = self._plan.arg_alias.get(first)
         if name is None:
-            return self._find_extra(first)
-        value, is_found = self._find_whole(name, first)
+            # An argument that is not in the data (one of Codama's extra arguments).
+            return FoundArgument(self._given.get(first), None)
+        value = self._find_whole(name, first)
         node = self._plan.walk_type(self._plan.args[name].type, inner)
-        return FoundArgument(member_at(value, inner), node, is_found)
+        return FoundArgument(member_at(value, inner), node)
 
-    def _find_extra(self, name: str) -> FoundArgument:
-        """Return an argument that is not in the data (Codama's extra arguments), as it is given."""
-        if name not in self._given:
-            return _NOT_FOUND
-        return FoundArgument(self._given[name], None, True)
-
-    def _find_whole(self, name: str, spelling: str) -> tuple[Any, bool]:
+    def _find_whole(self, name: str, spelling: str) -> Any:
         for key in (name, spelling, *forms(name)):
             if key in self._given:
-                return self._given[key], True
+                return self._given[key]
         default = self._plan.args[name].default
-        if default is not None:
-            return default.value, True
-        value = self._derive(name)
-        return value, value is not None
+        return self._derive(name) if default is None else default.value
 
     def _derive(self, name: str) -> Any:
         """Return the value of an argument that the IDL derives: from accounts, the wallet, a bump.

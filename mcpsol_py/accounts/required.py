@@ -14,11 +14,13 @@ from mcpsol_py.model.program import (
     ArgSeed,
     ArgValue,
     ConditionalValue,
+    ConstSeed,
     ConstValue,
     IdentityValue,
     PayerValue,
     Pda,
     PdaValue,
+    ProgramIdSeed,
     ProgramIdValue,
     Seed,
     UnknownSeed,
@@ -82,26 +84,27 @@ class FillCheck:
 
         If it is derived from *leaf*, one of the two must be given, and that is *leaf*.
         """
-        index = self.plan.locate((name,), leaf)
-        if index is None or self._is_open(index):
+        other = self._other((name,), leaf)
+        if other is None:
             return False
-        other = self.plan.leaves[index]
         return other.account.optional or not self.fills(other)
 
-    def _is_open(self, index: int) -> bool:
-        return index in self._answers and self._answers[index] is None
+    def _other(self, path: tuple[str, ...], leaf: Leaf) -> Leaf | None:
+        """Return the account at *path*, or None if its answer depends on that of *leaf*."""
+        index = self.plan.locate(path, leaf)
+        if index is None or self._answers.get(index, False) is None:
+            return None
+        return self.plan.leaves[index]
 
     def _account_fills(self, path: tuple[str, ...], leaf: Leaf, *, read: bool) -> bool:
         """Check an account that *leaf* is derived from. The caller may have to give that one.
 
         *read*: a field of its data is needed.
         """
-        index = self.plan.locate(path, leaf)
-        if index is None or index == leaf.index or self._is_open(index):
+        other = self._other(path, leaf)
+        if other is None or (read and not self.online):
             return False
-        if read and not self.online:
-            return False
-        self.fills(self.plan.leaves[index])
+        self.fills(other)
         return True
 
     def _pda_fills(self, pda: Pda, leaf: Leaf) -> bool:
@@ -110,22 +113,20 @@ class FillCheck:
         return pda.program is None or self._value_fills(pda.program, leaf)
 
     def _seed_fills(self, seed: Seed, leaf: Leaf) -> bool:
-        if isinstance(seed, AccountSeed):
-            return self._account_fills(seed.account, leaf, read=bool(seed.field))
-        if isinstance(seed, ArgSeed):
-            return self.plan.knows_arg(seed.path)
-        return not isinstance(seed, UnknownSeed)
+        return _SEED_CHECKS[type(seed)](self, seed, leaf)
 
     # --- values --------------------------------------------------------------------------------
 
     def _value_fills(self, value: Value, leaf: Leaf) -> bool:
         return _VALUE_CHECKS.get(type(value), FillCheck.never)(self, value, leaf)
 
-    def never(self, value: Value, leaf: Leaf) -> bool:
+    def never(self, value: Value | UnknownSeed, leaf: Leaf) -> bool:
         """Check a value that needs the caller, such as one from a resolver."""
         return False
 
-    def always(self, value: ConstValue | ProgramIdValue, leaf: Leaf) -> bool:
+    def always(
+        self, value: ConstValue | ProgramIdValue | ConstSeed | ProgramIdSeed, leaf: Leaf
+    ) -> bool:
         """Check a value that is known before the call."""
         return True
 
@@ -133,11 +134,11 @@ class FillCheck:
         """Check a value that is the wallet."""
         return self.wallet
 
-    def argument(self, value: ArgValue, leaf: Leaf) -> bool:
+    def argument(self, value: ArgValue | ArgSeed, leaf: Leaf) -> bool:
         """Check an argument of the instruction."""
         return self.plan.knows_arg(value.path)
 
-    def account(self, value: AccountValue, leaf: Leaf) -> bool:
+    def account(self, value: AccountValue | AccountSeed, leaf: Leaf) -> bool:
         """Check another account, or a field of its data."""
         return self._account_fills(value.account, leaf, read=bool(value.field))
 
@@ -151,6 +152,13 @@ class FillCheck:
         return all(branch is not None and self._value_fills(branch, leaf) for branch in branches)
 
 
+_SEED_CHECKS: Mapping[type[Any], Callable[[FillCheck, Any, Leaf], bool]] = {
+    ConstSeed: FillCheck.always,
+    ProgramIdSeed: FillCheck.always,
+    ArgSeed: FillCheck.argument,
+    AccountSeed: FillCheck.account,
+    UnknownSeed: FillCheck.never,
+}
 #: Kinds of value that can be filled in -> the check.
 _VALUE_CHECKS: Mapping[type[Any], Callable[[FillCheck, Any, Leaf], bool]] = {
     ConstValue: FillCheck.always,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from solders.pubkey import Pubkey
@@ -17,6 +18,7 @@ from mcpsol_py.model.program import (
     Pda,
     ProgramIdSeed,
     Seed,
+    UnknownSeed,
     Value,
 )
 from mcpsol_py.model.types import Array, Int, SizePrefixed, Type
@@ -64,28 +66,36 @@ class _SeedReader:
 
     def read(self, place: int, seed: Seed) -> bytes:
         """Return the bytes of the seed at *place*, counted from 1."""
-        role = f"seed {place}"
-        if isinstance(seed, ConstSeed):
-            return seed.value
-        if isinstance(seed, AccountSeed):
-            return self._field(seed, role) if seed.field else self._account(seed, role)
-        if isinstance(seed, ArgSeed):
-            return self._argument(seed, role)
-        if isinstance(seed, ProgramIdSeed):
-            return bytes(self.resolution.program_id)
+        return _SEED_READERS[type(seed)](self, seed, f"seed {place}")
+
+    def constant(self, seed: ConstSeed, role: str) -> bytes:
+        """Return a seed that is known before the call."""
+        return seed.value
+
+    def program_id(self, seed: ProgramIdSeed, role: str) -> bytes:
+        """Return the address of the called program."""
+        return bytes(self.resolution.program_id)
+
+    def unknown(self, seed: UnknownSeed, role: str) -> bytes:
+        """Raise MissingAccount: the source does not say how to make the seed."""
         raise self._missing(f"{role} cannot be derived: {seed.why}")
 
-    def _argument(self, seed: ArgSeed, role: str) -> bytes:
+    def argument(self, seed: ArgSeed, role: str) -> bytes:
+        """Return an argument of the call, or the part of one."""
         name = ".".join(seed.path)
         found = self.resolution.arguments.find(seed.path)
-        if not found.is_found or found.value is None:
+        if found.value is None:
             raise self._missing(f"{role} is the argument {name!r}, which is not given")
         node = seed.type or found.type
         if node is None:
             raise self._missing(f"{role} is the argument {name!r}, whose type is not known")
         return self._encode(node, found.value, seed.encoding, f"{role}, the argument {name!r}")
 
-    def _account(self, seed: AccountSeed, role: str) -> bytes:
+    def account(self, seed: AccountSeed, role: str) -> bytes:
+        """Return the address of another account, or a field of its data."""
+        return self._field(seed, role) if seed.field else self._address(seed, role)
+
+    def _address(self, seed: AccountSeed, role: str) -> bytes:
         raw = bytes(self.resolution.address_at(seed.account, self.leaf, role))
         if seed.sort is None:
             return raw
@@ -133,6 +143,15 @@ class _SeedReader:
 
     def _missing(self, why: str) -> MissingAccount:
         return self.resolution.missing(self.leaf, why)
+
+
+_SEED_READERS: Mapping[type[Any], Callable[[_SeedReader, Any, str], bytes]] = {
+    ConstSeed: _SeedReader.constant,
+    AccountSeed: _SeedReader.account,
+    ArgSeed: _SeedReader.argument,
+    ProgramIdSeed: _SeedReader.program_id,
+    UnknownSeed: _SeedReader.unknown,
+}
 
 
 def _plain_address(node: Type, value: Any) -> Any:

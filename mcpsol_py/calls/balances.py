@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Protocol, TypeAlias, TypeVar
 
 from solders.pubkey import Pubkey
 
 from mcpsol_py.solana.native_accounts import withdraw_authority
 from mcpsol_py.solana.tokens import (
+    TransferFeeConfig,
     extensions,
     read_mint,
     read_token_account,
@@ -28,6 +30,7 @@ __all__ = [
     "decimals_of",
     "minted",
     "outflows",
+    "readable",
     "ui_amount",
     "withheld_taken",
 ]
@@ -54,6 +57,10 @@ class AccountState(Protocol):
 
 
 AccountMap: TypeAlias = Mapping[Pubkey, AccountState | None]
+
+_Key = TypeVar("_Key")
+_Read = TypeVar("_Read")
+_NONE: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,17 @@ class Outflow:
     amount: int
 
 
+def readable(
+    accounts: Iterable[tuple[_Key, AccountState | None]],
+    read: Callable[[AccountState | None], _Read | None],
+) -> Iterator[tuple[_Key, _Read]]:
+    """Give the accounts that *read* does not return None for, as (what came with the account, what it returned)."""
+    for key, account in accounts:
+        found = read(account)
+        if found is not None:
+            yield key, found
+
+
 def decimals_of(account: AccountState | None) -> int | None:
     """Return the decimals of the mint in *account*, or None if it is something else."""
     mint = read_mint(account)
@@ -97,18 +115,18 @@ def ui_amount(amount: int, decimals: int | None) -> str:
         return str(amount)
     sign = "-" if amount < 0 else ""
     digits = str(abs(amount)).rjust(decimals + 1, "0")
-    whole, fraction = digits[:-decimals], digits[-decimals:].rstrip("0")
-    return f"{sign}{whole}.{fraction}" if fraction else f"{sign}{whole}"
+    text = f"{sign}{digits[:-decimals]}.{digits[-decimals:]}"
+    return text.rstrip("0").rstrip(".")
 
 
 def changes(
-    before: AccountMap, after: AccountMap, decimals: Mapping[str, int] | None = None
+    before: AccountMap, after: AccountMap, decimals: Mapping[str, int] = _NONE
 ) -> list[Change]:
     """Return every balance that differs, in the order of *before*. *decimals* are by mint.
 
     An account that passes to another owner gives two changes: the old owner loses all of it, the new one gains it.
     """
-    places = {**(decimals or {}), SOL: _SOL_DECIMALS}
+    places = {**decimals, SOL: _SOL_DECIMALS}
     found: list[Change] = []
     for key, account in before.items():
         found += _changes_at(key, account, after.get(key), places)
@@ -145,7 +163,7 @@ def _holdings(key: Pubkey, account: AccountState | None) -> dict[tuple[str, str]
 def outflows(
     found: Iterable[Change],
     wallets: Iterable[str],
-    made: Mapping[str, int] | None = None,
+    made: Mapping[str, int] = _NONE,
     accounts: Collection[Pubkey] = (),
 ) -> list[Outflow]:
     """Return what *wallets* together lose, net: a token moved between two accounts of one wallet does not count.
@@ -155,9 +173,8 @@ def outflows(
     """
     mine = set(wallets)
     found = list(found)
-    totals: dict[str, int] = defaultdict(int)
-    for mint, amount in (made or {}).items():
-        totals[mint] -= amount
+    totals: Counter[str] = Counter()
+    totals.subtract(made)
     for change in found:
         if change.owner in mine:
             totals[change.mint] += change.delta
@@ -188,16 +205,12 @@ def _taken_from_others(
 def minted(before: AccountMap, after: AccountMap, wallets: Iterable[str]) -> dict[str, int]:
     """Return the base units, by mint, that were minted under an authority of *wallets*."""
     mine = set(wallets)
-    supplies = {
-        key: mint.supply
-        for key, account in before.items()
-        if (mint := read_mint(account)) is not None and str(mint.mint_authority) in mine
-    }
+    afterwards = dict(readable(after.items(), read_mint))
     made: dict[str, int] = {}
-    for key, supply in supplies.items():
-        mint = read_mint(after.get(key))
-        if mint is not None and mint.supply > supply:
-            made[str(key)] = mint.supply - supply
+    for key, mint in readable(before.items(), read_mint):
+        more = afterwards.get(key, mint).supply - mint.supply
+        if more > 0 and str(mint.mint_authority) in mine:
+            made[str(key)] = more
     return made
 
 
@@ -209,15 +222,15 @@ def withheld_taken(
     *aside* are accounts that are only read. A mint may be one of them.
     """
     mine = set(wallets)
-    taken: dict[str, int] = {}
-    for mint, account in {**aside, **before}.items():
-        config = transfer_fee_config(extensions(account))
-        if config is None or str(config.withdraw_authority) not in mine:
-            continue
-        less = _withheld(before, mint) - _withheld(after, mint)
-        if less > 0:
-            taken[str(mint)] = less
-    return taken
+    taken: Counter[str] = Counter()
+    for mint, config in readable({**aside, **before}.items(), _transfer_fee_config):
+        if str(config.withdraw_authority) in mine:
+            taken[str(mint)] = _withheld(before, mint) - _withheld(after, mint)
+    return +taken  # only those above zero
+
+
+def _transfer_fee_config(account: AccountState | None) -> TransferFeeConfig | None:
+    return transfer_fee_config(extensions(account))
 
 
 def _withheld(accounts: AccountMap, mint: Pubkey) -> int:

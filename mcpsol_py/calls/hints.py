@@ -11,11 +11,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 
 from solders.account import Account
 from solders.pubkey import Pubkey
 
-from mcpsol_py.calls.balances import decimals_of, ui_amount
+from mcpsol_py.calls.balances import decimals_of, readable, ui_amount
 from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.simulate import SimulatedCall
 from mcpsol_py.calls.summary import AccountLine, one_line
@@ -37,16 +38,17 @@ __all__ = ["hints", "raise_failure"]
 _MAX_HINTS = 8
 _MAX_LENGTH = 600
 _CAUSED_BY = re.compile(r"caused by account: (\w+)\.")
-_SIDES = re.compile(r"Program log: (Left|Right):(?: (.*))?")
+#: "Left: 5" on one line, or "Left:" with the value on the next line.
+_SIDES = re.compile(r"^Program log: (Left|Right): ?(?:\nProgram log: )?(.*)$", re.MULTILINE)
 _LAMPORTS = re.compile(r"insufficient lamports (\d+), need (\d+)")
 #: First or last words in the names of instructions that create an account.
 _CREATES = frozenset(("init", "initialize", "create", "open", "register", "new", "add"))
 #: The System program's errors if the account to create exists.
 _IN_USE = ("AccountAlreadyInUse", "AccountAlreadyInitialized", "AlreadyInUse", "AlreadyInitialized")
 #: Errors of Anchor and the runtime that may mean that an account has the wrong owner or data.
-_ACCOUNT_CODES = frozenset((2004, 2006, *range(3001, 3015)))
-_ACCOUNT_ERRORS = frozenset(
+_ACCOUNT_ERRORS: frozenset[int | str | None] = frozenset(
     (
+        *(2004, 2006, *range(3001, 3015)),
         "InvalidAccountData",
         "AccountDataTooSmall",
         "IncorrectProgramId",
@@ -76,27 +78,30 @@ async def hints(prepared: PreparedCall, simulated: SimulatedCall) -> list[str]:
         states = await _read_accounts(prepared, transport)
     except McpsolError:
         return []
-    call = _FailedCall(prepared, failure, simulated.outcome, states, _by_alias(prepared.accounts))
-    found = [hint for check in _CHECKS for hint in check(call)]
+    rows = [row for row in prepared.accounts if "(absent)" not in row.name]
+    call = _FailedCall(prepared, failure, simulated.outcome, states, rows, _by_alias(rows))
+    found = chain.from_iterable(check(call) for check in _CHECKS)
     return [clean_text(text, _MAX_LENGTH) for text in dict.fromkeys(found)][:_MAX_HINTS]
 
 
 async def _read_accounts(prepared: PreparedCall, transport: Transport) -> dict[str, Account | None]:
-    keys = [meta.pubkey for meta in prepared.instruction.accounts]
-    if prepared.payer is not None:
-        keys.append(prepared.payer)
-    keys = list(dict.fromkeys(keys))
+    used = [meta.pubkey for meta in prepared.instruction.accounts]
+    keys = list(dict.fromkeys([*used, *prepared.payers]))
     return dict(zip(map(str, keys), await transport.get_accounts(keys), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class _FailedCall:
-    """A failed call. `states` are its accounts now, by address; `by_alias` its rows by name."""
+    """A failed call. `states` are its accounts now, by address.
+
+    `rows` are the accounts that the call gives, so without absent ones, and `by_alias` the same by name.
+    """
 
     prepared: PreparedCall
     failure: ProgramFailed
     outcome: Outcome
     states: Mapping[str, Account | None]
+    rows: Sequence[AccountLine]
     by_alias: Mapping[str, AccountLine]
 
     @property
@@ -104,9 +109,14 @@ class _FailedCall:
         return self.prepared.served.program
 
     @property
+    def log(self) -> str:
+        """The lines of the log as one text."""
+        return "\n".join(self.outcome.logs)
+
+    @property
     def existing(self) -> Iterator[tuple[AccountLine, Account]]:
         """The accounts of the call that exist."""
-        for row in self.prepared.accounts:
+        for row in self.rows:
             state = self.states.get(row.address)
             if state is not None:
                 yield row, state
@@ -114,8 +124,7 @@ class _FailedCall:
     @property
     def tokens(self) -> list[tuple[AccountLine, TokenAccount]]:
         """The accounts of the call that are token accounts."""
-        found = ((row, read_token_account(state)) for row, state in self.existing)
-        return [(row, token) for row, token in found if token is not None]
+        return list(readable(self.existing, read_token_account))
 
     def origin(self, row: AccountLine) -> str:
         """Say how the call got the address of an account."""
@@ -127,12 +136,8 @@ class _FailedCall:
 
 
 def _by_alias(rows: Sequence[AccountLine]) -> dict[str, AccountLine]:
-    by_name = {_leaf(row.name): row for row in rows if not _is_absent(row)}
+    by_name = {_leaf(row.name): row for row in rows}
     return {alias: by_name[name] for alias, name in aliases(by_name).items()}
-
-
-def _is_absent(row: AccountLine) -> bool:
-    return "(absent)" in row.name
 
 
 def _leaf(name: str) -> str:
@@ -157,15 +162,13 @@ def _unfunded_payer(call: _FailedCall) -> Iterator[str]:
 
 
 def _missing_lamports(call: _FailedCall) -> Iterator[str]:
-    for line in call.outcome.logs:
-        match = _LAMPORTS.search(line)
-        if match is not None:
-            has, needs = int(match[1]), int(match[2])
-            yield (
-                f"The paying account has {ui_amount(has, 9)} SOL and needs {ui_amount(needs, 9)}: "
-                f"{ui_amount(needs - has, 9)} SOL more."
-            )
-            return
+    match = _LAMPORTS.search(call.log)
+    if match is not None:
+        has, needs = int(match[1]), int(match[2])
+        yield (
+            f"The paying account has {ui_amount(has, 9)} SOL and needs {ui_amount(needs, 9)}: "
+            f"{ui_amount(needs - has, 9)} SOL more."
+        )
 
 
 def _token_balances(call: _FailedCall) -> Iterator[str]:
@@ -186,33 +189,21 @@ def _token_balances(call: _FailedCall) -> Iterator[str]:
 
 def _named_by_anchor(call: _FailedCall) -> Iterator[str]:
     """Repeat the account that Anchor's log names and, for some constraints, the compared values."""
-    logs = call.outcome.logs
-    for place, line in enumerate(logs):
-        match = _CAUSED_BY.search(line)
-        if match is None:
-            continue
-        row = call.by_alias.get(match[1])
-        if row is not None:
-            yield f"The error is about {_shown(row)}, {call.origin(row)}."
-            yield from _compared(logs[place + 1 :])
-            yield from _wrong_derivation(call, row)
+    match = _CAUSED_BY.search(call.log)
+    if match is None:
         return
+    row = call.by_alias.get(match[1])
+    if row is not None:
+        yield f"The error is about {_shown(row)}, {call.origin(row)}."
+        yield from _compared(call.log[match.end() :])
+        yield from _wrong_derivation(call, row)
 
 
-def _compared(logs: Sequence[str]) -> Iterator[str]:
-    sides = dict(_sides(logs))
-    left, right = sides.get("Left"), sides.get("Right")
-    if left is not None and right is not None:
+def _compared(log: str) -> Iterator[str]:
+    sides = dict(_SIDES.findall(log))
+    if sides.keys() == {"Left", "Right"}:
+        left, right = sides["Left"], sides["Right"]
         yield f"The program compared {one_line(left, 90)} with {one_line(right, 90)}."
-
-
-def _sides(logs: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Read "Left: 5" on one line, or "Left:" with the value on the next line."""
-    for place, line in enumerate(logs[:6]):
-        match = _SIDES.fullmatch(line)
-        if match is not None:
-            following = "".join(logs[place + 1 : place + 2])
-            yield match[1], match[2] or following.removeprefix("Program log: ")
 
 
 def _wrong_derivation(call: _FailedCall, row: AccountLine) -> Iterator[str]:
@@ -221,8 +212,8 @@ def _wrong_derivation(call: _FailedCall, row: AccountLine) -> Iterator[str]:
     prepared = call.prepared
     others = {
         other.name: other.address
-        for other in prepared.accounts
-        if other.name != row.name and not _is_absent(other) and "[" not in other.name
+        for other in call.rows
+        if other.name != row.name and "[" not in other.name
     }
     with suppress(McpsolError):
         derived = prepared.ix.address(row.name, prepared.args, others)
@@ -244,8 +235,7 @@ def _already_exists(call: _FailedCall) -> Iterator[str]:
 
 def _wallets(call: _FailedCall) -> Iterator[str]:
     """Find wallets that were given as accounts with data."""
-    failure = call.failure
-    if failure.code not in _ACCOUNT_CODES and failure.name not in _ACCOUNT_ERRORS:
+    if _ACCOUNT_ERRORS.isdisjoint((call.failure.code, call.failure.name)):
         return
     for row, state in call.existing:
         is_wallet = state.owner == SYSTEM_PROGRAM and not state.data
@@ -267,8 +257,8 @@ def _differing_fields(call: _FailedCall, row: AccountLine, value: object) -> Ite
     if not isinstance(value, Mapping):
         return
     for field, stored in value.items():
-        other = call.by_alias.get(str(field))
-        if other is None or other is row or str(stored) == other.address:
+        other = call.by_alias.get(str(field), row)
+        if other is row or str(stored) == other.address:
             continue
         if _is_address(stored):
             yield (
@@ -300,23 +290,25 @@ def _missing(call: _FailedCall) -> Iterator[str]:
     """Find accounts that do not exist. Those that the call creates are among them."""
     missing = {address for address, state in call.states.items() if state is None}
     missing -= {*PROGRAM_NAMES, str(call.prepared.payer)}
-    for row in call.prepared.accounts:
-        if _is_absent(row) or row.address not in missing:
-            continue
-        creators = _creators(call, row)
-        how = f"; {' or '.join(creators[:3])} may create it" if creators else ""
-        yield f"{_shown(row)}, {call.origin(row)}, does not exist on this chain{how}."
+    for row in call.rows:
+        if row.address in missing:
+            how = _creation(call, row)
+            yield f"{_shown(row)}, {call.origin(row)}, does not exist on this chain{how}."
+
+
+def _creation(call: _FailedCall, row: AccountLine) -> str:
+    names = " or ".join(_creators(call, row)[:3])
+    return names and f"; {names} may create it"
 
 
 def _creators(call: _FailedCall, row: AccountLine) -> list[str]:
     """Return the other instructions that create something, by name, and write to such an account."""
     name, own = _leaf(row.name), call.prepared.ix.name
-    found = [
-        ix.name
+    return [
+        one_line(ix.name)
         for ix in call.program.model.instructions
         if ix.name != own and _creates(ix.name) and _writes(call.program, ix.name, name)
     ]
-    return [one_line(creator) for creator in found]
 
 
 def _creates(instruction: str) -> bool:

@@ -75,12 +75,15 @@ class PreparedCall:
     payer: Pubkey | None
 
     @property
+    def payers(self) -> tuple[Pubkey, ...]:
+        """The payer, or nobody."""
+        return () if self.payer is None else (self.payer,)
+
+    @property
     def signers(self) -> list[str]:
         """The addresses that must sign, the fee payer first."""
         signers = [meta.pubkey for meta in self.instruction.accounts if meta.is_signer]
-        if self.payer is not None:
-            signers.insert(0, self.payer)
-        return list(map(str, dict.fromkeys(signers)))
+        return list(map(str, dict.fromkeys([*self.payers, *signers])))
 
     @property
     def errors(self) -> Errors:

@@ -11,7 +11,7 @@ from solders.account import Account
 from solders.pubkey import Pubkey
 
 from mcpsol_py.calls.account_filters import filterable
-from mcpsol_py.calls.balances import decimals_of, ui_amount
+from mcpsol_py.calls.balances import decimals_of, readable, ui_amount
 from mcpsol_py.calls.prepare import ServedProgram
 from mcpsol_py.client.transport import MemcmpFilter, Transport
 from mcpsol_py.codec.account import AccountCodec, find_account
@@ -190,10 +190,10 @@ async def _all_balances(transport: Transport, owner: Pubkey) -> dict[str, Any]:
     mints = list(dict.fromkeys(token.mint for _, token in listed))
     wallet, *states = await transport.get_accounts([owner, *mints])
     decimals = dict(zip(mints, map(decimals_of, states), strict=True))
-    rows = [_sol_balance(owner, wallet)]
-    for key, token in listed:
-        rows.append(_balance(str(token.mint), token.amount, decimals[token.mint], key))
-    result: dict[str, Any] = {"balances": rows}
+    rows = [
+        _balance(str(token.mint), token.amount, decimals[token.mint], key) for key, token in listed
+    ]
+    result: dict[str, Any] = {"balances": [_sol_balance(owner, wallet), *rows]}
     if len(held) > len(listed):
         result["more"] = len(held) - len(listed)
     return result
@@ -216,11 +216,8 @@ def _associated_balance(
     mint: Pubkey, pair: Sequence[Pubkey], states: Mapping[Pubkey, Account | None]
 ) -> dict[str, str]:
     """Return the sum of both token programs' associated accounts, with the first one's address."""
-    amounts: dict[Pubkey, int] = {}
-    for key in pair:
-        token = read_token_account(states[key])
-        if token is not None:
-            amounts[key] = token.amount
+    tokens = readable(((key, states[key]) for key in pair), read_token_account)
+    amounts = {key: token.amount for key, token in tokens}
     first = next(iter(amounts), pair[0])
     return _balance(str(mint), sum(amounts.values()), decimals_of(states[mint]), first)
 
@@ -246,5 +243,5 @@ async def _token_accounts(transport: Transport, owner: Pubkey) -> list[tuple[Pub
             found += await transport.token_accounts(owner, program_id)
         else:
             found += await transport.program_accounts(program_id, filters=[owner_filter(owner)])
-    states = ((key, read_token_account(account)) for key, account in found)
-    return [(key, token) for key, token in states if token is not None and token.owner == owner]
+    tokens = readable(found, read_token_account)
+    return [(key, token) for key, token in tokens if token.owner == owner]

@@ -10,17 +10,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from solders.pubkey import Pubkey
 
-from mcpsol_py.calls.balances import AccountMap, AccountState
+from mcpsol_py.calls.balances import AccountMap, readable
 from mcpsol_py.solana.addresses import CONFIG_PROGRAM, ZK_ELGAMAL_PROOF_PROGRAM
 from mcpsol_py.solana.native_accounts import NATIVE_PROGRAMS
 from mcpsol_py.solana.tokens import (
     TOKEN_PROGRAMS,
     Extension,
+    Mint,
     TokenAccount,
     extension_address,
     extensions,
@@ -57,8 +58,9 @@ def signing_power(wallet: Pubkey, program_id: Pubkey, accounts: AccountMap) -> S
 
     *accounts* are all accounts of the call, as they are before it.
     """
-    multisigs = [str(key) for key, account in accounts.items() if wallet in _signers(account)]
-    owners = frozenset([str(wallet), *multisigs])
+    multisigs = readable(accounts.items(), read_multisig)
+    signed_for = [str(key) for key, multisig in multisigs if wallet in multisig.signers]
+    owners = frozenset([str(wallet), *signed_for])
     if program_id in _DIRECT:
         return SigningPower(owners, frozenset(accounts))
     return SigningPower(owners, frozenset(_reachable(accounts, owners)))
@@ -66,49 +68,41 @@ def signing_power(wallet: Pubkey, program_id: Pubkey, accounts: AccountMap) -> S
 
 def _reachable(accounts: AccountMap, owners: Collection[str]) -> Iterator[Pubkey]:
     """Find the mints and token accounts that *owners* can take from."""
-    mints = {key: _MintPowers.of(account) for key, account in accounts.items()}
-    for key, account in accounts.items():
-        if not mints[key].takes_lamports.isdisjoint(owners):
+    mints = {
+        key: _MintPowers.of(mint, extensions(accounts[key]))
+        for key, mint in readable(accounts.items(), read_mint)
+    }
+    for key, powers in mints.items():
+        if not powers.takes_lamports.isdisjoint(owners):
             yield key
-        token = read_token_account(account)
-        if token is not None and _may_spend(token, owners, mints):
+    for key, token in readable(accounts.items(), read_token_account):
+        if _may_spend(token, owners, mints.get(token.mint, _MintPowers())):
             yield key
-
-
-def _signers(account: AccountState | None) -> tuple[Pubkey, ...]:
-    """Return the signers of a multisig, and nothing for any other account."""
-    multisig = read_multisig(account)
-    return () if multisig is None else multisig.signers
 
 
 @dataclass(frozen=True, slots=True)
 class _MintPowers:
-    """Who can take lamports out of a mint, and who can move everybody's tokens of it."""
+    """Who can take lamports out of a mint, and who can move everybody's tokens of it.
+
+    Addresses are texts, and "None" is nobody.
+    """
 
     takes_lamports: frozenset[str] = frozenset()
-    permanent_delegate: Pubkey | None = None
+    permanent_delegate: str = "None"
 
     @classmethod
-    def of(cls, account: AccountState | None) -> _MintPowers:
-        """Return the powers over a mint. Nobody has any over another account."""
-        mint = read_mint(account)
-        if mint is None:
-            return cls()
-        parts = extensions(account)
+    def of(cls, mint: Mint, parts: dict[int, bytes]) -> _MintPowers:
+        """Return the powers over a mint with the extensions *parts*."""
         closer = extension_address(parts, Extension.MINT_CLOSE_AUTHORITY)
         # The mint authority may take what exceeds the rent.
         takers = (closer, mint.mint_authority)
         delegate = extension_address(parts, Extension.PERMANENT_DELEGATE)
-        return cls(frozenset(str(key) for key in takers if key is not None), delegate)
+        return cls(frozenset(map(str, takers)), str(delegate))
 
 
-def _may_spend(
-    token: TokenAccount, owners: Collection[str], mints: Mapping[Pubkey, _MintPowers]
-) -> bool:
+def _may_spend(token: TokenAccount, owners: Collection[str], powers: _MintPowers) -> bool:
     """Whether *owners* can take from the account: by its delegate, close authority or mint."""
-    delegates = [token.close_authority]
+    takers = {str(token.close_authority), powers.permanent_delegate}
     if token.delegated_amount > 0:
-        delegates.append(token.delegate)
-    if token.mint in mints:
-        delegates.append(mints[token.mint].permanent_delegate)
-    return any(str(delegate) in owners for delegate in delegates)
+        takers.add(str(token.delegate))
+    return not takers.isdisjoint(owners)

@@ -14,7 +14,7 @@ from solders.pubkey import Pubkey
 from solders.transaction import VersionedTransaction
 
 from mcpsol_py import telemetry
-from mcpsol_py.calls.balances import Change, changes, decimals_of
+from mcpsol_py.calls.balances import Change, changes, decimals_of, readable
 from mcpsol_py.calls.prepare import PreparedCall
 from mcpsol_py.calls.transactions import check_compiles
 from mcpsol_py.client.errors import explain
@@ -128,9 +128,7 @@ async def simulate(
 async def _read_before(prepared: PreparedCall, transport: Transport, exact: bool) -> _Before:
     metas = prepared.instruction.accounts
     writable = [meta.pubkey for meta in metas if meta.is_writable]
-    if prepared.payer is not None:
-        writable.append(prepared.payer)
-    keys = list(dict.fromkeys(writable))
+    keys = list(dict.fromkeys([*writable, *prepared.payers]))
     if not exact:
         return _Before(dict(zip(keys, await transport.get_accounts(keys), strict=True)), {})
     every = list(dict.fromkeys([*keys, *(meta.pubkey for meta in metas)]))
@@ -183,13 +181,12 @@ async def _decimals(
     transport: Transport, before: AccountStates, after: AccountStates
 ) -> dict[str, int]:
     """Read the decimals of the mint of every token account in the call."""
-    tokens = map(read_token_account, (*before.values(), *after.values()))
-    mints = list(dict.fromkeys(token.mint for token in tokens if token is not None))
+    tokens = readable([*before.items(), *after.items()], read_token_account)
+    mints = list(dict.fromkeys(token.mint for _, token in tokens))
     if not mints:
         return {}
-    decimals = map(decimals_of, await transport.get_accounts(mints))
-    known = zip(mints, decimals, strict=True)
-    return {str(mint): places for mint, places in known if places is not None}
+    names = map(str, mints)
+    return dict(readable(zip(names, await transport.get_accounts(mints), strict=True), decimals_of))
 
 
 def _events(prepared: PreparedCall, outcome: Outcome) -> tuple[tuple[str, Any], ...]:

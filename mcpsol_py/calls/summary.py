@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 from mcpsol_py.calls.balances import SOL, Change, ui_amount
@@ -96,9 +97,7 @@ class CallSummary:
 
     def _pays_from_outside(self) -> bool:
         """Whether the fee payer is not among the accounts of the instruction."""
-        if self.payer is None:
-            return False
-        return all(account.address != self.payer for account in self.accounts)
+        return self.payer not in {None, *(account.address for account in self.accounts)}
 
     def _simulation_line(self) -> str:
         used = "" if self.units is None else f", {self.units:,} compute units"
@@ -117,13 +116,10 @@ def _address(account: AccountLine) -> str:
 
 
 def _roles(account: AccountLine, payer: str | None) -> str:
-    roles = []
-    if account.signer:
-        roles.append("signs")
-    if account.address == payer:
-        roles.append("pays the fee")
-    if account.writable:
-        roles.append("written")
-    if not account.given:
-        roles.append("filled in")
-    return ", ".join(roles)
+    roles = {
+        "signs": account.signer,
+        "pays the fee": account.address == payer,
+        "written": account.writable,
+        "filled in": not account.given,
+    }
+    return ", ".join(compress(roles, roles.values()))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from solders.account import Account
 from solders.pubkey import Pubkey
 
 from mcpsol_py.calls.balances import AccountMap, AccountState
@@ -45,15 +46,28 @@ _ENCRYPTED_IN_MINT = (
 )
 
 
+#: An account that does not exist, as a program sees it.
+_NO_ACCOUNT: AccountState = Account(0, b"", SYSTEM_PROGRAM)
+
+
+def _state(account: AccountState | None) -> AccountState:
+    return _NO_ACCOUNT if account is None else account
+
+
 @dataclass(frozen=True, slots=True)
 class _AccountChange:
     """One account before and after a transaction. `reachable`: *wallets* can take from it, though others own it."""
 
     key: Pubkey
-    before: AccountState | None
-    after: AccountState | None
+    before: AccountState
+    after: AccountState
     wallets: frozenset[str]
     reachable: bool
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the account did not exist before."""
+        return self.before is _NO_ACCOUNT
 
     def is_ours(self, address: Pubkey | None) -> bool:
         """Whether *address* is one of the wallets."""
@@ -61,7 +75,15 @@ class _AccountChange:
 
     def gives(self, before: Pubkey | None, after: Pubkey | None) -> bool:
         """Whether a power passes from *before* to *after*, who is somebody else."""
-        return after is not None and after != before and not self.is_ours(after)
+        return after not in (None, before) and not self.is_ours(after)
+
+    def loses(self, holder: Pubkey | None, heir: Pubkey | None) -> bool:
+        """Whether *holder* had a power that passes to somebody else, or to nobody."""
+        return holder not in (None, heir) and not self.is_ours(heir)
+
+    def could_take(self, owner: Pubkey | None) -> bool:
+        """Whether the wallets had the power over the account that *owner* had before."""
+        return self.reachable or self.is_ours(owner)
 
     def differs_in(self, kinds: Collection[Extension]) -> bool:
         """Whether one of the extensions *kinds* is not the same after."""
@@ -88,7 +110,8 @@ def takeovers(
     mine = frozenset(wallets)
     found: list[str] = []
     for key, account in before.items():
-        change = _AccountChange(key, account, after.get(key), mine, key in accounts)
+        states = _state(account), _state(after.get(key))
+        change = _AccountChange(key, *states, mine, key in accounts)
         found += _wallet_assigned(change)
         lost = list(_mint_authorities_lost(change))
         found += lost
@@ -102,9 +125,7 @@ def takeovers(
 
 def _wallet_assigned(change: _AccountChange) -> Iterator[str]:
     before, after = change.before, change.after
-    if after is None or not change.is_ours(change.key):
-        return
-    if before is not None and before.owner != SYSTEM_PROGRAM:
+    if before.owner != SYSTEM_PROGRAM or not change.is_ours(change.key):
         return
     if after.owner != SYSTEM_PROGRAM or bytes(after.data):
         yield f"wallet {change.key} is assigned to program {after.owner}"
@@ -114,18 +135,20 @@ def _wallet_assigned(change: _AccountChange) -> Iterator[str]:
 
 
 def _mint_authorities_lost(change: _AccountChange) -> Iterator[str]:
-    before = read_mint(change.before) or Mint()
-    after = read_mint(change.after) or Mint()
+    before, after = _mint(change.before), _mint(change.after)
     yield from _authority_lost(change, "mint", before.mint_authority, after.mint_authority)
     yield from _authority_lost(change, "freeze", before.freeze_authority, after.freeze_authority)
+
+
+def _mint(account: AccountState) -> Mint:
+    """Return the mint in *account*, or one without authorities."""
+    return read_mint(account) or Mint()
 
 
 def _authority_lost(
     change: _AccountChange, kind: str, holder: Pubkey | None, heir: Pubkey | None
 ) -> Iterator[str]:
-    if holder is None or heir == holder or change.is_ours(heir):
-        return
-    if change.reachable or change.is_ours(holder):
+    if change.could_take(holder) and change.loses(holder, heir):
         yield f"{kind} authority of mint {change.key} passes from {holder} to {_named(heir)}"
 
 
@@ -152,7 +175,7 @@ def _is_held(change: _AccountChange, before: TokenAccount | None, after: TokenAc
     """Whether the wallets own the token account, before or after, or could take from it before."""
     if change.is_ours(after.owner):
         return True
-    return before is not None and (change.reachable or change.is_ours(before.owner))
+    return before is not None and change.could_take(before.owner)
 
 
 # --- accounts of native and token programs ---------------------------------------------------------------------------
@@ -160,9 +183,7 @@ def _is_held(change: _AccountChange, before: TokenAccount | None, after: TokenAc
 
 def _known_program_takeovers(change: _AccountChange) -> Iterator[str]:
     before, after = change.before, change.after
-    if before is None or after is None or change.is_ours(change.key):
-        return
-    if before.owner not in _KNOWN_PROGRAMS:
+    if change.is_new or change.is_ours(change.key) or before.owner not in _KNOWN_PROGRAMS:
         return
     lost = next(_replaced(before, after, change.wallets), None) if after.data else None
     if lost is not None:
@@ -198,9 +219,8 @@ def _authority_takeovers(
 def _stake_takeovers(
     change: _AccountChange, before: StakeAccount, after: StakeAccount
 ) -> Iterator[str]:
-    withdrawable = change.reachable or change.is_ours(before.withdrawer)
     locked = before.lockup != after.lockup and not change.is_ours(after.custodian)
-    if withdrawable and locked:
+    if locked and change.could_take(before.withdrawer):
         yield f"stake account {change.key} gets a lockup that only {after.custodian} can lift"
     if not change.reachable:
         return
@@ -214,13 +234,12 @@ def _withdrawer_replaced(
     change: _AccountChange, before: AccountState, after: AccountState
 ) -> Iterator[str]:
     had, has = withdraw_authority(before), withdraw_authority(after)
-    if had is None or has == had or change.is_ours(has):
-        return
-    yield f"authority over account {change.key} passes to {_named(has)}"
+    if change.loses(had, has):
+        yield f"authority over account {change.key} passes to {_named(has)}"
 
 
 def _names_a_wallet(change: _AccountChange) -> bool:
-    data = b"" if change.before is None else bytes(change.before.data)
+    data = bytes(change.before.data)
     return any(bytes(Pubkey.from_string(wallet)) in data for wallet in change.wallets)
 
 
@@ -234,17 +253,13 @@ def handed_over(before: AccountMap, after: AccountMap, wallets: Iterable[str]) -
     """
     mine = frozenset(wallets)
     found: list[str] = []
-    for key, was in before.items():
-        now = after.get(key)
-        if was is None or now is None or was.owner in _KNOWN_PROGRAMS:
+    for key, account in before.items():
+        was, now = _state(account), _state(after.get(key))
+        if was.owner in _KNOWN_PROGRAMS:
             continue
-        first: dict[str, _Replaced] = {}
-        for replaced in _replaced(was, now, mine):
-            if replaced.heir is not None:
-                first.setdefault(replaced.wallet, replaced)
         found += (
             f"in account {key} of program {was.owner}, {one.heir} takes the place of {one.wallet} (byte {one.offset})"
-            for one in first.values()
+            for one in _first_heirs(_replaced(was, now, mine))
         )
     return found
 
@@ -270,6 +285,15 @@ def _replaced(
             if place != address:
                 heir = Pubkey(place) if len(place) == 32 and any(place) else None
                 yield _Replaced(wallet, at, heir)
+
+
+def _first_heirs(found: Iterable[_Replaced]) -> Iterable[_Replaced]:
+    """Return the first place of each wallet that has the address of an heir now."""
+    first: dict[str, _Replaced] = {}
+    for replaced in found:
+        if replaced.heir is not None:
+            first.setdefault(replaced.wallet, replaced)
+    return first.values()
 
 
 def _offsets(data: bytes, wanted: bytes) -> Iterator[int]:
