@@ -85,6 +85,7 @@ def read_anchor(doc: dict[str, Any], origin: str = "") -> ProgramModel:
 
 class _AnchorReader(ItemReader):
     account_keys = _ACCOUNT
+    plain_keys = keys("name writable signer")
 
     def program(self, doc: dict[str, Any]) -> ProgramModel:
         self.defined = names_of(doc, "types")

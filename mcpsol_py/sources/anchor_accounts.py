@@ -100,6 +100,8 @@ class AccountReader(TypeReader):
     signer_keys: tuple[str, ...] = ("signer",)
     optional_keys: tuple[str, ...] = ("optional",)
     account_keys: frozenset[str] = frozenset()
+    #: the keys of an account that has only a name and flags
+    plain_keys: frozenset[str] = frozenset()
     #: the arguments of the instruction that is being read, as the document writes them
     args: Any = None
 
@@ -152,9 +154,20 @@ class AccountReader(TypeReader):
     def account(self, item: dict[str, Any], scope: AccountScope) -> AccountItem:
         """Read one account or group."""
         name = self.name(item)
+        if self.plain_keys.issuperset(item):  # two accounts in three have only a name and flags
+            writable = item.get(self.writable_keys[0], False)
+            signer = item.get(self.signer_keys[0], False)
+            if type(writable) is type(signer) is bool:
+                return Account(name, writable, signer)
         docs = self.docs(item) if "docs" in item else ()
         if "accounts" in item:
             return AccountGroup(name, self.account_items(item, (*scope.prefix, name), scope), docs)
+        return self._detailed_account(item, scope, name, docs)
+
+    def _detailed_account(
+        self, item: dict[str, Any], scope: AccountScope, name: str, docs: tuple[str, ...]
+    ) -> Account:
+        """Read an account that has more than a name and flags."""
         if not self.account_keys.issuperset(item):
             self.surplus(item, self.account_keys, f"account {name!r}")
         if "desc" in item and not docs:
@@ -173,7 +186,7 @@ class AccountReader(TypeReader):
             self.flag(item, *self.optional_keys),
             address,
             pda,
-            self._relations(item),
+            self._relations(item) if "relations" in item else (),
             None,
             docs,
         )

@@ -58,6 +58,7 @@ class _LegacyReader(ItemReader):
     signer_keys = ("isSigner", "signer")
     optional_keys = ("isOptional", "optional")
     account_keys = _ACCOUNT
+    plain_keys = keys("name isMut isSigner")
 
     def program(self, doc: dict[str, Any]) -> ProgramModel:
         self.defined = names_of(doc, "types") | names_of(doc, "accounts")

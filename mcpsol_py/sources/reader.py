@@ -194,7 +194,7 @@ class DocumentReader:
         """
         value = owner.get(key)
         if type(value) is str:
-            if 0 < len(value) <= MAX_NAME and value.isprintable():
+            if value.isprintable() and 0 < len(value) <= MAX_NAME:
                 return value
             return self._cleaned_name(value, key)
         if value is None:

@@ -63,6 +63,7 @@ class _ShankReader(ItemReader):
     signer_keys = ("isSigner", "signer")
     optional_keys = ("isOptional", "optional")
     account_keys = _ACCOUNT
+    plain_keys = keys("name isMut isSigner")
     #: whether "defaultOptionalAccounts" marks instructions (Shank before 0.1)
     old_strategy = False
     #: the place of the instruction that is being read

@@ -110,10 +110,12 @@ class NodeReader(DocumentReader):
 
     def count_unread(self, node: Node) -> None:
         """Count the keys of *node* that are not read."""
-        kind = kind_name(node)
-        known = _KNOWN.get(kind)
-        if known is None or known.issuperset(node):
-            return
+        kind = node.get("kind")
+        known = _KNOWN.get(kind) if type(kind) is str else None
+        if known is not None and not known.issuperset(node):
+            self._count_others(node, kind, known)
+
+    def _count_others(self, node: Node, kind: str, known: frozenset[str]) -> None:
         for key in node.keys() - known:
             if node[key] not in (None, [], ""):
                 shown = kind.removesuffix("Node").removesuffix("Type")

@@ -102,7 +102,7 @@ class CodamaTypeReader(ConstantReader):
         if type(node) is not dict:
             return Unsupported(abbr(node, 80), f"expected a type node, got {kind_of(node)}")
         kind = node.get("kind")
-        read = TYPE_NODES.get(kind_name(node))
+        read = TYPE_NODES.get(kind) if type(kind) is str else None
         if read is None:
             return Unsupported(abbr(kind, 80)[1:-1], "Codama 1.x has no type node of this kind")
         if depth > MAX_DEPTH:
